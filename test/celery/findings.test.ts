@@ -28,7 +28,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'the rules on a running C
     expect(await reasonOf('failure_rate')).toEqual(expect.any(String));
     const worker = await app.worker('--concurrency', '2', '-n', 'w1@test');
     await app.send({ name: 'shop.add', args: [1, 2] }, { name: 'shop.add', args: [3, 4] });
-    await until(async () => (await reasonOf('failure_rate')) === 'It needs data of the hour before.');
+    await until(async () => (await reasonOf('failure_rate')) === 'It needs data from the previous hour.');
     await until(async () => (await reasonOf('worker_stuck')) === null);
     const { rules, findings: found } = await findings();
     const unknown = rules.flatMap(({ code, status }) => (status === 'unknown' ? code : []));

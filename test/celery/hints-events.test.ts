@@ -155,7 +155,7 @@ describe('a hint that sent events are off', () => {
       component: 'collector',
       line: 'task_send_sent_event = True',
       sentence:
-        'Tasks wait in celery, but this broker does not let anybody list them: they are shown only if their clients ' +
+        'Tasks wait in celery, but this broker cannot list them. They are shown only if their clients ' +
         'report that they send them. Set task_send_sent_event = True in the configuration of the clients.',
     });
     observer.queues([]);

@@ -41,7 +41,7 @@ describe('a chart', () => {
       ...{ key: label, label, mark: '', tone: 'failed' as const, values: [value], format: String },
     });
     expect(stepInText([row('failed', null), row('succeeded', 0)], 0)).toBe('0 succeeded');
-    expect(stepInText([row('failed', null)], 0)).toBe('not known');
+    expect(stepInText([row('failed', null)], 0)).toBe('unknown');
   });
 
   it('merges markers less than 8 px apart, and leaves out those of other times', () => {
@@ -123,7 +123,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, a chart over time'),
     const { page, slider, value } = await open();
     await slider.focus();
     await page.keyboard.press('Home');
-    expect(await value()).toBe('06:00: not known');
+    expect(await value()).toBe('06:00: unknown');
     for (let step = 0; step < 20; step += 1) await page.keyboard.press('ArrowRight');
     expect(await value()).toBe('06:20: 1 failed, 0 retried, 1,000 succeeded');
     await page.keyboard.press('Enter');

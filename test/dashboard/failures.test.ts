@@ -70,7 +70,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, failures'), () => {
     expect(await page.locator('.latest tbody tr').count()).toBe(5);
     const slider = page.getByRole('slider', { name: 'Failures over time' });
     await slider.press('End');
-    expect(await slider.getAttribute('aria-valuetext')).toMatch(/failed|not known/);
+    expect(await slider.getAttribute('aria-valuetext')).toMatch(/failed|unknown/);
     await page.locator('.latest tbody a').first().click();
     await page.getByRole('heading', { name: 'payments.refund' }).waitFor();
   });
@@ -94,7 +94,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, failures'), () => {
         '22 failures, 3 causes · +31 as a consequence',
     );
     const link = page.getByRole('link', { name: '+31 as a consequence' });
-    expect(await link.getAttribute('title')).toBe('They never ran: a task that they depend on failed.');
+    expect(await link.getAttribute('title')).toBe('They never ran because a task they depend on failed.');
     expect(await link.getAttribute('href')).toMatch(/^#\/tasks\?.*state=FAILURE/);
     await go('#/failures?name=payments.charge');
     await settled();
@@ -113,7 +113,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, failures'), () => {
   it('say when there are none, and when a source does not group them', async () => {
     const empty = await open({ sources: memorySources() }, '#/failures?range=15m');
     await empty.page
-      .getByText(/^Nothing failed in this period\.$|^Not known whether anything failed/)
+      .getByText(/^Nothing failed in this period\.$|^It is unknown whether anything failed/)
       .waitFor();
     const plain: TaskSource = {
       name: 'mine',

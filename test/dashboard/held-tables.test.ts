@@ -116,7 +116,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, tables of'), () => {
     expect(await page.locator('.live').textContent()).toBe('Held');
     await page.getByRole('link', { name: 'west.task' }).click();
     await page
-      .getByText('The sources east and west both have a task with this id. This is the one of east.')
+      .getByText('The sources east and west both have a task with this ID. This one is from east.')
       .waitFor();
   });
 });

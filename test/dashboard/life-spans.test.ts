@@ -98,8 +98,8 @@ describe('the life of a task', () => {
 
   it('is a wait for its eta, and then for a worker, before it starts', () => {
     const task = taskOf({ state: 'RECEIVED', received: at(1), eta: at(21) }, [['RECEIVED', 1, 0]]);
-    expect(wordsOf(task, 11)).toEqual(['1: held for its eta 10']);
-    expect(wordsOf(task)).toEqual(['1: held for its eta 20 on the worker, not started 39']);
+    expect(wordsOf(task, 11)).toEqual(['1: held until its ETA 10']);
+    expect(wordsOf(task)).toEqual(['1: held until its ETA 20 on the worker, not started 39']);
     expect(wordsOf(taskOf({ state: 'PENDING' }, []))).toEqual(['1: waiting for a worker 60']);
   });
 });

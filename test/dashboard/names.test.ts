@@ -69,7 +69,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, names'), () => {
     await callers.getByRole('link', { name: 'mail.send' }).click();
     await page.getByRole('heading', { name: 'mail.send' }).waitFor();
     await callers.getByRole('link', { name: 'payments.charge' }).waitFor();
-    await page.getByText('It sends no task of a known name.').waitFor();
+    await page.getByText('It sends no tasks with a known name.').waitFor();
   });
 
   it('lead to a queue, with its workers and what runs and waits in it', async () => {

@@ -99,7 +99,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the verdict of the o
       /payments\.charge fails 1\d % \(before 0 %\) since (?:\d{4}-\d\d-\d\d )?\d\d:\d\d/,
     );
     expect(texts.join('\n')).toMatch(/Queue default: oldest due 25 min ago, 3,000 tasks waiting/);
-    await page.getByText('reason why not everything was checked').click();
+    await page.getByText('reason why some checks did not run').click();
     await page.getByText('Long runs: It needs 20 runs of video.encode within a day.').waitFor();
     await page.getByRole('link', { name: /^Failures: payments.charge/ }).click();
     await settled();
@@ -174,8 +174,8 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the verdict of the o
     const { page } = await open(memorySources());
     await page.getByText(/No problem found; \d of \d checks lack data\./).waitFor();
     expect(await page.locator('.verdict-text').getAttribute('class')).toContain('tone-waiting');
-    await page.getByText(/reasons? why not everything was checked/).click();
-    await page.getByText(/Failure rates: It needs data of the hour before\./).waitFor();
+    await page.getByText(/reasons? why some checks did not run/).click();
+    await page.getByText(/Failure rates: It needs data from the previous hour\./).waitFor();
   });
 
   it.each([
@@ -213,7 +213,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the verdict of the o
       getTask: () => null,
     };
     const { page } = await open({ tasks }, { expected: /501/ });
-    await page.getByText(/^Not known yet: none of \d+ checks has data\.$/).waitFor();
+    await page.getByText(/^Unknown: none of \d+ checks has data yet\.$/).waitFor();
     expect(await page.locator('.tone-success.verdict-text').count()).toBe(0);
   });
 

@@ -92,7 +92,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, each view'), () => {
       await isSound(view, hash);
     }
     await view.go('#/');
-    await view.page.getByText('Not known yet: the checks are being read.').waitFor();
+    await view.page.getByText('Unknown: the checks are still loading.').waitFor();
   });
 
   it.each(LOOKS.flatMap((options) => ([403, 429, 503] as const).map((status) => [status, options] as const)))(
@@ -107,7 +107,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, each view'), () => {
         await isSound(view, hash);
       }
       await view.go('#/');
-      await view.page.getByText('Not known: the checks could not be read.').waitFor();
+      await view.page.getByText('Unknown: the checks could not be loaded.').waitFor();
       expect(await view.page.locator('.tone-success').count()).toBe(0);
     },
   );

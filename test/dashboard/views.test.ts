@@ -114,14 +114,14 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the page'), () => {
 
   it('says what to do about a task that nobody knows', async () => {
     const { page } = await open('#/tasks/a%2Fb%20?x', 0, /404/);
-    await page.getByText('No task with this id is kept.').waitFor();
+    await page.getByText('No task with this ID is in the history.').waitFor();
   });
 
   it('draws a workflow with many tasks folded, and opens them', async () => {
     const { page } = await open(`#/workflow/${ids.root}?view=graph`);
     const many = page.getByRole('button', { name: /20 × labels\.print, 20 of 20 done/ });
     await many.click();
-    await page.getByRole('button', { name: 'Show each of them' }).click();
+    await page.getByRole('button', { name: 'Show each task' }).click();
     await until(async () => (await page.locator('.graph-svg .node').count()) > 20);
     await page.getByLabel('Find in the workflow').fill('payments');
     await page.getByText('2 found').waitFor();

@@ -51,7 +51,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, workers'), () => {
     expect(stuck).toMatch(/w2@h.*stuck.*2\/2.*default.*video\.encode.*f0\.mov.*49 min.*p95 1 min/);
     expect(await cards.nth(1).textContent()).toMatch(/2\/2.*p95 1/);
     expect(await cards.nth(1).textContent()).toContain('usual time unknown');
-    expect(await cards.nth(2).textContent()).toContain('Nothing runs now.');
+    expect(await cards.nth(2).textContent()).toContain('Nothing is running.');
     await page.getByRole('link', { name: 'All running 4' }).click();
     const rows = page.locator('.running-table tbody th');
     await until(async () => (await rows.count()) === 4);

@@ -156,7 +156,7 @@ describe('worker_stuck where workers take a task only as they can run it', () =>
   });
 
   it('does not know where more tasks run than are listed, or no queue can be read', async () => {
-    expect(judge(workerStuck, await situation(4, 3, false))?.unknown).toMatch(/More tasks run/);
+    expect(judge(workerStuck, await situation(4, 3, false))?.unknown).toMatch(/Too many tasks are running/);
     const unread = { ...(await situation(8, 3)), queues: null };
     expect(judge(workerStuck, unread)?.unknown).toMatch(/queues could not be read/);
   });

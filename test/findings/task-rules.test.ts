@@ -71,7 +71,7 @@ describe('failure_rate', () => {
     const young = await activity({ begun: 60, tasks: runs('pay', 30, -1, { perMinute: 5 }) });
     expect(judge(failureRate, source({ activity: young }))).toEqual({
       findings: [],
-      unknown: 'It needs data of the hour before.',
+      unknown: 'It needs data from the previous hour.',
     });
     const failing = await activity({ begun: 60, tasks: runs('pay', 30, -1, { perMinute: 5, failed: 1 }) });
     expect(judge(failureRate, source({ activity: failing }))?.findings).toHaveLength(1);

@@ -100,5 +100,5 @@ export function stepInText(rows: readonly Row[], index: number): string {
     const value = valueAt(row, index);
     return value === null || row.isOn === false ? [] : `${value} ${row.label}`;
   });
-  return known.length === 0 ? 'not known' : known.join(', ');
+  return known.length === 0 ? 'unknown' : known.join(', ');
 }

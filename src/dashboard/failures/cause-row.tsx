@@ -44,7 +44,7 @@ export function CauseRow(props: {
         <Sparkline
           values={activity}
           tone="failed"
-          label={`${count(cause.count)} failures, at most ${count(Math.max(0, ...activity))} at a time`}
+          label={`${count(cause.count)} failures, at most ${count(Math.max(0, ...activity))} per interval`}
         />
       </td>
       <td class="num cause-first">

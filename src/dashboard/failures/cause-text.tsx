@@ -20,8 +20,7 @@ export function CauseText({ cause }: { readonly cause: StatsCauseBody }) {
 /** Whether a cause is new in the period. */
 export function NewBadge({ cause: { is_new } }: { readonly cause: StatsCauseBody }) {
   if (is_new === false) return null;
-  const title =
-    is_new === null ? 'Nothing is known of the time before this period.' : 'First seen in this period';
+  const title = is_new === null ? 'There is no data from before this period.' : 'First seen in this period';
   return (
     <span class={`badge outlined tone-${is_new === null ? 'waiting' : 'failure'}`} title={title}>
       {is_new === null ? 'maybe new' : 'new'}

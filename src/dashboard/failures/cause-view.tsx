@@ -65,7 +65,7 @@ export function CauseView({ id }: { readonly id: string }) {
 
 function Absent() {
   return (
-    <Empty title="No failure of this cause in this period.">
+    <Empty title="No failures with this cause in this period.">
       <a href={linkTo('failures')}>All failures</a>
     </Empty>
   );

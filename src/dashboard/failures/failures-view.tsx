@@ -154,7 +154,7 @@ function Consequences({ stats, filters }: { readonly stats: TaskStatsBody; reado
       {' · '}
       <a
         href={linkTo('tasks', { ...filters, state: 'FAILURE' })}
-        title="They never ran: a task that they depend on failed."
+        title="They never ran because a task they depend on failed."
       >
         +{count(more)} as a consequence
       </a>
@@ -171,7 +171,7 @@ function NoCause({ stats, filters }: { readonly stats: TaskStatsBody; readonly f
       </Empty>
     );
   }
-  if (failed === null) return <Empty title="Not known whether anything failed in this period" />;
+  if (failed === null) return <Empty title="It is unknown whether anything failed in this period" />;
   return (
     <Empty title="Nothing failed in this period.">
       <Consequences stats={stats} filters={filters} />

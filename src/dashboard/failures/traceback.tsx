@@ -31,10 +31,10 @@ export function Traceback(props: {
     <section class="value" aria-label="Traceback">
       {exception !== null && <ErrorText text={exception} />}
       <div class="value-head">
-        <h2>{isWhole ? 'Traceback' : 'Traceback: own code'}</h2>
+        <h2>{isWhole ? 'Traceback' : 'Traceback: app code'}</h2>
         {isCut && <span class="badge tone-retry outlined">cut</span>}
         <button type="button" class="small" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
-          {isWhole ? 'Own code only' : 'Show all frames'}
+          {isWhole ? 'App code only' : 'Show all frames'}
         </button>
         <CopyButton text={text} what="traceback" />
       </div>

@@ -7,7 +7,7 @@ const SHORTCUTS: readonly (readonly [keys: string, meaning: string])[] = [
   ['/', 'Search'],
   ['↓ ↑ or j k', 'Next and previous row of a list'],
   ['Enter', 'Open the row'],
-  ['[ ]', 'Previous and next of the list, while one is open'],
+  ['[ ]', 'Previous and next item while one is open'],
   ['Esc', 'Leave a field, close a panel, go back'],
   ['c', 'Compare with the period before'],
   ['l', 'Pause or resume; show what is new'],

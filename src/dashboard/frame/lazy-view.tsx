@@ -42,9 +42,9 @@ export function LazyView({ view, ...props }: ViewProps & { readonly view: View }
 function Unloaded() {
   return (
     <div role="alert">
-      <Empty title="Could not load this view. The app may have a new version.">
+      <Empty title="This view could not be loaded. The app may have been updated.">
         <button type="button" onClick={() => location.reload()}>
-          Load the page again
+          Reload the page
         </button>
       </Empty>
     </div>

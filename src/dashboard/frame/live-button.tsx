@@ -31,7 +31,11 @@ function paceOf(isFed: boolean, at: number | null, now: number): Pace {
 
 function heldPace({ count: number, isPartial }: Hold): Pace {
   const news = number === 0 ? '' : ` · ${isPartial ? 'over ' : ''}${count(number)} new`;
-  return { tone: 'retry', word: `Held${news}`, title: 'Rows stay while you read. Show what is new (l)' };
+  return {
+    tone: 'retry',
+    word: `Held${news}`,
+    title: 'Rows stay in place while you read. Show new ones (l)',
+  };
 }
 
 /** Pauses and goes on; shows what came while rows were held. */

@@ -1,3 +1,4 @@
+import { useEffect } from 'preact/hooks';
 import { historyStart, loadHistoryStart } from '../live/history-start.ts';
 import { lazy } from '../parts/lazy.tsx';
 import { type Range, rangeText } from '../range/range.ts';
@@ -5,6 +6,7 @@ import { isComparedAt, useRange } from '../range/use-range.ts';
 import { currentRoute, go, linkHere } from '../route.ts';
 import { zone } from '../settings.ts';
 import { useStore } from '../store.ts';
+import { clockTime } from '../text/moments.ts';
 import type { View } from '../views.ts';
 import { viewOf } from '../views.ts';
 import { Popover } from './popover.tsx';
@@ -17,10 +19,11 @@ export function RangeControls(props: { readonly view: View | undefined; readonly
   const range = useRange();
   const chosen = useStore(zone);
   if (view === undefined) return null;
-  if (view.period === 'now') return <span class="frame-now">Now</span>;
+  if (view.period === 'now') return view.key !== undefined && <span class="frame-now">Now</span>;
   const isAny = view.period === 'any' && !range.isChosen;
   const text = isAny ? 'Any time' : rangeText(range, chosen);
   const compare = view.canCompare === true && <CompareButton />;
+  const partial = view.canCompare === true && <PartialBefore range={range} />;
   const back = range.kind === 'fixed' && (
     <span class="frame-fixed">
       Fixed range · <a href={linkHere({ from: null, to: null })}>Back to live</a>
@@ -29,11 +32,13 @@ export function RangeControls(props: { readonly view: View | undefined; readonly
   return (
     <>
       {!isPhone && back}
+      {!isPhone && partial}
       {!isPhone && !isAny && <Shift range={range} by={-1} />}
       <Popover id="range" class="frame-range" label={`Time: ${text}`} text={text}>
         {() => (
           <>
             {isPhone && back}
+            {isPhone && partial}
             <RangeChoices range={range} isAny={isAny} canBeAny={view.period === 'any'} />
             {isPhone && (
               <div class="range-phone">
@@ -69,6 +74,21 @@ function CompareButton() {
     >
       Compare
     </button>
+  );
+}
+
+/** Says why figures of the period before are so low: the history starts in it, or after it. */
+function PartialBefore({ range }: { readonly range: Range }) {
+  const isCompared = isComparedAt(useStore(currentRoute));
+  const { at } = useStore(historyStart);
+  const chosen = useStore(zone);
+  useEffect(() => {
+    if (isCompared) void loadHistoryStart();
+  }, [isCompared]);
+  const start = 2 * range.since.getTime() - range.until.getTime();
+  if (!isCompared || at === null || at <= start) return null;
+  return (
+    <span class="frame-fixed">History starts {clockTime(new Date(at), chosen)}: partial comparison</span>
   );
 }
 

@@ -31,7 +31,7 @@ export function Details({ drawn, nodes, words, onExpand }: DetailsProps) {
         <h2 class="wrap">{titleOf(drawn)}</h2>
         <p>
           <button type="button" class="small" onClick={() => onExpand(drawn.id)}>
-            Show each of them
+            Show each task
           </button>
         </p>
         <NodeList nodes={members} />
@@ -49,7 +49,7 @@ export function Details({ drawn, nodes, words, onExpand }: DetailsProps) {
       )}
       <dl class="facts">
         <Fact
-          name="Id"
+          name="ID"
           value={
             <>
               <span class="mono wrap">{node.id}</span> <CopyButton text={node.id} what="id" />

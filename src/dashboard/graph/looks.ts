@@ -17,7 +17,7 @@ export function lookOf(drawn: DrawnNode, nodes: ReadonlyMap<string, GraphNodeBod
   if (drawn.kind === 'tasks') return lookOfMany(drawn.members.map((id) => stateOf(nodes.get(id))));
   if (node === undefined) return { tone: 'waiting', line: '' };
   if (node.members !== null) return lookOfMembers(node.members);
-  if (node.state === null) return { tone: 'waiting', line: 'known only by reference' };
+  if (node.state === null) return { tone: 'waiting', line: 'not reported yet' };
   if (isConsequence(node)) return { tone: 'waiting', line: 'never ran' };
   const time = node.duration_ms === null ? '' : ` · ${duration(node.duration_ms)}`;
   const retries = node.retries !== null && node.retries > 0 ? ` · retry ${node.retries}` : '';

@@ -13,7 +13,7 @@ export interface DrawnNode {
   readonly name: string;
   /** Ids of the nodes it stands for: its own, or those of all folded tasks. */
   readonly members: readonly string[];
-  /** `tasks` stands for several tasks; `unseen` is known only by reference. */
+  /** `tasks` stands for several tasks; `unseen` is not reported yet. */
   readonly kind: 'task' | 'tasks' | 'group' | 'chord' | 'unseen';
 }
 

@@ -108,8 +108,8 @@ function Figures(props: {
 function Related({ stats: { callers = null, callees = null } }: { readonly stats: TaskStatsBody }) {
   return (
     <section class="panel" aria-label="Callers">
-      <Callers title="Called by" callers={callers} none="No task of a known name sends it." />
-      <Callers title="Calls" callers={callees} none="It sends no task of a known name." />
+      <Callers title="Called by" callers={callers} none="No task with a known name sends it." />
+      <Callers title="Calls" callers={callees} none="It sends no tasks with a known name." />
     </section>
   );
 }
@@ -128,7 +128,7 @@ function Callers(props: {
   return (
     <>
       <h2>{title}</h2>
-      <p class="dim">{callers === null ? 'Not known in this period.' : none}</p>
+      <p class="dim">{callers === null ? 'Unknown for this period.' : none}</p>
     </>
   );
 }

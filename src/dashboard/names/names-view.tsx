@@ -51,7 +51,7 @@ export function NamesView({ query }: { readonly query: URLSearchParams }) {
       )}
       {names.length >= MOST_NAMES && (
         <p class="dim" role="status">
-          These are the {MOST_NAMES} most frequent names. To find tasks of other names, search for name:…
+          These are the {MOST_NAMES} most frequent names. To find tasks with other names, search for name:…
         </p>
       )}
     </>

@@ -33,7 +33,7 @@ export function Attention(props: {
       )}
       {unknown.length > 0 && (
         <details>
-          <summary class="dim">{counted(unknown.length, 'reason')} why not everything was checked</summary>
+          <summary class="dim">{counted(unknown.length, 'reason')} why some checks did not run</summary>
           <ul class="dim">
             {unknown.map((reason) => (
               <li key={reason}>{reason}</li>
@@ -51,7 +51,7 @@ function Unread({ hasFailed }: { readonly hasFailed: boolean }) {
   return (
     <section aria-label="Verdict" class="verdict">
       <p class="verdict-text tone-waiting" role="status">
-        {hasFailed ? 'Not known: the checks could not be read.' : 'Not known yet: the checks are being read.'}
+        {hasFailed ? 'Unknown: the checks could not be loaded.' : 'Unknown: the checks are still loading.'}
       </p>
     </section>
   );
@@ -88,7 +88,7 @@ function Hints({ hints: all }: { readonly hints: readonly (readonly [string, str
   if (hints.length === 0) return null;
   return (
     <details>
-      <summary class="dim">{counted(hints.length, 'hint')} on settings</summary>
+      <summary class="dim">{counted(hints.length, 'hint')} about settings</summary>
       <ul>
         {hints.map(([key, hint]) => (
           <li key={`${key} ${hint}`}>

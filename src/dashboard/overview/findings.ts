@@ -45,8 +45,8 @@ export function verdictOf(component: ComponentBody | undefined): Verdict {
   }
   // A source that is up proves nothing about its tasks.
   if (rules.every(({ source, status }) => source === null || status === 'unknown')) {
-    const judged = rules.length === 0 ? 'nothing here can be checked' : `none of ${total} has data`;
-    return { ...base, tone: 'waiting', text: `Not known yet: ${judged}.` };
+    const judged = rules.length === 0 ? 'nothing here can be checked' : `none of ${total} has data yet`;
+    return { ...base, tone: 'waiting', text: `Unknown: ${judged}.` };
   }
   if (unknown.length === 0) {
     return { ...base, tone: 'success', text: `No problem found. ${ran} of ${total} ran.` };

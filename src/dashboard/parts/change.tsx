@@ -1,3 +1,5 @@
+import '../style/change.css';
+
 /** Less than a tenth more or less is no change to speak of. */
 const LEAST_CHANGE = 1.1;
 

@@ -29,8 +29,7 @@ export function Problem(props: {
 const RETRIES = 'The page retries automatically.';
 
 const HINTS: Readonly<Record<string, string>> = {
-  source_not_configured:
-    'The app has configured no source for this data: add it to sources in createMonitorRouter.',
+  source_not_configured: 'No source is configured for this data. Add one to sources in createMonitorRouter.',
   metrics_disabled: 'Set metrics in createMonitorRouter to the URL of the exporter.',
   source_unavailable: RETRIES,
   source_timeout: RETRIES,
@@ -41,7 +40,7 @@ const HINTS: Readonly<Record<string, string>> = {
 
 function describe(error: unknown): { readonly reason: string; readonly hint: string | null } {
   if (!(error instanceof MonitorClientError))
-    return { reason: `the answer is broken. ${String(error)}`, hint: null };
+    return { reason: `the answer is invalid. ${String(error)}`, hint: null };
   if (error.status === null) return { reason: 'the monitor does not answer.', hint: RETRIES };
   const faults = error.problem?.errors?.map(({ parameter, detail }) => `${parameter}: ${detail}`).join(' ');
   const isBusy = error.status === 429 || error.status >= 500;

@@ -21,9 +21,9 @@ export function EngineState({ word }: { readonly word: string | null }) {
 
 const FLAGS: Readonly<Record<string, { readonly text: string; readonly title: string }>> = {
   worker_lost: { text: 'worker lost', title: 'The heartbeats of its worker stopped.' },
-  overdue: { text: 'overdue', title: 'Its eta has passed, and it has not started.' },
+  overdue: { text: 'overdue', title: 'Its ETA has passed, but it has not started.' },
   never_received: { text: 'never received', title: 'It was sent, but is in no queue and on no worker.' },
-  consequence: { text: 'consequence', title: 'It failed only because a task that it depends on failed.' },
+  consequence: { text: 'consequence', title: 'It failed only because a task it depends on failed.' },
   end_unseen: {
     text: 'end unseen',
     title: 'Its worker no longer runs it, and nothing reported how it ended.',

@@ -1,6 +1,6 @@
 import '../style/tabs.css';
 import type { ComponentChildren } from 'preact';
-import { useId, useRef } from 'preact/hooks';
+import { useEffect, useId, useRef } from 'preact/hooks';
 
 /** A tab and what it shows. */
 export interface Tab {
@@ -33,6 +33,13 @@ export function Tabs(props: {
     tabs.findIndex(({ id }) => id === chosen),
   );
   const tab = tabs[index];
+  // On a phone they may need more room than there is.
+  useEffect(() => {
+    const [row, place] = [list.current, list.current?.children[index]?.getBoundingClientRect()];
+    if (row == null || place === undefined) return;
+    const { left, right } = row.getBoundingClientRect();
+    row.scrollLeft += Math.max(0, place.right - right) - Math.max(0, left - place.left);
+  }, [index, tabs.length]);
   if (tab === undefined) return null;
   const onKeyDown = (event: KeyboardEvent): void => {
     const next = Object.hasOwn(MOVES, event.key) ? MOVES[event.key]?.(index, tabs.length) : undefined;

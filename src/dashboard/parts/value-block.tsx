@@ -15,7 +15,7 @@ export function ValueBlock(props: {
   readonly fromEnd?: boolean;
   readonly missing?: string;
 }) {
-  const { label, text, isCut = false, fromEnd = false, missing = 'not known' } = props;
+  const { label, text, isCut = false, fromEnd = false, missing = 'unknown' } = props;
   const [isOpen, setOpen] = useState(false);
   if (text === null) {
     return (

@@ -75,5 +75,5 @@ export function QueueWorkers({ queue }: { readonly queue: string }) {
 /** An engine may not say from which queues a worker takes. */
 const noWorker = ({ workers }: WorkersBody): string =>
   workers.every(({ queues }) => queues !== null)
-    ? 'No known worker takes from this queue.'
-    : 'Not all workers say from which queues they take.';
+    ? 'No known worker consumes this queue.'
+    : 'Some workers do not report their queues.';

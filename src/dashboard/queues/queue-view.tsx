@@ -41,7 +41,7 @@ export function QueueView({ id }: { readonly id: string }) {
       <Figures name={id} over={depths} stepSeconds={stats?.step_seconds ?? 60} />
       <QueueStates queue={id} />
       {data !== null && depths === null && (
-        <Empty title="Nothing is known of this queue over time">Try a longer period.</Empty>
+        <Empty title="There is no data about this queue over time">Try a longer period.</Empty>
       )}
       {stats !== null && depths !== null && <Charts id={id} stats={stats} depths={depths} />}
       <QueueWorkers queue={id} />

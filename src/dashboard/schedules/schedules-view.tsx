@@ -43,7 +43,7 @@ export function SchedulesView() {
         </Empty>
       )}
       {data?.enabled === true && rows.length === 0 && (
-        <Empty title="No schedules">Schedules of beat and of job schedulers appear here.</Empty>
+        <Empty title="No schedules">Schedules of Celery beat and of BullMQ job schedulers appear here.</Empty>
       )}
       {rows.length > 0 && (
         <div class="panel table-scroll" {...pointer} {...focus}>
@@ -99,7 +99,7 @@ function Row({ row, isOneOfSeveral }: { readonly row: ScheduleBody; readonly isO
         </div>
       </th>
       <td class="s-every" title={row.schedule ?? undefined}>
-        {row.schedule === null ? <span class="dim">not readable</span> : plainRule(row.schedule)}
+        {row.schedule === null ? <span class="dim">unreadable</span> : plainRule(row.schedule)}
         {row.timezone !== null && <span class="dim small-text"> {row.timezone}</span>}
       </td>
       <td class="s-next">{row.enabled === false ? 'disabled or finished' : <Next row={row} />}</td>
@@ -132,7 +132,7 @@ const TONES: Readonly<Record<string, Tone>> = {
 /** The outcomes of the latest runs, each with its task, the latest one at the end. */
 function Runs({ row: { name, last_runs: runs, source } }: { readonly row: ScheduleBody }) {
   const chosen = useStore(zone);
-  if (runs === null) return <span class="dim">not known</span>;
+  if (runs === null) return <span class="dim">unknown</span>;
   if (runs.length === 0) return <span class="dim">none yet</span>;
   const outcomes = runs.toReversed().map(({ task_id, state, at, runtime }) => ({
     key: task_id,
@@ -148,7 +148,7 @@ function Runs({ row: { name, last_runs: runs, source } }: { readonly row: Schedu
 function Next({ row: { next_run_at: at, timezone } }: { readonly row: ScheduleBody }) {
   const now = useStore(clock);
   const due = millis(at);
-  if (due === null || at === null) return <span class="dim">not known</span>;
+  if (due === null || at === null) return <span class="dim">unknown</span>;
   const left = Math.round((due - now) / 1_000) * 1_000;
   return (
     <>

@@ -33,7 +33,7 @@ function addText(query: URLSearchParams, term: Term, field: TextField, given: Se
   if (sign !== ':')
     throw new SearchError(`Write \`${name}:\` instead of \`${name}${sign}\` at character ${at}.`);
   if (isNegated && !field.canNegate)
-    throw new SearchError(`\`${name}\` cannot be left out: see character ${at}.`);
+    throw new SearchError(`\`${name}\` cannot be excluded: see character ${at}.`);
   if (name === 'root' && values.length > 1)
     throw new SearchError(`Write one value for \`root\` at character ${at}.`);
   if (!isNegated && name !== 'text') {
@@ -85,7 +85,7 @@ function addFigure(query: URLSearchParams, term: Term, field: FigureField): void
   const [value] = values;
   const end = SIGNS[sign];
   if (end === undefined)
-    throw new SearchError(`Write \`${field.example}\` at character ${at}: \`${name}\` is a figure.`);
+    throw new SearchError(`Write \`${field.example}\` at character ${at}: \`${name}\` is a number.`);
   const [, digits, unit = ''] = FIGURE.exec(value?.isPrefix === false ? value.text : '') ?? [];
   if (digits === undefined || values.length > 1 || (unit !== '' && !field.isTime)) {
     const units = field.isTime ? ' Units are ms, s, min and h.' : '';

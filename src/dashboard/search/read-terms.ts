@@ -51,7 +51,7 @@ function readTerm(search: string, start: number): Read<Term> {
   const from = isNegated ? start + 1 : start;
   const at = start + 1;
   if (from >= search.length || isSpace(search[from])) {
-    throw new SearchError(`Write what to leave out behind \`-\` at character ${at}.`);
+    throw new SearchError(`Write what to exclude after \`-\` at character ${at}.`);
   }
   if (search[from] === '"') {
     const { term, end } = readValue(search, from, '');
@@ -80,7 +80,7 @@ function readField(search: string, term: Omit<Term, 'values'>, start: number): R
   for (let at = start; ; ) {
     const { term: value, end } = readValue(search, at, ',');
     if (value.text === '') {
-      throw new SearchError(`Write a value behind \`${term.field}${term.sign}\` at character ${at + 1}.`);
+      throw new SearchError(`Write a value after \`${term.field}${term.sign}\` at character ${at + 1}.`);
     }
     values.push(value);
     if (values.length > MOST_TERMS)
@@ -98,7 +98,7 @@ function readValue(search: string, start: number, stop: string): Read<Value> {
     const isPrefix = search[behind] === '*';
     const end = isPrefix ? behind + 1 : behind;
     if (end < search.length && !isSpace(search[end]) && search[end] !== stop) {
-      throw new SearchError(`Write a space behind the quote at character ${end}.`);
+      throw new SearchError(`Write a space after the quote at character ${end}.`);
     }
     return { term: { text, at, isPrefix }, end };
   }
@@ -108,7 +108,7 @@ function readValue(search: string, start: number, stop: string): Read<Value> {
   const star = whole.indexOf('*');
   if (star >= 0 && star < whole.length - 1) {
     throw new SearchError(
-      `\`*\` works only at the end: see character ${start + star + 1}. In quotes it is a star.`,
+      `\`*\` works only at the end: see character ${start + star + 1}. In quotes it is an ordinary character.`,
     );
   }
   return { term: { text: star < 0 ? whole : whole.slice(0, -1), at, isPrefix: star >= 0 }, end };
@@ -120,14 +120,14 @@ function readQuoted(search: string, start: number): { readonly text: string; rea
     const character = search[at] as string;
     if (character === '"') {
       if (parts.length === 0)
-        throw new SearchError(`Write a text into the quotes at character ${start + 1}.`);
+        throw new SearchError(`Write text between the quotes at character ${start + 1}.`);
       return { text: parts.join(''), end: at + 1 };
     }
     const isEscape = character === '\\' && (search[at + 1] === '"' || search[at + 1] === '\\');
     if (isEscape) at += 1;
     parts.push(search[at] as string);
   }
-  throw new SearchError(`The quote at character ${start + 1} has no end.`);
+  throw new SearchError(`The quote at character ${start + 1} is not closed.`);
 }
 
 function skipSpace(search: string, start: number): number {

@@ -1,4 +1,4 @@
-import type { ComponentBody, ComponentsBody } from '../../client.ts';
+import type { ComponentBody, ComponentsBody, RuleBody } from '../../client.ts';
 import { hintsOf } from '../overview/findings.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Fact } from '../parts/fact.tsx';
@@ -11,7 +11,7 @@ import { bytes, count, counted } from '../text/numbers.ts';
 /** Every known component of the deployment with its settings. */
 export function Components({ components }: { readonly components: ComponentsBody }) {
   return (
-    <div class="cards">
+    <div class="system-parts">
       {Object.entries(components).map(([key, component]) => (
         <Component key={key} name={key} component={component} />
       ))}
@@ -20,7 +20,7 @@ export function Components({ components }: { readonly components: ComponentsBody
 }
 
 function Component({ name: key, component }: { readonly name: string; readonly component: ComponentBody }) {
-  const { name, status, pid, url, config, queues } = component;
+  const { name, status, pid, url, config, queues, rules } = component;
   const hints = hintsOf(config);
   const hidden = useStore(dismissed);
   const settings = Object.entries(config ?? {}).filter(([setting]) => setting !== 'hints');
@@ -51,6 +51,7 @@ function Component({ name: key, component }: { readonly name: string; readonly c
             value={queues.map((queue) => `${queue.name} (${waiting(queue.waiting)})`).join(', ') || 'none'}
           />
         )}
+        {rules !== undefined && <Fact name="Checks" value={checksText(rules)} />}
         {settings.map(([setting, value]) => (
           <Fact
             key={setting}
@@ -63,8 +64,13 @@ function Component({ name: key, component }: { readonly name: string; readonly c
   );
 }
 
+function checksText(rules: readonly RuleBody[]): string {
+  const ran = rules.filter(({ status }) => status !== 'unknown').length;
+  return `${ran} of ${counted(rules.length, 'check')} ran`;
+}
+
 const waiting = (value: number | null): string =>
-  value === null ? 'not known' : counted(value, 'waiting', 'waiting');
+  value === null ? 'unknown' : counted(value, 'waiting', 'waiting');
 
 /**
  * Links http(s) addresses only. Anything else, such as a `javascript:` URL from a source, is shown as text.
@@ -78,7 +84,7 @@ function Url({ url }: { readonly url: string }) {
   );
 }
 
-/** Settings for which `null` has a meaning of its own; for all others it means "not known". */
+/** Settings for which `null` has a meaning of its own; for all others it means "unknown". */
 const MEANING_OF_NULL: Readonly<Record<string, string>> = {
   error: 'none',
   code: 'none',
@@ -93,7 +99,7 @@ const MEANING_OF_NULL: Readonly<Record<string, string>> = {
 
 function Setting({ name, value }: { readonly name: string; readonly value: unknown }) {
   if (value === null || value === undefined) {
-    return <span class="dim">{MEANING_OF_NULL[name] ?? 'not known'}</span>;
+    return <span class="dim">{MEANING_OF_NULL[name] ?? 'unknown'}</span>;
   }
   if (typeof value === 'boolean') return <>{value ? 'yes' : 'no'}</>;
   if (typeof value === 'number') return <>{name === 'bytes' ? bytes(value) : count(value)}</>;

@@ -11,7 +11,7 @@ export function Facts({ task }: { readonly task: TaskDetailBody }) {
   return (
     <>
       <dl class="facts">
-        <Fact name="Id">
+        <Fact name="ID">
           <span class="mono wrap">{task.task_id}</span> <CopyButton text={task.task_id} what="id" />
         </Fact>
         <Fact name="Worker">{filterLink('worker', task.worker)}</Fact>
@@ -21,7 +21,7 @@ export function Facts({ task }: { readonly task: TaskDetailBody }) {
         <Fact name="Runtime">{task.runtime === null ? null : seconds(task.runtime)}</Fact>
         <Fact name="Retries">{task.retries}</Fact>
         {task.eta !== null && (
-          <Fact name="Eta">
+          <Fact name="ETA">
             <Moment at={task.eta} />{' '}
             <span class="dim">
               (<Ago at={task.eta} />)
@@ -72,7 +72,7 @@ function Fact({ name, children }: { readonly name: string; readonly children: Co
   return (
     <div>
       <dt>{name}</dt>
-      <dd>{children ?? <span class="dim">not known</span>}</dd>
+      <dd>{children ?? <span class="dim">unknown</span>}</dd>
     </div>
   );
 }

@@ -66,7 +66,7 @@ function spansOfLast(task: TaskDetailBody, now: number): readonly Span[] {
     const due = eta === null || since === null ? since : Math.max(since, eta);
     const text = received === null ? 'waiting for a worker' : 'on the worker, not started';
     const held = eta === null || end === null ? null : between(since, Math.min(eta, end));
-    return [...spanOf('held', 'held for its eta', held), ...spanOf('queued', text, between(due, end))];
+    return [...spanOf('held', 'held until its ETA', held), ...spanOf('queued', text, between(due, end))];
   }
   const wait = task.wait_seconds === null ? null : task.wait_seconds * 1_000;
   const ran = task.done && task.runtime !== null ? task.runtime * 1_000 : between(started, end);

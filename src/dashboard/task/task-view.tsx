@@ -40,7 +40,7 @@ export function TaskView({ id, query }: { readonly id: string; readonly query: U
   }
   return (
     <article class="task">
-      <ViewHead title={data.name ?? 'Task of unknown name'} at={at}>
+      <ViewHead title={data.name ?? 'Task with unknown name'} at={at}>
         {data.name !== null && (
           <a class="button small" href={nameLink(data.name)}>
             About this name
@@ -59,7 +59,7 @@ export function TaskView({ id, query }: { readonly id: string; readonly query: U
       <Sources sources={data.sources} />
       {source !== null && source !== data.source && (
         <p class="notice tone-retry" role="status">
-          {`The sources ${data.source} and ${source} both have a task with this id. This is the one of ${data.source}.`}
+          {`The sources ${data.source} and ${source} both have a task with this ID. This one is from ${data.source}.`}
         </p>
       )}
       {data.state === 'FAILURE' && <Story task={data} />}

@@ -10,7 +10,7 @@ export function UnknownTask({ id }: { readonly id: string }) {
   const { at } = useStore(historyStart);
   useEffect(() => void loadHistoryStart(), []);
   return (
-    <Empty title="No task with this id is kept.">
+    <Empty title="No task with this ID is in the history.">
       <p class="mono wrap">{id}</p>
       <p>
         {at !== null && (
@@ -18,7 +18,7 @@ export function UnknownTask({ id }: { readonly id: string }) {
             History starts <Moment at={new Date(at).toISOString()} />.{' '}
           </span>
         )}
-        <a href={linkTo('tasks', { q: id })}>Search for the id</a>
+        <a href={linkTo('tasks', { q: id })}>Search for this ID</a>
       </p>
     </Empty>
   );

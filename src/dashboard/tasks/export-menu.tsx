@@ -21,7 +21,7 @@ export function ExportMenu({ query }: { readonly query: URLSearchParams }) {
       if (kind === 'csv') download(name, 'text/csv', toCsv(rows));
       else download(name, 'application/json', JSON.stringify(rows, null, 1));
       const isAll = rows.length < MOST_EXPORTED;
-      setSaid(`${count(rows.length)} saved${isAll ? '' : ', the rest left out'}`);
+      setSaid(`${count(rows.length)} saved${isAll ? '' : ', the rest omitted'}`);
     } catch (error) {
       if (!controller.signal.aborted) setSaid(`Failed: ${error instanceof Error ? error.message : ''}`);
     }

@@ -21,7 +21,7 @@ export function RunningTable({ data, at }: { readonly data: WorkersBody; readonl
   const rows = useHeldRows(all, keyOf, isHeld);
   if (rows.length === 0) {
     const isKnown = data.workers.every(({ running }) => running !== null);
-    return <Empty title={isKnown ? 'Nothing runs now.' : 'It is not known what runs now.'} />;
+    return <Empty title={isKnown ? 'Nothing is running.' : 'It is unknown what is running.'} />;
   }
   return (
     <div class="panel table-scroll" {...pointer} {...focus}>
@@ -63,7 +63,7 @@ function Row({ row: { task, source, worker } }: { readonly row: Running }) {
         <Elapsed task={task} />
       </td>
       <td data-label="Worker">
-        {worker === null ? <span class="dim">not known</span> : <a href={workerLink(worker)}>{worker}</a>}
+        {worker === null ? <span class="dim">unknown</span> : <a href={workerLink(worker)}>{worker}</a>}
       </td>
       <td data-label="Queue">{task.queue ?? <span class="dim">–</span>}</td>
     </tr>

@@ -48,8 +48,8 @@ export function WorkerCard(props: {
 function Tasks({ worker, most }: { readonly worker: WorkerBody; readonly most: number }) {
   const { running = null, running_total: total = null, hostname, source } = worker;
   const isUnknown = running?.length === 0 && (worker.active ?? 0) > 0;
-  if (running === null || isUnknown) return <p class="dim">What it runs is not known.</p>;
-  if (running.length === 0) return <p class="dim">Nothing runs now.</p>;
+  if (running === null || isUnknown) return <p class="dim">It is unknown what it is running.</p>;
+  if (running.length === 0) return <p class="dim">Nothing is running.</p>;
   const shown = running.slice(0, most);
   const more = (total ?? running.length) - shown.length;
   return (

@@ -22,7 +22,7 @@ export function WorkerState({ worker }: { readonly worker: WorkerBody }) {
   return (
     <>
       {worker.stuck === true ? (
-        <span class="badge tone-failure" title="Tasks that should have ended hold all its slots.">
+        <span class="badge tone-failure" title="All its slots are held by tasks that should have ended.">
           stuck
         </span>
       ) : (

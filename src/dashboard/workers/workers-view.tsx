@@ -74,7 +74,7 @@ function Content(props: {
     if (own.length > 0) return <Cards workers={own} data={data} isWhole />;
     return (
       <Empty title={`No worker ${hostname} is known.`}>
-        It may have been gone for too long to be listed.
+        It may have been offline for too long to be listed.
       </Empty>
     );
   }
@@ -125,9 +125,9 @@ function Cards(props: {
 function Unassigned({ tasks }: { readonly tasks: UnassignedTasksBody }) {
   const { source, running, running_total: total } = tasks;
   return (
-    <section class="panel worker" aria-label="Running, worker not known">
+    <section class="panel worker" aria-label="Running, worker unknown">
       <div class="panel-head">
-        <h2>Running, worker not known</h2>
+        <h2>Running, worker unknown</h2>
         <span class="dim">{`${total === null ? 'at least ' : ''}${counted(total ?? running.length, 'task')} of ${source}`}</span>
       </div>
       <ul class="running" aria-label="Running now">

@@ -52,11 +52,11 @@ export function factsOfTask(node: GraphNodeBody, idle: ReadonlySet<string>): Fac
 function virtualName({ id, kind, members, state }: GraphNodeBody): string {
   if (kind === 'group') return `group of ${count(members?.total ?? 0)}`;
   if (kind === 'chord') return 'body of the chord';
-  return state === null ? id : 'task of unknown name';
+  return state === null ? id : 'task with unknown name';
 }
 
 function stateOf({ state, engine_state, kind }: GraphNodeBody): string {
-  if (state === null) return kind === 'chord' ? 'not sent yet' : 'not known';
+  if (state === null) return kind === 'chord' ? 'not sent yet' : 'not reported yet';
   return saysMore(engine_state) ? `${state}, ${engine_state}` : state;
 }
 

@@ -28,7 +28,7 @@ export function WorkflowView({ id, query }: WorkflowProps) {
       {error === null && <Loading />}
       {error !== null && !isProblem(error, 'task_not_found') && <Problem what="the workflow" error={error} />}
       {isProblem(error, 'task_not_found') && (
-        <Empty title="No task with this id is known">
+        <Empty title="No task with this ID is known">
           <span class="mono wrap">{id}</span>
         </Empty>
       )}

@@ -43,7 +43,10 @@ export const failureRate: Rule = {
     }
     findings.sort((a, b) => Number(b.evidence.failed) - Number(a.evidence.failed));
     const seen = now - activity.since;
-    return { findings, unknown: seen < BEFORE_MS + RECENT_MS ? 'It needs data of the hour before.' : null };
+    return {
+      findings,
+      unknown: seen < BEFORE_MS + RECENT_MS ? 'It needs data from the previous hour.' : null,
+    };
   },
 };
 

@@ -18,7 +18,7 @@ export const queueGrowing: Rule = {
     const { activity } = source;
     const { unknown } = activityOf(source);
     if (activity == null) return clear(unknown);
-    if (activity.growing === undefined) return clear('The source has no depths of queues over time.');
+    if (activity.growing === undefined) return clear('The source does not record queue depths over time.');
     const findings = activity.growing
       .filter(({ since }) => now - since >= LONG_MS)
       .toSorted((a, b) => a.since - b.since)

@@ -101,7 +101,7 @@ function* unknownOf(
   now: number,
 ): Steps<string | null> {
   const undated = rows.filter(({ count, since }) => count === null || (count > 0 && since === null));
-  if (undated.length > 0) return `The waiting time of tasks in ${undated[0]?.queue} is not known.`;
+  if (undated.length > 0) return `It is unknown how long tasks have waited in ${undated[0]?.queue}.`;
   if (queues !== undefined || rows.length > 0 || activity === null) return null;
   const { counts } = activity;
   for (const name of counts.names()) {

@@ -20,7 +20,7 @@ export const scheduleMissed: Rule = {
     findings.sort((a, b) => (a.since ?? 0) - (b.since ?? 0));
     return {
       findings,
-      unknown: undated.length === 0 ? null : `The next run of ${listed(undated)} is not known.`,
+      unknown: undated.length === 0 ? null : `The next run of ${listed(undated)} is unknown.`,
     };
   },
 };

@@ -95,6 +95,6 @@ function findingOf(name: string, tasks: readonly RunningTask[], usual: UsualRuns
 }
 
 function unknownOf({ open }: Activity, unjudged: readonly string[]): string | null {
-  if (!open.isWhole) return `More tasks run than are examined: ${open.running.length}.`;
+  if (!open.isWhole) return `Too many tasks are running to examine all of them: ${open.running.length}.`;
   return unjudged.length === 0 ? null : `It needs 20 runs of ${listed(unjudged)} within a day.`;
 }

@@ -56,7 +56,7 @@ export const workerStuck: Rule = {
     findings.sort((a, b) => (a.since ?? 0) - (b.since ?? 0));
     return {
       findings,
-      unknown: unjudged.length === 0 ? null : `The slots of ${listed(unjudged)} are not known.`,
+      unknown: unjudged.length === 0 ? null : `The number of slots of ${listed(unjudged)} is unknown.`,
     };
   },
 };
@@ -83,7 +83,10 @@ function* judgeQueues({ queues }: SourceSituation, activity: Activity, now: numb
     });
   }
   findings.sort((a, b) => (a.since ?? 0) - (b.since ?? 0));
-  return { findings, unknown: isWhole ? null : `More tasks run than are examined: ${running.length}.` };
+  return {
+    findings,
+    unknown: isWhole ? null : `Too many tasks are running to examine all of them: ${running.length}.`,
+  };
 }
 
 function evidenceOf(tasks: readonly RunningTask[]): Finding['evidence'] {

@@ -76,7 +76,7 @@ function sentEventsOff({ options, facts, broker }: HintInput): Hint[] {
       code: 'sent_events_off',
       component: 'collector',
       sentence:
-        `Workers receive tasks${such} without a task-sent event, so it is not known when they were sent${unlisted}. ` +
+        `Workers receive tasks${such} without a task-sent event, so it is unknown when they were sent${unlisted}. ` +
         `Set ${line} in the configuration of their clients.`,
       line,
     },
@@ -101,7 +101,7 @@ function waitingUnseen({ options, facts, broker, now }: HintInput): Hint[] {
       code: 'sent_events_off',
       component: 'collector',
       sentence:
-        `Tasks wait in ${listed(waiting)}, but this broker does not let anybody list them: they are shown only if ` +
+        `Tasks wait in ${listed(waiting)}, but this broker cannot list them. They are shown only if ` +
         `their clients report that they send them. Set ${line} in the configuration of the clients.`,
       line,
     },
