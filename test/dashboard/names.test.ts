@@ -77,7 +77,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, names'), () => {
     await page.getByRole('link', { name: 'orders' }).click();
     await page.getByRole('heading', { name: 'orders' }).waitFor();
     const workers = page.getByRole('region', { name: 'Workers' });
-    expect(await workers.getByRole('link').allTextContents()).toEqual(['w1@h']);
+    await until(async () => (await workers.getByRole('link').allTextContents()).join() === 'w1@h');
     for (const [title, rows] of [
       ['Running', 1],
       ['Waiting', 1],

@@ -86,7 +86,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the page'), () => {
       .getByText('CardError: card declined')
       .first()
       .waitFor();
-    await page.getByText('sent this task').waitFor();
+    await page.getByRole('heading', { name: 'Sent by' }).waitFor();
     const shown = await text();
     for (const part of [
       'FAILURE',
@@ -135,7 +135,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the page'), () => {
     await page.getByText('Schedule Missed one was missed').waitFor();
     await page.getByText('Workers 1/1').waitFor();
     await page.getByRole('link', { name: '1 (50 %)' }).waitFor();
-    expect(await text()).toMatch(/failed 1.*succeeded 22/);
+    await until(async () => /failed 1.*succeeded 22/.test(await text()));
   });
 
   it('shows workers, schedules and the components of the system', async () => {

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 /** Where the steps and values of a panel are drawn, in pixels. */
 export interface Scale {
@@ -24,11 +24,11 @@ export interface Panel {
   readonly draw: (scale: Scale) => ComponentChildren;
 }
 
-/** The width of an element, measured again when it changes. */
+/** The width of an element, measured before it is first painted and when it changes; 0 until then. */
 export function useWidth() {
   const box = useRef<HTMLDivElement>(null);
-  const [width, setWidth] = useState(600);
-  useEffect(() => {
+  const [width, setWidth] = useState(0);
+  useLayoutEffect(() => {
     const observer = new ResizeObserver(([entry]) => setWidth(Math.max(1, entry?.contentRect.width ?? 1)));
     if (box.current !== null) observer.observe(box.current);
     return () => observer.disconnect();
@@ -55,10 +55,14 @@ export function PanelDrawing(props: {
         ))}
       </div>
       <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
-        {lines.map((value) => (
-          <path key={value} class="chart-line" d={`M0 ${y(value)}H${width}`} />
-        ))}
-        {draw({ count, step, width, height, x: (index) => index * step, y })}
+        {width > 0 && (
+          <>
+            {lines.map((value) => (
+              <path key={value} class="chart-line" d={`M0 ${y(value)}H${width}`} />
+            ))}
+            {draw({ count, step, width, height, x: (index) => index * step, y })}
+          </>
+        )}
       </svg>
     </div>
   );

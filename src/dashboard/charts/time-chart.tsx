@@ -102,7 +102,7 @@ function Plot(
           hasRanges={onRange !== undefined}
           point={(step) => cursor.set(step === null ? null : (starts[step] ?? null))}
         />
-        <MarkerLines groups={groups} width={width} open={setPlace} end={end} />
+        {width > 0 && <MarkerLines groups={groups} width={width} open={setPlace} end={end} />}
         {place !== null && (
           <Offer {...{ place, end, spanMs, filters, onRange }} close={() => setPlace(null)} />
         )}

@@ -97,7 +97,8 @@ function useActiveRow(
   const [moves, setMoves] = useState(0);
   const link = (): HTMLElement | null | undefined =>
     scroller.current?.querySelector<HTMLElement>('[data-active] a');
-  useEffect(() => {
+  // At once: a key that follows finds the focus where it belongs.
+  useLayoutEffect(() => {
     if (moves > 0) link()?.focus({ preventScroll: true });
   }, [moves]);
 

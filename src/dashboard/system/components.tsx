@@ -66,7 +66,7 @@ function Component({ name: key, component }: { readonly name: string; readonly c
 
 function checksText(rules: readonly RuleBody[]): string {
   const ran = rules.filter(({ status }) => status !== 'unknown').length;
-  return `${ran} of ${counted(rules.length, 'check')} ran`;
+  return `${ran} of ${count(rules.length)} ran`;
 }
 
 const waiting = (value: number | null): string =>

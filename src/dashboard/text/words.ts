@@ -8,10 +8,8 @@ export interface Words {
   readonly input: string;
   readonly kwargs: string;
   readonly parent: string;
-  /** What its parent is to a task. */
+  /** What its parent is to a task, where the heading above it does not say so. */
   readonly isParent: string;
-  /** What its children are to a task. */
-  readonly isChild: string;
   readonly alone: string;
   /** States that its tasks can have, also if none has them now. */
   readonly states: readonly string[];
@@ -24,8 +22,7 @@ const CELERY: Words = {
   input: 'arguments',
   kwargs: 'Keyword arguments',
   parent: 'Sent by',
-  isParent: 'sent this task',
-  isChild: 'sent by this task',
+  isParent: '',
   alone: 'Not part of a workflow',
   states: ['PENDING', 'RECEIVED', 'STARTED', 'RETRY', 'SUCCESS', 'FAILURE', 'REVOKED', 'REJECTED'],
   engineStates: [],
@@ -37,7 +34,6 @@ const BULLMQ: Words = {
   kwargs: 'Options',
   parent: 'Parent',
   isParent: 'parent, waits for this job',
-  isChild: 'child of this job',
   alone: 'Not part of a flow',
   states: ['PENDING', 'STARTED', 'RETRY', 'SUCCESS', 'FAILURE'],
   engineStates: ['delayed', 'prioritized', 'waiting-children', 'paused'],

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { branchesOf } from './outcome.ts';
 import { FIRST_LISTED, MORE_LISTED, type Opened, openedTo, type Row, rowsOf } from './rows.ts';
 import type { Workflow } from './use-workflow.ts';
@@ -45,7 +45,8 @@ export function useRows(
   const [moves, setMoves] = useState(0);
   const latest = useRef(at);
   latest.current = at;
-  useEffect(() => {
+  // At once: later, the focus would take back what the next key has activated meanwhile.
+  useLayoutEffect(() => {
     if (moves > 0) show(latest.current);
   }, [moves]);
 
