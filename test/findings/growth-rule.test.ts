@@ -30,6 +30,8 @@ describe('queue_growing', () => {
   it('finds nothing in a queue that grows for a short time, and does not know what nobody records', async () => {
     expect(judge(queueGrowing, source({ activity: await growing(14) }))).toEqual(CLEAR);
     const { growing: _none, ...without } = await growing(25);
-    expect(judge(queueGrowing, source({ activity: without }))?.unknown).toMatch(/does not record queue depths/);
+    expect(judge(queueGrowing, source({ activity: without }))?.unknown).toMatch(
+      /does not record queue depths/,
+    );
   });
 });
