@@ -47,6 +47,7 @@ export type {
   StatsTotalsBody,
   TaskAttemptBody,
   TaskBody,
+  TaskCapabilitiesBody,
   TaskDetailBody,
   TaskLinkBody,
   TaskLogBody,

@@ -43,7 +43,13 @@ export type {
   TaskLinks,
 } from './options.ts';
 export type { RedactFunction, RedactOptions } from './redact.ts';
-export { passesConditions, selectTasks, summarizeTasks } from './select.ts';
+export {
+  type PageFromOptions,
+  pageFrom,
+  passesConditions,
+  selectTasks,
+  summarizeTasks,
+} from './select.ts';
 export type {
   Activity,
   Awaitable,
@@ -80,11 +86,13 @@ export type {
   SourceStatus,
   StatsTotals,
   TaskCaller,
+  TaskCapabilities,
   TaskCondition,
   TaskCounts,
   TaskEventPage,
   TaskEventQuery,
   TaskEventSource,
+  TaskFilter,
   TaskGroup,
   TaskPage,
   TaskPosition,

@@ -17,6 +17,7 @@ import type {
 
 import type { Activity } from './source/activity.ts';
 import type { MetricsSource } from './source/metrics.ts';
+import type { TaskCapabilities } from './source/task-capabilities.ts';
 import type { TaskPage, TaskQuery, TaskStats, TaskStatsQuery } from './source/task-query.ts';
 
 export type {
@@ -42,6 +43,7 @@ export type {
   MetricValue,
 } from './source/metrics.ts';
 export type { DurationFigures, HistogramBucket, StatsTotals, TaskCaller } from './source/stats-figures.ts';
+export type { TaskCapabilities, TaskFilter } from './source/task-capabilities.ts';
 export type {
   Comparison,
   ConditionFigure,
@@ -107,6 +109,8 @@ export interface TaskSource extends SourcePart {
    * them, too, and `query.q` is never `null` where there are any.
    */
   readonly knowsConditions?: boolean;
+  /** What `listTasks` and `getTaskStats` can do. Default: everything. */
+  readonly capabilities?: TaskCapabilities;
   /** Called for `/api/tasks/`. For tasks in an array, use `selectTasks`. */
   listTasks(query: TaskQuery, context: ReadContext): Awaitable<TaskPage>;
   /** Called for `/api/tasks/{task_id}/`; `null` when this id is not known. */

@@ -35,6 +35,7 @@ export type {
   StatsStepBody,
   StatsTotalsBody,
   TaskBody,
+  TaskCapabilitiesBody,
   TaskMatchBody,
   TaskProgressBody,
   TaskStatsBody,

@@ -14,10 +14,14 @@ import type {
 } from '../source.ts';
 import { isRecord } from '../values.ts';
 import { CALLER } from './caller.ts';
+import { checkCapabilities } from './capabilities.ts';
 
 /** Methods of a part: `true` for required ones. */
 type Methods<Part extends SourcePart> = Readonly<Record<MethodOf<Part>, boolean>>;
-type MethodOf<Part extends SourcePart> = Exclude<keyof Part, keyof SourcePart | 'knowsConditions'>;
+type MethodOf<Part extends SourcePart> = Exclude<
+  keyof Part,
+  keyof SourcePart | 'knowsConditions' | 'capabilities'
+>;
 
 const TASKS: Methods<TaskSource> = {
   listTasks: true,
@@ -95,6 +99,8 @@ export function checkSources(value: unknown, checked: Checked): MonitorSources {
   for (const [key, methods] of Object.entries(PARTS)) {
     if (value[key] !== undefined) checkPart({ caller, option: `${option}.${key}` }, value[key], methods);
   }
+  if (isRecord(value.tasks))
+    checkCapabilities(caller, `${option}.tasks.capabilities`, value.tasks.capabilities);
   if (value.close !== undefined && typeof value.close !== 'function') {
     throw wrongOption(caller, `${option}.close`, 'a function', value.close);
   }

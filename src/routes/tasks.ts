@@ -11,14 +11,14 @@ import { TASK_STATES, type Task } from '../model.ts';
 import type { ReadResult } from '../read.ts';
 import type { Steps } from '../scheduler.ts';
 import { isTaskPage } from '../source/pages.ts';
+import { TASK_SORTS } from '../source/task-capabilities.ts';
 import type { TaskPage, TaskQuery, TaskStats } from '../source.ts';
 import type { MarkerBody, TaskMatchBody } from '../wire.ts';
 import { getTaskStats, listTasks } from './ask-tasks.ts';
 import { findStatsFaults, STATS_QUERY, statsWindowOf } from './stats-parameters.ts';
+import { abilitiesOf, type ListAbilities } from './task-capabilities.ts';
 import { CONDITION_NAMES, CONDITION_QUERY, conditionsOf, findConditionFaults } from './task-conditions.ts';
 import { decodeTaskCursor, encodeTaskCursor, listNameOf } from './task-cursor.ts';
-
-const SORTS = ['timestamp', 'received', 'started', 'finished', 'runtime', 'name', 'state'] as const;
 
 const QUERY = {
   limit: integer('Maximum number of tasks per page; 0 is allowed only with `stats`.', {
@@ -39,7 +39,7 @@ const QUERY = {
   ...CONDITION_QUERY,
   since: moment('Only tasks whose last change is at or after this time.'),
   until: moment('Only tasks whose last change is before this time.'),
-  sort: choice('The field to sort by; tasks without a value come last.', SORTS, 'timestamp'),
+  sort: choice('The field to sort by; tasks without a value come last.', TASK_SORTS, 'timestamp'),
   order: choice('The direction of sorting.', ['asc', 'desc'], 'desc'),
   ...STATS_QUERY,
 };
@@ -76,15 +76,18 @@ export const tasks = defineRoute({
   errors: SOURCE_ERRORS,
   cached: true,
   open(monitor) {
+    const abilities = abilitiesOf(monitor.sources.tasks);
     return (asked, fault) => {
       const { values } = asked;
       const list = listNameOf(LIST.map((name) => values[name]));
       findFaults(asked, list, fault);
       findConditionFaults(values, asked.faulty, fault);
       findStatsFaults(values, asked.faulty, fault);
+      abilities.check(values, fault);
       const request: ListRequest = {
         monitor,
         asked,
+        abilities,
         list,
         query: queryOf(values, monitor),
         key: keyOf('tasks', asked),
@@ -98,6 +101,7 @@ export const tasks = defineRoute({
 interface ListRequest {
   readonly monitor: Monitor;
   readonly asked: Asked<Values>;
+  readonly abilities: ListAbilities;
   /** Names the list that the cursors belong to. */
   readonly list: string;
   readonly query: TaskQuery;
@@ -157,7 +161,7 @@ type StatsRead = readonly [TaskPage, TaskStats | null, readonly MarkerBody[]];
 
 /** The members `tasks`, `next_cursor`, `cursor_exact` and `total` of a response body. */
 function* listBody(
-  { monitor: { serializer }, asked, list, query }: ListRequest,
+  { monitor: { serializer }, asked, abilities, list, query }: ListRequest,
   page: TaskPage,
   sourceOf: ReadResult['sourceOf'],
 ): Steps<ListBody> {
@@ -166,7 +170,9 @@ function* listBody(
   const [q] = asked.values.q;
   const find = q === undefined ? null : serializer.finder(q.toLowerCase());
   const isExact = page.cursorExact !== false;
-  const after = `],"next_cursor":${JSON.stringify(nextCursor)},"cursor_exact":${isExact},"total":${page.total}`;
+  const after =
+    `],"next_cursor":${JSON.stringify(nextCursor)},"cursor_exact":${isExact},"total":${page.total}` +
+    `,"capabilities":${JSON.stringify(abilities.body)}`;
   const { shown: rows, unreadable } = yield* readItems<Task, string>(
     page.tasks,
     query.limit,

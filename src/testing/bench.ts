@@ -3,7 +3,8 @@
  * every wait by `timeoutMs`.
  */
 import type { Task } from '../model.ts';
-import type { Awaitable, MonitorSources, ReadContext, SourcePart } from '../source.ts';
+import { type AllCapabilities, capabilitiesOf } from '../source/task-capabilities.ts';
+import type { Awaitable, MonitorSources, ReadContext, SourcePart, TaskCapabilities } from '../source.ts';
 import { sampleTasks } from './sample-tasks.ts';
 import { fail } from './shape.ts';
 
@@ -68,12 +69,16 @@ export interface ContractSetup {
   readonly live?: boolean;
   /** Maximum wait for any one call, in milliseconds. Default 5000. */
   readonly timeoutMs?: number;
+  /** `capabilities` of the part `tasks`, if it has any. Cases that need more are skipped. Default: it can do everything. */
+  readonly capabilities?: TaskCapabilities;
 }
 
 /** What a case works with. */
 export interface Bench {
   readonly sources: MonitorSources;
   readonly live: boolean;
+  /** What the part `tasks` can do. */
+  readonly can: AllCapabilities;
   /** The tasks that were seeded; `null` when the source cannot be seeded. */
   readonly seeded: readonly Task[] | null;
   /** Adds more tasks; `undefined` when the source cannot be seeded. */
@@ -112,6 +117,7 @@ export async function onBench(setup: ContractSetup, check: (bench: Bench) => Pro
   const made = await setup.create();
   const bench: Bench = {
     sources: made.sources,
+    can: capabilitiesOf(setup.capabilities),
     live: setup.live ?? false,
     seeded: made.seed ? sampleTasks(openedAt) : null,
     seed: made.seed?.bind(made),

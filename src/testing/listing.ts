@@ -7,17 +7,6 @@ import type { Bench } from './bench.ts';
 import { fail } from './shape.ts';
 import { SHAPES } from './shapes.ts';
 
-/** Every sortable field of the list. */
-export const SORTS: readonly TaskSort[] = [
-  'timestamp',
-  'received',
-  'started',
-  'finished',
-  'runtime',
-  'name',
-  'state',
-];
-
 /** Maximum number of rows to check. In a larger source these are the newest ones. */
 const MOST_ROWS = 2000;
 
@@ -111,6 +100,30 @@ export function sorted(rows: readonly Task[], sort: TaskSort, order: TaskQuery['
     if (y === null) return -1;
     return x < y ? -sign : sign;
   });
+}
+
+/**
+ * Compares the whole order, with two exceptions: rows without a `timestamp` come last in any order, and in a
+ * source that was not seeded rows of the same millisecond may come in any order, because the source may know
+ * their times more precisely than a `Date`.
+ */
+export function expectOrder(
+  bench: Bench,
+  what: string,
+  rows: readonly Task[],
+  expected: readonly Task[],
+  sort: TaskSort,
+) {
+  const loose = (row: Task) =>
+    sort === 'timestamp' ? sortKey(row, sort) === null || !bench.seeded : !bench.seeded && isTime(row, sort);
+  const sortPosition = (row: Task) => [loose(row), sortKey(row, sort), loose(row) || row.id].join();
+  expectIds(what, rows.map(({ id }) => id).toSorted(), expected.map(({ id }) => id).toSorted());
+  const at = rows.findIndex((row, index) => sortPosition(row) !== sortPosition(expected[index] as Task));
+  if (at >= 0) fail(`${what}, row ${at}`, `${expected[at]?.id} (order)`, rows[at]?.id);
+}
+
+function isTime(row: Task, sort: TaskSort): boolean {
+  return row[sort] instanceof Date;
 }
 
 /** Fails unless both lists have the same rows in the same order. */

@@ -1,5 +1,6 @@
 /** The contract suite: everything that `createMonitorRouter` expects from a source. */
-import type { MonitorSources } from '../source.ts';
+import { capabilitiesOf } from '../source/task-capabilities.ts';
+import type { MonitorSources, TaskFilter } from '../source.ts';
 import { ACTIVITY_CHECKS } from './activity-cases.ts';
 import { type Bench, type ContractPart, type ContractSetup, onBench, partsOf } from './bench.ts';
 import { CAUSE_CHECKS } from './cause-cases.ts';
@@ -29,6 +30,8 @@ export interface SourceCase {
    * and what is wrong with it.
    */
   run(): Promise<void>;
+  /** Why the case does not apply: what the source cannot do, by its `capabilities`. `null`: run it. */
+  readonly skip: string | null;
 }
 
 const TRIES_WHEN_LIVE = 3;
@@ -45,6 +48,29 @@ const CHECKS_OF: Readonly<Record<ContractPart, Checks>> = {
   components: COMPONENT_CHECKS,
   history: { ...HISTORY_CHECKS, ...ACTIVITY_CHECKS },
 };
+
+/** What cases need of a source, beyond a list. */
+const NEEDS: Readonly<Record<string, readonly (TaskFilter | 'search')[]>> = {
+  'combines filters: all of them must match': ['names', 'workers', 'states'],
+  'matches q by search() alone': ['search'],
+  'treats since as inclusive and until as exclusive': ['since', 'until'],
+  'pages through filtered rows with a small scan limit': ['search'],
+  'lists the failures of a cause, and none of an unknown one': ['causes'],
+  'meets all conditions at once, beside filters and texts': ['conditions', 'search'],
+};
+
+/** What the source cannot do of what a case needs. */
+function lackOf(title: string, { capabilities }: ContractSetup): string | null {
+  const { filters, search } = capabilitiesOf(capabilities);
+  const isCondition = Object.hasOwn(CONDITION_CHECKS, title);
+  // Unless a source names conditions, its search decides them.
+  const decides =
+    capabilities?.filters === undefined ? (['conditions', 'search'] as const) : (['conditions'] as const);
+  const needs = NEEDS[title] ?? (isCondition ? decides : []);
+  const lacking = needs.find((need) => (need === 'search' ? !search : !filters.includes(need)));
+  if (lacking === undefined) return null;
+  return lacking === 'search' ? 'The source cannot search.' : `The source cannot filter by ${lacking}.`;
+}
 
 function partsIn(sources: MonitorSources): readonly string[] {
   return [
@@ -86,6 +112,7 @@ export function sourceContract(setup: ContractSetup): readonly SourceCase[] {
     Object.entries(checks).map(([title, check]) => ({
       name: `${prefix}: ${title}`,
       run: () => runCase(setup, check),
+      skip: lackOf(title, setup),
     }));
   const declared = {
     'has exactly the named parts': async ({ sources }: Bench) => {
@@ -94,8 +121,17 @@ export function sourceContract(setup: ContractSetup): readonly SourceCase[] {
       if (actual !== expected) fail('parts of the source', expected, actual);
     },
   };
+  const capable = {
+    'has exactly the named capabilities': async ({ sources, can }: Bench) => {
+      const [expected, actual] = [can, capabilitiesOf(sources.tasks?.capabilities)].map((one) =>
+        JSON.stringify(one),
+      );
+      if (actual !== expected) fail('capabilities of tasks', `${expected}`, actual);
+    },
+  };
   return [
     ...cases('source', declared),
+    ...(setup.parts.includes('tasks') ? cases('tasks', capable) : []),
     ...[...new Set(setup.parts)].flatMap((part) => cases(part, CHECKS_OF[part])),
     ...cases('source', CONDUCT_CHECKS),
   ];

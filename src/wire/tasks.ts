@@ -210,6 +210,18 @@ export interface StatsQueueBody {
   growing_since: Timestamp | null;
 }
 
+/** What all sources of a list can do. */
+export interface TaskCapabilitiesBody {
+  /** Values of `sort`. */
+  sorts: string[];
+  /** Parameters that filter. */
+  filters: string[];
+  /** Whether `q` and `not_q` can be asked for. */
+  search: boolean;
+  /** Whether matching tasks are counted; if not, `total` is `null`. */
+  total: boolean;
+}
+
 /** `GET /api/tasks/` */
 export interface TasksBody {
   tasks: TaskBody[];
@@ -222,6 +234,8 @@ export interface TasksBody {
   cursor_exact: boolean;
   /** Number of matching tasks; `null` when counting them would cost too much. */
   total: Integer | null;
+  /** What lists of these sources can be asked for; `null`: everything. A request that needs more answers 400. */
+  capabilities: TaskCapabilitiesBody | null;
   /** When this answer was made, or last found unchanged. */
   generated_at: Timestamp;
   sources: SourceBody[];

@@ -3,13 +3,13 @@ import { combineSources } from '../../src/combine.ts';
 import type { History, TaskChange } from '../../src/history/history.ts';
 import { historySources } from '../../src/history/history-sources.ts';
 import { withInstanceWalks } from '../../src/history/instance-walks.ts';
+import { TASK_SORTS } from '../../src/source/task-capabilities.ts';
 import type { TaskPosition, TaskQuery, TaskSource } from '../../src/source.ts';
-import { SORTS } from '../../src/testing/listing.ts';
 import { CONTEXT, historyOf, query, T0, told } from './telling.ts';
 
 const TASKS = 750;
 const ORDERS = ['desc', 'asc'] as const;
-const LISTS = SORTS.flatMap((sort) => ORDERS.map((order) => ({ sort, order })));
+const LISTS = TASK_SORTS.flatMap((sort) => ORDERS.map((order) => ({ sort, order })));
 
 const open: History[] = [];
 

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { History } from '../../src/history/history.ts';
 import type { Task } from '../../src/model.ts';
 import { selectTasks } from '../../src/select.ts';
+import { TASK_SORTS } from '../../src/source/task-capabilities.ts';
 import type { TaskPage, TaskQuery } from '../../src/source.ts';
-import { SORTS } from '../../src/testing/listing.ts';
 import { runs } from '../helpers/cases.ts';
 import { cpuMs } from '../helpers/cpu-time.ts';
 import { CONDITIONS } from '../helpers/random-conditions.ts';
@@ -89,7 +89,7 @@ describe('the task list', () => {
       fc.asyncProperty(
         changes,
         oneOrTwo,
-        fc.constantFrom(...SORTS),
+        fc.constantFrom(...TASK_SORTS),
         fc.constantFrom('asc' as const, 'desc' as const),
         fc.integer({ min: 1, max: 9 }),
         fc.constantFrom(1, 4, 20_000),

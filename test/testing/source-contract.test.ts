@@ -8,6 +8,29 @@ describe('the contract suite on a source that is right', () => {
 });
 
 describe('the contract suite', () => {
+  it('skips what a source says that it cannot do, with the reason, and fails where it does not say so', async () => {
+    const capabilities = { sorts: ['timestamp'], filters: ['states'], search: false, total: false } as const;
+    const create = () => {
+      const { sources, seed } = arraySources();
+      const { tasks } = sources;
+      const listTasks: typeof tasks.listTasks = async (query, context) => {
+        const isPlain = query.sort === 'timestamp' && query.q === null && query.names.length === 0;
+        if (!isPlain || query.conditions.length > 0) throw new Error('not possible here');
+        return { ...(await tasks.listTasks(query, context)), total: null };
+      };
+      return { seed, sources: { tasks: { name: 'table', capabilities, getTask: tasks.getTask, listTasks } } };
+    };
+    const cases = sourceContract({ parts: ['tasks'], create, capabilities });
+    const skipped = cases.flatMap(({ skip }) => skip ?? []);
+    expect(skipped).toContain('The source cannot search.');
+    expect(skipped).toContain('The source cannot filter by names.');
+    expect(skipped).toContain('The source cannot filter by conditions.');
+    for (const { run, skip } of cases) if (skip === null) await run();
+    const silent = sourceContract({ parts: ['tasks'], create });
+    const undeclared = silent.find(({ name }) => name.includes('named capabilities'));
+    await expect(undeclared?.run()).rejects.toThrow('capabilities of tasks');
+  });
+
   it('passes on a source that cannot be filled and holds something already', async () => {
     const create = () => {
       const { sources, seed } = arraySources();

@@ -12,19 +12,26 @@ interface FiltersProps {
 
 /** The filters of the list that can be chosen. Each change is a new address. */
 export function Filters({ query, words }: FiltersProps) {
-  const facets = useResource(
-    'facets',
-    async (signal) => (await client.tasks({ limit: 0, stats: 1_440 }, { signal })).stats ?? null,
-    { every: 60_000 },
-  );
-  const stats = facets.data;
+  const facets = useResource('facets', (signal) => client.tasks({ limit: 0, stats: 1_440 }, { signal }), {
+    every: 60_000,
+  });
+  const stats = facets.data?.stats ?? null;
+  const filters = facets.data?.capabilities?.filters ?? null;
+  const has = (name: string): boolean => filters?.includes(name) ?? true;
 
   return (
     <>
-      <Choice query={query} name="name" label="Name" options={(stats?.names ?? []).map(({ name }) => name)} />
-      <Choice query={query} name="queue" label="Queue" options={stats?.queues ?? []} />
-      <Choice query={query} name="worker" label="Worker" options={stats?.workers ?? []} />
-      <StateChips query={query} words={words} seen={Object.keys(stats?.states ?? {})} />
+      {has('name') && (
+        <Choice
+          query={query}
+          name="name"
+          label="Name"
+          options={(stats?.names ?? []).map(({ name }) => name)}
+        />
+      )}
+      {has('queue') && <Choice query={query} name="queue" label="Queue" options={stats?.queues ?? []} />}
+      {has('worker') && <Choice query={query} name="worker" label="Worker" options={stats?.workers ?? []} />}
+      {has('state') && <StateChips query={query} words={words} seen={Object.keys(stats?.states ?? {})} />}
     </>
   );
 }

@@ -1,5 +1,5 @@
 /** Converts the query of the page's URL to that of `/api/tasks/`. Names are the same, except for the period. */
-import type { TaskListQuery } from '../../client.ts';
+import type { TaskCapabilitiesBody, TaskListQuery } from '../../client.ts';
 import { rangeOf } from '../range/range.ts';
 import { SEARCH_PARAMETERS } from '../search/fields.ts';
 
@@ -54,9 +54,12 @@ const KEPT: ReadonlySet<string> = new Set([
 /**
  * Whether the tasks that changed after some time are all that has to be read again: a filter by something that
  * changes also takes tasks out of the list.
+ *
+ * @param capabilities of the list; `null`: everything
  */
-export function canAskForChanges(query: URLSearchParams): boolean {
+export function canAskForChanges(query: URLSearchParams, capabilities: TaskCapabilitiesBody | null): boolean {
   const { sort, order } = orderOf(query);
+  if (capabilities !== null && !capabilities.filters.includes('since')) return false;
   const isFixed = [...query.keys()].every((name) => KEPT.has(name));
   return sort === 'timestamp' && order === 'desc' && isFixed;
 }

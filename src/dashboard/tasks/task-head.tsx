@@ -22,7 +22,13 @@ function columnsFor({ input }: Words): readonly Column[] {
 }
 
 /** The column headings of the list. Those of sortable columns are buttons. */
-export function TaskHead({ query, words }: { readonly query: URLSearchParams; readonly words: Words }) {
+export function TaskHead(props: {
+  readonly query: URLSearchParams;
+  readonly words: Words;
+  /** What can be sorted by; `null`: everything. */
+  readonly sorts: readonly string[] | null;
+}) {
+  const { query, words, sorts } = props;
   const { sort, order } = orderOf(query);
 
   function sortBy(column: Sort): void {
@@ -45,7 +51,7 @@ export function TaskHead({ query, words }: { readonly query: URLSearchParams; re
               class={kind}
               aria-sort={isSorted ? (order === 'asc' ? 'ascending' : 'descending') : undefined}
             >
-              {column === undefined ? (
+              {column === undefined || sorts?.includes(column) === false ? (
                 text
               ) : (
                 <button type="button" class="sort" onClick={() => sortBy(column)}>

@@ -1,5 +1,5 @@
 /** The rows of the task list: how changes are merged into them, and what is new while they are held. */
-import type { SourceBody, TaskBody } from '../../client.ts';
+import type { SourceBody, TaskBody, TaskCapabilitiesBody } from '../../client.ts';
 
 /** The rows as they are now: the first page of the list and what has changed since. */
 export interface Listed {
@@ -10,6 +10,7 @@ export interface Listed {
   readonly rows: readonly TaskBody[];
   readonly next: string | null;
   readonly total: number | null;
+  readonly capabilities: TaskCapabilitiesBody | null;
   readonly sources: readonly SourceBody[];
 }
 

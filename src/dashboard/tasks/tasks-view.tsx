@@ -104,7 +104,13 @@ function Rows(props: {
         count={rows.length}
         rowCount={total === null ? -1 : total + 1}
         rowHeight={rowHeight}
-        head={<TaskHead query={query} words={wordsFor(list.sources ?? [])} />}
+        head={
+          <TaskHead
+            query={query}
+            words={wordsFor(list.sources ?? [])}
+            sorts={list.capabilities?.sorts ?? null}
+          />
+        }
         onEnd={list.loadMore}
         onScrolled={onScrolled}
         focus={holders.focus}

@@ -1,6 +1,6 @@
 /** Loads the task list, keeps its first rows fresh, and holds them while somebody points at them. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { SourceBody, TaskBody, TaskListQuery } from '../../client.ts';
+import type { SourceBody, TaskBody, TaskCapabilitiesBody, TaskListQuery } from '../../client.ts';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
 import { inPlace } from '../parts/use-held.ts';
@@ -27,6 +27,8 @@ export interface TaskList {
   readonly at: number | null;
   readonly isLoading: boolean;
   readonly sources: readonly SourceBody[] | undefined;
+  /** What the list can be asked for; `null`: everything. */
+  readonly capabilities: TaskCapabilitiesBody | null;
   /** Tasks that came while the rows are held; `null`: none. */
   readonly news: { readonly count: number; readonly isPartial: boolean } | null;
   readonly loadMore: () => void;
@@ -55,6 +57,7 @@ export function useTaskList(query: URLSearchParams, rowCount: number, isHeld: bo
     at: shown === null ? null : first.at,
     isLoading: first.data?.key !== key && first.error === null,
     sources: first.data?.sources,
+    capabilities: first.data?.capabilities ?? null,
     news,
     loadMore: further.load,
     reload: first.reload,
@@ -80,17 +83,17 @@ function useFirstRows(key: string, query: URLSearchParams, rowCount: number) {
       before?.key === key && before.rows.length < MOST_KEPT && now - wholeAt < WHOLE_MS && !isPartial
         ? before
         : null;
-    const isPart = known !== null && since !== null && canAskForChanges(query);
+    const isPart = known !== null && since !== null && canAskForChanges(query, known.capabilities);
     try {
       const page = await client.tasks(isPart ? { ...asked, since: laterOf(asked.since, since) } : asked, {
         signal,
       });
-      const { tasks: rows, next_cursor: next, total, sources } = page;
+      const { tasks: rows, next_cursor: next, total, capabilities, sources } = page;
       // A list that was cut may miss changes: the next request asks for all of it.
       if (isPart && next !== null) changes.lose();
       const listed = isPart
         ? { ...withChanges(known, rows), sources }
-        : { key, asked, rows, next, total, sources };
+        : { key, asked, rows, next, total, capabilities, sources };
       const gap = JSON.stringify(page).length / BYTES_PER_MS;
       latest.current = {
         listed,

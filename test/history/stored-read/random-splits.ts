@@ -5,8 +5,8 @@ import type { HistoryReader, TaskChange } from '../../../src/history/history.ts'
 import type { KeptTask } from '../../../src/history/memory/tap.ts';
 import type { StoredTask, StoreSession } from '../../../src/history/store.ts';
 import type { Task } from '../../../src/model.ts';
+import { TASK_SORTS } from '../../../src/source/task-capabilities.ts';
 import type { TaskQuery } from '../../../src/source.ts';
-import { SORTS } from '../../../src/testing/listing.ts';
 import { CONDITIONS } from '../../helpers/random-conditions.ts';
 import { T0, told } from '../telling.ts';
 import { droppedTasks, keptOf, memoryOf, type OpenMemory, readerOver, storedOf } from './split-history.ts';
@@ -82,7 +82,7 @@ export const oneOrTwo = filters.chain((all) =>
 );
 export const queries = fc.record({
   filter: oneOrTwo,
-  sort: fc.constantFrom(...SORTS),
+  sort: fc.constantFrom(...TASK_SORTS),
   order: fc.constantFrom('asc' as const, 'desc' as const),
   limit: fc.constantFrom(1, 2, 3, 7, 50),
 });
