@@ -42,6 +42,7 @@ export const LIVE: readonly string[] = [
   'test/celery/hints-live.test.ts',
   'test/celery/leader-live.test.ts',
   'test/celery/live.test.ts',
+  'test/celery/metrics-live.test.ts',
   'test/celery/never-ran-live.test.ts',
   'test/celery/outage.test.ts',
   'test/celery/replica.test.ts',

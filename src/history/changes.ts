@@ -47,6 +47,8 @@ export interface TaskChange {
   readonly heardAt?: number | null;
   /** Hostname of the worker; `null` or absent for clients. */
   readonly worker?: string | null;
+  /** For `sent`: the name of the process that sent the task, such as `gen12@web-1`. */
+  readonly sender?: string;
   /** Number of this attempt, 0 for the first. */
   readonly retries?: number | null;
   /**

@@ -16,8 +16,10 @@ import type {
   TaskStatsQuery,
 } from '../source.ts';
 import type { TaskChange, TaskFacts, WorkerChange } from './changes.ts';
+import type { EventListener, HeardWorker } from './heard-events.ts';
 
 export type { TaskChange, TaskChangeType, TaskFacts, WorkerChange } from './changes.ts';
+export type { HeardEvent, HeardWorker } from './heard-events.ts';
 
 /** A task that has not ended. */
 export interface OpenTask {
@@ -115,6 +117,8 @@ export interface HistoryIndex {
   /** Whether a task that last changed at that time (milliseconds since 1970) would be kept. */
   wouldKeep(time: number): boolean;
   checkWorkers(): WorkerCheck;
+  /** Workers that send messages and have not been silent for too long to be listed. */
+  heardWorkers(): HeardWorker[];
 }
 
 /**
@@ -150,6 +154,8 @@ export interface History {
   readonly writer: HistoryWriter;
   readonly index: HistoryIndex;
   readonly reader: HistoryReader;
+  /** Calls a listener for each event about a task that is recorded from now on. @returns ends the calls */
+  onEvent(listener: EventListener): () => void;
   /** Frees what is held. Later messages are ignored, later reads find nothing. */
   close(): void;
 }

@@ -43,6 +43,10 @@ export function createMemoryHistory(options: MemoryHistoryOptions = {}): MemoryH
     reader,
     view: createMemoryView(state, reader),
     access: createMemoryAccess(state, recorder),
+    onEvent(listener) {
+      state.listeners.add(listener);
+      return () => void state.listeners.delete(listener);
+    },
     close() {
       if (state.isClosed) return;
       state.isClosed = true;

@@ -96,6 +96,7 @@ const CELERY_RANKS: Readonly<Record<string, number>> = {
   answers: 8,
   published: 8,
   live: 9,
+  metrics: 9,
   'celery-source': 10,
   shared: 11,
   'stored-source': 12,

@@ -35,6 +35,7 @@ describe('an event about a task', () => {
       eventType: 'task-sent',
       time: 1795229750500,
       origin: 'event',
+      sender: 'gen9@vm',
       name: 'lab.add',
       args: '(0, 0)',
       kwargs: '{}',

@@ -61,7 +61,8 @@ export function openInstance(shared: SharedHistories, collects: boolean): Instan
   const connections = { made: 0, open: 0 };
   const reach = { isUp: true };
   const connect = () => connectionsTo(connections, reach);
-  const sources = createLedSource({ name: 'celery', history, connect: collects ? connect : null });
+  const options = { name: 'celery', history, hasConsumers: false };
+  const sources = createLedSource({ ...options, connect: collects ? connect : null });
   return { history, sources, connections, reach };
 }
 

@@ -57,6 +57,8 @@ export interface CeleryApp {
   plainWorker(...args: string[]): Promise<CeleryWorker>;
   /** Starts another process of the app (`beat`); resolves once it has written `ready`. */
   process(ready: string, ...args: string[]): Promise<CeleryWorker>;
+  /** Starts a Python program of the app's folder; resolves once it has written `ready`. */
+  program(ready: string, file: string): Promise<CeleryWorker>;
   /** Runs a Python program of the app's folder to its end and reads the JSON that it prints. */
   script(file: string, ...args: string[]): Promise<unknown>;
   /** Sends these tasks from one process; resolves once they are sent. */
@@ -126,7 +128,7 @@ export function celeryApp(settings: CelerySettings, module = 'shop'): CeleryApp 
   }
 
   async function process_(ready: string, args: string[]): Promise<CeleryWorker> {
-    const started = run(['run_celery.py', '-A', module, ...args]);
+    const started = run(args);
     await started.ready(ready);
     const { child, written } = started;
     return {
@@ -136,9 +138,12 @@ export function celeryApp(settings: CelerySettings, module = 'shop'): CeleryApp 
     };
   }
 
+  const command = (ready: string, args: string[]): Promise<CeleryWorker> =>
+    process_(ready, ['run_celery.py', '-A', module, ...args]);
+
   function plainWorker(...args: string[]): Promise<CeleryWorker> {
     const database = join(folder, `state-${children.length}`);
-    return process_(' ready.', ['worker', '--loglevel', 'INFO', '--statedb', database, ...args]);
+    return command(' ready.', ['worker', '--loglevel', 'INFO', '--statedb', database, ...args]);
   }
 
   async function script(file: string, ...args: string[]): Promise<unknown> {
@@ -148,7 +153,8 @@ export function celeryApp(settings: CelerySettings, module = 'shop'): CeleryApp 
   return {
     worker: (...args) => plainWorker('-E', ...args),
     plainWorker,
-    process: (ready, ...args) => process_(ready, args),
+    process: (ready, ...args) => command(ready, args),
+    program: (ready, file) => process_(ready, [file]),
     script,
     async send(...calls) {
       const each = `${module}.app.tasks[call.pop('name')].apply_async(**call)`;

@@ -1,7 +1,5 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { startPrometheus } from './prometheus.ts';
 import { freePort, isInstalled, poll, startProcess } from './real-process.ts';
 import { ROUTER_HOSTS } from './router-hosts.ts';
 
@@ -76,33 +74,14 @@ describe.each(ROUTER_HOSTS)('with $name', ({ mount }) => {
     titled('Prometheus scrapes the route and stores its samples', hasBoth, `${PROMETHEUS} ${NODE_EXPORTER}`),
     async () => {
       const { port, path } = await mount(await startNodeExporter());
-      const folder = await mkdtemp(join(tmpdir(), 'monitor-prometheus-'));
-      onTestFinished(() => rm(folder, { recursive: true, force: true }));
-      const config = [
-        'global: { scrape_interval: 1s, scrape_timeout: 1s }',
-        'scrape_configs:',
-        '  - job_name: monitor',
-        `    metrics_path: ${path}/metrics`,
-        `    static_configs: [{ targets: ['127.0.0.1:${port}'] }]`,
-      ];
-      await writeFile(join(folder, 'prometheus.yml'), config.join('\n'));
-      const api = `http://127.0.0.1:${await freePort()}`;
-      const prometheus = startProcess(PROMETHEUS, [
-        `--config.file=${join(folder, 'prometheus.yml')}`,
-        `--storage.tsdb.path=${join(folder, 'data')}`,
-        `--web.listen-address=${api.slice('http://'.length)}`,
-      ]);
-      onTestFinished(() => prometheus.stop());
-      const ask = async (query: string): Promise<string | undefined> => {
-        prometheus.check();
-        const answer = await fetch(`${api}/api/v1/query?query=${encodeURIComponent(query)}`);
-        const { data } = (await answer.json()) as { data: { result: { value: [number, string] }[] } };
-        return data.result[0]?.value[1];
-      };
+      const prometheus = await startPrometheus({ monitor: `http://127.0.0.1:${port}${path}/metrics` });
+      onTestFinished(() => prometheus.close());
+      const ask = async (query: string): Promise<number | undefined> =>
+        (await prometheus.query(query))[0]?.value;
       const settled = (query: string, good: (value: number) => boolean) =>
         poll(
           () => ask(query),
-          (value) => value !== undefined && good(Number(value)),
+          (value) => value !== undefined && good(value),
           40_000,
         );
       await settled('up{job="monitor"}', (value) => value === 1);

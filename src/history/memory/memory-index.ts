@@ -34,5 +34,6 @@ export function createMemoryIndex(state: MemoryState): HistoryIndex {
       return eviction.wouldKeep(time);
     },
     checkWorkers: state.workers.check,
+    heardWorkers: state.workers.heard,
   };
 }

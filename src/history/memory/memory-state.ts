@@ -6,6 +6,7 @@ import { createMinuteAggregate, type MinuteAggregate } from '../aggregate/minute
 import type { FlagContext } from '../answers/task-flags.ts';
 import { createFeed, type Feed } from '../feed/feed.ts';
 import type { FeedItem } from '../feed/feed-ring.ts';
+import type { EventListener } from '../heard-events.ts';
 import type { HistoryPart } from '../history.ts';
 import { type RetentionOptions, resolveRetention } from '../retention.ts';
 import { createWorkerTable, type WorkerTable } from '../workers/worker-table.ts';
@@ -66,6 +67,8 @@ export interface MemoryState {
   readonly isBackdated: boolean;
   readonly isEventless: boolean;
   readonly tap: HistoryTap | null;
+  /** Told of each event. */
+  readonly listeners: Set<EventListener>;
   readonly counts: { evicted: number; received: number; dropped: number };
   /** Of each part: goes up with every change of an answer. */
   readonly revisions: Record<HistoryPart, number>;
@@ -108,6 +111,7 @@ export function createMemoryState(options: MemoryHistoryOptions): MemoryState {
     isBackdated: backdated,
     isEventless: eventless,
     tap,
+    listeners: new Set(),
     feed: createFeed({
       ...{ maxEvents: retention.maxEvents, now: clock, clockOffset, redactor, isFirst: backdated },
       nameOf: (id) => nameOf(tables, id),

@@ -19,6 +19,7 @@ import type { Coverage } from './coverage.ts';
 import { addEvent } from './memory-state.ts';
 import type { Tables } from './tables.ts';
 import type { HistoryTap } from './tap.ts';
+import { tellEvent } from './tell-event.ts';
 import { canvasOf, isReported, shared } from './write-relatives.ts';
 
 /** About what an entry of a record takes, unpacked. */
@@ -36,6 +37,7 @@ export interface RecorderContext {
   readonly revisions: { tasks: number; workers: number; events: number };
   readonly maxAgeMs: number;
   readonly tap: HistoryTap | null;
+  readonly listeners: Parameters<typeof tellEvent>[0];
   /** Milliseconds. */
   clock(): number;
   /** Packs the tasks that have been held for longest, and drops what is too much. */
@@ -102,6 +104,7 @@ function recordTask(state: RecorderState, change: TaskChange): void {
   const record = readRecord(records, slot);
   const added = applyChange(record, change, arrivedAt);
   countEvent(state.aggregate, record, change, added, arrivedAt, state.workers.soleQueueOf);
+  if (state.listeners.size > 0) tellEvent(state.listeners, record, change);
   if (state.isBackdated) state.coverage.extendTo(added.entry.time);
   if (isStored) noteStoredWorker(state, change, added);
   else noteSign(state, change, arrivedAt);

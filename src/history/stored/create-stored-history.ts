@@ -37,6 +37,7 @@ export function createStoredHistory(
   return {
     writer: { ...history.writer, freezeAt: (moment) => freezeAt(state, moment) },
     index: history.index,
+    onEvent: history.onEvent,
     log: createEventLog(state),
     reader,
     readStats: reader.getTaskStats,

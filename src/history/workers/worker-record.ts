@@ -53,6 +53,12 @@ export function onlineMs({ intervalMs }: WorkerRecord): number {
   return 2 * intervalMs + GRACE_MS;
 }
 
+/** The queue of a worker that consumes from one alone; `null`: from several, or it is not known. */
+export function soleQueueOf(worker: WorkerRecord | undefined): string | null {
+  const queues = worker?.facts.queues ?? [];
+  return queues.length === 1 ? (queues[0] ?? null) : null;
+}
+
 /** Whether the first is evicted before the second. */
 export function isEvictedBefore(one: WorkerRecord, other: WorkerRecord): boolean {
   return one.isHeard === other.isHeard ? one.heardAt < other.heardAt : !one.isHeard;

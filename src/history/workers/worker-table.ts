@@ -1,7 +1,8 @@
 /** The workers of a deployment, known from their messages. */
 import type { Worker } from '../../model.ts';
 import type { SilentWorker } from '../../source.ts';
-import type { WorkerChange, WorkerCheck } from '../history.ts';
+import type { HeardWorker, WorkerChange, WorkerCheck } from '../history.ts';
+import { heardWorkers } from './heard-workers.ts';
 import { fromStored, mergeWorker, toStored } from './stored-worker.ts';
 import {
   applyChange,
@@ -10,6 +11,7 @@ import {
   newWorker,
   onlineMs,
   type StoredWorker,
+  soleQueueOf,
   toWorker,
   type WorkerRecord,
 } from './worker-record.ts';
@@ -40,6 +42,8 @@ export interface WorkerTable {
   excuse(ms: number): void;
   list(): Worker[];
   check(): WorkerCheck;
+  /** Workers that send messages. */
+  heard(): HeardWorker[];
   /**
    * Whether a task will not be finished by its worker.
    *
@@ -104,7 +108,8 @@ export function createWorkerTable(now: () => number, maxWorkers: number, expiryM
         .sort((a, b) => (a.hostname < b.hostname ? -1 : a.hostname > b.hostname ? 1 : 0));
     },
     check: () => check(state),
-    soleQueueOf: (hostname) => soleQueueIn(workers.get(hostname)?.facts.queues ?? []),
+    heard: () => heardWorkers(workers.values(), now()),
+    soleQueueOf: (hostname) => soleQueueOf(workers.get(hostname)),
     isLost(hostname, since) {
       const worker = workers.get(hostname);
       // An unknown one was silent for longer than offline workers are listed.
@@ -132,10 +137,6 @@ export function createWorkerTable(now: () => number, maxWorkers: number, expiryM
       state.oldest = [];
     },
   };
-}
-
-function soleQueueIn(queues: readonly string[]): string | null {
-  return queues.length === 1 ? (queues[0] ?? null) : null;
 }
 
 function record(state: WorkerState, change: WorkerChange): { isNews: boolean; isChanged: boolean } {

@@ -1,8 +1,11 @@
+import type { History } from '../../history/history.ts';
 import { createMemoryHistory } from '../../history/memory-history.ts';
 import type { RetentionOptions } from '../../history/retention.ts';
 import { withEngine } from '../../source/engine.ts';
+import type { MetricsSource } from '../../source.ts';
 import type { CeleryParts } from './answers.ts';
 import { type LiveOptions, openLive } from './live.ts';
+import { createMetricsSource, type MeterContext } from './metrics/meter.ts';
 
 /** Longest text of a stored value in characters, unless `retention.maxValueLength` is set. */
 const VALUE_LENGTH = 65_536;
@@ -14,14 +17,17 @@ export interface CelerySourceOptions extends Omit<LiveOptions, 'valueLength'> {
 }
 
 /** A source that can be closed. */
-export type ClosableParts = CeleryParts & { close(): Promise<void> };
+export type ClosableParts = CeleryParts & {
+  readonly metrics: MetricsSource;
+  close(): Promise<void>;
+};
 
 /** A Celery source: a history in memory, what collects into it, and what answers from it. */
 export function createCelerySource(options: CelerySourceOptions): ClosableParts {
   const { retention, broker, redactor = null } = options;
   const history = createMemoryHistory({ ...retention, redactor, eventless: broker === null });
   const live = openLive({ ...options, valueLength: valueLengthOf(retention) }, history);
-  return closable(live.parts, async () => {
+  return closable(live.parts, meterOf(options, history), async () => {
     await live.close();
     history.close();
   });
@@ -32,11 +38,24 @@ export function valueLengthOf({ maxValueLength = VALUE_LENGTH }: RetentionOption
   return maxValueLength;
 }
 
+/** What is metered of a deployment that is collected here. RabbitMQ counts consumers, and lists no messages. */
+export function meterOf(
+  { broker }: Pick<LiveOptions, 'broker'>,
+  history: History,
+): Omit<MeterContext, 'parts'> {
+  return { history, hasConsumers: broker?.queues?.listsMessages === false };
+}
+
 /** The parts of a Celery source, which are closed once. */
-export function closable(parts: CeleryParts, close: () => Promise<void>): ClosableParts {
+export function closable(
+  parts: CeleryParts,
+  meter: Omit<MeterContext, 'parts'>,
+  close: () => Promise<void>,
+): ClosableParts {
   let closing: Promise<void> | null = null;
+  const metrics = createMetricsSource(parts.tasks.name, { ...meter, parts });
   return {
-    ...withEngine(parts, 'celery'),
+    ...withEngine({ ...parts, metrics }, 'celery'),
     close() {
       closing ??= close();
       return closing;

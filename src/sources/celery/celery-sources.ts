@@ -5,7 +5,7 @@ import { type CelerySourcesOptions, resolveOptions } from './options.ts';
 import { createStoredSource } from './stored-source.ts';
 
 /** What `celerySources` returns: every part, and `close`. */
-export type CelerySources = Required<Omit<MonitorSources, 'metrics'>>;
+export type CelerySources = Required<MonitorSources>;
 
 /**
  * Shows a Celery deployment on Redis or RabbitMQ. It listens to Celery's events and to new results, reads stored

@@ -29,5 +29,6 @@ export function createStoredSource(options: ResolvedOptions, store: HistoryStore
     },
   );
   if (collect === 'every' && live !== null) return createCollectingSource(live, history);
-  return createLedSource({ name, history, connect: collect === 'leader' ? connect : null });
+  const hasConsumers = live?.broker?.queues?.listsMessages === false;
+  return createLedSource({ name, history, connect: collect === 'leader' ? connect : null, hasConsumers });
 }

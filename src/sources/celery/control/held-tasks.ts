@@ -47,6 +47,7 @@ export function startOf(item: HeldItem, worker: string, retries: number | undefi
     stored: true,
     heardAt: startTime(item.time_start),
     worker,
+    sender: undefined,
     retries,
     tentative: undefined,
     isConsequence: undefined,

@@ -41,6 +41,7 @@ export function taskChangeOf(event: CeleryEvent): TaskChange | null {
     stored: undefined,
     heardAt: undefined,
     worker: type === 'sent' ? undefined : sharedText(workerName(event)),
+    sender: type === 'sent' ? sharedText(text(event.hostname)) : undefined,
     retries: typeof event.retries === 'number' ? event.retries : undefined,
     tentative: undefined,
     isConsequence: undefined,

@@ -82,6 +82,7 @@ function changeOf(
     stored: undefined,
     heardAt: undefined,
     worker: worker ?? (type === 'started' ? startedBy(text, result) : undefined),
+    sender: undefined,
     retries: integerOf(text, members, 'retries'),
     // Celery 5.6.2 and later store this as soon as a revoke command arrives, even while the task runs.
     tentative:

@@ -5,7 +5,7 @@ import type { StoredHistory } from '../../../history/stored-history.ts';
 import type { Component } from '../../../model.ts';
 import type { ComponentSource } from '../../../source.ts';
 import { type CeleryParts, createAnswers } from '../answers.ts';
-import { type ClosableParts, closable } from '../celery-source.ts';
+import { type ClosableParts, closable, meterOf } from '../celery-source.ts';
 import { type Live, type LiveOptions, openLive } from '../live.ts';
 import { createPublishedDeployment } from '../published/published-deployment.ts';
 import { createPublisher } from '../published/publisher.ts';
@@ -24,7 +24,7 @@ export function createCollectingSource(options: LiveOptions, history: StoredHist
   followConnection();
   const timer = setInterval(followConnection, LOOK_MS).unref();
   const components = withStoreComponent(live.parts.components, history);
-  return closable({ ...live.parts, components }, async () => {
+  return closable({ ...live.parts, components }, meterOf(options, history), async () => {
     clearInterval(timer);
     await live.close();
     await history.close();
@@ -37,10 +37,12 @@ export interface LedSourceOptions {
   readonly history: StoredHistory;
   /** Connects and says what to collect, at the beginning of each term; `null`: this instance never collects. */
   readonly connect: (() => LiveOptions) | null;
+  /** Whether the broker counts consumers of its own. */
+  readonly hasConsumers: boolean;
 }
 
 /** A source that collects while it holds the lease of the history, and otherwise shows what the holder reports. */
-export function createLedSource({ name, history, connect }: LedSourceOptions): ClosableParts {
+export function createLedSource({ name, history, connect, hasConsumers }: LedSourceOptions): ClosableParts {
   // What happened until another took over was not heard. Who takes over has noted that itself.
   const clock = createReportClock(history.texts, () => {
     if (leading?.term() == null) history.writer.recordGap();
@@ -60,7 +62,8 @@ export function createLedSource({ name, history, connect }: LedSourceOptions): C
   const components = withLeader(parts.components, () =>
     leading?.term() == null ? { leads: false, leader: leaderOf(clock) } : { leads: true, leader },
   );
-  return closable({ ...parts, components: withStoreComponent(components, history) }, async () => {
+  const meter = { history, hasConsumers };
+  return closable({ ...parts, components: withStoreComponent(components, history) }, meter, async () => {
     await leading?.close();
     clock.close();
     await history.close();
