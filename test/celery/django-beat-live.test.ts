@@ -62,7 +62,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'a running beat of django
   function sentBy(name: string): number[] {
     const lines = beat
       .output()
-      .matchAll(/\[([\d-]+) ([\d:]+),(\d+): INFO\S* Scheduler: Sending due task (\w+) /g);
+      .matchAll(/\[([\d-]+) ([\d:]+),(\d+): INFO\S* Scheduler: Sending due task ([\w ]+) \(/g);
     return [...lines].flatMap(([, day, time, ms, sent]) =>
       sent === name ? [new Date(`${day}T${time}.${ms}`).getTime()] : [],
     );
@@ -88,9 +88,20 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'a running beat of django
     });
     expect(await componentOf(sources, 'beat')).toMatchObject({
       status: 'up',
-      config: { scheduler: 'django', entries: 6, hints: [] },
+      config: { scheduler: 'django', entries: 8, hints: [] },
     });
   }, 90_000);
+
+  it('tells by its messages which of two alike entries a task is a run of', async () => {
+    await until(() => sentBy('twin 2').length >= 3, 40_000);
+    for (const name of ['twin 1', 'twin 2']) {
+      await until(async () => ((await entry(name))?.lastRuns?.length ?? 0) >= 3);
+      const runs = (await entry(name))?.lastRuns ?? [];
+      const far = runs.filter(({ at }) => !sentBy(name).some((sent) => Math.abs(sent - at.getTime()) < 200));
+      expect(far).toEqual([]);
+      expect(new Set(runs.map(({ state }) => state))).toEqual(new Set(['PENDING']));
+    }
+  });
 
   it('has stored all of it when it ends', async () => {
     await until(() => sentBy('clocked').length > 0, 30_000);

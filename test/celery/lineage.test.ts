@@ -54,8 +54,9 @@ function signature(taskId: string | null, more: Partial<Signature> = {}): Signat
 }
 
 function queued(id: string, more: Partial<QueuedTask> = {}): QueuedTask {
-  const none = { chain: [], callbacks: [], errbacks: [], chord: null, takenAt: null, redelivered: false };
-  return { facts: { id, parentId: null }, deliveryTag: '1', queue: 'celery', ...none, ...more };
+  const none = { chain: [], callbacks: [], errbacks: [], chord: null, periodicTask: null };
+  const place = { deliveryTag: '1', queue: 'celery', takenAt: null, redelivered: false };
+  return { facts: { id, parentId: null }, ...place, ...none, ...more };
 }
 
 describe('the body of a chord', () => {

@@ -45,6 +45,14 @@ describe('a message in a queue', () => {
     expect(decodeWaiting(` ${messageOf('a', { args: '(1,)' })}`, 'q')).toEqual(usual);
   });
 
+  it('tells which entry of a schedule sent it, by its property or header', () => {
+    const { properties } = JSON.parse(messageOf('a')) as { properties: object };
+    const named = message({ properties: { ...properties, periodic_task_name: 'nightly report' } });
+    expect(decodeWaiting(named, 'q')?.periodicTask).toBe('nightly report');
+    expect(decodeWaiting(message({}, { periodic_task_name: 'hourly' }), 'q')?.periodicTask).toBe('hourly');
+    expect(decodeWaiting(message({}, { periodic_task_name: 7 }), 'q')?.periodicTask).toBeNull();
+  });
+
   it('takes times without an offset for UTC, as Celery does', () => {
     const facts = decodeWaiting(
       message({}, { eta: '2026-11-21T10:00:00.123456', expires: '2026-11-21T10:00:00+05:30' }),

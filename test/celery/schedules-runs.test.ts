@@ -152,6 +152,49 @@ describe('a run of the static schedule', () => {
     expect(observer.lastRun('daily')).toBe(null);
   });
 
+  it('is the task whose message names its entry, whatever its time, and of no other entry then', () => {
+    const observer = watching({
+      a: { task: 'report', schedule: 60 },
+      b: { task: 'report', schedule: 60 },
+      c: { task: 'report', schedule: '0 7 * * *' },
+      sun: { task: 'report', schedule: { event: 'sunset', lat: 1, lon: 2 } },
+      other: { task: 'mail', schedule: 60 },
+    });
+    const ids = (entry: string) => observer.lastRuns(entry)?.map(({ taskId }) => taskId) ?? null;
+    const at = (id: string, minutes: number) => observer.observe(task(SEVEN + minutes * 60_000, { id }));
+    // Its event comes first, then its message: it fitted another entry.
+    at('one', 0);
+    expect(ids('c')).toEqual(['one']);
+    observer.named({ taskId: 'one', entry: 'a' });
+    expect([ids('a'), ids('c')]).toEqual([['one'], null]);
+    // Its message comes first.
+    observer.named({ taskId: 'two', entry: 'b' });
+    at('two', 0.5);
+    observer.named({ taskId: 'three', entry: 'a' });
+    at('three', 1);
+    observer.named({ taskId: 'evening', entry: 'sun' });
+    at('evening', 1.2);
+    expect([ids('a'), ids('b'), ids('sun')]).toEqual([['three', 'one'], ['two'], ['evening']]);
+    // Sent by hand, it does not show when the entry is due next.
+    expect(observer.lastRun('a')).toBe(SEVEN + 60_000);
+    expect(observer.lastRun('b')).toBeNull();
+    // Names that no entry with this task has say nothing.
+    for (const entry of ['other', 'unknown']) {
+      observer.named({ taskId: entry, entry });
+      at(entry, 30);
+    }
+    expect([ids('other'), ids('a')]).toEqual([null, ['three', 'one']]);
+  });
+
+  it('is the same when it is observed again, in any order', () => {
+    const tasks = Array.from({ length: 6 }, (_, n) => task(SEVEN + n * 30_000));
+    const observer = watching({ often: { task: 'report', schedule: 30 } });
+    for (const one of [...tasks.slice(3), ...tasks.slice(0, 3)]) observer.observe(one);
+    for (const one of tasks) observer.observe({ ...one, type: 'received' });
+    const later = tasks.slice(1).toReversed();
+    expect(observer.lastRuns('often')).toEqual(later.map(({ id, time }) => ({ taskId: id, time })));
+  });
+
   it('shows for two of its periods, and at most an hour, that beat is alive', () => {
     const observer = watching({ often: { task: 'report', schedule: 30 } });
     expect(run(observer.isAlive(SEVEN))).toBe(false);

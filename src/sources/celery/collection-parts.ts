@@ -57,7 +57,7 @@ export function controlOf(
 export function queuesOf(
   { broker, redactor = null }: CollectionOptions,
   history: History,
-  lineage: Lineage,
+  lineage: Pick<Lineage, 'queued'>,
   control: WorkerControl | null,
 ): Queues | null {
   const reader = broker?.queues ?? null;

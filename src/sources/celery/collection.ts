@@ -14,6 +14,7 @@ import { createObserver, type Observer } from './hints/observer.ts';
 import { createIntake, type IntakeWatch } from './intake.ts';
 import { createLineage, type Lineage } from './lineage/lineage.ts';
 import { restoreLineage } from './lineage-restore.ts';
+import type { QueuedTask } from './protocol/messages.ts';
 import type { Queues } from './queues/queues.ts';
 import { createPropagatedFailures, type PropagatedFailures } from './results/propagated-failures.ts';
 import type { Results } from './results/results.ts';
@@ -60,11 +61,12 @@ export function createCollection(options: CollectionOptions, history: History): 
   const observer = createObserver();
   const lineage = observedLineage(createLineage(history), observer);
   const control = controlOf(options, history, observer);
-  const queues = queuesOf(options, history, lineage, control);
-  const results = resultsOf(options, history, lineage, queues);
-  const { name, settings, redbeat, django, broker, backend } = options;
+  const { name, settings, redbeat, django, broker, backend, kept = null } = options;
   const conf = async () => (await control?.conf()) ?? null;
-  const schedules = createSchedules({ name, settings, redbeat, django, conf });
+  const earlier = { reader: history.reader, kept };
+  const schedules = createSchedules({ name, settings, redbeat, django, conf, earlier });
+  const queues = queuesOf(options, history, { queued: (task) => queued(task, lineage, schedules) }, control);
+  const results = resultsOf(options, history, lineage, queues);
   const propagated = createPropagatedFailures({
     index: history.index,
     isDeaf: () => isDeaf(broker?.events ?? null, collector, observer, hints),
@@ -93,7 +95,7 @@ export function createCollection(options: CollectionOptions, history: History): 
   );
   results?.start();
   queues?.start();
-  const restoring = restoreLineage({ reader: history.reader, lineage, results, kept: options.kept ?? null });
+  const restoring = restoreLineage({ reader: history.reader, lineage, results, kept });
   return {
     collector,
     control,
@@ -125,6 +127,12 @@ function observedLineage(lineage: Lineage, observer: Observer): Lineage {
       observer.task(result.change);
     },
   };
+}
+
+function queued(task: QueuedTask, lineage: Lineage, schedules: Schedules): void {
+  const { facts, periodicTask } = task;
+  lineage.queued(task);
+  if (periodicTask !== null) schedules.named({ taskId: facts.id, entry: periodicTask });
 }
 
 function watchOf({ observer, lineage, control, queues, schedules, propagated }: Parts): IntakeWatch {

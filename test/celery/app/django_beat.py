@@ -108,6 +108,9 @@ def soon():
     entry('later', interval(1, 'hours'), args='[5, 6]')
     entry('once', interval(1), args='[7, 8]', one_off=True)
     entry('clocked', clocked(4), args='[9, 10]')
+    # Nothing but the names of the entries tells their tasks apart.
+    entry('twin 1', interval(1), args='[11, 12]')
+    entry('twin 2', interval(3), args='[11, 12]')
 
 
 def due():

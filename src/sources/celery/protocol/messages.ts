@@ -51,6 +51,8 @@ export interface QueuedTask {
   readonly redelivered: boolean;
   /** When a worker took it, milliseconds since 1970; `null` while it waits. */
   readonly takenAt: number | null;
+  /** Name of the entry of a schedule that sent it (`periodic_task_name`); `null`: it names none. */
+  readonly periodicTask: string | null;
   /** The next steps of its chain, in running order. */
   readonly chain: readonly Signature[];
   readonly callbacks: readonly Signature[];

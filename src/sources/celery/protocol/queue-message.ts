@@ -89,6 +89,7 @@ function taskOf(value: unknown, body: string | null, origin: MessageOrigin): Que
     queue: origin.queue ?? filledString(delivery.routing_key) ?? '',
     redelivered: headers.redelivered === true || delivery.redelivered === true,
     takenAt: origin.takenAt,
+    periodicTask: name(properties.periodic_task_name) ?? name(headers.periodic_task_name),
     // The body has the steps in reverse: Celery takes the next one off the end.
     chain: read.list(embed.chain).reverse(),
     callbacks: read.list(embed.callbacks),

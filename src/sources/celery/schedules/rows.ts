@@ -2,8 +2,8 @@
 import type { Schedule, ScheduleRun } from '../../../model.ts';
 import type { RedbeatEntry } from './redbeat-entry.ts';
 import { runAfter } from './rule.ts';
-import type { Sighting } from './run-observer.ts';
 import type { StaticEntry } from './static-entry.ts';
+import type { Sighting } from './watched-entry.ts';
 
 /** When an entry last ran, and what time it is, in milliseconds since 1970. */
 export interface RunFacts {

@@ -6,30 +6,28 @@ import { scheduler as work } from '../../../scheduler.ts';
 import type { ScheduleSource, SourceStatus } from '../../../source.ts';
 import type { Problem } from '../problem.ts';
 import type { CelerySettings } from '../settings.ts';
-import { type BeatScheduler, beatComponent } from './beat-component.ts';
-import type { DjangoReader, DjangoSnapshot } from './django/django-reader.ts';
-import {
-  type DjangoContext,
-  djangoSchedules,
-  hasRunLately,
-  namesDjangoBeat,
-} from './django/django-schedule.ts';
+import { beatComponent } from './beat-component.ts';
+import type { DjangoReader } from './django/django-reader.ts';
+import { type DjangoContext, djangoSchedules, hasRunLately } from './django/django-schedule.ts';
 import { unstoredFor } from './django/next-run.ts';
-import { createReading, type Reading } from './reading.ts';
-import {
-  createRedbeatSchedule,
-  isRedbeatCutOff,
-  type RedbeatOptions,
-  type RedbeatSchedule,
-  redbeatEntries,
-  redbeatRows,
-  usesRedbeat,
-} from './redbeat-schedule.ts';
-import { foreignScheduler, longestPause, redbeatTiming } from './redbeat-settings.ts';
-import { appTimezone, staticSchedule } from './rows.ts';
+import { createEarlierRuns, type EarlierRuns, type EarlierRunsOptions } from './earlier-runs.ts';
+import type { NamedRun } from './named-runs.ts';
+import { createReading } from './reading.ts';
+import { createRedbeatSchedule, type RedbeatOptions, redbeatRows } from './redbeat-schedule.ts';
+import { longestPause, redbeatTiming } from './redbeat-settings.ts';
+import { staticSchedule } from './rows.ts';
 import { createRunObserver, type RunObserver } from './run-observer.ts';
-import type { StaticEntry } from './static-entry.ts';
-import { type AskConf, createStaticSchedule, type StaticSchedule } from './static-schedule.ts';
+import {
+  countsOf,
+  cutOff,
+  entriesOf,
+  foreignOf,
+  isEnabled,
+  type Readings,
+  schedulerOf,
+  zoneOf,
+} from './scheduler-in-use.ts';
+import { type AskConf, createStaticSchedule } from './static-schedule.ts';
 
 /** What schedules are read from. */
 export interface SchedulesOptions {
@@ -41,6 +39,8 @@ export interface SchedulesOptions {
   readonly django: DjangoReader | null;
   /** Asks the workers for their configuration. */
   readonly conf: AskConf;
+  /** Where tasks are that were heard before. Default: none are looked for. */
+  readonly earlier?: EarlierRunsOptions | null;
 }
 
 /** Schedules and beat. */
@@ -50,6 +50,8 @@ export interface Schedules {
   component(): Promise<Component>;
   /** To be called for each event about a task, which may be a run of an entry. */
   observe(change: TaskChange): void;
+  /** To be called for each message that names its entry. */
+  named(run: NamedRun): void;
   /**
    * Asks workers for their configuration, unless it is known, and reads stored entries. To be called once connected and
    * when a worker comes online, because only runs of known entries are recognized. Never rejects.
@@ -62,36 +64,38 @@ export interface Schedules {
   close(): void;
 }
 
-interface State {
+interface State extends Readings {
   readonly options: SchedulesOptions;
-  readonly fixed: StaticSchedule;
-  readonly redbeat: RedbeatSchedule;
-  readonly django: Reading<DjangoSnapshot>;
   readonly observer: RunObserver;
+  readonly earlier: EarlierRuns | null;
   closed: boolean;
 }
 
 /** Finds and shows schedules. */
 export function createSchedules(options: SchedulesOptions): Schedules {
-  const { name, settings, conf, redbeat, django } = options;
+  const { name, settings, conf, redbeat, django, earlier = null } = options;
+  const observer = createRunObserver();
   const state: State = {
     options,
     fixed: createStaticSchedule(settings, conf),
     redbeat: createRedbeatSchedule(redbeat, settings),
     django: createReading(django === null ? null : () => django.read()),
-    observer: createRunObserver(),
+    observer,
+    earlier: earlier === null ? null : createEarlierRuns(earlier, observer),
     closed: false,
   };
   void watch(state);
   return {
     source: { name, status: () => statusOf(state), listSchedules: () => listEnabled(state) },
     component: () => componentOf(state),
-    observe: (change) => state.observer.observe(change),
+    observe: observer.observe,
+    named: observer.named,
     refresh: () => refreshKnown(state),
     enabled: () => isEnabled(state),
     problem: () => state.redbeat.reading.problem,
     close() {
       state.closed = true;
+      state.earlier?.stop();
     },
   };
 }
@@ -144,14 +148,6 @@ async function componentOf(state: State): Promise<Component> {
   });
 }
 
-function countsOf({ redbeat, django, fixed }: State, scheduler: BeatScheduler | null) {
-  if (scheduler !== 'redbeat' && scheduler !== 'django') {
-    return { entries: fixed.entries().size, unreadable: fixed.unreadable() };
-  }
-  const { snapshot } = scheduler === 'redbeat' ? redbeat.reading : django;
-  return { entries: snapshot?.total ?? null, unreadable: snapshot?.unreadable ?? 0 };
-}
-
 async function refreshKnown(state: State): Promise<void> {
   if (state.closed) return;
   await Promise.all([state.fixed.refresh(), state.django.refresh(), state.redbeat.reading.refresh()]);
@@ -161,46 +157,7 @@ async function refreshKnown(state: State): Promise<void> {
 /** Looks for the runs of the entries that beat runs. */
 async function watch(state: State): Promise<void> {
   await work.run('schedules', state.observer.watch(entriesOf(state) ?? state.fixed.entries()));
-}
-
-/** The entries of the scheduler that stores them; `null`: none does, or they have not been read. */
-function entriesOf(state: State): ReadonlyMap<string, StaticEntry> | null {
-  const scheduler = schedulerOf(state);
-  if (scheduler === 'redbeat') return redbeatEntries(state.redbeat, zoneOf(state));
-  return scheduler === 'django' ? (state.django.snapshot?.enabled ?? null) : null;
-}
-
-/** Why entries that there are, or may be, cannot be read; `null` when they can. */
-function cutOff(state: State): Problem | null {
-  const { redbeat, django } = state;
-  const configurations = state.fixed.configurations();
-  if (isRedbeatCutOff(redbeat, configurations)) return redbeat.reading.problem;
-  const { problem, snapshot } = django;
-  if (problem === null || snapshot?.total === 0) return null;
-  // A database user without permission for these tables is only a problem if a setting names them.
-  return problem.code !== 'NOPERM' || configurations.some(namesDjangoBeat) ? problem : null;
-}
-
-/** What a setting names comes first; a table or key may be left from another time. */
-function schedulerOf({ redbeat, django, fixed }: State): BeatScheduler | null {
-  const configurations = fixed.configurations();
-  if (django.isPossible && configurations.some(namesDjangoBeat)) return 'django';
-  if (usesRedbeat(redbeat, configurations)) return 'redbeat';
-  if ((django.snapshot?.total ?? 0) > 0) return 'django';
-  return fixed.entries().size > 0 ? 'static' : null;
-}
-
-/** Another scheduler that the configuration names. */
-function foreignOf({ fixed, django }: State): string | null {
-  for (const configuration of fixed.configurations()) {
-    const named = foreignScheduler(configuration);
-    if (named !== null && !(django.isPossible && namesDjangoBeat(configuration))) return named;
-  }
-  return null;
-}
-
-function zoneOf({ redbeat, fixed }: State): string | null {
-  return appTimezone(redbeat.reading.snapshot?.entries ?? [], fixed.timezone());
+  void state.earlier?.read();
 }
 
 async function isDjangoAlive(state: State, now: number): Promise<boolean> {
@@ -233,15 +190,6 @@ async function listAll(state: State): Promise<Schedule[]> {
     rows.push(staticSchedule(id, entry, runsElsewhere ? null : runs));
   }
   return rows.sort((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)));
-}
-
-function isEnabled(state: State): boolean | null {
-  const { redbeat, django } = state;
-  if (schedulerOf(state) !== null || foreignOf(state) !== null) return true;
-  const isUnread = [redbeat.reading, django].some(
-    ({ isPossible, readAt, problem }) => isPossible && readAt === null && problem === null,
-  );
-  return cutOff(state) !== null || isUnread ? null : false;
 }
 
 function earliest(list: readonly Schedule[]): number | null {
