@@ -47,6 +47,7 @@ export const LIVE: readonly string[] = [
   'test/celery/outage.test.ts',
   'test/celery/replica.test.ts',
   'test/celery/retries-live.test.ts',
+  'test/celery/running-live.test.ts',
   'test/celery/schedules-live.test.ts',
   'test/celery/sql/database-user.test.ts',
   'test/celery/sql/results-contract.test.ts',

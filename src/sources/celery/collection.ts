@@ -63,8 +63,7 @@ export function createCollection(options: CollectionOptions, history: History): 
   const control = controlOf(options, history, observer);
   const { name, settings, redbeat, django, broker, backend, kept = null } = options;
   const conf = async () => (await control?.conf()) ?? null;
-  const earlier = { reader: history.reader, kept };
-  const schedules = createSchedules({ name, settings, redbeat, django, conf, earlier });
+  const schedules = createSchedules({ name, settings, redbeat, django, conf, earlier: { ...history, kept } });
   const queues = queuesOf(options, history, { queued: (task) => queued(task, lineage, schedules) }, control);
   const results = resultsOf(options, history, lineage, queues);
   const propagated = createPropagatedFailures({

@@ -48,12 +48,19 @@ export interface RunObserver {
   isAlive(now: number): Steps<boolean>;
 }
 
+/** The entries that are watched. */
+interface WatchedEntries {
+  readonly byId: ReadonlyMap<string, Watched>;
+  readonly byTask: ReadonlyMap<string, readonly Watched[]>;
+  /** `null`: several entries have this name. */
+  readonly byName: ReadonlyMap<string, Watched | null>;
+  /** Tasks of those that were not watched before. */
+  readonly newTasks: readonly string[];
+}
+
 /** Watches the tasks of a deployment. */
 export function createRunObserver(): RunObserver {
-  let byId = new Map<string, Watched>();
-  let byTask = new Map<string, Watched[]>();
-  /** `null`: several entries have this name. */
-  let byName = new Map<string, Watched | null>();
+  let watched: WatchedEntries = { byId: new Map(), byTask: new Map(), byName: new Map(), newTasks: [] };
   let current: ReadonlyMap<string, StaticEntry> | null = null;
   const newTasks = new Set<string>();
   const namedRuns = createNamedRuns<Watched>();
@@ -62,42 +69,28 @@ export function createRunObserver(): RunObserver {
     *watch(entries) {
       if (entries === current) return;
       current = entries;
-      const before = byId;
-      const ids = new Map<string, Watched>();
-      const tasks = new Map<string, Watched[]>();
-      const names = new Map<string, Watched | null>();
-      for (const [id, entry] of entries) {
-        yield;
-        if (entry.task === null) continue;
-        const known = before.get(id);
-        const isKnown = known !== undefined && isUnchanged(known.entry, entry);
-        const watched = isKnown ? known : watchedOf(entry);
-        if (!isKnown) newTasks.add(entry.task);
-        ids.set(id, watched);
-        names.set(entry.name, names.has(entry.name) ? null : watched);
-        const group = tasks.get(entry.task);
-        if (group === undefined) tasks.set(entry.task, [watched]);
-        else group.push(watched);
-      }
+      const next = yield* watchEntries(entries, watched.byId);
       // Newer entries may have come meanwhile.
-      if (entries === current) [byId, byTask, byName] = [ids, tasks, names];
+      if (entries !== current) return;
+      watched = next;
+      for (const task of next.newTasks) newTasks.add(task);
     },
     observe(change) {
       const { type, name, time, stored, parentId, retries, id } = change;
       if (name === undefined || name === null || (type !== 'sent' && type !== 'received')) return;
-      const group = byTask.get(name);
+      const group = watched.byTask.get(name);
       if (group === undefined || time === null || stored === true) return;
       if ((parentId ?? id) !== id || (retries ?? 0) > 0) return;
       const heard = { taskId: id, time, task: name, isSent: type === 'sent' };
       const entry = namedRuns.entryOf(id);
-      const own = entry === null ? null : (byName.get(entry) ?? null);
+      const own = entry === null ? null : (watched.byName.get(entry) ?? null);
       const takers = own !== null && own.entry.task === name ? [own] : takersOf(group, change);
       namedRuns.heard(heard, takers);
       takeIn(takers, heard, own !== null);
     },
     named(run) {
       const known = namedRuns.named(run);
-      const own = byName.get(run.entry);
+      const own = watched.byName.get(run.entry);
       if (known === null || !own || own.entry.task !== known.heard.task) return;
       for (const other of known.takers) if (other !== own) forget(other, run.taskId);
       takeIn([own], known.heard, true);
@@ -107,17 +100,42 @@ export function createRunObserver(): RunObserver {
       newTasks.clear();
       return tasks;
     },
-    lastRun: (id) => lastDue(byId.get(id))?.time ?? null,
+    lastRun: (id) => lastDue(watched.byId.get(id))?.time ?? null,
     lastRuns(id) {
-      const { runs = [] } = byId.get(id) ?? {};
+      const { runs = [] } = watched.byId.get(id) ?? {};
       return runs.length === 0 ? null : runs.map(({ taskId, time }) => ({ taskId, time }));
     },
     *isAlive(now) {
-      for (const watched of byId.values()) {
+      for (const entry of watched.byId.values()) {
         yield;
-        if (isOnTime(watched, now)) return true;
+        if (isOnTime(entry, now)) return true;
       }
       return false;
     },
   };
+}
+
+/** @param before what is known of entries that stay is kept */
+function* watchEntries(
+  entries: ReadonlyMap<string, StaticEntry>,
+  before: ReadonlyMap<string, Watched>,
+): Steps<WatchedEntries> {
+  const byId = new Map<string, Watched>();
+  const byTask = new Map<string, Watched[]>();
+  const byName = new Map<string, Watched | null>();
+  const newTasks: string[] = [];
+  for (const [id, entry] of entries) {
+    yield;
+    if (entry.task === null) continue;
+    const known = before.get(id);
+    const isKnown = known !== undefined && isUnchanged(known.entry, entry);
+    const watched = isKnown ? known : watchedOf(entry);
+    if (!isKnown) newTasks.push(entry.task);
+    byId.set(id, watched);
+    byName.set(entry.name, byName.has(entry.name) ? null : watched);
+    const group = byTask.get(entry.task);
+    if (group === undefined) byTask.set(entry.task, [watched]);
+    else group.push(watched);
+  }
+  return { byId, byTask, byName, newTasks };
 }

@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type CelerySources, celerySources } from '../../src/celery.ts';
+import type { WorkerBody, WorkersBody } from '../../src/wire.ts';
+import { type CeleryApp, celeryApp, celeryMissing } from '../helpers/celery-app.ts';
+import { context } from '../helpers/celery-events.ts';
+import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
+import { serve } from '../router/host-kit.ts';
+
+const missing = redisMissing ?? celeryMissing;
+const EXPRESS = EXPRESS_MAJORS[1] as (typeof EXPRESS_MAJORS)[number];
+const SLOTS = 2;
+/** Seconds: long enough to be seen on a busy machine. */
+const SLOW = 12;
+
+describe.skipIf(missing !== null)(titleUnless(missing, 'what runs on the workers of a real Celery'), () => {
+  let redis: RedisServer;
+  let app: CeleryApp;
+  let sources: CelerySources;
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    const settings = { broker_url: redis.url(1), result_backend: redis.url(2), task_track_started: true };
+    app = celeryApp(settings);
+    sources = celerySources({ settings });
+    await until(() => sources.tasks.status?.().ok === true);
+    await app.worker('-n', 'busy@here', '-P', 'prefork', '-c', String(SLOTS), '-Q', 'heavy');
+    await app.worker('-n', 'idle@here', '-P', 'solo', '-Q', 'other');
+  }, 120_000);
+
+  afterAll(async () => {
+    await sources?.close();
+    await app?.close();
+    await redis?.close();
+  }, 30_000);
+
+  it('is listed since it started, and no more once it has ended', { timeout: 120_000 }, async () => {
+    const host = await serve(EXPRESS, { sources });
+    const worker = async (name: string, most = 5): Promise<WorkerBody | undefined> => {
+      const { body } = await host.get<WorkersBody>(`/api/workers/?running=${most}`);
+      expect(body.unassigned).toEqual([]);
+      return body.workers.find(({ hostname }) => hostname === name);
+    };
+    const waitFor = (total: number) =>
+      until(async () => (await worker('busy@here'))?.running_total === total, 60_000);
+    await waitFor(0);
+    const call = { name: 'shop.slow', args: [SLOW], queue: 'heavy' };
+    // One more than the worker has slots: it waits.
+    await app.send(...Array.from({ length: SLOTS + 1 }, () => call));
+    await waitFor(SLOTS);
+    const busy = await worker('busy@here');
+    expect(busy).toMatchObject({ concurrency: SLOTS, running_total: SLOTS, stuck: false });
+    const running = busy?.running ?? [];
+    expect(running).toHaveLength(SLOTS);
+    expect(running.map(({ started }) => started)).toEqual(running.map(({ started }) => started).sort());
+    for (const { task_id, started, ...shown } of running) {
+      const known = await sources.tasks.getTask(task_id, context);
+      expect(known).toMatchObject({ state: 'STARTED', worker: 'busy@here' });
+      expect(started).toBe(known?.started?.toISOString());
+      // None has ended yet, so that nobody knows how long they take.
+      expect(shown).toEqual({
+        name: 'shop.slow',
+        queue: 'heavy',
+        args: `(${SLOW},)`,
+        runtime_p95: null,
+        stuck: false,
+      });
+    }
+    const first = await worker('busy@here', 1);
+    expect(first).toMatchObject({ running: running.slice(0, 1), running_total: SLOTS });
+    expect(await worker('idle@here')).toMatchObject({ running: [], running_total: 0, stuck: false });
+    await waitFor(1);
+    await waitFor(0);
+    expect(await worker('busy@here')).toMatchObject({ running: [], stuck: false });
+  });
+});
