@@ -33,7 +33,7 @@ export interface CauseGroup extends TaskCause {
   readonly workers: readonly string[];
   /** The id of the last of these tasks; `null`: not known. */
   readonly sample: string | null;
-  /** Whether the first failure with this cause is in the window; `null`: nobody knows what was before. */
+  /** Whether the first failure with this cause is in the window; `null`: too little is known of what was before. */
   readonly isNew: boolean | null;
   /** How many of these failed in each step of the window. */
   readonly activity: readonly number[];
@@ -47,10 +47,14 @@ export interface CausesBefore {
   since(): number | null;
 }
 
-/** The window that is summed up. */
-interface CauseWindow {
-  /** Milliseconds since 1970. */
+/** Milliseconds since 1970. */
+interface Period {
   readonly start: number;
+  readonly end: number;
+}
+
+/** The window that is summed up. */
+interface CauseWindow extends Period {
   /** How many steps it has. */
   readonly steps: number;
   /** The step of a time; −1: none. */
@@ -165,7 +169,7 @@ export function mostFrequent(counts: ReadonlyMap<string, number>): string[] {
 
 function groupOf(
   { cause, count, first, last, sample, names, workers, steps }: Counted,
-  { start, steps: stepCount }: CauseWindow,
+  window: CauseWindow,
   before: CausesBefore,
 ): CauseGroup {
   const firstSeen = Math.min(first, before.firstSeen(cause.id) ?? Number.POSITIVE_INFINITY);
@@ -177,19 +181,24 @@ function groupOf(
     names: mostFrequent(names),
     workers: mostFrequent(workers),
     sample: sample === '' ? null : sample,
-    isNew: isNewIn(start, firstSeen, before.since()),
-    activity: Array.from({ length: stepCount }, (_, step) => steps.get(step) ?? 0),
+    isNew: isNewIn(window, firstSeen, before.since()),
+    activity: Array.from({ length: window.steps }, (_, step) => steps.get(step) ?? 0),
   };
 }
 
+/** What did not happen for so long before is new in any window, in milliseconds. */
+const LONG_ENOUGH = 24 * 3_600_000;
+
 /**
- * Whether a cause is new in a window; `null`: nobody knows what was before.
+ * Whether a cause is new in a window; `null`: too little is known of what was before. It is new if it was not seen for
+ * the length of the window before it was seen first, or for a day. A history that has just begun has never seen anything.
  *
  * @param since when failures are known from; `null`: not known
  */
-export function isNewIn(start: number, firstSeen: number, since: number | null): boolean | null {
+export function isNewIn({ start, end }: Period, firstSeen: number, since: number | null): boolean | null {
   if (firstSeen < start) return false;
-  return since !== null && since < start && Number.isFinite(firstSeen) ? true : null;
+  if (since === null || since >= start || !Number.isFinite(firstSeen)) return null;
+  return firstSeen - since >= Math.min(end - start, LONG_ENOUGH) ? true : null;
 }
 
 function dateOf(time: number): Date | null {

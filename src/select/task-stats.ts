@@ -108,6 +108,7 @@ export function createStatsAccumulator(
   const mostCauses = query.causes ?? 0;
   const window = {
     start,
+    end,
     steps: count,
     stepOf: (time: number) => (time >= start && time <= end ? Math.floor((time - first) / stepMs) : -1),
   };

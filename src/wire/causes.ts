@@ -22,7 +22,7 @@ export interface StatsCauseBody {
   workers: string[];
   /** `task_id` of the last failure; `null` where no task is known any more. */
   sample: string | null;
-  /** Whether `first_seen` is in the window; `null` where the history does not reach back before it. */
+  /** Whether `first_seen` is in the window; `null` where the history does not reach back far enough before it. */
   is_new: boolean | null;
   /** Failures in each step of `series`. */
   activity: Integer[];

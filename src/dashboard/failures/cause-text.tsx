@@ -17,13 +17,12 @@ export function CauseText({ cause }: { readonly cause: StatsCauseBody }) {
   );
 }
 
-/** Whether a cause is new in the period. */
+/** Says that a cause is new in the period, where that is known. */
 export function NewBadge({ cause: { is_new } }: { readonly cause: StatsCauseBody }) {
-  if (is_new === false) return null;
-  const title = is_new === null ? 'There is no data from before this period.' : 'First seen in this period';
+  if (is_new !== true) return null;
   return (
-    <span class={`badge outlined tone-${is_new === null ? 'waiting' : 'failure'}`} title={title}>
-      {is_new === null ? 'maybe new' : 'new'}
+    <span class="badge outlined tone-failure" title="First seen in this period">
+      new
     </span>
   );
 }

@@ -77,8 +77,8 @@ async function withStore(
   const { causes = [] } = known;
   const { view, reads } = state;
   if (causes.length === 0 || view.session() === null) return known;
-  const { start } = statsWindow(query);
-  const ask = (session: StoreSession) => withFirstSeen(session, causes, start, view.countedSince());
+  const window = statsWindow(query);
+  const ask = (session: StoreSession) => withFirstSeen(session, causes, window, view.countedSince());
   try {
     return { ...known, causes: await reads.read(ask, context) };
   } catch (error) {

@@ -57,7 +57,7 @@ export async function causesOfStore(
 export async function withFirstSeen(
   session: CauseSession,
   causes: readonly CauseGroup[],
-  start: number,
+  window: StatsWindow,
   countedSince: Date | null,
 ): Promise<readonly CauseGroup[]> {
   const since = await knownSince(session, countedSince);
@@ -69,7 +69,7 @@ export async function withFirstSeen(
       firsts.get(group.id) ?? Number.POSITIVE_INFINITY,
     );
     if (!Number.isFinite(first)) return group;
-    return { ...group, firstSeen: new Date(first), isNew: isNewIn(start, first, since) };
+    return { ...group, firstSeen: new Date(first), isNew: isNewIn(window, first, since) };
   });
 }
 
@@ -113,7 +113,7 @@ function* groupsOf({ wanted, parts, steps, texts, window, since }: ReadCauses): 
       firstSeen: firstSeen === null ? null : new Date(firstSeen),
       lastSeen: Number.isFinite(last) ? new Date(last) : null,
       ...{ names: mostFrequent(names), workers: mostFrequent(workers) },
-      isNew: firstSeen === null ? null : isNewIn(window.start, firstSeen, since),
+      isNew: firstSeen === null ? null : isNewIn(window, firstSeen, since),
     });
     yield;
   }
