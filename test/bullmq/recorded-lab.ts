@@ -9,6 +9,7 @@ import { createQueueAccess, type QueueAccess } from '../../src/sources/bullmq/ac
 import { bullmqSources } from '../../src/sources/bullmq/bullmq-sources.ts';
 import { createJobRecorder, type JobRecorder } from '../../src/sources/bullmq/recorded/job-recorder.ts';
 import { withRemoved } from '../../src/sources/bullmq/recorded/with-removed.ts';
+import { createKeptSince } from '../../src/sources/bullmq/tasks/kept-since.ts';
 import { context } from '../helpers/bullmq-read.ts';
 import { until } from '../helpers/redis-server.ts';
 import { queryOf } from '../helpers/task-query.ts';
@@ -99,7 +100,7 @@ export function recordQueues(
   const dataRead = new Set<string>();
   const access = notingData(createQueueAccess(resolveOptions({ queues })), dataRead);
   const live = bullmqSources({ queues });
-  const tasks = withRemoved(live.tasks, access, history);
+  const tasks = withRemoved(live.tasks, { access, keptSince: createKeptSince(access, () => []) }, history);
   let recorder: JobRecorder | null = isStarted ? createJobRecorder(access, history, PACE) : null;
   const page = async (query: Partial<TaskQuery> = {}): Promise<TaskPage> =>
     tasks.listTasks(queryOf(query), context);

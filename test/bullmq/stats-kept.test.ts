@@ -1,4 +1,5 @@
 import type { Queue } from 'bullmq';
+import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type BullMQSources, bullmqSources } from '../../src/bullmq.ts';
 import type { TaskStats } from '../../src/source.ts';
@@ -29,20 +30,29 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
     });
 
     /** Runs jobs one by one. */
-    async function run(count: number, fails = false): Promise<void> {
+    async function run(count: number, fails = false, name = 'send'): Promise<void> {
       const worker = app.worker('mail', async () => {}, { autorun: false });
       for (let n = 0; n < count; n += 1) {
-        await queue.add('send', { n });
+        await queue.add(name, { n });
         const job = await worker.getNextJob(TOKEN);
         if (fails) await job?.moveToFailed(new Error('no route'), TOKEN, false);
         else await job?.moveToCompleted('sent', TOKEN, false);
       }
     }
 
+    /** Lets the jobs that have succeeded have ended some seconds earlier. */
+    async function age(): Promise<void> {
+      const redis = new Redis(app.redis.url());
+      for (const { id, finishedOn = 0 } of await queue.getCompleted()) {
+        await redis.zadd(queue.toKey('completed'), finishedOn - 5_000, String(id));
+      }
+      redis.disconnect();
+    }
+
     /** The two minutes until two seconds from now, by second. */
-    async function statsOf(scan = 20_000): Promise<TaskStats> {
+    async function statsOf(scan = 20_000, names: string[] = []): Promise<TaskStats> {
       const now = new Date(Date.now() + 2_000);
-      const asked = { minutes: 2, now, stepSeconds: 1, filter: queryOf({ scan }) };
+      const asked = { minutes: 2, now, stepSeconds: 1, filter: queryOf({ scan, names }) };
       return (await sources.tasks.getTaskStats?.(asked, context)) as TaskStats;
     }
 
@@ -72,6 +82,34 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
       const { series, totals } = await statsOf();
       expect([series[0], series.at(-1)]).toMatchObject([UNKNOWN, UNKNOWN]);
       expect(totals).toMatchObject({ received: null, succeeded: null, failed: 1 });
+    });
+
+    it('do not know how many jobs of a name end that are removed as they end, once their events were read', async () => {
+      await run(2);
+      await age();
+      queue.jobsOpts = { removeOnComplete: true };
+      await run(3, false, 'beat');
+      queue.jobsOpts = {};
+      await run(1);
+      // Nothing in the queue tells of them.
+      expect((await statsOf()).series.at(-1)).toMatchObject(KNOWN);
+      await sources.tasks.getActivity?.(context);
+      const { series, totals } = await statsOf();
+      expect([series[0], series.at(-1)]).toMatchObject([UNKNOWN, UNKNOWN]);
+      // What is there counts all the same.
+      expect(totals).toMatchObject({ succeeded: 3 });
+      const named = await statsOf(20_000, ['send']);
+      expect(named.series.at(-1)).toMatchObject(KNOWN);
+    });
+
+    it('know all but one job that was removed by hand', async () => {
+      await run(1);
+      await age();
+      await run(3);
+      const [last] = await queue.getCompleted();
+      await sources.tasks.getActivity?.(context);
+      await last?.remove();
+      expect((await statsOf()).series.at(-1)).toMatchObject(KNOWN);
     });
 
     it('do not know what happened before the jobs that one answer may look at', async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CelerySources, celerySources } from '../../src/celery.ts';
 import type { Task } from '../../src/model.ts';
-import { relationsOf } from '../graph/graph-kit.ts';
+import { isComplete, relationsOf } from '../graph/graph-kit.ts';
 import { type CeleryApp, celeryApp, celeryMissing } from '../helpers/celery-app.ts';
 import { context } from '../helpers/celery-events.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
@@ -118,6 +118,8 @@ describe.skipIf(missing !== null)(
         ]);
         const tree = await sources.tasks.getTaskTree?.(sent.header[0] ?? '', context);
         expect(tree?.tasks.map(({ id }) => id).sort()).toEqual([sent.body, ...sent.header].sort());
+        // Who polls the graph may stop now.
+        expect(tree != null && isComplete(tree)).toBe(true);
       });
 
       it('are known not to have run where nothing shows which failure they are behind', async () => {

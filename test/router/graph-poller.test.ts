@@ -78,6 +78,36 @@ describe.each(EXPRESS_MAJORS)('on $name, a page that polls the graph by generate
     }
   });
 
+  it('stops when the workflow is complete, and misses nothing of a chord whose header failed', async () => {
+    const member = (id: string, state: string) =>
+      ({ id, state, name: 'shop.part', groupId: 'g', chordId: 'body' }) as const;
+    const { queue, host, page } = await opened((fresh) => {
+      fresh.record(member('a', 'STARTED'));
+      fresh.record(member('b', 'STARTED'));
+    });
+    const changes = [
+      () => queue.record(member('b', 'FAILURE')),
+      // The header is not over yet: `a` still runs, and may be retried.
+      () => queue.record({ ...member('a', 'RETRY'), retries: 1 }),
+      () => queue.record(member('a', 'STARTED')),
+      () => queue.record(member('a', 'SUCCESS')),
+    ];
+    const complete: boolean[] = [];
+    for (const change of changes) {
+      change();
+      complete.push((await page.tick()).complete);
+    }
+    expect(complete).toEqual([false, false, false, true]);
+    const shown = statesOf(page.graph());
+    expect(shown).toMatchObject({ a: 'SUCCESS', b: 'FAILURE', body: null });
+    const { body } = await host.get<GraphBody>('/api/tasks/a/graph/');
+    expect(statesOf(body)).toEqual(shown);
+    // Celery says of the body that never ran that it failed. Who polls on is told, and it stays complete.
+    queue.record({ ...member('body', 'FAILURE'), groupId: null, chordId: null });
+    expect(await page.tick()).toMatchObject({ complete: true, topology_changed: true });
+    expect(statesOf(page.graph())).toMatchObject({ a: 'SUCCESS', b: 'FAILURE', body: 'FAILURE' });
+  });
+
   it('is told nothing while nothing changes', async () => {
     const { page } = await opened((fresh) => fresh.record({ id: 'a', state: 'STARTED' }));
     for (let turn = 0; turn < 3; turn += 1) {

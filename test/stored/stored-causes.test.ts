@@ -27,7 +27,8 @@ describe('causes over a store', () => {
     const history = instanceOf({ store });
     const old = Date.now() - 3 * DAY_MS;
     fail(history, 'old', 'KeyError(1)', old);
-    for (const id of ['a', 'b']) fail(history, id, 'ValueError(2)');
+    const now = Date.now();
+    for (const id of ['a', 'b']) fail(history, id, 'ValueError(2)', now);
     await vi.waitFor(() => expect(store.rows('celery').tasks.size).toBe(3), WAIT);
     const { causes, causesTruncated, computedFrom } = await statsOf(history, 30 * DAY_MINUTES);
     expect(computedFrom).toBe('rollups');

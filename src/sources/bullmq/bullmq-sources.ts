@@ -1,4 +1,3 @@
-import type { QueueHistory } from '../../history/aggregate/queue-history.ts';
 import { storeComponent } from '../../history/store-component.ts';
 import { withEngine } from '../../source/engine.ts';
 import type {
@@ -26,11 +25,12 @@ import { createQueueSource } from './queues/queue-source.ts';
 import { createJobStore, type JobStore } from './recorded/job-store.ts';
 import { withRemoved } from './recorded/with-removed.ts';
 import { createScheduleSource } from './schedules/schedules.ts';
+import { createKeptSince } from './tasks/kept-since.ts';
 import { searchCauses } from './tasks/search-causes.ts';
 import { createPortionCache, type PortionCache } from './tasks/sorted-portion.ts';
 import { readTaskDetail } from './tasks/task-detail.ts';
 import { listTasks } from './tasks/task-list.ts';
-import { readTaskStats } from './tasks/task-stats.ts';
+import { readTaskStats, type StatsReads } from './tasks/task-stats.ts';
 import { readFlowTree } from './tasks/task-tree.ts';
 import { createWorkerSource } from './workers/worker-source.ts';
 
@@ -76,9 +76,11 @@ export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
   const recorded = resolved.store === null ? null : createJobStore(resolved, resolved.store, access);
   const tails = createFeedTails(access, recorded?.feedLog ?? null);
   const activity = createActivity(access, tails);
-  const tasks = { ...taskSource(name, access, portions, activity.queues), getActivity: activity.read };
+  const { queues, endedJobs } = activity;
+  const reads: StatsReads = { access, keptSince: createKeptSince(access, endedJobs), queues };
+  const tasks = { ...taskSource(name, reads, portions), getActivity: activity.read };
   const parts = {
-    tasks: withCauses(recorded === null ? tasks : withRemoved(tasks, access, recorded)),
+    tasks: withCauses(recorded === null ? tasks : withRemoved(tasks, reads, recorded)),
     schedules: createScheduleSource(name, access),
     workers: createWorkerSource(name, access),
     health: createHealth(name, access),
@@ -126,12 +128,8 @@ function withCauses(tasks: TaskSource): TaskSource {
   };
 }
 
-function taskSource(
-  name: string,
-  access: QueueAccess,
-  portions: PortionCache,
-  queues: QueueHistory,
-): TaskSource {
+function taskSource(name: string, reads: StatsReads, portions: PortionCache): TaskSource {
+  const { access } = reads;
   return {
     name,
     knowsConditions: true,
@@ -139,7 +137,7 @@ function taskSource(
     listTasks: (query, { signal }) => listTasks(access, portions, query, { signal }),
     getTask: (id, { signal }) => readTaskDetail(access, id, { signal }),
     getTaskTree: (id, { signal }) => readFlowTree(access, id, { signal }),
-    getTaskStats: (query, { signal }) => readTaskStats(access, query, queues, { signal }),
+    getTaskStats: (query, { signal }) => readTaskStats(reads, query, { signal }),
   };
 }
 

@@ -15,7 +15,7 @@ import type { FeedTails } from '../events/feed-tails.ts';
 import type { StreamTail } from '../events/stream-tail.ts';
 import { countEnded } from './count-ended.ts';
 import { type Counting, countEvents } from './count-events.ts';
-import { countedSince, type FollowedQueue, followQueue } from './followed-queue.ts';
+import { countedSince, type EndedJobs, type FollowedQueue, followQueue } from './followed-queue.ts';
 import { summarizeOpen } from './open-jobs.ts';
 
 /** Bounds of one answer. What is left is read for the next one. */
@@ -35,6 +35,8 @@ export interface ActivityReader {
   /** Calls while one runs share its answer. */
   readonly read: () => Promise<Activity>;
   readonly queues: QueueHistory;
+  /** The latest jobs of a queue that ended, as far as its events were counted. */
+  readonly endedJobs: (queue: QueueRef) => Iterable<EndedJobs>;
 }
 
 export function createActivity(
@@ -44,7 +46,11 @@ export function createActivity(
 ): ActivityReader {
   const counting: Counting = { access, tails, counts: createMinuteAggregate(COUNTS_BYTES), now };
   const state: ActivityState = { counting, followed: new Map(), depthsDueAt: Number.NEGATIVE_INFINITY };
-  return { read: shareCalls(() => readActivity(state)), queues: counting.counts.queues };
+  return {
+    read: shareCalls(() => readActivity(state)),
+    queues: counting.counts.queues,
+    endedJobs: ({ name }) => state.followed.get(name)?.samples.values() ?? [],
+  };
 }
 
 interface ActivityState {

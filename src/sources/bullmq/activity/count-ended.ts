@@ -88,7 +88,7 @@ async function keepsJobs(
   options: ReadOptions,
 ): Promise<boolean> {
   const isTrimmed = ({ part, time }: EndedJob): boolean => oldest[part] !== null && time < oldest[part];
-  const ended = [...samples.values()].flat().filter((job) => !isTrimmed(job));
+  const ended = [...samples.values()].flatMap(({ jobs }) => jobs).filter((job) => !isTrimmed(job));
   const replies = await access.read(
     ended.map(({ jobId }) => ({ queue, command: ['EXISTS', queue.key(jobId)] })),
     options,

@@ -134,5 +134,6 @@ function noteEnd(
   const key = `${part} ${name ?? ''}`;
   const known = samples.get(key);
   if (known === undefined && samples.size >= MOST_SAMPLED_NAMES) return;
-  samples.set(key, [...(known ?? []), { jobId, part, time }].slice(-MOST_SAMPLES));
+  const jobs = [...(known?.jobs ?? []), { jobId, part, time }].slice(-MOST_SAMPLES);
+  samples.set(key, { name, jobs });
 }

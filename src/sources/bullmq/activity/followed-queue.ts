@@ -28,6 +28,12 @@ export interface EndedJob {
   readonly time: number;
 }
 
+/** The latest few jobs of a name that ended in the same set. */
+export interface EndedJobs {
+  readonly name: string | null;
+  readonly jobs: readonly EndedJob[];
+}
+
 /** A job that has not ended. */
 export interface OpenJob {
   readonly name: string | null;
@@ -47,8 +53,8 @@ export interface FollowedQueue {
   gap: Gap | null;
   /** What events have reported of jobs that have not ended, by task id. */
   readonly open: Map<string, OpenJob>;
-  /** The latest few jobs of each name that ended, by name and set. */
-  readonly samples: Map<string, EndedJob[]>;
+  /** The latest few jobs of each name that ended, by set and name. */
+  readonly samples: Map<string, EndedJobs>;
 }
 
 /** Nothing of the queue has been counted. */

@@ -7,9 +7,8 @@ import { passesFilters } from '../../../select/task-filter.ts';
 import { createStatsAccumulator } from '../../../select/task-stats.ts';
 import { ALL_TASKS } from '../../../source/task-query.ts';
 import type { ReadContext, TaskStats, TaskStatsQuery } from '../../../source.ts';
-import type { QueueAccess } from '../access/queue-access.ts';
 import { readCallers } from '../tasks/read-callers.ts';
-import { eachTask, windowStart, withMoreCauses } from '../tasks/task-stats.ts';
+import { eachTask, type JobReads, windowStart, withMoreCauses } from '../tasks/task-stats.ts';
 import { readMergedTree } from './merged-flow.ts';
 import type { RemovedJobs } from './removed-jobs.ts';
 
@@ -19,13 +18,14 @@ import type { RemovedJobs } from './removed-jobs.ts';
  * @param recordedSince `null`: nothing is recorded yet
  */
 export async function readMergedStats(
-  access: QueueAccess,
+  reads: JobReads,
   removed: RemovedJobs,
   query: TaskStatsQuery,
   context: ReadContext,
   recordedSince: Date | null,
 ): Promise<TaskStats> {
   const { now, filter } = query;
+  const { access } = reads;
   let knownFrom = Number.NEGATIVE_INFINITY;
   const figures = createStatsAccumulator(query, { isWhole: (from) => from >= knownFrom });
   const family = createFamilyCollector();
@@ -39,7 +39,7 @@ export async function readMergedStats(
     return finish(tree !== null && !tree.truncated);
   }
   const seen = new Set<string>();
-  const { isWhole, readFrom, keptFrom } = await eachTask(access, query, context, (task) => {
+  const { isWhole, readFrom, keptFrom } = await eachTask(reads, query, context, (task) => {
     seen.add(task.id);
     add(task);
   });

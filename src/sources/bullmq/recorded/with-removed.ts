@@ -3,6 +3,7 @@ import type { StoredHistory } from '../../../history/stored-history.ts';
 import { selectTasks } from '../../../select/select-tasks.ts';
 import type { ReadContext, TaskPage, TaskQuery, TaskSource } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
+import type { JobReads } from '../tasks/task-stats.ts';
 import { readMergedTree } from './merged-flow.ts';
 import { listMerged } from './merged-list.ts';
 import { readMergedStats } from './merged-stats.ts';
@@ -11,9 +12,10 @@ import { createRemovedJobs, type RemovedJobs } from './removed-jobs.ts';
 /** @param tasks answers for the jobs in Redis */
 export function withRemoved(
   tasks: TaskSource,
-  access: QueueAccess,
+  reads: JobReads,
   { reader, readStats }: Pick<StoredHistory, 'reader' | 'readStats'>,
 ): TaskSource {
+  const { access } = reads;
   const removed = createRemovedJobs(access, reader);
   return {
     ...tasks,
@@ -21,7 +23,7 @@ export function withRemoved(
     getTask: async (id, context) => (await tasks.getTask(id, context)) ?? removed.find(id, context),
     getTaskTree: (id, context) => readMergedTree(access, removed, id, context),
     getTaskStats: (query, context) =>
-      readStats(query, context, (asked, own, since) => readMergedStats(access, removed, asked, own, since)),
+      readStats(query, context, (asked, own, since) => readMergedStats(reads, removed, asked, own, since)),
   };
 }
 

@@ -1,37 +1,118 @@
-/** Since when a queue still has all its jobs: BullMQ removes those that have ended as the app tells it. */
+/** Since when queues still have all their jobs: BullMQ removes those that have ended as the app tells it. */
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount, asScored } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import type { QueueRef } from '../access/queue-ref.ts';
+import type { EndedJob, EndedJobs } from '../activity/followed-queue.ts';
 import { readQueueFigures } from '../components/queue-figures.ts';
 
 /**
- * BullMQ counts in `id` every job that it adds. Where it has fewer now, some were removed, of the succeeded ones the
- * oldest first. Failed jobs are often kept for longer and say nothing about them.
+ * BullMQ counts in `id` every job that it adds. Where it has fewer now, some were removed, usually the ones that
+ * succeeded first. Failed jobs are often kept for longer and say nothing about the others.
  *
- * @returns milliseconds since 1970; `-Infinity`: no job was ever removed; `Infinity`: no succeeded job is kept
+ * Where events tell of jobs that ended after those that are kept, and none of a name is there, jobs are removed as they
+ * end: then nothing is known of any time. A single job may have been removed by hand.
+ *
+ * @param names of jobs that matter; none: all
+ * @returns milliseconds since 1970; `-Infinity`: no job was ever removed; `Infinity`: not known since any time
  * @throws RedisError when Redis is away, late, or refuses one of the commands
  */
-export async function keptSince(
+export type KeptSince = (
+  queues: readonly QueueRef[],
+  names: readonly string[],
+  options: ReadOptions,
+) => Promise<number>;
+
+/** Jobs of a name that end with this many others of it, and are gone, were not removed by hand. */
+const ENOUGH_ENDED = 2;
+/** The end of a job may be dated this much before the event that reports it. */
+const LATE_MS = 2_000;
+
+const PARTS = ['completed', 'failed'] as const;
+
+/** What one read found of a queue. */
+interface Kept {
+  readonly queue: QueueRef;
+  /** How many jobs it has added. */
+  readonly added: number;
+  /** When the oldest job of each set ended; `null`: there is none. */
+  readonly oldest: Readonly<Record<EndedJob['part'], number | null>>;
+}
+
+/** @param endedJobs the latest jobs of a queue that ended, by name and outcome, as far as its events were read */
+export function createKeptSince(
+  access: QueueAccess,
+  endedJobs: (queue: QueueRef) => Iterable<EndedJobs>,
+): KeptSince {
+  /** What queues had added when a job was found to be removed. Jobs do not come back. */
+  const removedAt = new Map<string, number>();
+
+  async function hasRemoved(all: readonly Kept[], options: ReadOptions): Promise<readonly Kept[]> {
+    const unknown = all.filter(({ queue, added }) => !((removedAt.get(queue.name) ?? Infinity) <= added));
+    const figures = await readQueueFigures(
+      access,
+      unknown.map(({ queue }) => queue),
+      options,
+    );
+    for (const { queue, added } of unknown) {
+      const kept = Object.values(figures.get(queue)?.counts ?? {}).reduce((sum, count) => sum + count, 0);
+      // A user without the right to GET gets no number: as if nothing had been removed.
+      if (added > kept) removedAt.set(queue.name, added);
+      else removedAt.delete(queue.name);
+    }
+    return all.filter(({ queue }) => removedAt.has(queue.name));
+  }
+
+  return async (queues, names, options) => {
+    // The number of added jobs is read first: what is added meanwhile must not look like a removed job.
+    const all = await readKept(access, queues, options);
+    const removing = await hasRemoved(all, options);
+    if (await removesAny(access, removing, endedJobs, names, options)) return Number.POSITIVE_INFINITY;
+    const times = removing.map(({ oldest }) => oldest.completed ?? Number.POSITIVE_INFINITY);
+    return Math.max(Number.NEGATIVE_INFINITY, ...times);
+  };
+}
+
+async function readKept(
   access: QueueAccess,
   queues: readonly QueueRef[],
   options: ReadOptions,
-): Promise<number> {
-  // The number of added jobs is read first: what is added meanwhile must not look like a removed job.
-  const added = await access.read(
+): Promise<readonly Kept[]> {
+  const replies = await access.read(
     queues.flatMap((queue) => [
-      { queue, command: ['GET', queue.key('id')] as const, isOptional: true },
-      { queue, command: ['ZRANGE', queue.key('completed'), '0', '0', 'WITHSCORES'] as const },
+      { queue, command: ['GET', queue.key('id')], isOptional: true },
+      ...PARTS.map((part) => ({ queue, command: ['ZRANGE', queue.key(part), '0', '0', 'WITHSCORES'] })),
     ]),
     options,
   );
-  const figures = await readQueueFigures(access, queues, options);
-  const times = queues.map((queue, index) => {
-    const counts = Object.values(figures.get(queue)?.counts ?? {});
-    const kept = counts.reduce((sum, count) => sum + count, 0);
-    // A user without the right to GET gets no number: as if nothing had been removed.
-    if (asCount(added[2 * index]) <= kept) return Number.NEGATIVE_INFINITY;
-    return asScored(added[2 * index + 1])[0]?.score ?? Number.POSITIVE_INFINITY;
+  return queues.map((queue, index) => {
+    const [added, completed, failed] = replies.slice(3 * index);
+    const oldest = {
+      completed: asScored(completed)[0]?.score ?? null,
+      failed: asScored(failed)[0]?.score ?? null,
+    };
+    return { queue, added: asCount(added), oldest };
   });
-  return Math.max(Number.NEGATIVE_INFINITY, ...times);
+}
+
+/** Whether jobs of a name are gone that ended after others which are kept. */
+async function removesAny(
+  access: QueueAccess,
+  kept: readonly Kept[],
+  endedJobs: (queue: QueueRef) => Iterable<EndedJobs>,
+  names: readonly string[],
+  options: ReadOptions,
+): Promise<boolean> {
+  const groups = kept.flatMap(({ queue, oldest }) =>
+    [...endedJobs(queue)].flatMap(({ name, jobs }) => {
+      if (names.length > 0 && name !== null && !names.includes(name)) return [];
+      const keys = jobs.filter(({ part, time }) => time > (oldest[part] ?? 0) + LATE_MS);
+      return keys.length < ENOUGH_ENDED ? [] : [{ queue, keys: keys.map(({ jobId }) => queue.key(jobId)) }];
+    }),
+  );
+  const replies = await access.read(
+    groups.map(({ queue, keys }) => ({ queue, command: ['EXISTS', ...keys] })),
+    options,
+  );
+  return replies.some((reply) => asCount(reply) === 0);
 }

@@ -16,7 +16,7 @@ import type { KnownJob } from '../jobs/job-row.ts';
 import { setsOf } from '../jobs/job-sets.ts';
 import { ROW_BOUNDS } from '../jobs/job-values.ts';
 import { createWalk } from '../walk/walk.ts';
-import { keptSince } from './kept-since.ts';
+import type { KeptSince } from './kept-since.ts';
 import { readCallers } from './read-callers.ts';
 import { MOST_JOBS, readFlow } from './task-tree.ts';
 
@@ -34,21 +34,33 @@ export interface ReadWindow {
   readonly keptFrom: number;
 }
 
+/** How jobs are read, and which of them are gone. */
+export interface JobReads {
+  readonly access: QueueAccess;
+  readonly keptSince: KeptSince;
+}
+
+/** What statistics are made from. */
+export interface StatsReads extends JobReads {
+  /** The queues over time. */
+  readonly queues: QueueHistory;
+}
+
 /**
  * Answers `getTaskStats` from the jobs that last changed in the window, newest first, up to as many as one
  * answer may look at. If the window holds more, the figures are those of its newest part.
  */
 export async function readTaskStats(
-  access: QueueAccess,
+  reads: StatsReads,
   query: TaskStatsQuery,
-  queues: QueueHistory,
   options: ReadOptions,
 ): Promise<TaskStats> {
   const { filter } = query;
+  const { access, queues } = reads;
   let knownFrom = Number.NEGATIVE_INFINITY;
   const figures = createStatsAccumulator(query, { isWhole: (from) => from >= knownFrom });
   const family = createFamilyCollector();
-  const { isWhole, readFrom, keptFrom } = await eachTask(access, query, options, (task) => {
+  const { isWhole, readFrom, keptFrom } = await eachTask(reads, query, options, (task) => {
     if (query.callers === true) family.note(task);
     if (passesFilters(task, filter)) figures.add(figuresOf(task, filter.causeOf(task)));
   });
@@ -69,13 +81,14 @@ export function withMoreCauses(stats: TaskStats): TaskStats {
 
 /** Reads the jobs in Redis that last changed in the window, newest first, and a few others. */
 export async function eachTask(
-  access: QueueAccess,
+  reads: JobReads,
   query: TaskStatsQuery,
   options: ReadOptions,
   add: (task: Task) => void,
 ): Promise<ReadWindow> {
   const { filter } = query;
-  if (filter.rootId === null) return eachInWindow(access, query, options, add);
+  const { access } = reads;
+  if (filter.rootId === null) return eachInWindow(reads, query, options, add);
   const root = await access.find(filter.rootId, options);
   const flow = root === null ? null : await readFlow(access, root, Math.min(filter.scan, MOST_JOBS), options);
   const { tasks } = await tasksOf(access, flow?.jobs ?? [], query, MOST_FAILED, options);
@@ -91,7 +104,7 @@ export function windowStart({ minutes, now, filter }: TaskStatsQuery): number {
 }
 
 async function eachInWindow(
-  access: QueueAccess,
+  { access, keptSince }: JobReads,
   query: TaskStatsQuery,
   options: ReadOptions,
   add: (task: Task) => void,
@@ -99,7 +112,7 @@ async function eachInWindow(
   const { now, filter } = query;
   const all = await access.queues(options);
   const queues = filter.queues.length === 0 ? all : all.filter(({ name }) => filter.queues.includes(name));
-  const keptFrom = await keptSince(access, queues, options);
+  const keptFrom = await keptSince(queues, filter.names, options);
   const walk = await createWalk(
     access,
     {
