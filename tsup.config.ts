@@ -1,5 +1,6 @@
 import { copyFile } from 'node:fs/promises';
 import { defineConfig } from 'tsup';
+import { bundleCommand } from './src/bundle/bundle-command.ts';
 import { bundleDashboard } from './src/bundle/bundle-dashboard.ts';
 import { bundleThread } from './src/bundle/bundle-thread.ts';
 
@@ -30,6 +31,7 @@ export default defineConfig({
   async onSuccess() {
     await copyFile('src/openapi/openapi.json', 'dist/openapi.json');
     await bundleThread();
+    await bundleCommand();
     await bundleDashboard();
   },
 });

@@ -49,6 +49,8 @@ const RANKS: Readonly<Record<string, number>> = {
   names: 6,
   index: 6,
   node: 6,
+  // A program: it uses the entries as an app does.
+  command: 7,
   // Entries of the subpaths: they only pass names on.
   bullmq: 6,
   celery: 6,

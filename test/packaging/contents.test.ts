@@ -42,6 +42,7 @@ describe('the packed package', () => {
       'dist/dashboard/licenses.txt',
       'dist/dashboard/manifest.json',
       'dist/openapi.json',
+      'dist/command.js',
       'dist/sqlite-thread.js',
       ...entries.flatMap((entry) => endings.map((ending) => `dist/${entry}.${ending}`)),
     ];
@@ -55,7 +56,7 @@ describe('the packed package', () => {
   });
 
   it('is small', () => {
-    expect(packed.size).toBeLessThan(1_200_000);
+    expect(packed.size).toBeLessThan(1_300_000);
     expect(packed.unpackedSize).toBeLessThan(4_500_000);
   });
 

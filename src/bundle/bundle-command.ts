@@ -1,0 +1,27 @@
+/** Bundles the command, which uses the library as an app does: through its entries. */
+import { build } from 'esbuild';
+
+/** Builds it. Run it in the root of the repository, after building the library. */
+export async function bundleCommand(): Promise<void> {
+  await build({
+    entryPoints: ['src/command.ts'],
+    outfile: 'dist/command.js',
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20.19',
+    logLevel: 'warning',
+    plugins: [
+      {
+        name: 'entries',
+        setup({ onResolve }) {
+          const entry = /^\.\.\/(node|celery|bullmq|sqlite|postgres)\.ts$/;
+          onResolve({ filter: entry }, ({ path }) => ({
+            path: path.replace(entry, './$1.js'),
+            external: true,
+          }));
+        },
+      },
+    ],
+  });
+}

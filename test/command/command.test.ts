@@ -1,0 +1,116 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { endWithProcess, redisMissing, startRedis, titleUnless } from '../helpers/redis-server.ts';
+import { installed, pack } from '../packaging/packed.ts';
+
+const redis = redisMissing === null ? await startRedis() : null;
+afterAll(() => redis?.close());
+const packed = pack();
+const NEEDED = ['croner', 'debug'];
+const children: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+});
+
+interface Run {
+  readonly child: ChildProcess;
+  /** What it has printed so far, errors included. */
+  printed(): string;
+}
+
+/** Runs the command of the packed library in a project of its own, which has these packages beside it. */
+function run(packages: readonly string[], words: readonly string[], environment: object = {}): Run {
+  const project = packed.consumer({
+    files: {},
+    packages: Object.fromEntries([...NEEDED, ...packages].map((name) => [name, installed(name)])),
+  });
+  const file = join(project, 'node_modules/express-task-monitor/dist/command.js');
+  const child = spawn(process.execPath, [file, ...words], {
+    env: { PATH: process.env.PATH, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  children.push(child);
+  endWithProcess(child);
+  let printed = '';
+  child.stdout?.on('data', (text) => (printed += text));
+  child.stderr?.on('data', (text) => (printed += text));
+  return { child, printed: () => printed };
+}
+
+/** Where it serves. */
+async function addressOf({ child, printed }: Run): Promise<string> {
+  for (;;) {
+    const address = /http:\/\/\S+/.exec(printed())?.[0];
+    if (address !== undefined) return address;
+    if (child.exitCode !== null) throw new Error(printed());
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** Asks with any `Host`, which `fetch` does not allow. */
+async function ask(
+  address: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<[number, string]> {
+  const asked = request(address, { headers, agent: false }).end();
+  const [response] = await once(asked, 'response');
+  let body = '';
+  for await (const chunk of response) body += chunk;
+  return [response.statusCode, body];
+}
+
+const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` });
+
+describe('express-task-monitor, the command', () => {
+  it.skipIf(redis === null)(
+    titleUnless(
+      redisMissing,
+      'serves page and API of a Celery broker to this machine, and ends when told to',
+    ),
+    async () => {
+      const monitor = run(['redis'], ['--port', '0', redis?.url(0) ?? '']);
+      const address = await addressOf(monitor);
+      const [status, page] = await ask(address);
+      expect([status, page.slice(0, 15)]).toEqual([200, '<!doctype html>']);
+      expect((await ask(`${address}api/tasks/`))[0]).toBe(200);
+      const [refused, why] = await ask(address, { host: 'evil.example.org' });
+      expect([refused, why]).toEqual([403, expect.stringContaining('--name')]);
+      monitor.child.kill('SIGTERM');
+      const [code] = await once(monitor.child, 'exit');
+      expect([code, monitor.printed()]).toEqual([0, expect.not.stringContaining('Warning')]);
+    },
+  );
+
+  it.skipIf(redis === null)(titleUnless(redisMissing, 'shows BullMQ, behind a password'), async () => {
+    const words = ['--bullmq', '--port', '0', '--host', '127.0.0.1'];
+    const environment = { TASK_MONITOR_URL: redis?.url(1), TASK_MONITOR_PASSWORD: 'open sesame' };
+    const address = await addressOf(run(['ioredis'], words, environment));
+    expect((await ask(`${address}api/tasks/`))[0]).toBe(401);
+    expect((await ask(`${address}api/tasks/`, basic('monitor:wrong')))[0]).toBe(401);
+    // It connects at the first request.
+    await vi.waitFor(async () => {
+      expect((await ask(`${address}api/tasks/`, basic('monitor:open sesame')))[0]).toBe(200);
+    }, 10_000);
+    expect((await ask(`${address}healthcheck`))[0]).toBe(200);
+  });
+
+  it.each([
+    [[], ['redis://127.0.0.1:1/0'], 'The package "redis" is missing.'],
+    [[], ['amqp://127.0.0.1//'], 'The package "amqplib" is missing.'],
+    [[], ['--bullmq', 'redis://127.0.0.1:1/0'], 'The package "ioredis" is missing.'],
+    [['redis'], ['http://127.0.0.1/'], "'broker' begins with http:"],
+    [
+      ['redis'],
+      ['--host', '192.0.2.1', '--no-auth', 'redis://127.0.0.1:1/0'],
+      'is no address of this machine',
+    ],
+  ])('with %j for %j says what is wrong', async (packages, words, message) => {
+    const { child, printed } = run(packages, words);
+    const [code] = await once(child, 'close');
+    expect([code, printed()]).toEqual([2, expect.stringContaining(message)]);
+    expect(printed()).not.toContain('    at ');
+  });
+});

@@ -1,0 +1,83 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { isOwnHost } from '../../src/command/guard.ts';
+import { HELP, readCommand } from '../../src/command/read-command.ts';
+
+const URL = 'redis://localhost:6379/0';
+const folder = mkdtempSync(join(tmpdir(), 'monitor-command-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe('the command', () => {
+  it('needs no more than a URL', () => {
+    expect(readCommand([URL], {})).toEqual({
+      ...{ url: URL, engine: 'celery', backend: null, prefix: null, store: null },
+      ...{ host: '127.0.0.1', port: 3000, password: null, names: [] },
+    });
+  });
+
+  it('takes options', () => {
+    const words = ['--bullmq', '--prefix', 'jobs', '--store', 'monitor.db', '--port', '8080', URL];
+    expect(readCommand(words, {})).toMatchObject({
+      ...{ engine: 'bullmq', prefix: 'jobs', store: 'monitor.db', port: 8080 },
+    });
+    expect(readCommand(['--help'], {})).toBeNull();
+    for (const name of ['backend', 'bullmq', 'prefix', 'store', 'port', 'host', 'name', 'no-auth'])
+      expect(HELP).toContain(`--${name} `);
+  });
+
+  it('takes secrets from the environment, or from files that it names', () => {
+    const file = join(folder, 'password');
+    writeFileSync(file, 'open sesame\n');
+    const environment = {
+      TASK_MONITOR_URL: 'amqp://guest:guest@rabbit//',
+      TASK_MONITOR_BACKEND: 'redis://redis/1',
+      TASK_MONITOR_STORE: 'postgres://db/monitor',
+      TASK_MONITOR_PASSWORD_FILE: file,
+    };
+    expect(readCommand(['--host', 'Monitor.example.org'], environment)).toMatchObject({
+      ...{ url: 'amqp://guest:guest@rabbit//', backend: 'redis://redis/1', store: 'postgres://db/monitor' },
+      ...{ password: 'open sesame', names: ['monitor.example.org'] },
+    });
+  });
+
+  it.each([
+    [[], {}, 'Write the URL of the broker, such as redis://localhost:6379/0.'],
+    [[URL, URL], {}, 'Write one URL only.'],
+    [['--prot', '1', URL], {}, "Unknown option '--prot'"],
+    [['--port', '70000', URL], {}, '--port must be a number from 0 to 65535.'],
+    [['--prefix', 'jobs', URL], {}, '--prefix needs --bullmq.'],
+    [['--bullmq', '--backend', URL, URL], {}, '--backend is for Celery, not for --bullmq.'],
+    [
+      ['--host', '0.0.0.0', URL],
+      {},
+      '--host 0.0.0.0 lets others reach the monitor. Set TASK_MONITOR_PASSWORD',
+    ],
+    [
+      [URL],
+      { TASK_MONITOR_PASSWORD_FILE: join(folder, 'none') },
+      'TASK_MONITOR_PASSWORD_FILE names a file that',
+    ],
+  ] as const)('says what to write instead of %j', (words, environment, message) => {
+    expect(() => readCommand(words, environment)).toThrow(message);
+  });
+
+  it('opens to others with a password, or if told so', () => {
+    expect(readCommand(['--host', '::', '--no-auth', URL], {})?.password).toBeNull();
+    expect(readCommand(['--host', '::', URL], { TASK_MONITOR_PASSWORD: 'x' })?.password).toBe('x');
+  });
+
+  it.each([
+    ['127.0.0.1:3000', true],
+    ['[::1]:3000', true],
+    ['localhost', true],
+    ['10.0.0.7:3000', true],
+    ['Monitor.example.org:3000', true],
+    ['evil.example.org:3000', false],
+    ['127.0.0.1.evil.example.org', false],
+    ['', false],
+  ])('knows %s as its own name: %s', (host, isOwn) => {
+    expect(isOwnHost(host, ['monitor.example.org'])).toBe(isOwn);
+  });
+});
