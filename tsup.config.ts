@@ -1,4 +1,4 @@
-import { copyFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { defineConfig } from 'tsup';
 import { bundleCommand } from './src/bundle/bundle-command.ts';
 import { bundleDashboard } from './src/bundle/bundle-dashboard.ts';
@@ -29,7 +29,8 @@ export default defineConfig({
   treeshake: true,
   external: ['amqplib', 'http-proxy-middleware', 'redis', 'ioredis', 'prom-client'],
   async onSuccess() {
-    await copyFile('src/openapi/openapi.json', 'dist/openapi.json');
+    const openapi: unknown = JSON.parse(await readFile('src/openapi/openapi.json', 'utf8'));
+    await writeFile('dist/openapi.json', JSON.stringify(openapi));
     await bundleThread();
     await bundleCommand();
     await bundleDashboard();

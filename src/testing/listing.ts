@@ -84,7 +84,7 @@ function duplicates(rows: readonly Task[]): readonly string[] {
 }
 
 /** The value that a row is sorted by; `null` when the row has none. */
-export function sortKey(row: Task, sort: TaskSort): number | string | null {
+function sortKey(row: Task, sort: TaskSort): number | string | null {
   const value = row[sort];
   return value instanceof Date ? value.getTime() : (value ?? null);
 }

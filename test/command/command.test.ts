@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { ask } from '../helpers/ask.ts';
 import { endWithProcess, redisMissing, startRedis, titleUnless } from '../helpers/redis-server.ts';
 import { installed, pack } from '../packaging/packed.ts';
 
@@ -50,18 +50,6 @@ async function addressOf({ child, printed }: Run): Promise<string> {
   }
 }
 
-/** Asks with any `Host`, which `fetch` does not allow. */
-async function ask(
-  address: string,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<[number, string]> {
-  const asked = request(address, { headers, agent: false }).end();
-  const [response] = await once(asked, 'response');
-  let body = '';
-  for await (const chunk of response) body += chunk;
-  return [response.statusCode, body];
-}
-
 const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` });
 
 describe('express-task-monitor, the command', () => {
@@ -73,11 +61,11 @@ describe('express-task-monitor, the command', () => {
     async () => {
       const monitor = run(['redis'], ['--port', '0', redis?.url(0) ?? '']);
       const address = await addressOf(monitor);
-      const [status, page] = await ask(address);
-      expect([status, page.slice(0, 15)]).toEqual([200, '<!doctype html>']);
-      expect((await ask(`${address}api/tasks/`))[0]).toBe(200);
-      const [refused, why] = await ask(address, { host: 'evil.example.org' });
-      expect([refused, why]).toEqual([403, expect.stringContaining('--name')]);
+      const page = await ask(address, '/');
+      expect([page.status, page.text.slice(0, 15)]).toEqual([200, '<!doctype html>']);
+      expect((await ask(address, '/api/tasks/')).status).toBe(200);
+      const refused = await ask(address, '/', { headers: { host: 'evil.example.org' }, ours: false });
+      expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('--name')]);
       monitor.child.kill('SIGTERM');
       const [code] = await once(monitor.child, 'exit');
       expect([code, monitor.printed()]).toEqual([0, expect.not.stringContaining('Warning')]);
@@ -88,13 +76,13 @@ describe('express-task-monitor, the command', () => {
     const words = ['--bullmq', '--port', '0', '--host', '127.0.0.1'];
     const environment = { TASK_MONITOR_URL: redis?.url(1), TASK_MONITOR_PASSWORD: 'open sesame' };
     const address = await addressOf(run(['ioredis'], words, environment));
-    expect((await ask(`${address}api/tasks/`))[0]).toBe(401);
-    expect((await ask(`${address}api/tasks/`, basic('monitor:wrong')))[0]).toBe(401);
+    expect((await ask(address, '/api/tasks/')).status).toBe(401);
+    expect((await ask(address, '/api/tasks/', { headers: basic('monitor:wrong') })).status).toBe(401);
     // It connects at the first request.
     await vi.waitFor(async () => {
-      expect((await ask(`${address}api/tasks/`, basic('monitor:open sesame')))[0]).toBe(200);
+      expect((await ask(address, '/api/tasks/', { headers: basic('monitor:open sesame') })).status).toBe(200);
     }, 10_000);
-    expect((await ask(`${address}healthcheck`))[0]).toBe(200);
+    expect((await ask(address, '/healthcheck')).status).not.toBe(401);
   });
 
   it.each([
