@@ -32,11 +32,7 @@ export function TopCauses(props: {
           All causes ›
         </a>
       </div>
-      {rows.length === 0 && (
-        <p class="dim">
-          {failed === 0 ? 'Nothing failed in this period.' : 'No cause of these failures is known.'}
-        </p>
-      )}
+      {rows.length === 0 && <p class="dim">{whyNone(failed)}</p>}
       <ul class="top-causes" {...pointer} {...focus}>
         {rows.map((cause) => (
           <li key={cause.cause}>
@@ -54,4 +50,10 @@ export function TopCauses(props: {
       </ul>
     </section>
   );
+}
+
+/** @param failed how many tasks failed; `null`: unknown for a part of the period */
+function whyNone(failed: number | null): string {
+  if (failed === null) return 'No failure was seen in this period; a part of it is unknown.';
+  return failed === 0 ? 'Nothing failed in this period.' : 'No cause of these failures is known.';
 }

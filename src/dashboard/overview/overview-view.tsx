@@ -87,7 +87,7 @@ function States(props: {
 }) {
   const { before } = props;
   const states = Object.entries(props.states).toSorted(([, a], [, b]) => b - a);
-  if (states.length === 0) return <Empty title="No task changed in this period" />;
+  if (states.length === 0) return <Empty title="No task was seen in this period" />;
   return (
     <ul class="states" aria-label="Tasks by state">
       {states.map(([state, number]) => (
