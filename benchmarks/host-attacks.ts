@@ -2,7 +2,7 @@
 import { batches, type RawEvent } from './traffic.ts';
 
 /** Which host a load is sent to. */
-export type HostKind = 'tasks' | 'workflow' | 'celery';
+export type HostKind = 'tasks' | 'workflow' | 'celery' | 'metrics';
 
 /** One load. */
 export interface Attack {
@@ -62,6 +62,7 @@ export const ATTACKS: readonly Attack[] = [
     updates: ['another limit of updates', (n) => `${TASKS}task-0/graph/updates/?limit=${limitOf(n)}`],
     relations: ['the relations of another task', (n) => `${TASKS}${workflowId(n)}/relations/`],
   }),
+  ...clients(64, 'metrics', 'each', { metrics: ['a scrape of 5,000 series', () => '/monitor/metrics'] }),
   {
     name: 'texts',
     label: '3,000 tasks with hostile texts, lists of 1,000 of them',

@@ -13,6 +13,7 @@ import { createMonitorRouter, type MonitorSources } from '../src/index.ts';
 import { memorySources } from '../src/memory.ts';
 import { deliverMessage } from '../src/sources/celery/brokers/redis/events.ts';
 import { WORKFLOW_TASKS, workflowId } from './host-attacks.ts';
+import { meteredSource } from './metered.ts';
 import { batches, events, intakeOf } from './traffic.ts';
 
 /** What the benchmark asks a host for, and the answers. */
@@ -54,6 +55,7 @@ function heldWorkflow(): MonitorSources {
 async function createSources(kind: string, broker: string): Promise<MonitorSources | null> {
   if (kind === 'tasks') return heldTasks();
   if (kind === 'workflow') return heldWorkflow();
+  if (kind === 'metrics') return { ...historySources('bench', metered.reader), metrics: metered.metrics };
   if (kind === 'celery') return celerySources({ broker });
   // The control of a flood: a bare subscriber.
   const client = createClient({ url: broker });
@@ -63,6 +65,7 @@ async function createSources(kind: string, broker: string): Promise<MonitorSourc
   return null;
 }
 
+const metered = meteredSource();
 const [kind = '', broker = ''] = process.argv.slice(2);
 const sources = await createSources(kind, broker);
 const app = express();
@@ -74,7 +77,8 @@ app.use('/bare/:status/:bytes', (request, response) => {
   response.end(Buffer.alloc(Number(request.params.bytes), ' '));
 });
 if (sources !== null) {
-  app.use('/monitor', createMonitorRouter({ sources, authorize: false }));
+  app.use('/monitor', createMonitorRouter({ sources, authorize: false, metrics: { own: true } }));
+  metered.fill();
   app.use('/refused', createMonitorRouter({ authorize: () => false }));
 }
 const server = app.listen(0, '127.0.0.1', () => {

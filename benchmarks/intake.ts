@@ -2,6 +2,7 @@
 
 import { createMemoryHistory } from '../src/history/memory-history.ts';
 import { deliverMessage } from '../src/sources/celery/brokers/redis/events.ts';
+import { createTaskCounts } from '../src/sources/celery/metrics/task-counts.ts';
 import { median, printTable } from './table.ts';
 import { batches, context, events, intakeOf } from './traffic.ts';
 
@@ -68,4 +69,44 @@ printTable(
   `Event intake (${(TASKS * 4).toLocaleString('en')} events, events/s of one process)`,
   ['', 'decoding alone', 'decoding and history', 'ratio'],
   rows,
+);
+
+/** Processor time of taking in the same events with an open meter, and without one: a busy machine disturbs it least. */
+async function measureMeter(hostname: boolean): Promise<{ plain: number; metered: number; share: number }> {
+  const messages = [...batches(events(TASKS, Date.now() - TASKS, 0.05), 100)];
+  const plain: number[] = [];
+  const metered: number[] = [];
+  const shares: number[] = [];
+  for (let round = 0; round <= ROUNDS; round++) {
+    const [without, withMeter] = [false, true].map((isMetered) => {
+      const history = createMemoryHistory({ maxTasks: TASKS });
+      const intake = intakeOf(history);
+      const counts = createTaskCounts({ hostname, mostSeries: 6_750 });
+      if (isMetered) history.onEvent(counts.count);
+      collect();
+      const before = process.cpuUsage();
+      for (const message of messages) deliverMessage(message, intake.events);
+      const { user, system } = process.cpuUsage(before);
+      if (isMetered && [...counts.read()].length === 0) throw new Error('nothing was counted');
+      history.close();
+      return (user + system) / 1_000_000;
+    }) as [number, number];
+    if (round === 0) continue; // warming up
+    plain.push(without);
+    metered.push(withMeter);
+    shares.push(withMeter / without - 1);
+  }
+  return { plain: median(plain), metered: median(metered), share: median(shares) };
+}
+
+const costs: string[][] = [];
+for (const hostname of [false, true]) {
+  const { plain, metered, share } = await measureMeter(hostname);
+  const label = hostname ? 'counted by worker, too' : 'counted by name and queue';
+  costs.push([label, plain.toFixed(2), metered.toFixed(2), `${(share * 100).toFixed(1)} %`]);
+}
+printTable(
+  `Own metrics (${(TASKS * 4).toLocaleString('en')} events, seconds of processor time)`,
+  ['', 'history', 'history and an open meter', 'more'],
+  costs,
 );

@@ -12,6 +12,7 @@ const PARTS = [
   'intake',
   'burst',
   'burst-amqp',
+  'metrics',
   'memory',
   'results',
   'steady',
