@@ -1,0 +1,66 @@
+/**
+ * Writes every public type, without comments, to `public-types.txt`, so that a change of the surface shows in review:
+ * `npm run types:report`. With `--check` it compares, and fails where they differ.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+import { PUBLIC } from './public-surface.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const REPORT = join(ROOT, 'test/architecture/public-types.txt');
+
+const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), ts.sys.readFile);
+const { options } = ts.parseJsonConfigFileContent({ ...config, include: [] }, ts.sys, ROOT);
+const entries = Object.keys(PUBLIC);
+const program = ts.createProgram(
+  entries.map((entry) => join(ROOT, entry)),
+  options,
+);
+const checker = program.getTypeChecker();
+const printer = ts.createPrinter({ removeComments: true, omitTrailingSemicolon: true });
+
+/** A declaration as users of the package see it: functions without their bodies. */
+function textOf(name: string, symbol: ts.Symbol, declaration: ts.Declaration): string {
+  if (ts.isFunctionDeclaration(declaration) || ts.isVariableDeclaration(declaration)) {
+    const type = checker.typeToString(
+      checker.getTypeOfSymbolAtLocation(symbol, declaration),
+      undefined,
+      ts.TypeFormatFlags.NoTruncation,
+    );
+    return `const ${name}: ${type}`;
+  }
+  if (ts.isClassDeclaration(declaration)) {
+    const type = checker.getTypeOfSymbolAtLocation(symbol, declaration);
+    const [made] = type.getConstructSignatures();
+    const parameters = made === undefined ? '' : checker.signatureToString(made);
+    const members = checker.getPropertiesOfType(checker.getDeclaredTypeOfSymbol(symbol));
+    return `class ${name} ${parameters} { ${members.map((member) => member.name).join('; ')} }`;
+  }
+  return printer.printNode(ts.EmitHint.Unspecified, declaration, declaration.getSourceFile());
+}
+
+function reportOf(entry: string): string {
+  const file = program.getSourceFile(join(ROOT, entry));
+  const module = file && checker.getSymbolAtLocation(file);
+  if (module === undefined) throw new Error(`${entry} exports nothing.`);
+  const known: string[] = [];
+  const texts: string[] = [];
+  for (const given of checker.getExportsOfModule(module).toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    const symbol = given.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(given) : given;
+    if (printed.has(symbol)) known.push(given.name);
+    else texts.push((symbol.declarations ?? []).map((one) => textOf(given.name, symbol, one)).join('\n'));
+    printed.add(symbol);
+  }
+  if (known.length > 0) texts.push(`as above: ${known.join(' ')}`);
+  return `### ${entry}\n\n${texts.join('\n\n')}\n`;
+}
+
+const printed = new Set<ts.Symbol>();
+const report = entries.map(reportOf).join('\n');
+if (!process.argv.includes('--check')) writeFileSync(REPORT, report);
+else if (readFileSync(REPORT, 'utf8') !== report) {
+  console.error('The public types have changed. Run npm run types:report, and look at what it changes.');
+  process.exitCode = 1;
+}
