@@ -1,11 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createCore, type Next } from './http/core.ts';
+import type { Next } from './http/core.ts';
 import { targetOf } from './http/exchange.ts';
-import { createMonitor } from './http/monitor.ts';
 import { resolveHandlerOptions } from './options/handler-options.ts';
 import type { ResolvedOptions } from './options/resolve-options.ts';
 import type { MonitorHandlerOptions } from './options.ts';
-import { ROUTES } from './routes/index.ts';
+import { openMonitor } from './routes/open-monitor.ts';
 import { isRecord } from './values.ts';
 
 /** Answers requests of any Node server, and can be closed. */
@@ -42,7 +41,7 @@ export function createMonitorHandler<Request extends IncomingMessage = IncomingM
 /** The handler of a monitor whose options have been checked. */
 export function openHandler(options: ResolvedOptions, basePath = ''): MonitorHandler {
   if (options.unguarded) warnUnguarded();
-  const core = createCore(createMonitor(options), ROUTES);
+  const core = openMonitor(options);
   function handle(
     request: IncomingMessage,
     response: ServerResponse,

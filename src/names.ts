@@ -1,6 +1,7 @@
 /** The names that the entries for Express and for any Node server have in common. */
 export { combineSources } from './combine.ts';
 export { MonitorError, type MonitorErrorCode, type ParameterFault } from './errors.ts';
+export type { FindingContext, FindingNotice, OnFinding } from './findings/on-finding.ts';
 export type { MetricsOptions } from './metrics/metrics-options.ts';
 export type { MetricsRegister, OwnMetricsOptions } from './metrics/own/own-metrics-options.ts';
 export type {
@@ -81,6 +82,7 @@ export type {
   ReadContext,
   RunningTask,
   ScheduleSource,
+  SharedNotes,
   SilentWorker,
   SourcePart,
   SourceStatus,

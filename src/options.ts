@@ -1,6 +1,7 @@
 /** The options of a monitor. Every option has a safe default; none is required. */
 import type { IncomingMessage } from 'node:http';
 import type { MonitorErrorCode } from './errors.ts';
+import type { OnFinding } from './findings/on-finding.ts';
 import type { MetricsOptions } from './metrics/metrics-options.ts';
 import type { OwnMetricsOptions } from './metrics/own/own-metrics-options.ts';
 import type { RedactFunction, RedactOptions } from './redact.ts';
@@ -91,6 +92,8 @@ export interface HealthOptions {
   readonly ping?: boolean;
   /** How long a result answers later probes, in milliseconds. 0 to 60,000. Default 1,000. */
   readonly reuseMs?: number;
+  /** On findings of which severity the check `findings` fails: critical ones, or all. Default `critical`. */
+  readonly findings?: 'critical' | 'warning';
 }
 
 /** A link in the page's head. */
@@ -152,7 +155,7 @@ export interface MonitorErrorContext {
   readonly code: MonitorErrorCode | null;
   /** Name of the source; `null` when no source caused the error. */
   readonly source: string | null;
-  /** What failed: the method of the source (`listTasks`), `authorize`, `markers`, `close`, or the route's name. */
+  /** What failed: the method of the source (`listTasks`), `authorize`, `markers`, `onFinding`, `close`, or the route's name. */
   readonly call: string;
   /** Number of errors with the same source, call and code that were suppressed since the last report. */
   readonly suppressed: number;
@@ -183,6 +186,8 @@ export interface MonitorOptions<Request extends IncomingMessage = IncomingMessag
   readonly limits?: LimitOptions;
   /** Longest time for one read of a source, in milliseconds. 1 to 600,000. Default 5,000. */
   readonly timeoutMs?: number;
+  /** Called when the rules find something, and when it is gone. Default: nobody is told. */
+  readonly onFinding?: OnFinding;
   readonly health?: HealthOptions;
   /** The page at the mount's root: its branding, or `false` for none. Default: a page without branding. */
   readonly dashboard?: DashboardOptions | boolean;

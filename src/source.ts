@@ -17,6 +17,7 @@ import type {
 
 import type { Activity } from './source/activity.ts';
 import type { MetricsSource } from './source/metrics.ts';
+import type { SharedNotes } from './source/shared-notes.ts';
 import type { TaskCapabilities } from './source/task-capabilities.ts';
 import type { TaskPage, TaskQuery, TaskStats, TaskStatsQuery } from './source/task-query.ts';
 
@@ -42,6 +43,7 @@ export type {
   MetricsSource,
   MetricValue,
 } from './source/metrics.ts';
+export type { SharedNotes } from './source/shared-notes.ts';
 export type { DurationFigures, HistogramBucket, StatsTotals, TaskCaller } from './source/stats-figures.ts';
 export type { TaskCapabilities, TaskFilter } from './source/task-capabilities.ts';
 export type {
@@ -209,6 +211,11 @@ export interface HistoryStats {
 /** Called for the `history` component. */
 export interface HistorySource extends SourcePart {
   getHistoryStats(context: ReadContext): Awaitable<HistoryStats>;
+  /**
+   * Called once by each router with `onFinding`: lets one instance tell the findings of this source for all. Absent: each
+   * instance tells what it finds.
+   */
+  openNotes?(): SharedNotes;
 }
 
 /**

@@ -24,3 +24,10 @@ export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T
     typeof (value as PromiseLike<T>).then === 'function'
   );
 }
+
+/** Freezes plain data with everything in it. @returns the same */
+export function frozen<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null) return value;
+  for (const member of Object.values(value)) frozen(member);
+  return Object.freeze(value);
+}

@@ -58,9 +58,9 @@ interface CallOptions {
  * error or not at all; `code` is the stable code of the API.
  */
 export interface MonitorClient {
-  /** Resolves even when a check fails: look at `ok`. @param checks the checks to run. Default: all */
+  /** Resolves even when a check fails: look at `ok`. @param checks the checks to run. Default: all but `findings` */
   health(
-    options?: CallOptions & { readonly checks?: readonly ('broker' | 'backend' | 'workers')[] },
+    options?: CallOptions & { readonly checks?: readonly ('broker' | 'backend' | 'workers' | 'findings')[] },
   ): Promise<HealthBody>;
   components(options?: CallOptions): Promise<ComponentsBody>;
   tasks(query?: TaskListQuery, options?: CallOptions): Promise<TasksBody>;

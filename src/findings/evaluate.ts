@@ -27,6 +27,10 @@ export interface RuleOutcome {
   readonly reason: string | null;
   /** How many problems it found, also those that are not listed. */
   readonly found: number;
+  /** The subjects of those that are not listed. */
+  readonly unlisted: readonly (string | null)[];
+  /** The subjects that it could not judge; `null`: all of them. */
+  readonly unjudged: readonly string[] | null;
 }
 
 /** What all rules say at one moment. */
@@ -62,9 +66,13 @@ export function* evaluate(
   const before = new Map(firstFound);
   firstFound.clear();
   const take = (code: string, source: string | null, judgement: Judgement): void => {
-    const { findings, unknown } = judgement;
+    const { findings, unknown, unjudged = unknown === null ? [] : null } = judgement;
     const status = findings.length > 0 ? 'found' : unknown === null ? 'clear' : 'unknown';
-    results.rules.push({ code, source, status, reason: unknown, found: findings.length });
+    const unlisted = findings.slice(MOST_FINDINGS).map(({ subject }) => subject);
+    results.rules.push({
+      ...{ code, source, status, reason: unknown, found: findings.length },
+      ...{ unlisted, unjudged },
+    });
     for (const finding of findings.slice(0, MOST_FINDINGS)) {
       const key = JSON.stringify([code, source, finding.subject]);
       const first = before.get(key) ?? now;

@@ -56,6 +56,8 @@ export interface Judgement {
   readonly findings: readonly Finding[];
   /** Why the rule could not judge everything; `null`: it could. */
   readonly unknown: string | null;
+  /** The subjects that it could not judge. Default: all where `unknown` says why, else none. */
+  readonly unjudged?: readonly string[];
 }
 
 /** One rule about one source. */

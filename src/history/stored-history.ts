@@ -2,6 +2,7 @@
  * A history that outlives the process and is shared by all instances: one in memory, kept in a store. These are its
  * interfaces; `stored/` implements them.
  */
+import type { SharedNotes } from '../source/shared-notes.ts';
 import type { Awaitable, ReadContext, TaskStats, TaskStatsQuery } from '../source.ts';
 import type { History } from './history.ts';
 import type { FeedChunk, HistoryStore } from './store.ts';
@@ -96,6 +97,8 @@ export interface StoredHistory extends Omit<History, 'close'> {
   hasOthers(): boolean;
   /** Whether this instance wants the lease: only who hears what happens should collect and write. Default: true. */
   wantLease(wanted: boolean): void;
+  /** Opens a text of the host's own, which only the holder of the lease writes. */
+  openNotes(): SharedNotes;
   /** Called when the lease is taken or lost. @returns ends the calls */
   onLease(listener: (isHolder: boolean) => void): () => void;
   /** Changes what this instance hears. From `all` to `nothing`, what memory holds is written and dropped. */

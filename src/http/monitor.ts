@@ -37,6 +37,8 @@ export interface Monitor {
   countUnreadable(part: SourcePart, call: string, count: number): void;
   /** Number of items that could not be read so far. */
   unreadable(): number;
+  /** Adds work that ends when the monitor is closed, before the sources are. It is to end within a fraction of a second. */
+  beforeClose(work: () => Promise<void>): void;
   /**
    * Ends all reads, streams and scrapes, and closes the sources that no other router uses. To be called once.
    * Resolves within 1.5 s, never rejects.
@@ -73,6 +75,7 @@ export function createMonitor(options: ResolvedOptions): Monitor {
   const serializer = createSerializer({ redactor, preview: limits.preview, detail: limits.detail });
   const workflows = createWorkflows({ reader, serializer, report, most: limits.nodes, timeoutMs });
   let unreadable = 0;
+  const endings: (() => Promise<void>)[] = [];
 
   return {
     options,
@@ -93,7 +96,10 @@ export function createMonitor(options: ResolvedOptions): Monitor {
       report(new MonitorError('source_invalid', detail), { code: 'source_invalid', source: part.name, call });
     },
     unreadable: () => unreadable,
+    beforeClose: (work) => void endings.push(work),
     async close() {
+      const until = performance.now() + CLOSE_MS;
+      const ended = Promise.all(endings.map((end) => end()));
       streams.close();
       reader.close();
       metrics?.close();
@@ -101,7 +107,8 @@ export function createMonitor(options: ResolvedOptions): Monitor {
       lastAnswers.clear();
       workflows.clear();
       try {
-        await atMost(CLOSE_MS, leaveSources());
+        await atMost(CLOSE_MS, ended);
+        await atMost(until - performance.now(), leaveSources());
       } catch (error) {
         report(error, { code: null, source: null, call: 'close' });
       }

@@ -123,21 +123,27 @@ export function flag(description: string): Parameter<boolean> {
   );
 }
 
-/** Some of the given words, separated by commas; all of them when the parameter is absent. */
+/**
+ * Some of the given words, separated by commas; all of them when the parameter is absent.
+ *
+ * @param named further words, which are meant only when they are written. Default: none
+ */
 export function subset<const Word extends string>(
   description: string,
   words: readonly Word[],
+  named: readonly Word[] = [],
 ): Parameter<readonly Word[]> {
   const all = words.join(',');
-  const fault = `Write one or more of ${words.join(', ')}, with commas between them.`;
+  const known = [...words, ...named];
+  const fault = `Write one or more of ${known.join(', ')}, with commas between them.`;
   return single<readonly Word[]>(
     description,
-    { type: 'string', default: all, examples: [all] },
+    { type: 'string', default: all, examples: [all, ...named] },
     words,
     (given) => {
-      const named = given.split(',');
-      const value = words.filter((word) => named.includes(word));
-      return named.every((word) => words.some((known) => known === word)) ? { value } : { fault };
+      const asked = given.split(',');
+      const value = known.filter((word) => asked.includes(word));
+      return asked.every((word) => known.some((one) => one === word)) ? { value } : { fault };
     },
   );
 }

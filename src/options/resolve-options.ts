@@ -1,4 +1,5 @@
 import { type KeysOf, readBoolean, readFunction, readGroup, refuseUnknownKeys } from '../check-options.ts';
+import type { OnFinding } from '../findings/on-finding.ts';
 import type { ResolvedMetrics } from '../metrics/metrics-options.ts';
 import { type ResolvedOwnMetrics, resolveOwnMetrics } from '../metrics/own/own-metrics-options.ts';
 import { resolveMetrics } from '../metrics/resolve-metrics.ts';
@@ -32,6 +33,8 @@ export interface ResolvedOptions {
   readonly redact: MonitorOptions['redact'];
   readonly limits: Required<LimitOptions>;
   readonly timeoutMs: number;
+  /** `null`: nobody is told of findings. */
+  readonly onFinding: OnFinding | null;
   readonly health: Required<HealthOptions>;
   /** `null`: no page. */
   readonly dashboard: ResolvedDashboard | null;
@@ -54,6 +57,7 @@ const OPTIONS: KeysOf<MonitorOptions> = {
   redact: true,
   limits: true,
   timeoutMs: true,
+  onFinding: true,
   health: true,
   dashboard: true,
   markers: true,
@@ -72,7 +76,7 @@ const LIMITS: KeysOf<LimitOptions> = {
   perSource: true,
   streams: true,
 };
-const HEALTH: KeysOf<HealthOptions> = { failStatus: true, ping: true, reuseMs: true };
+const HEALTH: KeysOf<HealthOptions> = { failStatus: true, ping: true, reuseMs: true, findings: true };
 
 /**
  * Checks options and fills in their defaults.
@@ -93,6 +97,12 @@ export function resolveOptions(options: unknown = {}): ResolvedOptions {
     redact: readRedact(given.redact),
     limits: readLimits(given.limits),
     timeoutMs: integer('timeoutMs', given.timeoutMs, { least: 1, most: 600_000, fallback: 5_000 }),
+    onFinding: readFunction<OnFinding>(
+      CALLER,
+      'onFinding',
+      given.onFinding,
+      '(finding, { link }) => sendMail(finding.summary)',
+    ),
     health: readHealth(given.health),
     dashboard: readDashboard(given.dashboard),
     markers: readFunction<Markers>(
@@ -150,10 +160,14 @@ function readLimits(value: unknown): Required<LimitOptions> {
 
 function readHealth(value: unknown): Required<HealthOptions> {
   const health = readGroup(CALLER, 'health', value, HEALTH, '{ failStatus: 200 }');
-  const { failStatus = 503 } = health;
+  const { failStatus = 503, findings = 'critical' } = health;
   if (failStatus !== 200 && failStatus !== 503) throw wrong('health.failStatus', '200 or 503', failStatus);
+  if (findings !== 'critical' && findings !== 'warning') {
+    throw wrong('health.findings', "'critical' or 'warning'", findings);
+  }
   return Object.freeze({
     failStatus,
+    findings,
     ping: readBoolean(CALLER, 'health.ping', health.ping, false),
     reuseMs: integer('health.reuseMs', health.reuseMs, { least: 0, most: 60_000, fallback: 1_000 }),
   });

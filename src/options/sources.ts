@@ -36,7 +36,7 @@ const SCHEDULES: Methods<ScheduleSource> = { listSchedules: true };
 const HEALTH: Methods<HealthSource> = { checkBroker: false, checkBackend: false, checkWorkers: false };
 const QUEUES: Methods<QueueSource> = { listQueues: true };
 const COMPONENTS: Methods<ComponentSource> = { listComponents: true };
-const HISTORY: Methods<HistorySource> = { getHistoryStats: true };
+const HISTORY: Methods<HistorySource> = { getHistoryStats: true, openNotes: false };
 const METRICS: Methods<MetricsSource> = { openMeter: true };
 
 const PARTS: Readonly<Record<Exclude<keyof MonitorSources, 'close'>, Readonly<Record<string, boolean>>>> = {

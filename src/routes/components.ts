@@ -9,7 +9,8 @@ import { wellFormed } from '../serialize/scalars.ts';
 import { partsOf } from '../source/combined-part.ts';
 import type { ComponentSource, HistoryStats, ReadContext } from '../source.ts';
 import type { ComponentBody, ComponentsBody } from '../wire.ts';
-import { createFindingsComponent, stableFindings } from './findings-component.ts';
+import { findingsOf, stableFindings } from './findings-component.ts';
+import { describeMetrics } from './metrics-component.ts';
 import { createQueuesComponent, stableQueues } from './queues-component.ts';
 import { VERSION } from './version.ts';
 
@@ -28,16 +29,14 @@ export const components = defineRoute({
     const { components: part } = monitor.sources;
     const readers = (part === undefined ? [] : partsOf(part)).map((one) => componentReader(monitor, one));
     const readQueues = createQueuesComponent(monitor);
-    const readFindings = createFindingsComponent(monitor, async () => ({
-      metrics: await describeMetrics(monitor),
-    }));
+    const readFindings = findingsOf(monitor);
     const make = async (): Promise<Made> => {
       const [metrics, beat, history, queues, findings, others] = await Promise.all([
         describeMetrics(monitor),
         describeBeat(monitor),
         describeHistory(monitor),
         readQueues(),
-        readFindings(),
+        readFindings().then(({ component }) => component),
         Promise.all(readers.map((read) => read())),
       ]);
       return {
@@ -107,19 +106,6 @@ function describeWeb({ options }: Monitor, request: MonitorRequest): ComponentBo
     pid: process.pid,
     url: options.publicUrl ?? (mountPathOf(request) || '/'),
     config: { version: VERSION, node: process.versions.node },
-  };
-}
-
-async function describeMetrics({ options, metrics }: Monitor): Promise<ComponentBody> {
-  const reachable = (await metrics?.check()) ?? null;
-  const status = reachable === null ? 'unknown' : reachable ? 'up' : 'down';
-  return {
-    name: 'metrics',
-    enabled: metrics !== null,
-    status: metrics === null ? 'disabled' : status,
-    pid: null,
-    url: options.metrics?.displayUrl ?? null,
-    config: null,
   };
 }
 

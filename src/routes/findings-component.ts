@@ -4,27 +4,36 @@ import type { Monitor } from '../http/monitor.ts';
 import { scheduler } from '../scheduler.ts';
 import { shareCalls } from '../single-flight.ts';
 import type { ComponentBody } from '../wire.ts';
+import { describeMetrics } from './metrics-component.ts';
 import { partsByName, readSituation } from './situation.ts';
 
 /** How long an evaluation is shared, in milliseconds. */
 const FRESH_MS = 5_000;
 
+/** What the rules have found, for requests and for the host. */
+export interface Findings {
+  readonly evaluation: Evaluation;
+  readonly component: ComponentBody;
+}
+
+const readers = new WeakMap<Monitor, () => Promise<Findings>>();
+
 /**
- * Creates the reader of the component. However many clients ask, the rules look once in some seconds, as work of the
- * scheduler.
- *
- * @param ownComponents components of the monitor itself that can be down, by key
+ * The reader of a monitor's findings. However many ask, the rules look once in some seconds, as work of the scheduler.
  */
-export function createFindingsComponent(
-  monitor: Monitor,
-  ownComponents: () => Promise<Readonly<Record<string, ComponentBody>>>,
-): () => Promise<ComponentBody> {
+export function findingsOf(monitor: Monitor): () => Promise<Findings> {
+  const reader = readers.get(monitor) ?? createReader(monitor);
+  readers.set(monitor, reader);
+  return reader;
+}
+
+function createReader(monitor: Monitor): () => Promise<Findings> {
   const sources = [...partsByName(monitor.sources)];
   const firstFound = new Map<string, number>();
 
-  async function look(): Promise<ComponentBody> {
-    const [own, ...situations] = await Promise.all([
-      ownComponents(),
+  async function look(): Promise<Findings> {
+    const [metrics, ...situations] = await Promise.all([
+      describeMetrics(monitor),
       ...sources.map(([name, parts]) => readSituation(monitor, name, parts)),
     ]);
     const evaluation = await scheduler.run(
@@ -33,14 +42,14 @@ export function createFindingsComponent(
         {
           now: Date.now(),
           sources: situations,
-          own,
+          own: { metrics },
           onError: (error, { name }) =>
             monitor.report(error, { code: 'source_invalid', source: name, call: 'getActivity' }),
         },
         firstFound,
       ),
     );
-    return bodyOf(monitor, evaluation);
+    return { evaluation, component: bodyOf(monitor, evaluation) };
   }
 
   return shareCalls(look, FRESH_MS);

@@ -8,8 +8,11 @@ import { MOST_ITEMS, wellFormed } from '../serialize/scalars.ts';
 import { shareCalls } from '../single-flight.ts';
 import type { Awaitable, HealthSource, ReadContext } from '../source.ts';
 import type { HealthBody, HealthCheckBody, WorkerHealthCheckBody } from '../wire.ts';
+import { findingsOf } from './findings-component.ts';
 
 const CHECKS = ['broker', 'backend', 'workers'] as const;
+/** Only when it is named: a probe that restarts an app cannot mend what rules find. */
+const NAMED = ['findings'] as const;
 
 /** `GET /healthcheck`: runs the checks in parallel, each with the deadline; concurrent requests share a run. */
 export const healthcheck = defineRoute({
@@ -17,7 +20,11 @@ export const healthcheck = defineRoute({
   path: '/healthcheck',
   summary: 'Checks of broker, result backend and workers',
   query: {
-    checks: subset('The checks to run, separated by commas; the others are absent from the body.', CHECKS),
+    checks: subset(
+      'The checks to run, separated by commas; the others are absent from the body.',
+      CHECKS,
+      NAMED,
+    ),
   },
   body: 'HealthBody',
   alsoWith: [503],
@@ -28,17 +35,24 @@ export const healthcheck = defineRoute({
     const runs = createRuns(monitor);
     return ({ values }) =>
       async (request, response) => {
-        const [broker, backend, workers] = await Promise.all([
+        const [broker, backend, workers, findings] = await Promise.all([
           values.checks.includes('broker') ? runs.broker() : undefined,
           values.checks.includes('backend') ? runs.backend() : undefined,
           values.checks.includes('workers') ? runs.workers() : undefined,
+          values.checks.includes('findings') ? runs.findings() : undefined,
         ]);
-        const ok = [broker, backend, workers].every((check) => check === undefined || check.ok !== false);
+        const checks = {
+          ...(broker && { broker }),
+          ...(backend && { backend }),
+          ...(workers && { workers }),
+          ...(findings && { findings }),
+        };
+        const ok = Object.values(checks).every((check) => check.ok !== false);
         const body: HealthBody = {
           ok,
           status: ok ? 'pass' : 'fail',
           checked_at: new Date().toISOString(),
-          checks: { ...(broker && { broker }), ...(backend && { backend }), ...(workers && { workers }) },
+          checks,
         };
         const json = Buffer.from(JSON.stringify(body));
         sendFresh(request, response, ok ? 200 : health.failStatus, 'application/json; charset=utf-8', json);
@@ -46,7 +60,13 @@ export const healthcheck = defineRoute({
   },
 });
 
-/** The three checks. Each runs at most once at a time, and its result is reused for `reuseMs`. None rejects. */
+/** @returns milliseconds since now */
+function startClock(): () => number {
+  const start = performance.now();
+  return () => Math.round((performance.now() - start) * 10) / 10;
+}
+
+/** The checks. Each runs at most once at a time, and its result is reused for `reuseMs`. None rejects. */
 function createRuns(monitor: Monitor) {
   const { ping, reuseMs } = monitor.options.health;
   const { health } = monitor.sources;
@@ -71,6 +91,25 @@ function createRuns(monitor: Monitor) {
     broker: shareCalls(() => check('checkBroker'), reuseMs),
     backend: shareCalls(() => check('checkBackend'), reuseMs),
     workers: shareCalls(checkWorkers, reuseMs),
+    findings: () => checkFindings(monitor),
+  };
+}
+
+/** Fails on what the rules have found. Their evaluation is shared with the component. */
+async function checkFindings(monitor: Monitor): Promise<HealthCheckBody> {
+  const { findings: least } = monitor.options.health;
+  const latency = startClock();
+  const { component } = await findingsOf(monitor)();
+  const found = (component.findings ?? []).filter(
+    ({ severity }) => severity === 'critical' || least === 'warning',
+  );
+  const isKnown = component.rules?.every(({ reason }) => reason === null) === true;
+  const [worst] = found;
+  const more = found.length > 1 ? ` (and ${found.length - 1} more)` : '';
+  return {
+    ok: worst === undefined ? isKnown || null : false,
+    error: worst === undefined ? null : worst.summary + more,
+    latency_ms: latency(),
   };
 }
 
@@ -82,8 +121,7 @@ async function runCheck<Result extends HealthCheck>(
   inspect?: (result: Result) => void,
 ): Promise<HealthCheckBody> {
   if (part?.[call] === undefined) return { ok: null, error: null, latency_ms: null };
-  const start = performance.now();
-  const latency = (): number => Math.round((performance.now() - start) * 10) / 10;
+  const latency = startClock();
   try {
     return await monitor.reader.read({
       part,

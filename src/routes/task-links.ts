@@ -3,7 +3,7 @@ import type { Monitor } from '../http/monitor.ts';
 import type { LinkedTask } from '../options.ts';
 import { wellFormed } from '../serialize/scalars.ts';
 import { isWebLink } from '../text/web-link.ts';
-import { isRecord } from '../values.ts';
+import { frozen, isRecord } from '../values.ts';
 import type { TaskLinkBody } from '../wire.ts';
 
 const MOST_LINKS = 10;
@@ -14,7 +14,7 @@ export function linksOf({ options: { taskLinks }, report }: Monitor, task: Linke
   if (taskLinks === null) return [];
   const context = { code: 'source_invalid', source: null, call: 'taskLinks' } as const;
   try {
-    const given: unknown = taskLinks(freeze(task));
+    const given: unknown = taskLinks(frozen(task));
     if (!Array.isArray(given)) {
       // A rejection that nobody awaits would end the host's process.
       new Promise((adopt) => adopt(given)).catch(() => {});
@@ -39,10 +39,4 @@ function linkOf(link: unknown): TaskLinkBody[] {
   const { text, url } = link;
   if (typeof text !== 'string' || text.trim() === '' || !isWebLink(url)) return [];
   return [{ text: wellFormed(text.slice(0, LONGEST_TEXT)), url: wellFormed(url) }];
-}
-
-function freeze<Value>(value: Value): Value {
-  if (typeof value !== 'object' || value === null) return value;
-  for (const member of Object.values(value)) freeze(member);
-  return Object.freeze(value);
 }

@@ -33,6 +33,8 @@ export interface HealthBody {
     broker?: HealthCheckBody;
     backend?: HealthCheckBody;
     workers?: WorkerHealthCheckBody;
+    /** Only when it is named. `ok: null`: nothing was found, and not every rule could look. */
+    findings?: HealthCheckBody;
   };
 }
 

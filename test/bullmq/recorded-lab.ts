@@ -49,6 +49,12 @@ export function heldHistory(texts = new Map<string, string>()): HeldHistory {
     isHolder: () => held.isHeld,
     hasOthers: () => false,
     wantLease() {},
+    openNotes: () => ({
+      isHolder: () => held.isHeld,
+      read: async () => null,
+      write: async () => {},
+      close() {},
+    }),
     onLease: () => () => {},
     setHearing: async () => {},
     close: async () => history.close(),

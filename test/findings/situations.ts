@@ -85,12 +85,14 @@ export function source(parts: Partial<SourceSituation> = {}): SourceSituation {
   };
 }
 
-/** What a rule says now. */
+/** What a rule says now; which subjects it could not judge, only where there are any. */
 export function judge(rule: Rule, situation: SourceSituation): Judgement | null {
   const steps = rule.judge(situation, NOW);
   let step = steps.next();
   while (step.done !== true) step = steps.next();
-  return step.value;
+  if (step.value?.unknown !== null) return step.value;
+  const { unjudged: _none, ...judgement } = step.value;
+  return judgement;
 }
 
 export function worker(hostname: string, fields: Partial<WorkerBody> = {}): WorkerBody {

@@ -72,6 +72,7 @@ describe('failure_rate', () => {
     expect(judge(failureRate, source({ activity: young }))).toEqual({
       findings: [],
       unknown: 'It needs data from the previous hour.',
+      unjudged: [],
     });
     const failing = await activity({ begun: 60, tasks: runs('pay', 30, -1, { perMinute: 5, failed: 1 }) });
     expect(judge(failureRate, source({ activity: failing }))?.findings).toHaveLength(1);
@@ -115,6 +116,7 @@ describe('task_overrun', () => {
     expect(judge(taskOverrun, source({ activity: await activity({ tasks, workers }) }))).toEqual({
       findings: [],
       unknown: 'It needs 20 runs of new within a day.',
+      unjudged: ['new'],
     });
   });
 });

@@ -24,6 +24,7 @@ export function codeBlocks(page: string): CodeBlock[] {
 export const PAGES = [
   'README.md',
   'CONTRIBUTING.md',
+  'docs/alerting.md',
   'docs/api.md',
   'docs/architecture.md',
   'docs/writing-a-source.md',

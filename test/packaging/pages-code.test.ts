@@ -95,6 +95,7 @@ describe('the code of the pages', () => {
         amqplib: installed('amqplib'),
         bullmq: installed('bullmq'),
         ioredis: installed('ioredis'),
+        nodemailer: installed('nodemailer'),
         pg: installed('pg'),
         'http-proxy-middleware': installed('http-proxy-middleware'),
       },

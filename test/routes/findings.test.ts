@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { combineSources } from '../../src/index.ts';
 import { memorySources } from '../../src/memory.ts';
+import type { MonitorOptions } from '../../src/options.ts';
 import type { MonitorSources, TaskSource } from '../../src/source.ts';
-import type { ComponentBody, ComponentsBody, RuleBody } from '../../src/wire.ts';
+import type { ComponentBody, ComponentsBody, HealthBody, RuleBody } from '../../src/wire.ts';
 import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
 import { type Host, serve } from '../router/host-kit.ts';
 import { createShop } from '../router/shop-sources.ts';
@@ -126,5 +127,56 @@ describe('the component findings', () => {
     const { text } = await host.get('/api/components/');
     expect(text).toContain('schedule_missed');
     expect(text).not.toContain('hunter2');
+  });
+});
+
+describe('the check findings of /healthcheck', () => {
+  const schedules = { name: 'beat', listSchedules: () => [] };
+
+  async function check(options: MonitorOptions, query = '?checks=findings') {
+    const { get } = await serve(EXPRESS, options);
+    return get<HealthBody>(`/healthcheck${query}`);
+  }
+
+  it('runs only when it is named', async () => {
+    const { body } = await check({ sources: backlog() }, '');
+    expect(Object.keys(body.checks)).toEqual(['broker', 'backend', 'workers']);
+    const named = await check(
+      { sources: backlog(), health: { findings: 'warning' } },
+      '?checks=findings,broker',
+    );
+    expect(Object.keys(named.body.checks)).toEqual(['broker', 'findings']);
+    expect([named.status, named.body.ok]).toEqual([503, false]);
+  });
+
+  it('fails on critical findings, and on others if the host wants it so', async () => {
+    const warning = await check({ sources: backlog() });
+    // Not every rule could look.
+    expect([warning.status, warning.body.checks.findings]).toMatchObject([200, { ok: null, error: null }]);
+    const strict = await check({ sources: backlog(), health: { findings: 'warning' } });
+    const error = 'Queue mail: oldest due 25 min ago, 1 task waiting';
+    expect([strict.status, strict.body.checks.findings]).toMatchObject([503, { ok: false, error }]);
+    const queue = backlog();
+    const timestamp = Date.now() - 45 * 60_000;
+    for (const name of ['mail', 'images'])
+      queue.record({ id: `old ${name}`, state: 'PENDING', name, queue: name, timestamp });
+    const found = await check({ sources: queue, health: { failStatus: 200 } });
+    expect([found.status, found.body.ok]).toEqual([200, false]);
+    expect(found.body.checks.findings?.error).toMatch(/^Queue .*45 min ago.* \(and 1 more\)$/);
+    expect(found.body.checks.findings?.latency_ms).toBeGreaterThanOrEqual(0);
+  });
+
+  it('passes only if every rule has looked', async () => {
+    const passes = await check({ sources: { schedules } });
+    expect([passes.status, passes.body.checks.findings]).toMatchObject([200, { ok: true, error: null }]);
+    const { body } = await check({});
+    expect(body.checks.findings).toMatchObject({ ok: null, error: null });
+  });
+
+  it('is fixed by an option that says what it takes', () => {
+    const options = { health: { findings: 'all' } } as unknown as MonitorOptions;
+    expect(() => EXPRESS.createMonitorRouter(options)).toThrow(
+      /'health.findings' must be 'critical' or 'warning'/,
+    );
   });
 });

@@ -43,10 +43,9 @@ export const failureRate: Rule = {
     }
     findings.sort((a, b) => Number(b.evidence.failed) - Number(a.evidence.failed));
     const seen = now - activity.since;
-    return {
-      findings,
-      unknown: seen < BEFORE_MS + RECENT_MS ? 'It needs data from the previous hour.' : null,
-    };
+    const missing = seen < BEFORE_MS + RECENT_MS ? 'It needs data from the previous hour.' : null;
+    // A share that is found whatever is usual needs no hour before: what was found by it is judged again.
+    return { findings, unknown: missing, unjudged: [] };
   },
 };
 

@@ -49,7 +49,10 @@ export const queueWaiting: Rule = {
     const findings = rows
       .flatMap((row) => findingOf(row, now))
       .sort((a, b) => (a.since ?? 0) - (b.since ?? 0));
-    return { findings, unknown: yield* unknownOf(rows, source, activity, now) };
+    const undated = rows.filter(({ count, since }) => count === null || (count > 0 && since === null));
+    if (undated.length === 0) return { findings, unknown: yield* unknownOf(rows, source, activity, now) };
+    const unjudged = undated.map(({ queue }) => queue);
+    return { findings, unknown: `It is unknown how long tasks have waited in ${unjudged[0]}.`, unjudged };
   },
 };
 
@@ -100,8 +103,6 @@ function* unknownOf(
   activity: Activity | null,
   now: number,
 ): Steps<string | null> {
-  const undated = rows.filter(({ count, since }) => count === null || (count > 0 && since === null));
-  if (undated.length > 0) return `It is unknown how long tasks have waited in ${undated[0]?.queue}.`;
   if (queues !== undefined || rows.length > 0 || activity === null) return null;
   const { counts } = activity;
   for (const name of counts.names()) {

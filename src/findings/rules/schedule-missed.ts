@@ -21,6 +21,7 @@ export const scheduleMissed: Rule = {
     return {
       findings,
       unknown: undated.length === 0 ? null : `The next run of ${listed(undated)} is unknown.`,
+      unjudged: undated,
     };
   },
 };

@@ -39,7 +39,8 @@ export const taskOverrun: Rule = {
       yield;
     }
     findings.sort((a, b) => (a.since ?? 0) - (b.since ?? 0));
-    return { findings, unknown: unknownOf(activity, unjudged) };
+    const isWhole = activity.open.isWhole;
+    return { findings, unknown: unknownOf(activity, unjudged), ...(isWhole && { unjudged }) };
   },
 };
 

@@ -57,6 +57,7 @@ export const workerStuck: Rule = {
     return {
       findings,
       unknown: unjudged.length === 0 ? null : `The number of slots of ${listed(unjudged)} is unknown.`,
+      unjudged,
     };
   },
 };

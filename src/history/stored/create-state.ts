@@ -49,6 +49,7 @@ export function createState(
     lease: {
       heldUntil: Number.NEGATIVE_INFINITY,
       isKnown: false,
+      isTaken: false,
       isWanted: true,
       othersSeenAt: Number.NEGATIVE_INFINITY,
       writtenThrough: Number.NEGATIVE_INFINITY,

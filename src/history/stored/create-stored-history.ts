@@ -8,6 +8,7 @@ import { createEventLog } from './event-log.ts';
 import { changeHearing, freezeAt } from './hearing.ts';
 import { createJobs, type Jobs } from './jobs.ts';
 import { createStoredReader } from './read/stored-reader.ts';
+import { createNotes } from './shared-notes.ts';
 import { statusOf } from './status.ts';
 import { hasOthers, isHolder, mayWrite, PACE, type Pace, type StoredState } from './stored-state.ts';
 import { keepChanged } from './task-backlog.ts';
@@ -56,6 +57,7 @@ export function createStoredHistory(
       lease.isWanted = wanted;
       jobs.wake();
     },
+    openNotes: createNotes(state),
     onLease: jobs.onLease,
     setHearing: (hearing) => setHearing(state, jobs, hearing),
     close() {

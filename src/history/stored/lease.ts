@@ -22,6 +22,7 @@ export async function renewLease(state: StoredState): Promise<void> {
     const found = await calls.ask('lease', () => question(state, session, isWanted), DEADLINE_MS);
     clock.learn(found.now, askedAt);
     lease.isKnown = true;
+    lease.isTaken = !found.isHeld && found.report !== null;
     lease.heldUntil = found.isHeld ? askedAt + state.pace.leaseMs * (1 - MARGIN) : Number.NEGATIVE_INFINITY;
     noteOthers(state, found);
     if (!found.isHeld) lease.writtenThrough = writtenThroughIn(state, found.report) ?? lease.writtenThrough;
@@ -38,13 +39,12 @@ async function question(state: StoredState, { lease }: StoreSession, isWanted: b
 }
 
 function noteOthers({ lease, clock }: StoredState, found: LeaseState): void {
-  const isOtherHolder = !found.isHeld && found.report !== null;
   const contendedAt =
     found.contendedAt === null ? Number.NEGATIVE_INFINITY : clock.elapsedAt(found.contendedAt);
   lease.othersSeenAt = Math.max(
     lease.othersSeenAt,
     contendedAt,
-    isOtherHolder ? clock.elapsed() : contendedAt,
+    lease.isTaken ? clock.elapsed() : contendedAt,
   );
 }
 

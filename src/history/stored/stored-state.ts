@@ -41,6 +41,8 @@ export interface LeaseView {
   heldUntil: number;
   /** Whether the store could be asked lately. */
   isKnown: boolean;
+  /** Whether another instance held it then. */
+  isTaken: boolean;
   isWanted: boolean;
   /** The last time that another instance was noticed; `-Infinity`: none was. */
   othersSeenAt: number;

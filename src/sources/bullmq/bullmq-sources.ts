@@ -113,8 +113,8 @@ function componentSource(name: string, access: QueueAccess, recorded: JobStore |
   };
 }
 
-function historySource(name: string, { reader }: JobStore): HistorySource {
-  return { name, getHistoryStats: (context) => reader.getStats(context) };
+function historySource(name: string, { reader, openNotes }: JobStore): HistorySource {
+  return { name, getHistoryStats: (context) => reader.getStats(context), openNotes };
 }
 
 function withCauses(tasks: TaskSource): TaskSource {

@@ -73,7 +73,7 @@ export interface MemorySources extends HistorySources, Pick<MonitorSources, 'sch
 export function memorySources(options: MemorySourcesOptions = {}): MemorySources {
   const resolved = resolveMemoryOptions(options);
   const { name, onError, now } = resolved;
-  const { writer, reader, close, status } = historyOf(resolved);
+  const { writer, reader, close, status, openNotes } = historyOf(resolved);
 
   function guarded(work: () => void): void {
     try {
@@ -90,6 +90,7 @@ export function memorySources(options: MemorySourcesOptions = {}): MemorySources
     tasks: withInstanceWalks(parts.tasks, reader.instance),
     ...schedulePart(resolved),
     ...(status === undefined ? {} : { components: componentsOf(name, status) }),
+    ...(openNotes === undefined ? {} : { history: { ...parts.history, openNotes } }),
     health: { name, checkWorkers: (context) => checkWorkers(reader, context) },
     record: (record) => guarded(() => writer.recordTask(toTaskChange(record, now))),
     recordWorker: (record) => guarded(() => writer.recordWorker(toWorkerChange(record, now))),
@@ -112,7 +113,7 @@ function historyOf({ name, retention, redactor, now, store }: ResolvedMemoryOpti
 }
 
 type OpenHistory = Omit<History, 'close'> & { close(): Awaitable<void> } & Partial<
-    Pick<StoredHistory, 'status'>
+    Pick<StoredHistory, 'status' | 'openNotes'>
   >;
 
 /** The store is the only part of this source that can be away. */

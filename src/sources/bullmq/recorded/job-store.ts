@@ -12,7 +12,7 @@ import { createJobRecorder } from './job-recorder.ts';
 import { createFeedLog } from './log/create-feed-log.ts';
 
 /** Recorded jobs. */
-export interface JobStore extends Pick<StoredHistory, 'reader' | 'readStats' | 'status'> {
+export interface JobStore extends Pick<StoredHistory, 'reader' | 'readStats' | 'status' | 'openNotes'> {
   /** Events whose entries Redis has removed from the streams. */
   readonly feedLog: FeedLog;
   /** Ends recording, and writes what has been recorded. */
@@ -43,6 +43,7 @@ export function createJobStore(options: ResolvedOptions, store: HistoryStore, ac
   return {
     feedLog: createFeedLog(history.log),
     ...{ reader: history.reader, readStats: history.readStats, status: history.status },
+    openNotes: history.openNotes,
     async close() {
       await recorder.close();
       await history.close();

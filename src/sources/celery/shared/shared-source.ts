@@ -24,7 +24,9 @@ export function createCollectingSource(options: LiveOptions, history: StoredHist
   followConnection();
   const timer = setInterval(followConnection, LOOK_MS).unref();
   const components = withStoreComponent(live.parts.components, history);
-  return closable({ ...live.parts, components }, meterOf(options, history), async () => {
+  const noted = { ...live.parts.history, openNotes: history.openNotes };
+  const parts = { ...live.parts, components, history: noted };
+  return closable(parts, meterOf(options, history), async () => {
     clearInterval(timer);
     await live.close();
     await history.close();
@@ -63,7 +65,12 @@ export function createLedSource({ name, history, connect, hasConsumers }: LedSou
     leading?.term() == null ? { leads: false, leader: leaderOf(clock) } : { leads: true, leader },
   );
   const meter = { history, hasConsumers };
-  return closable({ ...parts, components: withStoreComponent(components, history) }, meter, async () => {
+  const shared = {
+    ...parts,
+    components: withStoreComponent(components, history),
+    history: { ...parts.history, openNotes: history.openNotes },
+  };
+  return closable(shared, meter, async () => {
     await leading?.close();
     clock.close();
     await history.close();

@@ -1,0 +1,249 @@
+/**
+ * What the host has been told of findings, and what it is to be told next: plain data, which a store can keep for the
+ * instance that tells later. Times are milliseconds since 1970.
+ */
+import { createHash } from 'node:crypto';
+import type { Steps } from '../scheduler.ts';
+import { frozen, isRecord } from '../values.ts';
+import type { FindingBody } from '../wire.ts';
+import { type Evaluation, type FoundProblem, MOST_FINDINGS, type RuleOutcome } from './evaluate.ts';
+import type { FindingNotice } from './on-finding.ts';
+
+/** How patient the host is told of findings. */
+export interface NoticePace {
+  /** For how long something has to be found, or gone, before the host is told. In milliseconds. */
+  readonly lastingMs: number;
+  /** Least time between two calls about the same finding. */
+  readonly intervalMs: number;
+}
+
+export const NOTICE_PACE: NoticePace = { lastingMs: 10_000, intervalMs: 60_000 };
+
+/** Most calls that tell the same, if all of them fail. */
+const MOST_CALLS = 5;
+
+/** What is known of one finding. */
+interface Note {
+  /** As it was last found. */
+  body: FindingBody;
+  /** Whether it is found; what has only just changed does not count yet. */
+  isTrue: boolean;
+  /** Since when it is not found; `null`: it is, or it is not known. */
+  goneSince: number | null;
+  told: Telling | null;
+  /** Whether a call about it is under way. */
+  isCalling: boolean;
+}
+
+/** The last call. */
+interface Telling {
+  readonly status: FindingNotice['status'];
+  readonly severity: FindingBody['severity'];
+  readonly at: number;
+  /** How many calls have told this, if none of them is known to have succeeded; else 0. */
+  unconfirmed: number;
+}
+
+const NEW = { goneSince: null, told: null, isCalling: false };
+
+/** A call that is due. */
+export interface DueNotice {
+  readonly notice: FindingNotice;
+  /** To be called when the host has taken it. */
+  confirm(): void;
+  /** To be called when the call has ended, or is waited for no longer. */
+  end(): void;
+}
+
+/** Remembers what the host was told. */
+export interface Notices {
+  /** Takes in what the rules say. @param bodyOf makes a finding what the API serves */
+  update(evaluation: Evaluation, bodyOf: (finding: FoundProblem) => FindingBody): Steps<void>;
+  /** What is to be told now, critical findings first. It counts as told. @param most how many at most */
+  take(now: number, most: number): readonly DueNotice[];
+  /** Everything that was told, as text. */
+  text(): string;
+  /** Takes in such a text; of two calls about the same finding, the later one counts. */
+  takeIn(text: string): void;
+  /** Forgets everything. */
+  clear(): void;
+}
+
+/** @param covers whether the findings of a source are told from here */
+export function createNotices(
+  covers: (source: string | null) => boolean,
+  pace: NoticePace = NOTICE_PACE,
+): Notices {
+  const notes = new Map<string, Note>();
+  return {
+    *update({ findings, rules, at }, bodyOf) {
+      const counts = countsOf(notes.values());
+      const found = new Set<string>();
+      for (const finding of findings) {
+        yield;
+        if (!covers(finding.source)) continue;
+        const id = idOf(finding);
+        found.add(id);
+        const lasts = at - finding.since >= pace.lastingMs;
+        const note = notes.get(id);
+        if (note !== undefined) noteFound(note, bodyOf(finding), lasts);
+        else if (lasts && countUp(counts, finding)) {
+          notes.set(id, { ...NEW, body: bodyOf(finding), isTrue: true });
+        }
+      }
+      for (const [id, note] of notes) {
+        if (found.has(id)) continue;
+        const isGone = yield* isNotFound(id, note.body, rules);
+        note.goneSince = isGone ? (note.goneSince ?? at) : null;
+        if (note.goneSince !== null && at - note.goneSince >= pace.lastingMs) note.isTrue = false;
+      }
+    },
+    take(now, most) {
+      const due: [string, Note][] = [];
+      for (const [id, note] of notes) {
+        if (isOver(note, now, pace)) notes.delete(id);
+        else if (isDue(note, now, pace)) due.push([id, note]);
+      }
+      due.sort(([, a], [, b]) => Number(severityOf(b) === 'critical') - Number(severityOf(a) === 'critical'));
+      return due.slice(0, most).map(([id, note]) => tell(id, note, now));
+    },
+    text() {
+      const told = [...notes].filter(([, note]) => note.told !== null);
+      return JSON.stringify(told.map(([id, { body, told: last }]) => ({ id, body, told: last })));
+    },
+    takeIn(text) {
+      for (const { id, body, told } of readTold(text)) {
+        const known = notes.get(id)?.told ?? null;
+        if (!covers(body.source) || (known !== null && known.at >= told.at)) continue;
+        notes.set(id, { ...NEW, body, isTrue: told.status === 'raised', told });
+      }
+    },
+    clear: () => notes.clear(),
+  };
+}
+
+/** A name without what it is made of, which may be secret. */
+function idOf({ code, source, subject }: Pick<FoundProblem, 'code' | 'source' | 'subject'>): string {
+  return createHash('sha256')
+    .update(JSON.stringify([code, source, subject]))
+    .digest('hex')
+    .slice(0, 16);
+}
+
+const ruleOf = ({ code, source }: Pick<FindingBody, 'code' | 'source'>): string =>
+  JSON.stringify([code, source]);
+
+function countsOf(notes: Iterable<Note>): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { body } of notes) counts.set(ruleOf(body), (counts.get(ruleOf(body)) ?? 0) + 1);
+  return counts;
+}
+
+/** @returns whether one more may be told: what is listed may be others each time, and no host wants thousands */
+function countUp(counts: Map<string, number>, finding: FoundProblem): boolean {
+  const rule = ruleOf(finding);
+  const count = counts.get(rule) ?? 0;
+  counts.set(rule, count + 1);
+  return count < MOST_FINDINGS;
+}
+
+function noteFound(note: Note, body: FindingBody, lasts: boolean): void {
+  const { since } = note.body;
+  note.body = note.isTrue && since < body.since ? { ...body, since } : body;
+  note.goneSince = null;
+  note.isTrue ||= lasts;
+}
+
+/** Whether a finding that is not listed is gone for certain. */
+function* isNotFound(
+  id: string,
+  { code, source }: FindingBody,
+  rules: readonly RuleOutcome[],
+): Steps<boolean> {
+  const outcome = rules.find((rule) => rule.code === code && rule.source === source);
+  // The source has nothing any more that the rule is about, unless its data could not be read.
+  if (outcome === undefined) return rules.some((rule) => rule.source === source && rule.reason === null);
+  const { unlisted, unjudged } = outcome;
+  if (unjudged === null) return false;
+  for (const subject of [...unlisted, ...unjudged]) {
+    if (idOf({ code, source, subject }) === id) return false;
+    yield;
+  }
+  return true;
+}
+
+const statusOf = ({ isTrue }: Note): FindingNotice['status'] => (isTrue ? 'raised' : 'cleared');
+
+/** A host that hears only of what is critical hears of its end, too. */
+function severityOf({ isTrue, body, told }: Note): FindingBody['severity'] {
+  return isTrue ? body.severity : (told?.severity ?? body.severity);
+}
+
+function isTold(note: Note): boolean {
+  const { told } = note;
+  if (told?.status !== statusOf(note)) return false;
+  return told.severity === 'critical' || severityOf(note) === 'warning';
+}
+
+function mayCall({ told, isCalling }: Note, now: number, { intervalMs }: NoticePace): boolean {
+  if (isCalling) return false;
+  // The clock of the instance that called before may be ahead.
+  return told === null || Math.abs(now - told.at) >= intervalMs;
+}
+
+function isDue(note: Note, now: number, pace: NoticePace): boolean {
+  const { told } = note;
+  if (!mayCall(note, now, pace)) return false;
+  if (!isTold(note)) return note.isTrue || told !== null;
+  return told !== null && told.unconfirmed > 0 && told.unconfirmed < MOST_CALLS;
+}
+
+/** Whether there is nothing left to tell, nor a call to wait for. */
+function isOver(note: Note, now: number, pace: NoticePace): boolean {
+  return !note.isTrue && mayCall(note, now, pace) && !isDue(note, now, pace);
+}
+
+function tell(id: string, note: Note, now: number): DueNotice {
+  const before = isTold(note) ? (note.told?.unconfirmed ?? 0) : 0;
+  const status = statusOf(note);
+  const severity = severityOf(note);
+  const told: Telling = { status, severity, at: now, unconfirmed: before + 1 };
+  note.told = told;
+  note.isCalling = true;
+  return {
+    notice: frozen({ id, status, ...note.body, severity }),
+    confirm() {
+      told.unconfirmed = 0;
+    },
+    end() {
+      note.isCalling = false;
+    },
+  };
+}
+
+interface ToldFinding {
+  readonly id: string;
+  readonly body: FindingBody;
+  readonly told: Telling;
+}
+
+/** What another version has written, or nobody, is nothing. */
+function readTold(text: string): readonly ToldFinding[] {
+  try {
+    const list: unknown = JSON.parse(text);
+    return Array.isArray(list) ? list.filter(isToldFinding) : [];
+  } catch {
+    return [];
+  }
+}
+
+function isToldFinding(item: unknown): item is ToldFinding {
+  if (!isRecord(item) || !isRecord(item.body) || !isRecord(item.told)) return false;
+  const { code, since, summary, source } = item.body;
+  const { status, at, unconfirmed } = item.told;
+  return (
+    [item.id, code, since, summary, status].every((value) => typeof value === 'string') &&
+    (source === null || typeof source === 'string') &&
+    [at, unconfirmed].every((value) => typeof value === 'number')
+  );
+}

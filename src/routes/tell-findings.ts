@@ -1,0 +1,134 @@
+/** Tells the host of findings: looks without requests, and calls `onFinding`. */
+import { MonitorError } from '../errors.ts';
+import { type DueNotice, NOTICE_PACE } from '../findings/notices.ts';
+import type { OnFinding } from '../findings/on-finding.ts';
+import type { Monitor } from '../http/monitor.ts';
+import type { ResolvedOptions } from '../options/resolve-options.ts';
+import { scheduler } from '../scheduler.ts';
+import { waitFor } from '../waiting.ts';
+import { type FindingGroup, type GroupPace, openGroups } from './finding-groups.ts';
+import { type Findings, findingsOf } from './findings-component.ts';
+
+/** How often the host is told, in milliseconds. */
+export interface TellPace extends GroupPace {
+  /** Between two looks. */
+  readonly everyMs: number;
+  /** Longest time for one call. */
+  readonly callMs: number;
+}
+
+const PACE: TellPace = { ...NOTICE_PACE, aloneMs: 60_000, everyMs: 5_000, callMs: 30_000 };
+/** Most calls under way. */
+const MOST_CALLS = 10;
+/** How long `close` waits for calls that are under way, in milliseconds. */
+const CLOSE_MS = 250;
+
+/** What tells the findings of one monitor. */
+interface Teller {
+  readonly monitor: Monitor;
+  readonly onFinding: OnFinding;
+  readonly pace: TellPace;
+  readonly groups: readonly FindingGroup[];
+  readonly read: () => Promise<Findings>;
+  /** Calls that have not ended. */
+  readonly calls: Set<Promise<void>>;
+  /** How many calls are due, or under way and still waited for. */
+  waiting: number;
+  isClosed: boolean;
+}
+
+/** Begins to look, if the host wants to be told, until the monitor is closed. @param pace for tests */
+export function tellFindings(monitor: Monitor, pace: TellPace = PACE): void {
+  const { options, sources, report } = monitor;
+  const { onFinding } = options;
+  if (onFinding === null) return;
+  const groups = openGroups({ sources, report, pace });
+  const read = findingsOf(monitor);
+  const teller: Teller = {
+    ...{ monitor, onFinding, pace, groups, read },
+    ...{ calls: new Set(), waiting: 0, isClosed: false },
+  };
+  let timer = setTimeout(lookAgain, pace.everyMs).unref();
+  function lookAgain(): void {
+    look(teller)
+      .catch((error: unknown) => report(error, { code: null, source: null, call: 'findings' }))
+      .finally(() => {
+        if (!teller.isClosed) timer = setTimeout(lookAgain, pace.everyMs).unref();
+      });
+  }
+  monitor.beforeClose(async () => {
+    teller.isClosed = true;
+    clearTimeout(timer);
+    await waitFor(Promise.all(teller.calls), { ms: CLOSE_MS });
+    for (const group of groups) group.close();
+  });
+}
+
+async function look(teller: Teller): Promise<void> {
+  const { groups, read, monitor } = teller;
+  const ours = await Promise.all(groups.map((group) => group.prepare()));
+  const acting = groups.filter((_group, index) => ours[index]);
+  if (acting.length === 0 || teller.isClosed) return;
+  const { evaluation } = await read();
+  for (const group of acting) {
+    // What is read while the monitor is closed says nothing.
+    if (teller.isClosed) return;
+    await scheduler.run('findings', group.notices.update(evaluation, monitor.serializer.finding));
+    void tellDue(teller, group);
+  }
+}
+
+/** Never rejects. */
+async function tellDue(teller: Teller, group: FindingGroup): Promise<void> {
+  if (teller.isClosed || !group.isOurs()) return;
+  const due = group.notices.take(Date.now(), MOST_CALLS - teller.waiting);
+  if (due.length === 0) return;
+  teller.waiting += due.length;
+  // Whoever takes over now does not call within the same minute.
+  await group.save();
+  for (const one of due) {
+    void tell(teller, group, one).finally(() => {
+      teller.waiting -= 1;
+      void tellDue(teller, group);
+    });
+  }
+}
+
+/** Calls the host, and waits for it for a limited time. Never rejects. */
+async function tell(teller: Teller, group: FindingGroup, { notice, confirm, end }: DueNotice): Promise<void> {
+  const { monitor, onFinding, pace, calls } = teller;
+  if (teller.isClosed || !group.isOurs()) return;
+  let isPending = true;
+  const fail = (error: unknown, code: 'source_invalid' | 'source_timeout'): void =>
+    monitor.report(error, { code, source: notice.source, call: 'onFinding' });
+  const context = { link: linkOf(monitor.options, notice.look) };
+  const call = new Promise((resolve) => resolve(onFinding(notice, context)))
+    .then(confirm, (error: unknown) => fail(error, 'source_invalid'))
+    .then(() => {
+      isPending = false;
+      return group.save();
+    })
+    .finally(() => calls.delete(call));
+  calls.add(call);
+  await waitFor(call, { ms: pace.callMs });
+  end();
+  if (!isPending) return;
+  const detail = `onFinding() did not end within ${pace.callMs} ms.`;
+  fail(new MonitorError('source_timeout', detail), 'source_timeout');
+}
+
+/** The view of the page that lists what an address of the API lists, or that address where there is no page. */
+function linkOf({ publicUrl, dashboard }: ResolvedOptions, look: string): string | null {
+  if (publicUrl === null || publicUrl.startsWith('/')) return null;
+  const base = publicUrl.replace(/\/+$/, '');
+  if (dashboard === null) return base + look;
+  const view = VIEWS.find(([path]) => look.startsWith(path));
+  return view === undefined ? `${base}/#/system` : `${base}/#/${view[1]}${look.slice(view[0].length)}`;
+}
+
+/** Views of the page, by the route that has the same. */
+const VIEWS: readonly (readonly [path: string, view: string])[] = [
+  ['/api/tasks/', 'tasks'],
+  ['/api/workers/', 'workers'],
+  ['/api/beat/schedules/', 'schedules'],
+];

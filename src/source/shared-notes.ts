@@ -1,0 +1,16 @@
+/** What instances of a host keep for each other, so that one of them acts for all. */
+
+/** A text that outlives the process, and which instance may write it. */
+export interface SharedNotes {
+  /**
+   * Whether this instance acts for all now. `null`: nobody does, or it is not known, because the store does not answer;
+   * whoever did before goes on.
+   */
+  isHolder(): boolean | null;
+  /** @returns what was written last, by any instance; `null`: nothing. Rejects when the store does not answer */
+  read(): Promise<string | null>;
+  /** Replaces the text. Rejects when the store does not answer. */
+  write(text: string): Promise<void>;
+  /** Lets another router of this process use the text. */
+  close(): void;
+}
