@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { combineSources } from '../../src/combine.ts';
 import { createMonitorRouter, type MonitorSources } from '../../src/index.ts';
 import { ask } from '../helpers/ask.ts';
+import { runScript } from '../helpers/run-script.ts';
 import { countingSource, linesOf, serve, textOf } from './own-metrics-kit.ts';
 
 describe("own metrics in the host's registry", () => {
@@ -43,6 +44,35 @@ describe("own metrics in the host's registry", () => {
 });
 
 describe('the option metrics', () => {
+  it('answers 503 and says what to install where prom-client is missing', async () => {
+    // Node looks for a package that is not there, and says so as it does to such a host.
+    const hook = `export const resolve = (name, context, next) => next(name === 'prom-client' ? 'no-such-package' : name, context);`;
+    const register = `import { register } from 'node:module';
+      register('data:text/javascript,' + encodeURIComponent(${JSON.stringify(hook)}));`;
+    const script = `import { createServer } from 'node:http';
+      import { createMonitorRouter } from './src/index.ts';
+      const router = createMonitorRouter({ authorize: false, dashboard: false, metrics: { own: true } });
+      const server = createServer(router).listen(0, '127.0.0.1', async () => {
+        const url = 'http://127.0.0.1:' + server.address().port;
+        const { status, code, detail } = await (await fetch(url + '/metrics')).json();
+        const { metrics } = await (await fetch(url + '/api/components/')).json();
+        console.log(JSON.stringify([status, code, detail, metrics.status]));
+        server.closeAllConnections();
+        server.close();
+        await router.close();
+      });`;
+    const { stdout } = await runScript(script, [
+      '--import',
+      `data:text/javascript,${encodeURIComponent(register)}`,
+    ]);
+    expect(JSON.parse(stdout)).toEqual([
+      503,
+      'exporter_unavailable',
+      'The package prom-client is not installed: run npm install prom-client.',
+      'down',
+    ]);
+  });
+
   it.each<readonly [string, unknown, RegExp]>([
     ['an exporter as well', { own: true, url: 'http://127.0.0.1:9100/metrics' }, /cannot be served together/],
     ['own: false', { own: false }, /write metrics: \{ own: true, … \}, or metrics: false/],
