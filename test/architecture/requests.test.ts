@@ -15,6 +15,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   'test/helpers/ask.ts': 'is the way itself',
   'test/helpers/ask-many.ts': 'floods, where only status and time matter',
   'test/helpers/ask-stream.ts': 'follows streams, and checks every message',
+  'test/metrics/own-metrics-options.test.ts': 'runs its requests in a process of its own',
   'test/metrics/prometheus.ts': 'asks Prometheus',
   'test/metrics/real-prometheus.test.ts': 'asks the exporter and Prometheus, too, and compares',
   'test/packaging/consumer-program.ts': 'is run in a project that has nothing of the checkout',
