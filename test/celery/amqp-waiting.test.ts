@@ -99,6 +99,29 @@ describe.skipIf(rabbitMissing !== null)(titleUnless(rabbitMissing, 'tasks that w
     expect((await componentOf(sources, 'collector')).config.hints).toEqual([]);
   });
 
+  it('are counted for metrics by their events, and their queue with its consumers', async () => {
+    await fill('mail', 3);
+    const { sources, publish, queue } = await open({ control: false });
+    const meter = sources.metrics.openMeter({ hostname: false, mostSeries: 1_000 });
+    publish(sentEvent('a'), 'task.sent');
+    await until(async () => (await queue('mail'))?.waiting === 3);
+    const read = async () =>
+      (await meter.collect(context)).flatMap(({ name, samples }) =>
+        [...samples].map((sample) => [name, sample.labels, 'value' in sample ? sample.value : sample.count]),
+      );
+    const labels = { queue_name: 'mail' };
+    await until(async () => (await read()).length > 8);
+    expect(await read()).toEqual(
+      expect.arrayContaining([
+        ['celery_task_sent_total', { name: 'shop.pay', ...labels }, 1],
+        ['celery_task_received_total', { name: 'shop.pay', ...labels }, 0],
+        ['celery_queue_length', labels, 3],
+        ['celery_active_consumer_count', labels, 0],
+      ]),
+    );
+    meter.close();
+  });
+
   it('of native delayed delivery are PENDING in their queue until their eta, when a worker receives them', async () => {
     await fill('qq', 0);
     const { sources, publish, queue } = await open({ control: false });
