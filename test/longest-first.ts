@@ -65,7 +65,6 @@ const LONGEST = [
   'testing/broken-sources',
   'celery/queues-changes',
   'router/hostile-data',
-  'packaging/compile',
 ];
 
 /** The order of files within one run: no worker shall be left alone with a long one at the end. */

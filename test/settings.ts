@@ -67,6 +67,7 @@ export const LIVE: readonly string[] = [
   'test/incident/bullmq.test.ts',
   'test/incident/celery.test.ts',
   'test/incident/memory.test.ts',
+  'test/packaging/compile.test.ts',
   'test/packaging/consumers.test.ts',
   'test/packaging/stores.test.ts',
   'test/stores/postgres.test.ts',
@@ -76,6 +77,10 @@ export const LIVE: readonly string[] = [
 
 /** `npm test` tries a sample of their cases, and `npm run test:live` all of them (`test/helpers/cases.ts`). */
 export const SAMPLED: readonly string[] = [
+  'test/bullmq/contract.test.ts',
+  'test/bullmq/events.test.ts',
+  'test/bullmq/paging-moves.test.ts',
+  'test/bullmq/paging.test.ts',
   'test/celery/queues-paging.test.ts',
   'test/celery/shuffled.test.ts',
   'test/fuzz/fuzz.test.ts',
@@ -84,6 +89,7 @@ export const SAMPLED: readonly string[] = [
   'test/history/task-list.test.ts',
   'test/packaging/pages-code.test.ts',
   'test/packaging/types.test.ts',
+  'test/router/hostile-requests.test.ts',
   'test/secrets/bullmq.test.ts',
   'test/secrets/celery.test.ts',
   'test/secrets/page.test.ts',

@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
+import { SAMPLED } from '../settings.ts';
 import { filesBelow, linesWith, ROOT, statementsOf } from './source-files.ts';
 
 const TOP_LEVEL = [
@@ -47,6 +48,14 @@ describe('files', () => {
       .map(({ path, text }) => ({ path, lines: text.trimEnd().split('\n').length }))
       .filter(({ lines }) => lines > MOST_LINES);
     expect(long).toEqual([]);
+  });
+
+  it('lists the tests that try a sample of their cases, so that the long tests try all of them', () => {
+    const sampling = everything
+      .filter(({ text }) => /from '[./]+(?:helpers\/cases|places)\.ts'|SAMPLED_VERSIONS/.test(text))
+      .map(({ path }) => path)
+      .filter((path) => path.endsWith('.test.ts') && !path.startsWith('test/architecture/'));
+    expect(sampling).toEqual([...SAMPLED]);
   });
 
   it('names files in kebab-case', () => {

@@ -3,11 +3,11 @@ import { bullmqSources } from '../../src/bullmq.ts';
 import { sourceContract } from '../../src/testing.ts';
 import { createAclUsers, refusals, urlAs } from '../helpers/acl-users.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
-import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
+import { SAMPLED_VERSIONS } from '../helpers/bullmq-versions.ts';
 import { redisMissing, titleUnless } from '../helpers/redis-server.ts';
 import { partsWithout } from '../testing/contract-parts.ts';
 
-describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
+describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
   titleUnless(
     redisMissing,
     'bullmqSources on $label, as a user who may only read, keeps the contract of sources',

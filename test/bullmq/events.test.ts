@@ -4,10 +4,10 @@ import { type BullMQSources, bullmqSources } from '../../src/bullmq.ts';
 import { sourceContract } from '../../src/testing.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { cursorOf, feed, follow } from '../helpers/bullmq-events.ts';
-import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
+import { SAMPLED_VERSIONS } from '../helpers/bullmq-versions.ts';
 import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
 
-describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
+describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
   titleUnless(redisMissing, 'the activity of $label'),
   ({ bullmq }) => {
     let app: BullMQApp;
