@@ -1,5 +1,5 @@
 import { createClient } from 'redis';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type CelerySources, celerySources } from '../../src/celery.ts';
 import {
   checkBroker,
@@ -137,6 +137,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a Redis'), () 
       context,
     );
     redis.freeze();
+    onTestFinished(() => redis.thaw());
     await until(isDown(sources), 40_000);
     const { asOf } = sources.tasks.status?.() ?? {};
     expect(Date.now() - (asOf?.getTime() ?? 0)).toBeGreaterThan(1000);

@@ -161,8 +161,13 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the waterfall of a w
     const { page } = await open('#/workflow/order', {}, 3_000);
     await page.keyboard.press('e');
     for (let count = 0; count < 3; count += 1) {
-      await page.keyboard.press('End');
-      await page.getByRole('row', { name: /50 more/ }).click();
+      const more = page.getByRole('row', { name: /50 more/ });
+      // The last row is another one once the rows before have been added.
+      await until(async () => {
+        await page.keyboard.press('End');
+        return (await more.count()) > 0;
+      });
+      await more.click();
     }
     const { rows, visible } = (await page.evaluate(
       "({ rows: document.querySelectorAll('.wf-row').length, visible: Math.ceil(document.querySelector('.wf-scroller').clientHeight / 28) })",
