@@ -30,7 +30,9 @@ export function QueueView({ id }: { readonly id: string }) {
   return (
     <>
       <ViewHead title={id} at={at}>
-        <a href={linkTo('tasks', { queue: id })}>Tasks of this queue</a>
+        <a class="button small" href={linkTo('tasks', { queue: id })}>
+          Tasks of this queue
+        </a>
       </ViewHead>
       <ReadState what="this queue" of={resource} />
       {depths?.growing_since != null && (

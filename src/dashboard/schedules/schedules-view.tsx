@@ -30,6 +30,7 @@ export function SchedulesView() {
       Number(isMissed(b)) - Number(isMissed(a)) || dueAt(a) - dueAt(b) || a.name.localeCompare(b.name),
   );
   const rows = useHeldRows(sorted, keyOf, isHeld);
+  const hasRuns = rows.some(({ last_runs }) => last_runs !== null);
   return (
     <>
       <ViewHead title="Schedules" at={at}>
@@ -37,7 +38,7 @@ export function SchedulesView() {
       </ViewHead>
       <ReadState what="schedules" of={resource} />
       {data !== null && !data.enabled && (
-        <Empty title="No source of schedules">
+        <Empty title="No schedule source">
           Add one to <code>sources</code> in <code>createMonitorRouter</code> to see periodic tasks and their
           next runs.
         </Empty>
@@ -51,16 +52,16 @@ export function SchedulesView() {
             <thead>
               <tr>
                 <th scope="col">Name</th>
-                <th scope="col">Every</th>
+                <th scope="col">Schedule</th>
                 <th scope="col">Next</th>
                 <th scope="col">Last</th>
-                <th scope="col">Last 20 runs</th>
+                {hasRuns && <th scope="col">Last 20 runs</th>}
                 <th scope="col">Missed</th>
               </tr>
             </thead>
             <tbody>
               {rows.map((row) => (
-                <Row key={keyOf(row)} row={row} isOneOfSeveral={data?.sources.length !== 1} />
+                <Row key={keyOf(row)} {...{ row, hasRuns }} isOneOfSeveral={data?.sources.length !== 1} />
               ))}
             </tbody>
           </table>
@@ -78,7 +79,13 @@ const LATE = 60_000;
 
 const isMissed = (row: ScheduleBody): boolean => dueAt(row) <= Date.now() - LATE;
 
-function Row({ row, isOneOfSeveral }: { readonly row: ScheduleBody; readonly isOneOfSeveral: boolean }) {
+function Row(props: {
+  readonly row: ScheduleBody;
+  readonly isOneOfSeveral: boolean;
+  /** Whether the runs of any schedule are known. */
+  readonly hasRuns: boolean;
+}) {
+  const { row, isOneOfSeveral, hasRuns } = props;
   const call = [row.args, row.kwargs]
     .filter((text) => text !== null && !/^(?:\(\)|\[\]|\{\})$/.test(text))
     .join(' ');
@@ -109,9 +116,11 @@ function Row({ row, isOneOfSeveral }: { readonly row: ScheduleBody; readonly isO
           <div class="dim small-text">{counted(row.total_run_count, 'run')}</div>
         )}
       </td>
-      <td class="s-runs">
-        <Runs row={row} />
-      </td>
+      {hasRuns && (
+        <td class="s-runs">
+          <Runs row={row} />
+        </td>
+      )}
       <td class="s-missed">
         <Missed row={row} />
       </td>
