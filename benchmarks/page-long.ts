@@ -36,6 +36,8 @@ interface Opened {
 async function open(browser: Browser, address: string, selector: string, rate: number): Promise<Opened> {
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
   page.setDefaultTimeout(120_000);
+  // The process that shows pages of this host starts here.
+  await page.goto(new URL('healthcheck', address).href);
   await slowDown(page, rate);
   const end = await traceTasks(page);
   const start = performance.now();

@@ -60,6 +60,7 @@ describe('times of a chart', () => {
   const day = 86_400_000;
 
   it('are those of the clock within a day, and have dates beyond it', () => {
+    expect([axisLabel(at, 'utc', 90_000), chartTime(at, 'utc', 90_000)]).toEqual(['14:02:11', '14:02:11']);
     expect([axisLabel(at, 'utc', day), chartTime(at, 'utc', day)]).toEqual(['14:02', '14:02']);
     expect([axisLabel(at, 'utc', 7 * day), chartTime(at, 'utc', 7 * day)]).toEqual([
       'Nov 5',

@@ -22,7 +22,11 @@ const keyOf = ({ source, id }: ScheduleBody): string => `${source} ${id}`;
 
 /** Lists the periodic schedules. */
 export function SchedulesView() {
-  const resource = useResource('schedules', (signal) => client.schedules({ signal }));
+  const resource = useResource('schedules', (signal) => client.schedules({ signal }), {
+    // A task may be a run.
+    news: ({ task_id }) => task_id !== null,
+    gap: 5_000,
+  });
   const { data, at } = resource;
   const { isHeld, pointer, focus } = useHold();
   const sorted = (data?.schedules ?? []).toSorted(
