@@ -97,5 +97,8 @@ export const SAMPLED: readonly string[] = [
   'test/serialize/secrets.test.ts',
 ];
 
+/** Have a configuration of their own: `npm run test:hosts`. */
+export const HOSTS = 'test/hosts/**/*.test.ts';
+
 /** Have a configuration of their own: `npm run test:faults`. */
 export const FAULTS = 'test/faults/**/*.test.ts';

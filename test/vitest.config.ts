@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './longest-first.ts';
-import { execArgv, FAULTS, LIVE, settings } from './settings.ts';
+import { execArgv, FAULTS, HOSTS, LIVE, settings } from './settings.ts';
 
 /**
  * Files that change what a whole process has in common (what `redis` is, how much heap is in use, which
@@ -16,7 +16,7 @@ const ALONE = [
 ];
 
 const include = ['test/**/*.test.ts'];
-const exclude = [FAULTS, ...LIVE];
+const exclude = [FAULTS, HOSTS, ...LIVE];
 
 export default defineConfig({
   test: {

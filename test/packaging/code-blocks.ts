@@ -29,6 +29,7 @@ export const PAGES = [
   'docs/architecture.md',
   'docs/writing-a-source.md',
   'docs/errors.md',
+  'docs/hosts.md',
   'docs/guarding.md',
   'docs/celery.md',
   'docs/bullmq.md',

@@ -19,6 +19,7 @@ export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** The package as npm would publish it, unpacked. */
 export interface Packed {
+  readonly tarball: string;
   /** The folder `package` of the tarball. */
   readonly folder: string;
   readonly files: readonly string[];
@@ -83,6 +84,7 @@ function makePacked(): Packed {
   const folder = join(place, 'package');
   let projects = 0;
   return {
+    tarball: join(place, report.filename),
     folder,
     files: report.files.map(({ path }) => path).toSorted(),
     size: report.size,

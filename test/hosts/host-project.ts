@@ -1,0 +1,133 @@
+/** Recipes of `docs/hosts.md`, each in a project of its own that has installed the package from npm's tarball. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { atProcessEnd } from '../helpers/process-end.ts';
+import { pack, ROOT } from '../packaging/packed.ts';
+
+const run = promisify(execFile);
+
+/** A recipe, and what it needs. */
+export interface Recipe {
+  /** Heading of its section. */
+  readonly heading: string;
+  /** Packages that the project installs, with their versions. */
+  readonly packages: Readonly<Record<string, string>>;
+  /** Arguments of Node that start the host. */
+  readonly start: readonly string[];
+  /** Arguments of Node that build the project before. Default: nothing is built. */
+  readonly build?: readonly string[];
+  /** The path of the monitor. Default `/monitor`. */
+  readonly path?: string;
+}
+
+/** A host that runs. */
+export interface RunningHost {
+  /** Where the monitor is: `http://127.0.0.1:<port>/monitor`. */
+  readonly base: string;
+  /** The folder of the project. */
+  readonly folder: string;
+  /** Ends the host as process managers do. @returns its exit code; `null` when it had to be killed */
+  stop(): Promise<number | null>;
+}
+
+const page = readFileSync(join(ROOT, 'docs/hosts.md'), 'utf8');
+
+/** The files of a section: blocks of code that begin with their path in a comment. */
+function filesOf(heading: string): Record<string, string> {
+  const sections = page.split(/^#+ /m);
+  const section = sections.find((text) => text.startsWith(`${heading}\n`));
+  if (section === undefined) throw new Error(`docs/hosts.md has no section '${heading}'.`);
+  const blocks = [...section.matchAll(/^```\w+\n\/\/ (\S+)\n(.*?)^```$/gms)];
+  return Object.fromEntries(blocks.map(([, path = '', text = '']) => [path, text]));
+}
+
+/** The file that the recipes share. */
+const SHARED = filesOf('Hosts other than Express');
+
+/** Installs the project of a recipe, and builds it. @returns its folder */
+export async function install({ heading, packages, build }: Recipe): Promise<string> {
+  const folder = join(ROOT, '.cache/hosts', heading.toLowerCase().replaceAll(/\W+/g, '-'));
+  rmSync(folder, { recursive: true, force: true });
+  const dependencies = { 'express-task-monitor': `file:${pack().tarball}`, ...packages };
+  const files: Record<string, string> = {
+    'package.json': JSON.stringify({ private: true, type: 'module', dependencies }),
+    ...SHARED,
+    ...filesOf(heading),
+  };
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+  const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error'];
+  await run('npm', ['install', ...flags], { cwd: folder, env: environment() });
+  if (build !== undefined) await run(process.execPath, build, { cwd: folder, env: environment() });
+  return folder;
+}
+
+/** Starts the host of a recipe. */
+export async function start(
+  { start: args, path = '/monitor' }: Recipe,
+  folder: string,
+): Promise<RunningHost> {
+  const port = await freePort();
+  const child = spawn(process.execPath, args, {
+    cwd: folder,
+    env: environment({ PORT: String(port) }),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const forget = atProcessEnd(() => void child.kill('SIGKILL'));
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
+      output += String(chunk);
+    });
+  }
+  const base = `http://127.0.0.1:${port}${path}`;
+  await untilAnswered(base, child, () => output);
+  return {
+    base,
+    folder,
+    async stop() {
+      const ended = child.exitCode === null ? once(child, 'exit') : null;
+      child.kill('SIGTERM');
+      const kill = setTimeout(() => child.kill('SIGKILL'), 20_000);
+      await ended;
+      clearTimeout(kill);
+      forget();
+      return child.exitCode;
+    },
+  };
+}
+
+/** Without what tests of this checkout set. */
+function environment(more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+  const names = Object.keys(process.env).filter(
+    (name) => !/^(?:NODE_ENV|NODE_OPTIONS|VITEST|TEST$)/.test(name),
+  );
+  return { ...Object.fromEntries(names.map((name) => [name, process.env[name]])), ...more };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+/** Resolves once anything answers there. */
+async function untilAnswered(url: string, child: ChildProcess, output: () => string): Promise<void> {
+  const end = performance.now() + 60_000;
+  for (;;) {
+    const response = await fetch(`${url}/healthcheck`).catch(() => null);
+    await response?.body?.cancel();
+    if (response !== null) return;
+    if (child.exitCode !== null || performance.now() > end) throw new Error(`No host: ${output()}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
