@@ -19,7 +19,10 @@ export interface Differences {
 }
 
 /** Runs a recipe, and checks all that a monitor in it has to do. */
-export function checkHost(recipe: Recipe, { hasGuard = false, dropsStreams = false }: Differences = {}): void {
+export function checkHost(
+  recipe: Recipe,
+  { hasGuard = false, dropsStreams = false }: Differences = {},
+): void {
   describe(`the recipe for ${recipe.heading}`, () => {
     let host: RunningHost;
 
