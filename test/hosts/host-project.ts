@@ -14,6 +14,8 @@ const run = promisify(execFile);
 export interface Recipe {
   /** Heading of its section. */
   readonly heading: string;
+  /** Other sections that have files of its project. Default: none. */
+  readonly others?: readonly string[];
   /** Packages that the project installs, with their versions. */
   readonly packages: Readonly<Record<string, string>>;
   /** Arguments of Node that start the host. */
@@ -41,21 +43,22 @@ function filesOf(heading: string): Record<string, string> {
   const sections = page.split(/^#+ /m);
   const section = sections.find((text) => text.startsWith(`${heading}\n`));
   if (section === undefined) throw new Error(`docs/hosts.md has no section '${heading}'.`);
-  const blocks = [...section.matchAll(/^```\w+\n\/\/ (\S+)\n(.*?)^```$/gms)];
-  return Object.fromEntries(blocks.map(([, path = '', text = '']) => [path, text]));
+  const blocks = section.matchAll(/^```\w+\n\/\/ (\S+)\n(.*?)^```$/gms);
+  return Object.fromEntries([...blocks].map(([, path = '', text = '']) => [path, text]));
 }
 
 /** The file that the recipes share. */
 const SHARED = filesOf('Hosts other than Express');
 
 /** Installs the project of a recipe, and builds it. @returns its folder */
-export async function install({ heading, packages, build }: Recipe): Promise<string> {
+export async function install({ heading, others = [], packages, build }: Recipe): Promise<string> {
   const folder = join(ROOT, '.cache/hosts', heading.toLowerCase().replaceAll(/\W+/g, '-'));
   rmSync(folder, { recursive: true, force: true });
   const dependencies = { 'express-task-monitor': `file:${pack().tarball}`, ...packages };
   const files: Record<string, string> = {
     'package.json': JSON.stringify({ private: true, type: 'module', dependencies }),
     ...SHARED,
+    ...Object.assign({}, ...others.map(filesOf)),
     ...filesOf(heading),
   };
   for (const [path, text] of Object.entries(files)) {
@@ -76,7 +79,7 @@ export async function start(
   const port = await freePort();
   const child = spawn(process.execPath, args, {
     cwd: folder,
-    env: environment({ PORT: String(port) }),
+    env: environment({ PORT: String(port), HOSTNAME: '127.0.0.1' }),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const forget = atProcessEnd(() => void child.kill('SIGKILL'));
