@@ -14,6 +14,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   'test/faults/kit/canary.ts': "asks a route of the host's own",
   'test/helpers/ask.ts': 'is the way itself',
   'test/helpers/ask-many.ts': 'floods, where only status and time matter',
+  'test/hosts/host-project.ts': 'waits until a host answers anything',
   'test/helpers/ask-stream.ts': 'follows streams, and checks every message',
   'test/metrics/own-metrics-options.test.ts': 'runs its requests in a process of its own',
   'test/metrics/prometheus.ts': 'asks Prometheus',
