@@ -27,6 +27,8 @@ export interface RuleOutcome {
   readonly reason: string | null;
   /** How many problems it found, also those that are not listed. */
   readonly found: number;
+  /** How many of them are critical. */
+  readonly critical: number;
   /** The subjects of those that are not listed. */
   readonly unlisted: readonly (string | null)[];
   /** The subjects that it could not judge; `null`: all of them. */
@@ -71,7 +73,7 @@ export function* evaluate(
     const unlisted = findings.slice(MOST_FINDINGS).map(({ subject }) => subject);
     results.rules.push({
       ...{ code, source, status, reason: unknown, found: findings.length },
-      ...{ unlisted, unjudged },
+      ...{ critical: findings.filter(isCritical).length, unlisted, unjudged },
     });
     for (const finding of findings.slice(0, MOST_FINDINGS)) {
       const key = JSON.stringify([code, source, finding.subject]);
@@ -88,8 +90,12 @@ export function* evaluate(
       yield;
     }
   }
-  results.findings.sort((a, b) => Number(b.severity === 'critical') - Number(a.severity === 'critical'));
+  results.findings.sort((a, b) => Number(isCritical(b)) - Number(isCritical(a)));
   return { ...results, at: now };
+}
+
+function isCritical({ severity }: Finding): boolean {
+  return severity === 'critical';
 }
 
 /** What is not fresh is not judged: it may have changed. */

@@ -43,15 +43,16 @@ export function createCore(monitor: Monitor, routes: readonly Route[]): MonitorC
     response: MonitorResponse,
   ): void | Promise<void> {
     if (denial !== null) {
+      countProblem(monitor, target, denial.error);
       if (target.refuse !== undefined) return target.refuse(request, response, denial);
       return sendProblem(request, response, denial.error, denial.challenge);
     }
-    if (closing !== null) return sendProblem(request, response, CLOSED);
+    if (closing !== null) throw CLOSED;
     return target.respond(request, response);
   }
 
   function begin(target: Target, request: MonitorRequest, response: MonitorResponse): void | Promise<void> {
-    if (refuseMethod(request, response) || redirect(target, response)) return undefined;
+    if (answerOptions(request, response) || redirect(target, response)) return undefined;
     const denial = monitor.guard(request, target.route);
     return denial instanceof Promise
       ? denial.then((late) => respond(target, late, request, response))
@@ -62,6 +63,7 @@ export function createCore(monitor: Monitor, routes: readonly Route[]): MonitorC
     answer(request, response, next, url = request.url ?? '/') {
       let target: Target | null = null;
       const send = (error: unknown): void => {
+        countProblem(monitor, target, error);
         const unexpected = sendFailure(request, response, error);
         if (!unexpected) return;
         monitor.report(error, { code: null, source: null, call: target?.route ?? 'dashboard' });
@@ -74,6 +76,7 @@ export function createCore(monitor: Monitor, routes: readonly Route[]): MonitorC
       try {
         target = targets.find(url) ?? dashboard?.find(request, url) ?? null;
         if (target === null) return next();
+        monitor.figures?.watch(target.route, response);
         begin(target, request, response)?.catch(fail);
       } catch (error) {
         fail(error);
@@ -84,6 +87,10 @@ export function createCore(monitor: Monitor, routes: readonly Route[]): MonitorC
       return closing;
     },
   };
+}
+
+function countProblem({ figures }: Monitor, target: Target | null, error: unknown): void {
+  if (isMonitorError(error)) figures?.problems.add(target?.route ?? 'dashboard', error.code);
 }
 
 function isOverload(error: unknown): boolean {
@@ -98,12 +105,11 @@ function sendFailure(request: MonitorRequest, response: MonitorResponse, error: 
   return false;
 }
 
-/** Answers OPTIONS and methods that are not allowed. @returns whether it has answered */
-function refuseMethod(request: MonitorRequest, response: MonitorResponse): boolean {
-  const { method } = request;
+/** Answers OPTIONS. @returns whether it has answered. @throws MonitorError for a method that is not allowed */
+function answerOptions({ method }: MonitorRequest, response: MonitorResponse): boolean {
   if (method === 'GET' || method === 'HEAD') return false;
-  if (method === 'OPTIONS') sendEmpty(response, 204, { Allow: ALLOWED });
-  else sendProblem(request, response, new MonitorError('method_not_allowed'));
+  if (method !== 'OPTIONS') throw new MonitorError('method_not_allowed');
+  sendEmpty(response, 204, { Allow: ALLOWED });
   return true;
 }
 

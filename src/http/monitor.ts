@@ -3,12 +3,13 @@ import { MonitorError } from '../errors.ts';
 import { createLruCache, type LruCache } from '../lru-cache.ts';
 import type { ResolvedOptions } from '../options/resolve-options.ts';
 import { createReader, createReport, type LastAnswer, type Reader, type Report } from '../read.ts';
-import { createRedactor } from '../redact.ts';
+import { createRedactor, type Redactor } from '../redact.ts';
 import { createSerializer, type Serializer } from '../serialize.ts';
 import { useSources } from '../source/source-users.ts';
 import type { MonitorSources, SourcePart } from '../source.ts';
 import type { AnswerEntry } from './answer-entry.ts';
 import { createGuard, type Guard } from './authorize.ts';
+import { createFigures, type Figures } from './figures.ts';
 import { createMarkers, type ReadMarkers } from './markers.ts';
 import { createMetricsProxy, type MetricsServer } from './metrics-proxy.ts';
 import { createOwnMetrics, type OwnMetrics } from './own-metrics.ts';
@@ -26,6 +27,8 @@ export interface Monitor {
   readonly metrics: MetricsServer | null;
   /** The same, when it exports what this library counts. */
   readonly ownMetrics: OwnMetrics | null;
+  /** What it has done, if it exports metrics of its own. */
+  readonly figures: Figures | null;
   /** What the host marks in time, oldest first. */
   readonly markers: ReadMarkers;
   readonly answers: LruCache<AnswerEntry>;
@@ -58,13 +61,14 @@ const CLOSE_MS = 1_200;
 
 /** Creates the state of one router. */
 export function createMonitor(options: ResolvedOptions): Monitor {
-  const { sources, limits, timeoutMs } = options;
+  const { sources, limits, timeoutMs, ownMetrics: own } = options;
   const redactor = createRedactor(options.redact);
-  const report = createReport({ onError: options.onError, redact: redactor.text });
+  const figures = own === null ? null : createFigures();
+  const report = openReport(options, redactor, figures);
   const lastAnswers = createLruCache<LastAnswer>(ANSWERS);
-  const { concurrency, perSource } = limits;
-  const reader = createReader({ timeoutMs, concurrency, perPart: perSource, report, lastAnswers });
-  const { ownMetrics: own } = options;
+  const { concurrency, perSource: perPart } = limits;
+  const onCall = figures?.countRead;
+  const reader = createReader({ timeoutMs, concurrency, perPart, report, lastAnswers, onCall });
   const ownMetrics = own === null ? null : createOwnMetrics({ ...own, sources, reader, report });
   const metrics = options.metrics === null ? ownMetrics : createMetricsProxy(options.metrics);
   const markers = createMarkers({ markers: options.markers, report, redact: redactor.text });
@@ -85,6 +89,7 @@ export function createMonitor(options: ResolvedOptions): Monitor {
     serializer,
     metrics,
     ownMetrics,
+    figures,
     markers,
     answers,
     workflows,
@@ -114,6 +119,12 @@ export function createMonitor(options: ResolvedOptions): Monitor {
       }
     },
   };
+}
+
+/** Reports errors to the host. Own metrics count them. */
+function openReport({ onError }: ResolvedOptions, { text }: Redactor, figures: Figures | null): Report {
+  const report = createReport({ onError, redact: text });
+  return figures === null ? report : figures.counting(report);
 }
 
 /** Waits for a value for at most this long. */

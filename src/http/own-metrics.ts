@@ -22,9 +22,9 @@ export interface OwnMetrics extends MetricsServer {
   /**
    * Adds figures about the monitor, before the first scrape.
    *
-   * @throws TypeError when the registry of the host has a metric of the same name
+   * @throws TypeError when the registry of the host has a metric of the same name; everything is closed then
    */
-  add(collector: Pick<Collector, 'families' | 'collect'>): void;
+  add(collector: Omit<Collector, 'source'>): void;
 }
 
 /** The collector of what is about the monitor itself. */
@@ -47,16 +47,16 @@ export function createOwnMetrics(context: OwnMetricsContext): OwnMetrics {
   };
   for (const part of parts) add(meterOf(context, part, mostSeries));
   return {
-    add: ({ families, collect }) => {
+    add: (collector) => {
       const safely = async () => {
         try {
-          return await collect();
+          return await collector.collect();
         } catch (error) {
           report(error, { code: null, source: null, call: 'metrics' });
           return [];
         }
       };
-      add({ source: MONITOR, families, collect: safely, close: () => {} });
+      add({ ...collector, source: MONITOR, collect: safely });
     },
     async scrape({ accept }) {
       const { contentType, text } = await exporter.expose(

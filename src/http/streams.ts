@@ -35,6 +35,8 @@ export interface Streams {
     spec: StreamSpec<Since>,
     since: Since | null,
   ): Promise<void>;
+  /** How many are open. */
+  count(): number;
   /** Ends all streams, each with the hint to reconnect. */
   close(): void;
 }
@@ -78,6 +80,7 @@ export function createStreams(options: StreamsOptions): Streams {
   };
   return {
     open: (request, response, spec, since) => openStream(state, request, response, spec, since),
+    count: () => state.count,
     close: () => closeAll(state),
   };
 }

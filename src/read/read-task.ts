@@ -56,4 +56,6 @@ export interface ReaderOptions {
   readonly report: Report;
   /** Last data of the parts of combined parts. Default: none is kept. */
   readonly lastAnswers?: LastAnswers;
+  /** Called for each call of a method of a source. Default: nobody counts them. */
+  readonly onCall?: ((part: SourcePart, call: string) => void) | undefined;
 }

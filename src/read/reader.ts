@@ -81,6 +81,8 @@ function begin<Raw, Result>(
   const result = prepareFanOut(state, task, aborting);
   let raw: Awaitable<Raw>;
   let isPending: boolean;
+  // Calls of the parts of a combined part come here, too.
+  if (partsOf(task.part).length === 1) state.options.onCall?.(task.part, task.call);
   try {
     raw = task.read(aborting.context);
     isPending = isThenable(raw);

@@ -1,5 +1,6 @@
 /** The component `findings`: what the rules have found in all sources, and whether they could look. */
 import { type Evaluation, evaluate } from '../findings/evaluate.ts';
+import type { SourceSituation } from '../findings/finding.ts';
 import type { Monitor } from '../http/monitor.ts';
 import { scheduler } from '../scheduler.ts';
 import { shareCalls } from '../single-flight.ts';
@@ -14,6 +15,8 @@ const FRESH_MS = 5_000;
 export interface Findings {
   readonly evaluation: Evaluation;
   readonly component: ComponentBody;
+  /** What the rules have judged. */
+  readonly situations: readonly SourceSituation[];
 }
 
 const readers = new WeakMap<Monitor, () => Promise<Findings>>();
@@ -49,7 +52,7 @@ function createReader(monitor: Monitor): () => Promise<Findings> {
         firstFound,
       ),
     );
-    return { evaluation, component: bodyOf(monitor, evaluation) };
+    return { evaluation, component: bodyOf(monitor, evaluation), situations };
   }
 
   return shareCalls(look, FRESH_MS);

@@ -17,7 +17,7 @@ function finding(subject: string | null, more: Partial<FoundProblem> = {}): Foun
 }
 
 const rule = (more: Partial<RuleOutcome> = {}): RuleOutcome => ({
-  ...{ code: 'queue_waiting', source: 'jobs', status: 'clear', reason: null, found: 0 },
+  ...{ code: 'queue_waiting', source: 'jobs', status: 'clear', reason: null, found: 0, critical: 0 },
   ...{ unlisted: [], unjudged: [] },
   ...more,
 });

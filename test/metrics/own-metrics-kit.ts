@@ -64,6 +64,14 @@ export async function serve(options: MonitorOptions) {
 export const textOf = async (base: string, headers: Record<string, string> = {}): Promise<string> =>
   (await ask(base, '/metrics', { headers })).bytes.toString();
 
+/** Lines that are not about the monitor itself, whose figures change all the time. */
+export const linesOfSources = (text: string): string[] =>
+  text
+    .split('\n')
+    .filter(
+      (line) => !/^(?:# \w+ )?task_monitor_(?!metrics_overflow_total(?!\{source="monitor"))/.test(line),
+    );
+
 /** Lines of one metric. */
 export const linesOf = (text: string, name: string): string[] =>
   text.split('\n').filter((line) => line.startsWith(name));

@@ -20,6 +20,7 @@ import {
 } from '../recorded/stream-news.ts';
 import {
   countReturned,
+  forgetSome,
   namelessJob,
   type RunCounter,
   takeEntry,
@@ -42,12 +43,10 @@ const IDLE_MS = 1_000;
 /** A thousand queues are read no more often than each two seconds. */
 const PER_QUEUE_MS = 2;
 const READ_MS = 4_000;
-/** Entries of each stream that are read of the time before, for the names and times of jobs; of all together. */
+/** Entries of each stream, and of all, that are read of the time before, for the names and times of jobs. */
 const MOST_BEFORE = 1_000;
 const MOST_BEFORE_IN_ALL = 20_000;
-/** Jobs that are remembered, of all queues together. */
-const MOST_JOBS = 50_000;
-/** Entries that are taken, or jobs that are forgotten, in one step. */
+/** Entries that are taken in one step. */
 const STEP = 50;
 
 interface CounterState {
@@ -120,34 +119,30 @@ async function count(
   queues: readonly QueueRef[],
   options: ReadOptions,
 ): Promise<readonly StreamNews[]> {
-  const { access, positions, sizes, queues: watched } = state;
-  const isNew = ({ name }: QueueRef): boolean => !positions.has(name);
-  const [first, later] = await Promise.all([
-    readFirst(state, queues.filter(isNew), options),
-    readStreams(
-      access,
-      queues.filter((queue) => !isNew(queue)),
-      positions,
-      sizes,
-      options,
-    ),
-  ]);
-  const news = [...first, ...later];
-  const names = await readNames(state, news, options);
-  if (options.signal?.aborted) return [];
-  for (const { name } of queues) if (!watched.has(name)) watched.set(name, watchQueue(name));
-  await scheduler.run('meter', takeAll(state, news, names));
+  const { access, positions, sizes } = state;
+  const isKnown = ({ name }: QueueRef): boolean => positions.has(name);
+  const known = queues.filter(isKnown);
+  const news = [...(await readStreams(access, known, positions, sizes, options))];
+  await take(state, known, news, options);
+  const others = queues.filter((queue) => !isKnown(queue));
+  const most = Math.min(MOST_BEFORE, Math.ceil(MOST_BEFORE_IN_ALL / Math.max(1, others.length)));
+  const atOnce = Math.max(1, Math.floor(MOST_BEFORE / most));
+  for (let from = 0; from < others.length; from += atOnce) {
+    const some = others.slice(from, from + atOnce);
+    const first = await readFirst(state, some, most, options);
+    await take(state, some, first, options);
+    news.push(...first);
+  }
   return news;
 }
 
-/** Streams of which nothing was read before, up to now. */
+/** Streams of which nothing was read before, up to now. @param most entries of each */
 async function readFirst(
   { access, since }: CounterState,
   queues: readonly QueueRef[],
+  most: number,
   options: ReadOptions,
 ): Promise<readonly StreamNews[]> {
-  const share = Math.ceil(MOST_BEFORE_IN_ALL / Math.max(1, queues.length));
-  const most = Math.min(MOST_BEFORE, share);
   const replies = await access.read(
     queues.map((queue) => backwardCommand(queue, null, most)),
     options,
@@ -158,6 +153,20 @@ async function readFirst(
     if (first === undefined) return [];
     return [{ queue, entries, hasGap: entries.length >= most && first.time > since, hasMore: false }];
   });
+}
+
+/** Counts what is new in the streams of these queues. */
+async function take(
+  state: CounterState,
+  queues: readonly QueueRef[],
+  news: readonly StreamNews[],
+  options: ReadOptions,
+): Promise<void> {
+  const { queues: watched, closing } = state;
+  const names = await readNames(state, news, options);
+  if (closing.signal.aborted) return;
+  for (const { name } of queues) if (!watched.has(name)) watched.set(name, watchQueue(name));
+  await scheduler.run('meter', takeAll(state, news, names));
 }
 
 /** The names of jobs that no entry has said, by queue and job id; those of removed jobs are missing. */
@@ -217,21 +226,6 @@ function* takeAll(
 }
 
 const NO_NAMES: ReadonlyMap<string, string> = new Map();
-
-/** When too many jobs are remembered, every second one that waits is forgotten: the rest still shows how they wait. */
-function* forgetSome(queues: ReadonlyMap<string, WatchedQueue>): Steps<void> {
-  let count = 0;
-  for (const { jobs } of queues.values()) count += jobs.size;
-  if (count <= MOST_JOBS) return;
-  let seen = 0;
-  for (const { jobs } of queues.values()) {
-    for (const [id, { startedAt }] of jobs) {
-      seen += 1;
-      if (startedAt === null && seen % 2 === 0) jobs.delete(id);
-      if (seen % STEP === 0) yield;
-    }
-  }
-}
 
 /** Queues that are gone are forgotten. */
 function forgetOthers(

@@ -50,7 +50,7 @@ const GAPS: MetricFamily = {
 const SERIES_OF_QUEUE = 10;
 
 /** A scrape waits no longer for Redis, in milliseconds. */
-const READ_MS = 2_000;
+const READ_MS = 3_000;
 
 const debug = debugChannel('bullmq');
 

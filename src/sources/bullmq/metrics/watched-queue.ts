@@ -1,4 +1,5 @@
 /** What the events of a queue say of the runs of its jobs. Times are milliseconds since 1970, by the clock of Redis. */
+import type { Steps } from '../../../scheduler.ts';
 import { jobIdOf } from '../events/event-item.ts';
 import type { StreamEntry } from '../events/stream-entry.ts';
 import { isOfChild } from '../jobs/failed-child.ts';
@@ -132,4 +133,24 @@ function end(
   const reason = fields.get('failedReason');
   const hasRun = reason !== STALLED && !isOfChild(reason);
   if (startedAt !== null && hasRun) counter.run(queue.name, name, time - startedAt);
+}
+
+/** Jobs that are remembered, of all queues together. */
+const MOST_JOBS = 50_000;
+/** Jobs that are forgotten in one step. */
+const STEP = 100;
+
+/** When too many jobs are remembered, every second one that waits is forgotten: the rest still shows how they wait. */
+export function* forgetSome(queues: ReadonlyMap<string, WatchedQueue>): Steps<void> {
+  let count = 0;
+  for (const { jobs } of queues.values()) count += jobs.size;
+  if (count <= MOST_JOBS) return;
+  let seen = 0;
+  for (const { jobs } of queues.values()) {
+    for (const [id, { startedAt }] of jobs) {
+      seen += 1;
+      if (startedAt === null && seen % 2 === 0) jobs.delete(id);
+      if (seen % STEP === 0) yield;
+    }
+  }
 }

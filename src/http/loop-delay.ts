@@ -1,0 +1,32 @@
+import type { MetricHistogram } from '../source.ts';
+
+/** Upper bounds of the buckets of delays, in seconds. */
+export const DELAY_BOUNDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+
+/** How often the delay is measured, in milliseconds. */
+const EVERY_MS = 20;
+
+/** Measures how late timers of the process are called. */
+export interface LoopDelay {
+  /** All delays so far. */
+  read(): MetricHistogram;
+  close(): void;
+}
+
+/** Begins to measure: what else the event loop does delays a timer. It keeps no process alive. */
+export function measureLoopDelay(): LoopDelay {
+  const buckets = DELAY_BOUNDS.map(() => 0);
+  let [sum, count] = [0, 0];
+  let calledAt = performance.now();
+  const timer = setInterval(() => {
+    const now = performance.now();
+    const seconds = Math.max(0, now - calledAt - EVERY_MS) / 1_000;
+    calledAt = now;
+    for (const [index, bound] of DELAY_BOUNDS.entries()) {
+      if (seconds <= bound) buckets[index] = (buckets[index] ?? 0) + 1;
+    }
+    sum += seconds;
+    count += 1;
+  }, EVERY_MS).unref();
+  return { read: () => ({ labels: {}, buckets, sum, count }), close: () => clearInterval(timer) };
+}
