@@ -67,6 +67,7 @@ export const LIVE: readonly string[] = [
   'test/incident/bullmq.test.ts',
   'test/incident/celery.test.ts',
   'test/incident/memory.test.ts',
+  'test/metrics/alerts-live.test.ts',
   'test/packaging/compile.test.ts',
   'test/packaging/consumers.test.ts',
   'test/packaging/stores.test.ts',

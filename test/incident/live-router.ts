@@ -10,11 +10,12 @@ export interface LiveRouter extends Listening {
 export async function serveForAll(
   sources: NonNullable<MonitorOptions['sources']>,
   markers: NonNullable<MonitorOptions['markers']>,
+  more: MonitorOptions = {},
 ): Promise<LiveRouter> {
   const [major] = EXPRESS_MAJORS;
   if (major === undefined) throw new Error('there is no Express');
   const app = major.express();
-  const router = major.createMonitorRouter({ sources, authorize: false, markers });
+  const router = major.createMonitorRouter({ sources, authorize: false, markers, ...more });
   app.use('/monitor', router);
   const server = await listen(app);
   return {

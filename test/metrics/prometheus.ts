@@ -2,7 +2,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort, startProcess } from './real-process.ts';
+import { freePort, isInstalled, startProcess } from './real-process.ts';
+
+/** Why tests that need Prometheus cannot run here; `null` when they can. */
+export const prometheusMissing: string | null = isInstalled('prometheus') ? null : 'install prometheus';
 
 /** One series that a query finds. */
 export interface Series {
@@ -12,20 +15,33 @@ export interface Series {
 
 /** A running Prometheus. */
 export interface Prometheus {
+  /** @throws with what Prometheus says of an invalid query */
   query(text: string): Promise<readonly Series[]>;
   close(): Promise<void>;
 }
 
-/** @param jobs URLs to scrape every two seconds, by the name of the job */
-export async function startPrometheus(jobs: Readonly<Record<string, string>>): Promise<Prometheus> {
+/**
+ * @param jobs URLs to scrape every two seconds, by the name of the job
+ * @param rules a rule file, whose rules are evaluated every second
+ */
+export async function startPrometheus(
+  jobs: Readonly<Record<string, string>>,
+  rules = 'groups: []',
+): Promise<Prometheus> {
   const folder = await mkdtemp(join(tmpdir(), 'monitor-prometheus-'));
   const scrapes = Object.entries(jobs).flatMap(([name, url]) => [
     `  - job_name: ${name}`,
     `    metrics_path: ${new URL(url).pathname}`,
     `    static_configs: [{ targets: ['${new URL(url).host}'] }]`,
   ]);
-  const config = ['global: { scrape_interval: 2s, scrape_timeout: 2s }', 'scrape_configs:', ...scrapes];
+  const config = [
+    'global: { scrape_interval: 2s, scrape_timeout: 2s, evaluation_interval: 1s }',
+    'rule_files: [rules.yml]',
+    'scrape_configs:',
+    ...scrapes,
+  ];
   await writeFile(join(folder, 'prometheus.yml'), config.join('\n'));
+  await writeFile(join(folder, 'rules.yml'), rules);
   const api = `http://127.0.0.1:${await freePort()}`;
   const process = startProcess('prometheus', [
     `--config.file=${join(folder, 'prometheus.yml')}`,
@@ -36,9 +52,11 @@ export async function startPrometheus(jobs: Readonly<Record<string, string>>): P
     async query(text) {
       process.check();
       const answer = await fetch(`${api}/api/v1/query?query=${encodeURIComponent(text)}`);
-      const { data } = (await answer.json()) as {
-        data: { result: { metric: Record<string, string>; value: [number, string] }[] };
+      const { data, error } = (await answer.json()) as {
+        data?: { result: { metric: Record<string, string>; value: [number, string] }[] };
+        error?: string;
       };
+      if (data === undefined) throw new Error(`${text}: ${error}`);
       return data.result.map(({ metric, value }) => ({ metric, value: Number(value[1]) }));
     },
     async close() {

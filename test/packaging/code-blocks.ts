@@ -43,6 +43,7 @@ export const PAGES = [
   '.github/SECURITY.md',
   'docs/benchmarks.md',
   'CHANGELOG.md',
+  'docs/grafana/README.md',
   'examples/README.md',
   'examples/shared-history/README.md',
 ];
