@@ -1,10 +1,10 @@
 /** Figures of all sources for metrics of the monitor's own: of what the rules judge, so that nothing is read twice. */
 import type { Evaluation } from '../findings/evaluate.ts';
 import type { SourceSituation } from '../findings/finding.ts';
+import { type Waiting, waitingByQueue } from '../findings/rules/queue-waiting.ts';
 import { STORE_COMPONENT } from '../history/store-component.ts';
 import type { Steps } from '../scheduler.ts';
 import type { HistoryStats, MetricFamily, MetricLabels, MetricSeries, MetricValue } from '../source.ts';
-import type { QueueBody } from '../wire.ts';
 import { FAMILIES } from './monitor-families.ts';
 
 /** Queues of all sources together that have series of their own; those of the others are added up. */
@@ -38,9 +38,10 @@ export function* seriesOf({
   };
   const mostQueues = Math.floor(MOST_QUEUES / Math.max(1, situations.length));
   for (const situation of situations) {
-    const { name: source, error, queues, workers, components } = situation;
+    const { name: source, error, activity = null, queues, workers, components } = situation;
     put(FAMILIES.up, { source }, error === null ? 1 : 0);
-    yield* putQueues(put, source, queues ?? [], mostQueues);
+    const waiting = queues === null ? [] : waitingByQueue(activity, queues, evaluation.at);
+    yield* putQueues(put, source, waiting, evaluation.at, mostQueues);
     if (workers != null) yield* putWorkers(put, source, workers);
     putStore(put, source, components[STORE_COMPONENT]);
     putHistory(put, source, histories.get(source));
@@ -50,16 +51,22 @@ export function* seriesOf({
   return [...values].map(([name, samples]) => ({ name, samples }));
 }
 
-function* putQueues(put: Put, source: string, queues: readonly QueueBody[], most: number): Steps<void> {
+function* putQueues(
+  put: Put,
+  source: string,
+  queues: readonly Waiting[],
+  now: number,
+  most: number,
+): Steps<void> {
   let [length, oldest]: (number | null)[] = [null, null];
-  for (const [index, { name: queue, waiting, oldest_due_seconds: due }] of queues.entries()) {
+  for (const [index, { queue, count, since }] of queues.entries()) {
     if (index % STEP === STEP - 1) yield;
-    const age = waiting === 0 ? 0 : due;
+    const age = count === 0 ? 0 : since === null ? null : Math.max(0, now - since) / 1_000;
     if (index < most) {
-      put(FAMILIES.queueLength, { source, queue }, waiting);
+      put(FAMILIES.queueLength, { source, queue }, count);
       put(FAMILIES.oldestDue, { source, queue }, age);
     } else {
-      if (waiting !== null) length = (length ?? 0) + waiting;
+      if (count !== null) length = (length ?? 0) + count;
       if (age !== null) oldest = Math.max(oldest ?? 0, age);
     }
   }

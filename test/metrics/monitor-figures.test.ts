@@ -75,6 +75,19 @@ function figures(text: string, name: string): readonly string[] {
 }
 
 describe('figures of all sources', () => {
+  it('say how long tasks have waited where the queue itself does not know', async () => {
+    const sources = memorySources({ name: 'shop' });
+    const since = Date.now() - 3 * MINUTE;
+    for (const id of ['a', 'b']) sources.record({ id, state: 'PENDING', queue: 'mail', timestamp: since });
+    const { base } = await serve({ sources, metrics: { own: true } });
+    const text = await textOf(base);
+    const [oldest = '', ...others] = figures(text, 'queue_oldest_due_seconds');
+    expect(oldest).toMatch(/^queue_oldest_due_seconds\{source="shop",queue="mail"\} \d/);
+    expect(Number(oldest.split(' ')[1])).toBeGreaterThanOrEqual(180);
+    expect(others).toEqual([]);
+    expect(figures(text, 'queue_length')).toEqual(['queue_length{source="shop",queue="mail"} 2']);
+  });
+
   it('come from what the rules judge', async () => {
     const { base } = await serve({ sources: shop(), metrics: { own: true } });
     const text = await textOf(base);

@@ -19,7 +19,8 @@ const CRITICAL_MS = 30 * MINUTE_MS;
 /** Whether clients report what they send is seen in what they sent within this time. */
 const SEEN_MS = 24 * 60 * MINUTE_MS;
 
-interface Waiting {
+/** What waits in a queue. */
+export interface Waiting {
   readonly queue: string;
   readonly count: number | null;
   /** Since when the task has waited that has been due for longest; `null`: not known. */
@@ -44,7 +45,7 @@ export const queueWaiting: Rule = {
     if (unknown !== '' && source.queues === undefined) return clear(unknown);
     // What is in a queue is seen also where workers report nothing.
     const activity = source.activity ?? null;
-    const rows = rowsOf(activity, source.queues, now);
+    const rows = waitingByQueue(activity, source.queues, now);
     yield;
     const findings = rows
       .flatMap((row) => findingOf(row, now))
@@ -57,7 +58,11 @@ export const queueWaiting: Rule = {
 };
 
 /** By queue, what both the queue and the tasks tell. */
-function rowsOf(activity: Activity | null, queues: readonly QueueBody[] | undefined, now: number): Waiting[] {
+export function waitingByQueue(
+  activity: Activity | null,
+  queues: readonly QueueBody[] | undefined,
+  now: number,
+): Waiting[] {
   const rows = new Map<string, Waiting>();
   for (const { name, waiting, oldest_due_seconds } of queues ?? []) {
     const since = oldest_due_seconds === null ? null : now - oldest_due_seconds * 1_000;
