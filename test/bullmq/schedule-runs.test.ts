@@ -1,53 +1,25 @@
-import type { Job, Queue } from 'bullmq';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type BullMQSources, bullmqSources } from '../../src/bullmq.ts';
-import type { Schedule } from '../../src/model.ts';
-import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
-import { context } from '../helpers/bullmq-read.ts';
+import type { Job } from 'bullmq';
+import { describe, expect, it } from 'vitest';
 import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
 import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
+import { schedulesLab } from './schedules-lab.ts';
 
 const HOUR = 3_600_000;
-
-async function schedules(sources: BullMQSources): Promise<readonly Schedule[]> {
-  return (await sources.schedules.listSchedules(context)) ?? [];
-}
 
 describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
   titleUnless(redisMissing, 'runs of job schedulers of $label'),
   ({ bullmq }) => {
-    let app: BullMQApp;
-    const opened = new Map<Queue, BullMQSources>();
-
-    beforeAll(async () => {
-      app = await startBullMQ(bullmq);
-    });
-
-    afterAll(async () => {
-      for (const sources of opened.values()) sources.close();
-      await app?.close();
-    });
-
-    async function rowsOf(queue: Queue): Promise<readonly Schedule[]> {
-      const sources = opened.get(queue) ?? bullmqSources({ queues: [queue] });
-      opened.set(queue, sources);
-      return schedules(sources);
-    }
-
-    async function one(queue: Queue, key: string): Promise<Schedule> {
-      const row = (await rowsOf(queue)).find(({ id }) => id === `${queue.name}:${key}`);
-      expect(row, key).toBeDefined();
-      return row as Schedule;
-    }
+    const lab = schedulesLab({ bullmq });
+    const { one } = lab;
 
     it('have their latest runs, with what became of them', async () => {
-      const queue = app.queue('runs');
+      const queue = lab.app.queue('runs');
       await queue.upsertJobScheduler('often', { every: 100 }, { name: 'tidy' });
       await queue.upsertJobScheduler('later', { every: HOUR, startDate: Date.now() + HOUR });
       // A job with a similar id is no run.
       await queue.add('tidy', {}, { jobId: 'repeat-often-1' });
       let count = 0;
-      app.worker('runs', async ({ id }) => {
+      lab.app.worker('runs', async ({ id }) => {
         if (String(id).startsWith('repeat:') && ++count % 2 === 0) throw new Error('odd');
       });
       await until(() => count >= 4, 60_000);

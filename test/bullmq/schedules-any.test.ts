@@ -2,20 +2,16 @@ import type * as BullMQ from 'bullmq';
 import * as bullmq5 from 'bullmq5';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type BullMQSources, bullmqSources } from '../../src/bullmq.ts';
-import type { Schedule } from '../../src/model.ts';
 import { MOST_ENTRIES } from '../../src/sources/bullmq/schedules/schedules.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { context } from '../helpers/bullmq-read.ts';
 import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
+import { schedulesOf } from './schedules-lab.ts';
 import { useSourceRedis } from './source-redis.ts';
 
 const HOUR = 3_600_000;
 /** In the year 2100. */
 const LATER = 4_102_444_800_000;
-
-async function schedules(sources: BullMQSources): Promise<readonly Schedule[]> {
-  return (await sources.schedules.listSchedules(context)) ?? [];
-}
 
 describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'repeatable jobs of BullMQ 5'), () => {
   let app: BullMQApp;
@@ -44,7 +40,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'repeatable job
     );
     await queue.add('late', {}, { repeat: { every: HOUR, key: 'with:three:colons:in:it' } });
     const told = await queue.getRepeatableJobs();
-    const rows = await schedules(sources);
+    const rows = await schedulesOf(sources);
     expect(rows.length).toBe(4);
     for (const { key, name, next, tz } of told) {
       expect(rows.find(({ id }) => id === `old:${key}`)).toMatchObject({
@@ -69,7 +65,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'repeatable job
     await queue.add('thrice', {}, { repeat: { every: 200, limit: 3 } });
     await queue.add('fast', {}, { repeat: { every: 200 } });
     const worker = app.worker('old', async () => {});
-    const row = async (name: string) => (await schedules(sources)).find((one) => one.name === name);
+    const row = async (name: string) => (await schedulesOf(sources)).find((one) => one.name === name);
     await until(async () => (await row('thrice'))?.enabled === false);
     await until(async () => (await row('fast'))?.lastRunAt != null);
     await worker.close();
@@ -97,7 +93,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'entries that h
       '::::',
     ];
     for (const key of keys) await on.redis.zadd('bull:q:repeat', LATER, key);
-    const rows = await schedules(on.sources);
+    const rows = await schedulesOf(on.sources);
     expect(rows).toMatchObject([
       {
         id: `q:${keys[0]}`,
@@ -142,7 +138,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'entries that h
         entries += 1;
       }
     }
-    const rows = await schedules(on.sources);
+    const rows = await schedulesOf(on.sources);
     expect(rows.length).toBe(entries);
     for (const row of rows) {
       expect(String(row.schedule).length).toBeLessThanOrEqual(4_096);
@@ -172,14 +168,14 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'entries that h
     await on.redis.set('bull:q:repeat:text', 'no hash');
     await on.redis.zadd('bull:q:repeat', LATER, 'large');
     await on.redis.hset('bull:q:repeat:large', 'name', 'a', 'every', '1', 'data', 'x'.repeat(20_000_000));
-    const rows = await schedules(on.sources);
+    const rows = await schedulesOf(on.sources);
     expect(rows.map(({ name, nextRunAt, args }) => [name, nextRunAt, args])).toEqual([
       ['far', null, null],
       ['large', new Date(LATER), '<20000000 bytes>'],
     ]);
     await on.redis.del('bull:q:repeat');
     await on.redis.set('bull:q:repeat', 'no set');
-    expect(await schedules(on.sources)).toEqual([]);
+    expect(await schedulesOf(on.sources)).toEqual([]);
   }, 30_000);
 
   it('of any number are cut so that each queue has its share', async () => {
@@ -196,7 +192,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'entries that h
       await on.redis.zadd('bull:few:repeat', LATER + HOUR, key);
       await on.redis.hset(`bull:few:repeat:${key}`, { name: 'a', every: '1000', ic: '1' });
     }
-    const rows = await schedules(on.sources);
+    const rows = await schedulesOf(on.sources);
     expect(rows.length).toBe(MOST_ENTRIES);
     expect(rows.filter(({ queue }) => queue === 'few').length).toBe(2);
     const due = rows.filter(({ queue }) => queue === 'q').map(({ nextRunAt }) => Number(nextRunAt));
@@ -224,7 +220,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'entries that h
     await on.redis.zadd('bull:q:repeat', LATER, 's');
     await on.redis.hset('bull:q:repeat:s', { name: 'a', every: '1000', ic: '1', data: '{"n":1}' });
     const reader = bullmqSources({ connection: `redis://reader:pw@127.0.0.1:${on.server.port}/0` });
-    expect((await schedules(reader)).map(({ args }) => args)).toEqual(['{"n":1}']);
+    expect((await schedulesOf(reader)).map(({ args }) => args)).toEqual(['{"n":1}']);
     reader.close();
   });
 });

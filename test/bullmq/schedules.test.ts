@@ -1,49 +1,23 @@
 import type { Job, JobSchedulerJson, Queue } from 'bullmq';
 import { Cluster } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type BullMQSources, bullmqSources } from '../../src/bullmq.ts';
-import type { Schedule } from '../../src/model.ts';
+import { describe, expect, it } from 'vitest';
+import { bullmqSources } from '../../src/bullmq.ts';
 import type { SchedulesBody } from '../../src/wire.ts';
-import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { context } from '../helpers/bullmq-read.ts';
 import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
 import { EXPRESS_MAJORS, type ExpressMajor } from '../helpers/hosts.ts';
 import { startCluster } from '../helpers/redis-cluster.ts';
 import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
 import { serve } from '../router/host-kit.ts';
+import { schedulesLab, schedulesOf } from './schedules-lab.ts';
 
 const HOUR = 3_600_000;
-
-async function schedules(sources: BullMQSources): Promise<readonly Schedule[]> {
-  return (await sources.schedules.listSchedules(context)) ?? [];
-}
 
 describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
   titleUnless(redisMissing, 'job schedulers of $label'),
   ({ bullmq }) => {
-    let app: BullMQApp;
-    const opened = new Map<Queue, BullMQSources>();
-
-    beforeAll(async () => {
-      app = await startBullMQ(bullmq);
-    });
-
-    afterAll(async () => {
-      for (const sources of opened.values()) sources.close();
-      await app?.close();
-    });
-
-    async function rowsOf(queue: Queue): Promise<readonly Schedule[]> {
-      const sources = opened.get(queue) ?? bullmqSources({ queues: [queue] });
-      opened.set(queue, sources);
-      return schedules(sources);
-    }
-
-    async function one(queue: Queue, key: string): Promise<Schedule> {
-      const row = (await rowsOf(queue)).find(({ id }) => id === `${queue.name}:${key}`);
-      expect(row, key).toBeDefined();
-      return row as Schedule;
-    }
+    const lab = schedulesLab({ bullmq });
+    const { one, rowsOf } = lab;
 
     /** The job that a scheduler has made for its next run. */
     async function nextJob(queue: Queue, key: string): Promise<Job> {
@@ -52,7 +26,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
     }
 
     it('are none, and not "not enabled", where a queue has none', async () => {
-      const queue = app.queue('none');
+      const queue = lab.app.queue('none');
       await queue.add('job', {}, { delay: HOUR });
       const sources = bullmqSources({ queues: [queue] });
       expect(await sources.schedules.listSchedules(context)).toEqual([]);
@@ -60,7 +34,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
     });
 
     it('are told as BullMQ tells them', async () => {
-      const queue = app.queue('told');
+      const queue = lab.app.queue('told');
       const end = new Date('2099-01-01T00:00:00Z');
       await queue.upsertJobScheduler('hourly', { every: HOUR }, { name: 'tidy', data: { deep: ['x', 1] } });
       await queue.upsertJobScheduler('odd', { every: HOUR + 1_500, limit: 5 });
@@ -99,12 +73,12 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
     });
 
     it('tell their last and next run and how many there were, while and after they run', async () => {
-      const queue = app.queue('live');
+      const queue = lab.app.queue('live');
       await queue.upsertJobScheduler('fast', { every: 150 }, { name: 'beat', opts: { attempts: 2 } });
       await queue.upsertJobScheduler('gone', { every: 200 }, { opts: { removeOnComplete: true } });
       await queue.upsertJobScheduler('each second', { pattern: '* * * * * *' }, { name: 'cron' });
       const counts: number[] = [];
-      const worker = app.worker('live', async (job) => {
+      const worker = lab.app.worker('live', async (job) => {
         // Another attempt is no other run.
         if (job.name === 'beat' && job.attemptsMade === 0) throw new Error('once more');
       });
@@ -140,7 +114,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
     }, 60_000);
 
     it('are over once their runs are used up or their time has come', async () => {
-      const queue = app.queue('over');
+      const queue = lab.app.queue('over');
       const soon = new Date(Date.now() + 6_000);
       await queue.upsertJobScheduler('thrice', { every: 100, limit: 3 });
       await queue.upsertJobScheduler('short', { pattern: '* * * * * *', endDate: soon });
@@ -150,7 +124,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
         { opts: { removeOnComplete: true } },
       );
       await queue.upsertJobScheduler('goes on', { every: HOUR });
-      const worker = app.worker('over', async () => {});
+      const worker = lab.app.worker('over', async () => {});
       const enabled = async (key: string) => (await one(queue, key)).enabled;
       await until(
         async () => !(await enabled('thrice')) && !(await enabled('short')) && !(await enabled('unkept')),
@@ -177,9 +151,9 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
     }, 60_000);
 
     it('have run when they ran, not when the app wrote them once more', async () => {
-      const queue = app.queue('again');
+      const queue = lab.app.queue('again');
       await queue.upsertJobScheduler('s', { every: 100 });
-      const worker = app.worker('again', async () => {});
+      const worker = lab.app.worker('again', async () => {});
       await until(async () => ((await one(queue, 's')).totalRunCount ?? 0) >= 2);
       await worker.close();
       expect((await one(queue, 's')).lastRunAt).not.toBeNull();
@@ -188,7 +162,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
     }, 60_000);
 
     it('are answered by the route, without secrets', async () => {
-      const queue = app.queue('asked');
+      const queue = lab.app.queue('asked');
       await queue.upsertJobScheduler(
         'a/b?c',
         { every: 30_000 },
@@ -227,7 +201,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
       const inCluster = bullmqSources({ queues });
       try {
         for (const queue of queues) await queue.upsertJobScheduler('hourly', { every: HOUR });
-        expect((await schedules(inCluster)).map(({ id }) => id)).toEqual([
+        expect((await schedulesOf(inCluster)).map(({ id }) => id)).toEqual([
           'q0:hourly',
           'q1:hourly',
           'q2:hourly',
