@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { HistoryStore } from '../src/history/store.ts';
+import { type CauseFigures, fillCauses, timeCauses } from './store-causes.ts';
 import { DAYS, type FillFigures, fill, type RawDatabase, TODAY, tasksOf } from './store-fill.ts';
 import { type DropFigures, type ReadFigures, timeDrop, timeReads } from './store-timing.ts';
 
@@ -13,6 +14,7 @@ import { type DropFigures, type ReadFigures, timeDrop, timeReads } from './store
 export interface EngineFigures {
   readonly fill: FillFigures | null;
   readonly reads: readonly ReadFigures[];
+  readonly causes: CauseFigures | null;
   readonly drop: DropFigures | null;
 }
 
@@ -32,11 +34,13 @@ async function measure(
     if (steps.includes('fill')) {
       await before();
       filled = await fill(session, raw, tasks);
+      await fillCauses(session, raw);
       await after();
     }
     const reads = steps.includes('read') ? await timeReads(session, tasks) : [];
+    const causes = steps.includes('causes') ? await timeCauses(session) : null;
     const drop = steps.includes('drop') ? await timeDrop(session, tasks) : null;
-    return { fill: filled, reads, drop };
+    return { fill: filled, reads, causes, drop };
   } finally {
     await store.close(session);
   }
@@ -96,6 +100,7 @@ async function inPostgres(): Promise<EngineFigures> {
     async after() {
       await run('VACUUM ANALYZE task_monitor_task');
       await run('VACUUM ANALYZE task_monitor_rollup');
+      await run('VACUUM ANALYZE task_monitor_failures');
     },
   };
   try {

@@ -76,7 +76,7 @@ function taskAt(at: number, version: number, written: number): StoredTask {
     ...{ id: idOf(at), day: Math.floor(timestamp / DAY_MS), version, isOpen: at % 5_000 === 0 },
     ...{ record: JSON.stringify({ name, args, kwargs: '{}', result: 'true', entries }), texts: null },
     ...{ state: isFailure ? 'FAILURE' : 'SUCCESS', name, worker },
-    cause: isFailure ? `cause-${mixed % 300}` : null,
+    cause: isFailure ? `cause-${Math.floor(mixed / 2_000) % 500}` : null,
     ...{ queue: `queue-${at % 5}`, rootId: idOf(root), parentId: at === root ? null : idOf(root) },
     ...{ groupId: at % 10 > 5 ? idOf(-root) : null, chordId: null, timestamp, received: timestamp - 3_000 },
     ...{ started: timestamp - 2_000, finished: timestamp, runtime: (at % 997) / 100 },

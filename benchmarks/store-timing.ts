@@ -4,9 +4,13 @@ import type { StoredQuery, StoreSession } from '../src/history/store.ts';
 import { statsOfRollups } from '../src/history/stored/rollups/rollup-stats.ts';
 import { CONTEXT, query } from '../test/history/telling.ts';
 import { storedQuery, taskOf } from '../test/stores/samples.ts';
+import { causeReads } from './store-causes.ts';
 import { CHART_DAYS, DAY_MS, DAYS, FIRST, idOf, type Tasks, TODAY } from './store-fill.ts';
 
 const ROUNDS = 100;
+/** What takes long is repeated less often: for so many milliseconds, and five times at least. */
+const LONGEST_MS = 5_000;
+const FEWEST = 5;
 /** Tasks of a usual batch of the write-behind. */
 const WRITTEN = 250;
 
@@ -88,9 +92,15 @@ function charts({ rollups }: StoreSession): Readonly<Record<string, () => Promis
 
 export async function timeReads(session: StoreSession, tasks: Tasks): Promise<ReadFigures[]> {
   const figures: ReadFigures[] = [];
-  for (const [name, work] of Object.entries({ ...pages(session, tasks), ...charts(session) })) {
+  for (const [name, work] of Object.entries({
+    ...pages(session, tasks),
+    ...charts(session),
+    ...causeReads(session),
+  })) {
     const times: number[] = [];
-    for (let round = 0; round < ROUNDS; round++) times.push(await timeOf(work));
+    const until = performance.now() + LONGEST_MS;
+    while (times.length < FEWEST || (times.length < ROUNDS && performance.now() < until))
+      times.push(await timeOf(work));
     times.sort((a, b) => a - b);
     const at = (share: number): number => times[Math.floor(times.length * share)] ?? Number.NaN;
     figures.push({ name, p50: at(0.5), p95: at(0.95), most: times.at(-1) ?? Number.NaN });

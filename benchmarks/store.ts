@@ -1,7 +1,8 @@
 /**
  * A history in SQLite and in PostgreSQL: tasks written each second, bytes a task, a page by each filter, one task, charts
  * of rollups, and dropping a day while others read and write. `npm run bench -- store --tasks 10000000`; `--only sqlite`
- * runs one of them, `--at` a file or the URL of an empty database keeps the data, `--steps` runs some of `fill,read,drop`.
+ * runs one of them, `--at` a file or the URL of an empty database keeps the data, `--steps` runs some of
+ * `fill,read,causes,drop`.
  */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -16,7 +17,7 @@ const { values } = parseArgs({
     tasks: { type: 'string', default: '200000' },
     only: { type: 'string' },
     at: { type: 'string', default: '' },
-    steps: { type: 'string', default: 'fill,read,drop' },
+    steps: { type: 'string', default: 'fill,read,causes,drop' },
   },
 });
 
@@ -28,7 +29,7 @@ const ENGINES = [
 
 const number = (value: number): string => Math.round(value).toLocaleString('en');
 
-function print(name: string, { fill, reads, drop }: EngineFigures): void {
+function print(name: string, { fill, reads, causes, drop }: EngineFigures): void {
   console.log(`### ${name}, ${number(Number(values.tasks))} tasks of eight days\n`);
   if (fill !== null) {
     const { written, copied, copies, cells, firstWrites, secondWrites, bytesPerTask } = fill;
@@ -46,6 +47,12 @@ function print(name: string, { fill, reads, drop }: EngineFigures): void {
       ['read', 'p50 ms', 'p95 ms', 'slowest'],
       reads.map((row) => [row.name, row.p50.toFixed(1), row.p95.toFixed(1), row.most.toFixed(1)]),
     );
+  if (causes !== null) {
+    const { cpuWith, cpuWithout, clockWith, clockWithout } = causes;
+    console.log(
+      `A failed task takes ${cpuWith.toFixed(1)} µs of CPU to write with its cause, ${cpuWithout.toFixed(1)} without; 1,000 take ${number(clockWith)} and ${number(clockWithout)} ms by the clock.\n`,
+    );
+  }
   if (drop !== null)
     console.log(
       `A day of ${number(drop.tasks)} tasks was dropped in ${number(drop.all)} ms. Meanwhile the longest read took ${number(drop.read)} ms, and the longest write of 250 tasks ${number(drop.write)} ms.\n`,
