@@ -9,6 +9,9 @@ import { toColumn } from './text-key.ts';
 /** The hours of a day. */
 const HOURS = Array.from({ length: DAY_HOURS }, (_, hour) => hour);
 
+/** Most days that are listed one by one. */
+const MOST_DAYS = 100;
+
 /** Parts of statements, whose first value is the number of the source. */
 export interface FailureRows {
   /** Those behind it. */
@@ -43,7 +46,14 @@ export function failuresOf(
   const kept = ["state = 'FAILURE'", "cause > ''", `day >= ${firstCountedDay(tables)}`];
   const level = filters.length === 0 ? LEVEL.cause : LEVEL.part;
   const cut = createCut(from, to);
-  const daysOfWindow = [`start_at > CAST($2 AS ${dialect.type('real')}) - ${DAY_MS}`, 'start_at < $3'];
+  const days = daysOf(from, to);
+  // Of some causes, the key finds each day and cause by itself, instead of reading what all causes have.
+  const isListed = causes !== null && days.length <= MOST_DAYS;
+  const daysOfWindow = [
+    `start_at > CAST($2 AS ${dialect.type('real')}) - ${DAY_MS}`,
+    'start_at < $3',
+    ...(isListed ? [`start_at IN (${days.join(', ')})`] : []),
+  ];
   return {
     values,
     ofTasks: of(tables.task, [...kept, 'changed >= $2', 'changed < $3', ...filters]),
@@ -55,6 +65,13 @@ export function failuresOf(
         cut.failed(HOURS.slice(first, first + hours)),
       ),
   };
+}
+
+/** When the days of a window begin; more than {@link MOST_DAYS} are not listed. */
+function daysOf(from: number, to: number): number[] {
+  const days: number[] = [];
+  for (let day = floorDay(from); day < to && days.length <= MOST_DAYS; day += DAY_MS) days.push(day);
+  return days;
 }
 
 function floorDay(time: number): number {
