@@ -87,7 +87,7 @@ describe('the pages', () => {
       scripts: Record<string, string>;
     };
     const text = PAGES.map((page) => readFileSync(join(ROOT, page), 'utf8')).join('\n');
-    const asked = [...text.matchAll(/npm (?:run )?(start|test|bench|run \w+)\b/g)].map((match) =>
+    const asked = [...text.matchAll(/npm (?:run )?(start|test|bench|run \w+(?::\w+)*)\b/g)].map((match) =>
       (match[1] ?? '').replace('run ', ''),
     );
     expect(asked.filter((name) => !scripts[name])).toEqual([]);
