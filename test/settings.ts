@@ -21,6 +21,7 @@ export const settings: NonNullable<ViteUserConfig['test']> = {
  * page in every state. `npm run test:live` runs them alone, and `.ci/run` does so too.
  */
 export const LIVE: readonly string[] = [
+  'test/alerting/instances.test.ts',
   'test/bullmq/live.test.ts',
   'test/bullmq/recorded-cost.test.ts',
   'test/bullmq/recorded-killed.test.ts',

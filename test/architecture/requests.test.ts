@@ -6,6 +6,7 @@ import { filesBelow } from './source-files.ts';
  * and why.
  */
 const OTHERS: Readonly<Record<string, string>> = {
+  'test/alerting/instances.test.ts': 'is a process of its own, which tells a receiver',
   'test/helpers/rabbitmq.ts': 'asks the management API of RabbitMQ',
   'test/faults/hosts-process.test.ts': 'asks processes of their own',
   'test/faults/kit/programs/fd-limit.mjs': 'is a process of its own',
