@@ -32,8 +32,8 @@ export interface RunningHost {
   readonly base: string;
   /** The folder of the project. */
   readonly folder: string;
-  /** Ends the host as process managers do. @returns its exit code; `null` when it had to be killed */
-  stop(): Promise<number | null>;
+  /** Ends the host as process managers do. @returns whether it ended without being killed */
+  stop(): Promise<boolean>;
 }
 
 const page = readFileSync(join(ROOT, 'docs/hosts.md'), 'utf8');
@@ -95,13 +95,15 @@ export async function start(
     base,
     folder,
     async stop() {
-      const ended = child.exitCode === null ? once(child, 'exit') : null;
+      // Some hosts end by the signal itself, once they have closed.
+      const isRunning = child.exitCode === null && child.signalCode === null;
+      const ended = isRunning ? once(child, 'exit') : null;
       child.kill('SIGTERM');
       const kill = setTimeout(() => child.kill('SIGKILL'), 20_000);
       await ended;
       clearTimeout(kill);
       forget();
-      return child.exitCode;
+      return child.signalCode !== 'SIGKILL';
     },
   };
 }
