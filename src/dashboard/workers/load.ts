@@ -21,9 +21,9 @@ export const elapsedOf = ({ started }: RunningTaskBody, now: number): number =>
 export const stuckTasks = ({ running }: WorkerBody): number =>
   (running ?? []).filter(({ stuck }) => stuck === true).length;
 
-/** How many tasks a worker runs, best of all by its own word; `null`: unknown. */
+/** How many tasks a worker runs: its last heartbeat may be older than the list of them. `null`: unknown. */
 export const busyOf = ({ running_total: total, active }: WorkerBody): number | null =>
-  active ?? total ?? null;
+  total == null ? active : Math.max(active ?? 0, total);
 
 /** How many it can run at once; `null`: unknown. */
 const slotsOf = ({ concurrency, pool_size: pool }: WorkerBody): number | null => concurrency ?? pool;

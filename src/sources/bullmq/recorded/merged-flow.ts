@@ -50,6 +50,7 @@ function withoutDetail({
   attempts: _attempts,
   options: _options,
   log: _log,
+  traceId: _traceId,
   ...task
 }: TaskDetail): Task {
   return task;
