@@ -39,7 +39,7 @@ export async function summarizeOpen(
       : [{ id: taskIdOf(queue.name, id), name, worker, startedAt, queue: queue.name }],
   );
   return {
-    running: running.sort((a, b) => a.startedAt - b.startedAt),
+    running: running.sort((a, b) => a.startedAt - b.startedAt || (a.id < b.id ? -1 : 1)),
     isWhole: held.every(({ isWhole }) => isWhole),
     lost: await groupLost(
       access,
