@@ -1,11 +1,11 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Task } from '../model.ts';
+import { type Steps, scheduler } from '../scheduler.ts';
 import type { TaskPage, TaskPosition, TaskQuery } from '../source.ts';
 import { passesFilters } from './task-filter.ts';
 import { comparePositions, sortKeyOf } from './task-order.ts';
 
-/** Longest work in one turn of the event loop, in milliseconds. */
-const TURN_MS = 2;
+/** Most rows that are taken together. */
+const MOST_AT_ONCE = 256;
 
 /** How rows are streamed. */
 export interface PageFromOptions {
@@ -38,31 +38,57 @@ export async function pageFrom(
   query: TaskQuery,
   { isSorted = false }: PageFromOptions = {},
 ): Promise<TaskPage> {
-  const { after, limit, order, scan, sort } = query;
-  const rows: Row[] = [];
-  let [matching, read] = [0, 0];
-  let last: Row | null = null;
-  let turnEnds = performance.now() + TURN_MS;
+  const page: Page = { rows: [], matching: 0, read: 0, last: null };
+  let batch: Task[] = [];
+  // Of sorted rows, no more than a page and one are needed, unless filters leave some out.
+  let size = isSorted ? Math.min(MOST_AT_ONCE, query.limit + 1) : MOST_AT_ONCE;
   for await (const task of tasks) {
-    // Rows that are there already arrive without a turn of the event loop between them.
-    if (performance.now() > turnEnds) {
-      await nextTurn();
-      turnEnds = performance.now() + TURN_MS;
-    }
+    batch.push(task);
+    if (batch.length < size) continue;
+    const whole = await scheduler.run('page', takeRows(page, batch, query, isSorted));
+    if (whole !== null) return whole;
+    batch = [];
+    size = Math.min(MOST_AT_ONCE, 2 * size);
+  }
+  const whole = await scheduler.run('page', takeRows(page, batch, query, isSorted));
+  if (whole !== null) return whole;
+  const total = isSorted && query.after !== null ? null : page.matching;
+  return { ...pageOf(page.rows, query.limit, page.rows.length > query.limit), total };
+}
+
+/** What is known after some rows. */
+interface Page {
+  readonly rows: Row[];
+  matching: number;
+  /** Rows after `query.after`. */
+  read: number;
+  last: Row | null;
+}
+
+/** @returns `null`: there may be more rows of the page */
+function* takeRows(
+  page: Page,
+  tasks: readonly Task[],
+  query: TaskQuery,
+  isSorted: boolean,
+): Steps<TaskPage | null> {
+  const { after, limit, order, scan, sort } = query;
+  const { rows } = page;
+  for (const task of tasks) {
+    yield;
     const row = { key: sortKeyOf(task, sort), id: task.id, task };
     const isWanted = passesFilters(task, query);
-    if (isWanted) matching += 1;
+    if (isWanted) page.matching += 1;
     if (after !== null && comparePositions(row, after, order) <= 0) continue;
     if (isSorted && isWanted && rows.length === limit) return { ...pageOf(rows, limit, true), total: null };
-    if (isSorted && read === scan && last !== null) {
-      return { ...pageOf(rows, limit, false), next: positionOf(last), total: null };
+    if (isSorted && page.read === scan && page.last !== null) {
+      return { ...pageOf(rows, limit, false), next: positionOf(page.last), total: null };
     }
     if (isWanted) keep(rows, row, query);
-    last = row;
-    read += 1;
+    page.last = row;
+    page.read += 1;
   }
-  const total = isSorted && after !== null ? null : matching;
-  return { ...pageOf(rows, limit, rows.length > limit), total };
+  return null;
 }
 
 /** Keeps the first rows of the page, and one more, which shows that there are more. */
