@@ -1,6 +1,7 @@
 /** What is known of workers and queues at the moment of a scrape. */
 import type { HeardWorker } from '../../../history/history.ts';
 import type { Queue } from '../../../model.ts';
+import type { Steps } from '../../../scheduler.ts';
 import type { MetricSeries, MetricValue } from '../../../source.ts';
 import { NAMES } from './families.ts';
 
@@ -30,12 +31,12 @@ function isUp({ saidGoodbye, silentMs }: HeardWorker): boolean {
 }
 
 /** What waits in queues and who consumes from them. @param hasConsumers whether the broker counts consumers */
-export function queueGauges(
+export function* queueGauges(
   queues: readonly Queue[],
   workers: readonly HeardWorker[],
   hasConsumers: boolean,
-): MetricSeries[] {
-  const consumed = consumersOf(workers);
+): Steps<MetricSeries[]> {
+  const consumed = yield* consumersOf(workers);
   const series = (name: string, of: (queue: Queue) => number | null | undefined): MetricSeries => ({
     name,
     samples: queues.flatMap((queue) => {
@@ -52,9 +53,9 @@ export function queueGauges(
 }
 
 /** `null` while no worker has said what it consumes from. */
-function consumersOf(
+function* consumersOf(
   workers: readonly HeardWorker[],
-): Map<string, { readonly workers: number; readonly processes: number }> | null {
+): Steps<Map<string, { readonly workers: number; readonly processes: number }> | null> {
   if (!workers.some(({ queues }) => queues !== null)) return null;
   const found = new Map<string, { workers: number; processes: number }>();
   for (const { queues, poolSize } of workers.filter(isUp)) {
@@ -62,6 +63,7 @@ function consumersOf(
       const { workers: count, processes } = found.get(queue) ?? { workers: 0, processes: 0 };
       found.set(queue, { workers: count + 1, processes: processes + (poolSize ?? 0) });
     }
+    yield;
   }
   return found;
 }

@@ -1,5 +1,6 @@
 /** Counts events for `/metrics`, and shows workers and queues there. */
 import type { History } from '../../../history/history.ts';
+import { scheduler } from '../../../scheduler.ts';
 import type { MetricSeries, MetricsSource, ReadContext, SourcePart } from '../../../source.ts';
 import type { CeleryParts } from '../answers.ts';
 import { FAMILIES } from './families.ts';
@@ -46,11 +47,11 @@ async function readGauges(
   read: ReadContext,
 ): Promise<MetricSeries[]> {
   const { workers, queues } = parts;
+  // Asking for the status also asks the workers anew; what they answer is for the next scrape.
   const heard = isCurrent(workers) ? history.index.heardWorkers() : [];
-  // What workers answer may take a second, and is for the next scrape.
-  if (heard.length > 0) void Promise.resolve(workers.listWorkers(read)).catch(() => {});
   const listed = isCurrent(queues) ? await queues.listQueues(read) : [];
-  return [...workerGauges(heard), ...queueGauges(listed, heard, hasConsumers)];
+  const ofQueues = await scheduler.run('metrics', queueGauges(listed, heard, hasConsumers), read);
+  return [...workerGauges(heard), ...ofQueues];
 }
 
 function isCurrent(part: SourcePart): boolean {
