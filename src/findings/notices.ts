@@ -4,10 +4,11 @@
  */
 import { createHash } from 'node:crypto';
 import type { Steps } from '../scheduler.ts';
-import { frozen, isRecord } from '../values.ts';
+import { frozen } from '../values.ts';
 import type { FindingBody } from '../wire.ts';
 import { type Evaluation, type FoundProblem, MOST_FINDINGS, type RuleOutcome } from './evaluate.ts';
 import type { FindingNotice } from './on-finding.ts';
+import { readTold, type Telling } from './told-findings.ts';
 
 /** How patient the host is told of findings. */
 export interface NoticePace {
@@ -33,15 +34,6 @@ interface Note {
   told: Telling | null;
   /** Whether a call about it is under way. */
   isCalling: boolean;
-}
-
-/** The last call. */
-interface Telling {
-  readonly status: FindingNotice['status'];
-  readonly severity: FindingBody['severity'];
-  readonly at: number;
-  /** How many calls have told this, if none of them is known to have succeeded; else 0. */
-  unconfirmed: number;
 }
 
 const NEW = { goneSince: null, told: null, isCalling: false };
@@ -91,9 +83,10 @@ export function createNotices(
           notes.set(id, { ...NEW, body: bodyOf(finding), isTrue: true });
         }
       }
+      const doubtful: DoubtfulIds = new Map();
       for (const [id, note] of notes) {
         if (found.has(id)) continue;
-        const isGone = yield* isNotFound(id, note.body, rules);
+        const isGone = yield* isNotFound(id, note.body, rules, doubtful);
         note.goneSince = isGone ? (note.goneSince ?? at) : null;
         if (note.goneSince !== null && at - note.goneSince >= pace.lastingMs) note.isTrue = false;
       }
@@ -154,22 +147,40 @@ function noteFound(note: Note, body: FindingBody, lasts: boolean): void {
   note.isTrue ||= lasts;
 }
 
+/** By rule: the findings that it does not list although they may be there. */
+type DoubtfulIds = Map<RuleOutcome, ReadonlySet<string>>;
+
 /** Whether a finding that is not listed is gone for certain. */
 function* isNotFound(
   id: string,
   { code, source }: FindingBody,
   rules: readonly RuleOutcome[],
+  doubtful: DoubtfulIds,
 ): Steps<boolean> {
   const outcome = rules.find((rule) => rule.code === code && rule.source === source);
   // The source has nothing any more that the rule is about, unless its data could not be read.
   if (outcome === undefined) return rules.some((rule) => rule.source === source && rule.reason === null);
   const { unlisted, unjudged } = outcome;
   if (unjudged === null) return false;
-  for (const subject of [...unlisted, ...unjudged]) {
-    if (idOf({ code, source, subject }) === id) return false;
+  let ids = doubtful.get(outcome);
+  if (ids === undefined) {
+    ids = yield* idsOf(outcome, [...unlisted, ...unjudged]);
+    doubtful.set(outcome, ids);
+  }
+  return !ids.has(id);
+}
+
+/** There may be thousands: they are made once for all findings of a rule. */
+function* idsOf(
+  { code, source }: RuleOutcome,
+  subjects: readonly (string | null)[],
+): Steps<ReadonlySet<string>> {
+  const ids = new Set<string>();
+  for (const subject of subjects) {
+    ids.add(idOf({ code, source, subject }));
     yield;
   }
-  return true;
+  return ids;
 }
 
 const statusOf = ({ isTrue }: Note): FindingNotice['status'] => (isTrue ? 'raised' : 'cleared');
@@ -219,31 +230,4 @@ function tell(id: string, note: Note, now: number): DueNotice {
       note.isCalling = false;
     },
   };
-}
-
-interface ToldFinding {
-  readonly id: string;
-  readonly body: FindingBody;
-  readonly told: Telling;
-}
-
-/** What another version has written, or nobody, is nothing. */
-function readTold(text: string): readonly ToldFinding[] {
-  try {
-    const list: unknown = JSON.parse(text);
-    return Array.isArray(list) ? list.filter(isToldFinding) : [];
-  } catch {
-    return [];
-  }
-}
-
-function isToldFinding(item: unknown): item is ToldFinding {
-  if (!isRecord(item) || !isRecord(item.body) || !isRecord(item.told)) return false;
-  const { code, since, summary, source } = item.body;
-  const { status, at, unconfirmed } = item.told;
-  return (
-    [item.id, code, since, summary, status].every((value) => typeof value === 'string') &&
-    (source === null || typeof source === 'string') &&
-    [at, unconfirmed].every((value) => typeof value === 'number')
-  );
 }

@@ -1,0 +1,41 @@
+/** What the host was told, as a text that a store keeps for the instance that tells later. */
+import { isRecord } from '../values.ts';
+import type { FindingBody } from '../wire.ts';
+import type { FindingNotice } from './on-finding.ts';
+
+/** The last call. */
+export interface Telling {
+  readonly status: FindingNotice['status'];
+  readonly severity: FindingBody['severity'];
+  readonly at: number;
+  /** How many calls have told this, if none of them is known to have succeeded; else 0. */
+  unconfirmed: number;
+}
+
+/** A finding of which the host was told. */
+export interface ToldFinding {
+  readonly id: string;
+  readonly body: FindingBody;
+  readonly told: Telling;
+}
+
+/** Reads such a text. What it holds of another form is left out. */
+export function readTold(text: string): readonly ToldFinding[] {
+  try {
+    const list: unknown = JSON.parse(text);
+    return Array.isArray(list) ? list.filter(isToldFinding) : [];
+  } catch {
+    return [];
+  }
+}
+
+function isToldFinding(item: unknown): item is ToldFinding {
+  if (!isRecord(item) || !isRecord(item.body) || !isRecord(item.told)) return false;
+  const { code, since, summary, source } = item.body;
+  const { status, at, unconfirmed } = item.told;
+  return (
+    [item.id, code, since, summary, status].every((value) => typeof value === 'string') &&
+    (source === null || typeof source === 'string') &&
+    [at, unconfirmed].every((value) => typeof value === 'number')
+  );
+}
