@@ -1,3 +1,4 @@
+import { addDuration, createDurations, readDurations } from '../metrics/durations.ts';
 import type { MetricHistogram } from '../source.ts';
 
 /** Upper bounds of the buckets of delays, in seconds. */
@@ -15,18 +16,12 @@ export interface LoopDelay {
 
 /** Begins to measure: what else the event loop does delays a timer. It keeps no process alive. */
 export function measureLoopDelay(): LoopDelay {
-  const buckets = DELAY_BOUNDS.map(() => 0);
-  let [sum, count] = [0, 0];
+  const delays = createDurations(DELAY_BOUNDS);
   let calledAt = performance.now();
   const timer = setInterval(() => {
     const now = performance.now();
-    const seconds = Math.max(0, now - calledAt - EVERY_MS) / 1_000;
+    addDuration(delays, Math.max(0, now - calledAt - EVERY_MS) / 1_000);
     calledAt = now;
-    for (const [index, bound] of DELAY_BOUNDS.entries()) {
-      if (seconds <= bound) buckets[index] = (buckets[index] ?? 0) + 1;
-    }
-    sum += seconds;
-    count += 1;
   }, EVERY_MS).unref();
-  return { read: () => ({ labels: {}, buckets, sum, count }), close: () => clearInterval(timer) };
+  return { read: () => readDurations(delays, {}), close: () => clearInterval(timer) };
 }

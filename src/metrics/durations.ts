@@ -1,7 +1,7 @@
-/** Histograms of durations of tasks. */
+/** Histograms of durations. */
 import type { MetricHistogram, MetricLabels } from '../source.ts';
 
-/** Upper bounds of buckets, in seconds, as dashboards for Celery expect them. */
+/** Upper bounds of buckets for runs and waits of tasks, in seconds, as dashboards for Celery expect them. */
 export const RUN_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 export const WAIT_BOUNDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800];
 
