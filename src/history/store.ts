@@ -5,7 +5,7 @@
  * unless it says otherwise.
  */
 import type { TaskRelation } from '../model.ts';
-import type { TaskQuery } from '../source.ts';
+import type { TaskFilter, TaskQuery } from '../source.ts';
 import type { CauseStore } from './cause-store.ts';
 import type { RollupStore } from './rollup-store.ts';
 
@@ -58,21 +58,7 @@ export type StoredRelatives = Pick<StoredTask, 'id' | 'name' | 'rootId' | 'paren
  */
 export type StoredQuery = Pick<
   TaskQuery,
-  | 'limit'
-  | 'after'
-  | 'states'
-  | 'names'
-  | 'workers'
-  | 'queues'
-  | 'causes'
-  | 'rootId'
-  | 'parentId'
-  | 'groupId'
-  | 'conditions'
-  | 'since'
-  | 'until'
-  | 'sort'
-  | 'order'
+  Exclude<TaskFilter, 'engineStates'> | 'limit' | 'after' | 'sort' | 'order'
 > & {
   /** Only tasks that have not ended. */
   readonly isOpen: boolean;
