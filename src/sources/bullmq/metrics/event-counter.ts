@@ -89,7 +89,7 @@ async function run(state: CounterState): Promise<void> {
       const found = await access.queues(options);
       forgetOthers(state, found);
       const servers = serversOf(access, found);
-      // Servers that are away leave the others alone.
+      // An unreachable server does not affect the others.
       news = (await Promise.all(servers.map((server) => countServer(state, server, options)))).flat();
       await scheduler.run('meter', forgetSome(queues));
     } catch (error) {
