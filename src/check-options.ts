@@ -1,8 +1,12 @@
 /**
- * Checks options. Every message names the function that was called and the option, and what to write. It shows
- * the type of a wrong value but not the value, which may be a secret; only numbers are shown.
+ * Checks options. Every message names the option, and the function that was called or, for options of the monitor, the
+ * package. It says what to write, and shows the type of a wrong value but not the value, which may be a secret; only
+ * numbers are shown.
  */
 import { isRecord } from './values.ts';
+
+/** Begins the messages about options that `createMonitorRouter` and `createMonitorHandler` both take. */
+export const MONITOR = 'express-task-monitor';
 
 /** A table with one row per key, so that the compiler notices a forgotten one. */
 export type KeysOf<T> = Readonly<Record<keyof T, true>>;
@@ -22,7 +26,7 @@ const SOURCE_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 /**
  * The error for an option of the wrong type or form.
  *
- * @param caller the function that was called, such as `celerySources`
+ * @param caller the function that was called, such as `celerySources`, or {@link MONITOR}
  * @param option the option's path, such as `limits.page`
  * @param expected what to write, to follow "must be"
  */

@@ -1,13 +1,11 @@
-import { type KeysOf, readInteger, refuseUnknownKeys, wrongOption } from '../check-options.ts';
+import { type KeysOf, MONITOR, readInteger, refuseUnknownKeys, wrongOption } from '../check-options.ts';
 import { type OptionName, readAgent, readTargetUrl } from '../outgoing/target.ts';
 import { isRecord } from '../values.ts';
 import type { MetricsOptions, ResolvedMetrics } from './metrics-options.ts';
 import { resolveHeaders } from './resolve-headers.ts';
 
 /** The function that takes these options, for error messages. */
-const CALLER = 'createMonitorRouter';
-
-const NAME: OptionName = { caller: CALLER, group: 'metrics' };
+const NAME: OptionName = { caller: MONITOR, group: 'metrics' };
 
 const EXAMPLE = "'http://127.0.0.1:9100/metrics'";
 
@@ -37,23 +35,23 @@ export function resolveMetrics(option: MetricsOptions | string | false | undefin
   const options = typeof option === 'string' ? { url: option } : option;
   if (!isRecord(options) || options instanceof URL) {
     throw wrongOption(
-      CALLER,
+      MONITOR,
       'metrics',
       `the exporter's URL, such as ${EXAMPLE}, an object, or false`,
       options,
     );
   }
-  refuseUnknownKeys(CALLER, options, KEYS, 'metrics.');
+  refuseUnknownKeys(MONITOR, options, KEYS, 'metrics.');
   const url = readUrl(options.url);
-  const headers = resolveHeaders(CALLER, url, options.headers);
+  const headers = resolveHeaders(MONITOR, url, options.headers);
   return Object.freeze({
     origin: url.origin,
     path: url.pathname + url.search,
     displayUrl: url.origin + url.pathname,
     query: readQuery(url, options.query),
     requestHeaders: () => headers,
-    timeoutMs: readInteger(CALLER, 'metrics.timeoutMs', options.timeoutMs, TIMEOUT),
-    maxBytes: readInteger(CALLER, 'metrics.maxBytes', options.maxBytes, SIZE),
+    timeoutMs: readInteger(MONITOR, 'metrics.timeoutMs', options.timeoutMs, TIMEOUT),
+    maxBytes: readInteger(MONITOR, 'metrics.maxBytes', options.maxBytes, SIZE),
     agent: readAgent(NAME, url, options.agent),
   });
 }
@@ -63,7 +61,7 @@ function readUrl(value: unknown): URL {
   // http-proxy-middleware 3 would silently request another path.
   if (url.pathname.includes('//')) {
     throw new TypeError(
-      `${CALLER}: 'metrics.url' must not have an empty path segment (//). Write each slash once.`,
+      `${MONITOR}: 'metrics.url' must not have an empty path segment (//). Write each slash once.`,
     );
   }
   return url;
@@ -72,14 +70,14 @@ function readUrl(value: unknown): URL {
 function readQuery(url: URL, value: unknown): readonly string[] {
   if (value === undefined) return Object.freeze([]);
   if (!Array.isArray(value) || !value.every((name) => typeof name === 'string' && name !== '')) {
-    throw wrongOption(CALLER, 'metrics.query', "names of query parameters, such as ['name[]']", value);
+    throw wrongOption(MONITOR, 'metrics.query', "names of query parameters, such as ['name[]']", value);
   }
   const names = [...new Set<string>(value)];
   for (const name of names) {
     // Otherwise a client could add a second value to a parameter that the host has fixed.
     if (url.searchParams.has(name)) {
       throw new TypeError(
-        `${CALLER}: 'metrics.query' lists '${name}', which 'metrics.url' already sets. Remove one of them.`,
+        `${MONITOR}: 'metrics.query' lists '${name}', which 'metrics.url' already sets. Remove one of them.`,
       );
     }
   }

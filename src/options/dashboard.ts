@@ -1,8 +1,8 @@
-import { type KeysOf, refuseUnknownKeys } from '../check-options.ts';
+import { type KeysOf, MONITOR, refuseUnknownKeys } from '../check-options.ts';
 import type { DashboardLink, DashboardOptions } from '../options.ts';
 import { isWebLink } from '../text/web-link.ts';
 import { isRecord } from '../values.ts';
-import { CALLER, wrong } from './caller.ts';
+import { wrong } from './wrong.ts';
 
 /** {@link DashboardOptions}, checked, with every default filled in. */
 export interface ResolvedDashboard {
@@ -23,7 +23,7 @@ export function readDashboard(value: unknown): ResolvedDashboard | null {
   if (value === false) return null;
   const given = value === undefined || value === true ? {} : value;
   if (!isRecord(given)) throw wrong('dashboard', "true, false or an object such as { title: 'Shop' }", value);
-  refuseUnknownKeys(CALLER, given, DASHBOARD, 'dashboard.');
+  refuseUnknownKeys(MONITOR, given, DASHBOARD, 'dashboard.');
   return Object.freeze({
     title: readText('dashboard.title', given.title ?? 'Task monitor'),
     links: readLinks(given.links ?? []),
@@ -44,7 +44,7 @@ function readLinks(value: unknown): readonly DashboardLink[] {
   return value.map((link: unknown, index) => {
     const option = `dashboard.links[${index}]`;
     if (!isRecord(link)) throw wrong(option, "an object such as { text: 'Admin', url: '/admin' }", link);
-    refuseUnknownKeys(CALLER, link, LINK, `${option}.`);
+    refuseUnknownKeys(MONITOR, link, LINK, `${option}.`);
     return { text: readText(`${option}.text`, link.text), url: readUrl(`${option}.url`, link.url) };
   });
 }

@@ -1,7 +1,7 @@
 import type { MonitorHandlerOptions } from '../options.ts';
 import { isRecord } from '../values.ts';
-import { wrong } from './caller.ts';
 import { type ResolvedOptions, resolveOptions } from './resolve-options.ts';
+import { wrong } from './wrong.ts';
 
 /** {@link MonitorHandlerOptions}, checked, with every default filled in. */
 export interface ResolvedHandlerOptions {

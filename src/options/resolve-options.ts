@@ -1,4 +1,11 @@
-import { type KeysOf, readBoolean, readFunction, readGroup, refuseUnknownKeys } from '../check-options.ts';
+import {
+  type KeysOf,
+  MONITOR,
+  readBoolean,
+  readFunction,
+  readGroup,
+  refuseUnknownKeys,
+} from '../check-options.ts';
 import type { OnFinding } from '../findings/on-finding.ts';
 import type { ResolvedMetrics } from '../metrics/metrics-options.ts';
 import { type ResolvedOwnMetrics, resolveOwnMetrics } from '../metrics/own/own-metrics-options.ts';
@@ -15,9 +22,9 @@ import type {
 import { resolveRedact } from '../redact.ts';
 import type { MonitorSources } from '../source.ts';
 import { isRecord } from '../values.ts';
-import { CALLER, integer, wrong } from './caller.ts';
 import { type ResolvedDashboard, readDashboard } from './dashboard.ts';
 import { resolveSources } from './sources.ts';
+import { integer, wrong } from './wrong.ts';
 
 /** {@link MonitorOptions}, checked, with every default filled in. */
 export interface ResolvedOptions {
@@ -85,7 +92,7 @@ const HEALTH: KeysOf<HealthOptions> = { failStatus: true, ping: true, reuseMs: t
  */
 export function resolveOptions(options: unknown = {}): ResolvedOptions {
   if (!isRecord(options)) throw wrong('options', 'an object such as { sources: memorySources() }', options);
-  refuseUnknownKeys(CALLER, options, OPTIONS);
+  refuseUnknownKeys(MONITOR, options, OPTIONS);
   const given: { readonly [Key in keyof MonitorOptions]?: unknown } = options;
   const ownMetrics = resolveOwnMetrics(given.metrics);
   return Object.freeze({
@@ -98,7 +105,7 @@ export function resolveOptions(options: unknown = {}): ResolvedOptions {
     limits: readLimits(given.limits),
     timeoutMs: integer('timeoutMs', given.timeoutMs, { least: 1, most: 600_000, fallback: 5_000 }),
     onFinding: readFunction<OnFinding>(
-      CALLER,
+      MONITOR,
       'onFinding',
       given.onFinding,
       '(finding, { link }) => sendMail(finding.summary)',
@@ -106,20 +113,20 @@ export function resolveOptions(options: unknown = {}): ResolvedOptions {
     health: readHealth(given.health),
     dashboard: readDashboard(given.dashboard),
     markers: readFunction<Markers>(
-      CALLER,
+      MONITOR,
       'markers',
       given.markers,
       "() => [{ at: new Date(), text: 'v4.12' }]",
     ),
     taskLinks: readFunction<TaskLinks>(
-      CALLER,
+      MONITOR,
       'taskLinks',
       given.taskLinks,
       "(task) => [{ text: 'Logs', url: '/logs?id=' + task.task_id }]",
     ),
     publicUrl: readPublicUrl(given.publicUrl),
     ignoreQuery: readIgnoreQuery(given.ignoreQuery),
-    onError: readFunction<OnError>(CALLER, 'onError', given.onError, '(error, context) => …'),
+    onError: readFunction<OnError>(MONITOR, 'onError', given.onError, '(error, context) => …'),
   });
 }
 
@@ -141,7 +148,7 @@ function readRedact(value: unknown): MonitorOptions['redact'] {
 }
 
 function readLimits(value: unknown): Required<LimitOptions> {
-  const limits = readGroup(CALLER, 'limits', value, LIMITS, '{ preview: 256 }');
+  const limits = readGroup(MONITOR, 'limits', value, LIMITS, '{ preview: 256 }');
   return Object.freeze({
     preview: integer('limits.preview', limits.preview, { least: 16, most: 65_536, fallback: 256 }),
     detail: integer('limits.detail', limits.detail, { least: 16, most: 16_777_216, fallback: 65_536 }),
@@ -159,7 +166,7 @@ function readLimits(value: unknown): Required<LimitOptions> {
 }
 
 function readHealth(value: unknown): Required<HealthOptions> {
-  const health = readGroup(CALLER, 'health', value, HEALTH, '{ failStatus: 200 }');
+  const health = readGroup(MONITOR, 'health', value, HEALTH, '{ failStatus: 200 }');
   const { failStatus = 503, findings = 'critical' } = health;
   if (failStatus !== 200 && failStatus !== 503) throw wrong('health.failStatus', '200 or 503', failStatus);
   if (findings !== 'critical' && findings !== 'warning') {
@@ -168,7 +175,7 @@ function readHealth(value: unknown): Required<HealthOptions> {
   return Object.freeze({
     failStatus,
     findings,
-    ping: readBoolean(CALLER, 'health.ping', health.ping, false),
+    ping: readBoolean(MONITOR, 'health.ping', health.ping, false),
     reuseMs: integer('health.reuseMs', health.reuseMs, { least: 0, most: 60_000, fallback: 1_000 }),
   });
 }

@@ -1,4 +1,4 @@
-import { nearestWord, wrongOption } from '../check-options.ts';
+import { MONITOR, nearestWord, wrongOption } from '../check-options.ts';
 import type {
   ComponentSource,
   HealthSource,
@@ -13,7 +13,6 @@ import type {
   WorkerSource,
 } from '../source.ts';
 import { isRecord } from '../values.ts';
-import { CALLER } from './caller.ts';
 import { checkCapabilities } from './capabilities.ts';
 
 /** Methods of a part: `true` for required ones. */
@@ -63,7 +62,7 @@ interface Checked {
 
 /** Checks the sources of a router. Default: an empty bundle. */
 export function resolveSources(value: unknown): MonitorSources {
-  return value === undefined ? {} : checkSources(value, { caller: CALLER, option: 'sources' });
+  return value === undefined ? {} : checkSources(value, { caller: MONITOR, option: 'sources' });
 }
 
 /**

@@ -1,4 +1,5 @@
 /** The `redact` option: what counts as a secret. */
+import { MONITOR } from '../check-options.ts';
 import { wordsOf } from './secret-keys.ts';
 
 /**
@@ -46,11 +47,11 @@ const OURS: ResolvedRedact = Object.freeze({ rules: true, keys: [], replaceKeys:
  * Checks the `redact` option and fills in its defaults.
  *
  * @param option `false` masks nothing, a function replaces all built-in rules, an object extends them
- * @param caller the function whose option this is, for the message
+ * @param caller whose option this is, for the message. Default: the monitor
  * @returns `null` when nothing is masked
  * @throws TypeError that names the option and says what to write
  */
-export function resolveRedact(option: unknown, caller = 'createMonitorRouter'): ResolvedRedact | null {
+export function resolveRedact(option: unknown, caller = MONITOR): ResolvedRedact | null {
   const wrong = (message: string): TypeError => new TypeError(`${caller}: ${message}.`);
   if (option === undefined) return OURS;
   if (option === false) return null;

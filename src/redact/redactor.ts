@@ -1,4 +1,5 @@
 /** Removes secrets from everything that clients see. */
+import { MONITOR } from '../check-options.ts';
 import {
   type RedactFunction,
   type RedactOptions,
@@ -48,13 +49,10 @@ const FAILED = '***';
  * Creates a redactor.
  *
  * @param option as in `createMonitorRouter({ redact })`. Default: the built-in rules
- * @param caller the function whose option this is, for the message
+ * @param caller whose option this is, for the message. Default: the monitor
  * @throws TypeError when the option is invalid
  */
-export function createRedactor(
-  option?: RedactOptions | RedactFunction | false,
-  caller = 'createMonitorRouter',
-): Redactor {
+export function createRedactor(option?: RedactOptions | RedactFunction | false, caller = MONITOR): Redactor {
   const resolved = resolveRedact(option, caller);
   const work: RedactorWork = { texts: 0, characters: 0 };
   const finder = resolved?.rules === true ? finderOf(resolved) : null;

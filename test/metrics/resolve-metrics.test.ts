@@ -117,7 +117,7 @@ describe('resolveMetrics', () => {
     ['an agent of the other protocol again', { url: 'https://127.0.0.1/', agent: new HttpAgent() }],
   ])('refuses %s with a sentence that names the option', (_name, option) => {
     expect(() => resolveUnknown(option)).toThrow(TypeError);
-    expect(() => resolveUnknown(option)).toThrow(/^createMonitorRouter: '?metrics\b.*[.?]$/);
+    expect(() => resolveUnknown(option)).toThrow(/^express-task-monitor: '?metrics\b.*[.?]$/);
   });
 
   it('never repeats a secret in what it throws', () => {

@@ -69,7 +69,7 @@ describe('options', () => {
     ],
     [{ sources: { tasks: { ...tasks, status: 1 } } }, /'sources\.tasks\.status' must be a function/],
     [{ sources: { close: 1 } }, /'sources\.close' must be a function/],
-    [{ metrics: 'file:///etc/passwd' }, /createMonitorRouter: 'metrics\.url' must begin with http/],
+    [{ metrics: 'file:///etc/passwd' }, /express-task-monitor: 'metrics\.url' must begin with http/],
     [{ authorize: true }, /'authorize' must be a function such as .* or false .*; it is a boolean/],
     [{ redact: true }, /'redact' must be an object/],
     [{ limits: { previews: 1 } }, /'limits\.previews' is not an option\. Did you mean 'preview'\?/],

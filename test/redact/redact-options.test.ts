@@ -65,6 +65,6 @@ describe('the redact option', () => {
     [{ redact: 'x' }, "'redact.redact' must be a function such as (text, field) => text."],
   ])('says what to write instead of %j', (option, message) => {
     expect(() => createRedactor(option as unknown as false)).toThrow(TypeError);
-    expect(() => createRedactor(option as unknown as false)).toThrow(`createMonitorRouter: ${message}`);
+    expect(() => createRedactor(option as unknown as false)).toThrow(`express-task-monitor: ${message}`);
   });
 });

@@ -1,5 +1,6 @@
 /** Puts own metrics into the registry of the host. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { MONITOR } from '../../check-options.ts';
 import type { MetricFamily } from '../../source.ts';
 import type { MetricsRegister } from './own-metrics-options.ts';
 import type { PromValue } from './values.ts';
@@ -32,7 +33,7 @@ export function registerFamilies(
   const taken = all.find(({ name }) => register.getSingleMetric(name) !== undefined);
   if (taken !== undefined) {
     throw new TypeError(
-      `createMonitorRouter: 'metrics.register' has a metric named '${taken.name}' already. Close the router that registered it, or pass another Registry.`,
+      `${MONITOR}: 'metrics.register' has a metric named '${taken.name}' already. Close the monitor that registered it, or pass another Registry.`,
     );
   }
   const turn = takeTurns();

@@ -1,5 +1,5 @@
 /** The options of metrics that this library exports by itself. */
-import { type KeysOf, readBoolean, refuseUnknownKeys, wrongOption } from '../../check-options.ts';
+import { type KeysOf, MONITOR, readBoolean, refuseUnknownKeys, wrongOption } from '../../check-options.ts';
 import { isRecord } from '../../values.ts';
 
 /** A `Registry` of prom-client 15. */
@@ -30,8 +30,6 @@ export interface ResolvedOwnMetrics {
   readonly register: MetricsRegister | null;
 }
 
-const CALLER = 'createMonitorRouter';
-
 const KEYS: KeysOf<OwnMetricsOptions> = { own: true, hostname: true, register: true };
 
 /**
@@ -45,14 +43,14 @@ export function resolveOwnMetrics(option: unknown): ResolvedOwnMetrics | null {
   if (option.own === undefined && option.register === undefined && option.hostname === undefined) return null;
   if (option.url !== undefined) {
     throw new TypeError(
-      `${CALLER}: 'metrics.url' and own metrics cannot be served together: two exporters make no valid exposition. Write metrics: { own: true }, and let Prometheus scrape the other exporter, too.`,
+      `${MONITOR}: 'metrics.url' and own metrics cannot be served together: two exporters make no valid exposition. Write metrics: { own: true }, and let Prometheus scrape the other exporter, too.`,
     );
   }
-  refuseUnknownKeys(CALLER, option, KEYS, 'metrics.');
-  const hostname = readBoolean(CALLER, 'metrics.hostname', option.hostname, false);
+  refuseUnknownKeys(MONITOR, option, KEYS, 'metrics.');
+  const hostname = readBoolean(MONITOR, 'metrics.hostname', option.hostname, false);
   const register = readRegister(option.register);
-  if (!readBoolean(CALLER, 'metrics.own', option.own, register !== null)) {
-    throw new TypeError(`${CALLER}: write metrics: { own: true, … }, or metrics: false for no metrics.`);
+  if (!readBoolean(MONITOR, 'metrics.own', option.own, register !== null)) {
+    throw new TypeError(`${MONITOR}: write metrics: { own: true, … }, or metrics: false for no metrics.`);
   }
   return Object.freeze({ hostname, register });
 }
@@ -70,5 +68,5 @@ function readRegister(value: unknown): MetricsRegister | null {
   ) {
     return value as MetricsRegister;
   }
-  throw wrongOption(CALLER, 'metrics.register', "a Registry of prom-client, such as its 'register'", value);
+  throw wrongOption(MONITOR, 'metrics.register', "a Registry of prom-client, such as its 'register'", value);
 }
