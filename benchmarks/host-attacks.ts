@@ -56,6 +56,7 @@ export const ATTACKS: readonly Attack[] = [
     quoted: ["a new q with a quote: q='…", (n) => `${TASKS}?q='nowhere${n}`],
     sorts: ['a new page sorted by name, runtime or state', (n) => `${TASKS}?sort=${sortOf(n)}&since=${n}`],
     stats: ['other figures, stats=1440', (n) => `${TASKS}?stats=1440&limit=0&since=${n}`],
+    checks: ['the health with findings', () => '/monitor/healthcheck?checks=findings'],
   }),
   ...clients(32, 'workflow', `workflow of ${WORKFLOW_TASKS.toLocaleString('en')}, each`, {
     graphs: ['another limit of graph', (n) => `${TASKS}task-0/graph/?limit=${limitOf(n)}`],
