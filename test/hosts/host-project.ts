@@ -1,4 +1,4 @@
-/** Recipes of `docs/hosts.md`, each in a project of its own that has installed the package from npm's tarball. */
+/** Recipes of our pages, each in a project of its own that has installed the package from npm's tarball. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,6 +12,8 @@ const run = promisify(execFile);
 
 /** A recipe, and what it needs. */
 export interface Recipe {
+  /** The page that it is on. Default `docs/hosts.md`. */
+  readonly document?: string;
   /** Heading of its section. */
   readonly heading: string;
   /** Other sections that have files of its project. Default: none. */
@@ -36,30 +38,30 @@ export interface RunningHost {
   stop(): Promise<boolean>;
 }
 
-const page = readFileSync(join(ROOT, 'docs/hosts.md'), 'utf8');
+const OTHER_HOSTS = 'docs/hosts.md';
 
 /** The files of a section: blocks of code that begin with their path in a comment. */
-function filesOf(heading: string): Record<string, string> {
-  const sections = page.split(/^#+ /m);
+function filesOf(document: string, heading: string): Record<string, string> {
+  const sections = readFileSync(join(ROOT, document), 'utf8').split(/^#+ /m);
   const section = sections.find((text) => text.startsWith(`${heading}\n`));
-  if (section === undefined) throw new Error(`docs/hosts.md has no section '${heading}'.`);
+  if (section === undefined) throw new Error(`${document} has no section '${heading}'.`);
   const blocks = section.matchAll(/^```\w+\n\/\/ (\S+)\n(.*?)^```$/gms);
   return Object.fromEntries([...blocks].map(([, path = '', text = '']) => [path, text]));
 }
 
-/** The file that the recipes share. */
-const SHARED = filesOf('Hosts other than Express');
+/** The files that all recipes share. */
+const SHARED = filesOf(OTHER_HOSTS, 'Hosts other than Express');
 
 /** Installs the project of a recipe, and builds it. @returns its folder */
-export async function install({ heading, others = [], packages, build }: Recipe): Promise<string> {
+export async function install(recipe: Recipe): Promise<string> {
+  const { document = OTHER_HOSTS, heading, others = [], packages, build } = recipe;
   const folder = join(ROOT, '.cache/hosts', heading.toLowerCase().replaceAll(/\W+/g, '-'));
   rmSync(folder, { recursive: true, force: true });
   const dependencies = { 'express-task-monitor': `file:${pack().tarball}`, ...packages };
   const files: Record<string, string> = {
     'package.json': JSON.stringify({ private: true, type: 'module', dependencies }),
     ...SHARED,
-    ...Object.assign({}, ...others.map(filesOf)),
-    ...filesOf(heading),
+    ...Object.assign({}, ...[...others, heading].map((section) => filesOf(document, section))),
   };
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -71,15 +73,20 @@ export async function install({ heading, others = [], packages, build }: Recipe)
   return folder;
 }
 
-/** Starts the host of a recipe. */
+/**
+ * Starts the host of a recipe.
+ *
+ * @param settings environment variables of its own
+ */
 export async function start(
   { start: args, path = '/monitor' }: Recipe,
   folder: string,
+  settings: NodeJS.ProcessEnv = {},
 ): Promise<RunningHost> {
   const port = await freePort();
   const child = spawn(process.execPath, args, {
     cwd: folder,
-    env: environment({ PORT: String(port), HOSTNAME: '127.0.0.1' }),
+    env: environment({ PORT: String(port), HOSTNAME: '127.0.0.1', ...settings }),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const forget = atProcessEnd(() => void child.kill('SIGKILL'));
