@@ -21,6 +21,8 @@ export interface StreamClient {
   outages: string;
   /** When `authorize` was last called, in monotonic milliseconds. */
   allowedAt: number;
+  /** When the stream ends at the latest, in monotonic milliseconds. */
+  readonly endsAt: number;
   /** Number of bytes that are not sent yet. */
   unsent(): number;
   /** @returns false when the client is gone, or was too slow and has been disconnected */
@@ -37,11 +39,12 @@ export function messageOf({ body, content }: AnswerEntry): Buffer {
   return Buffer.concat([Buffer.from(`id: ${id}\ndata: `), body, Buffer.from('\n\n')]);
 }
 
-/** Sends the headers and creates the client. Does not send the first answer, only takes its cursor */
+/** Sends the headers and creates the client. Does not send the first answer, only takes its cursor. */
 export function createStreamClient(
   request: MonitorRequest,
   response: MonitorResponse,
   { content, freshness }: AnswerEntry,
+  endsAt: number,
 ): StreamClient {
   response.statusCode = 200;
   response.setHeader('Content-Type', 'text/event-stream; charset=utf-8');
@@ -68,6 +71,7 @@ export function createStreamClient(
     cursor: content.position?.cursor ?? '',
     outages: freshness.outages,
     allowedAt: performance.now(),
+    endsAt,
     unsent: () => response.writableLength,
     write: send,
     comment: () => void send(COMMENT),

@@ -18,9 +18,17 @@ export interface StreamTimes {
   readonly comment: number;
   /** How often `authorize` is called again for an open stream. */
   readonly allowed: number;
+  /**
+   * Shortest time after which a stream ends, so that its client connects again and passes the host's guards with the
+   * credentials that it has then. The longest is one and a half times that.
+   */
+  readonly life: number;
 }
 
-const TIMES: StreamTimes = { gather: 250, comment: 15_000, allowed: 60_000 };
+const TIMES: StreamTimes = { gather: 250, comment: 15_000, allowed: 60_000, life: 600_000 };
+
+/** The golden ratio: streams that were opened together end at times spread evenly. */
+const SPREAD = 0.618;
 
 /** All streams of one router. */
 export interface Streams {
@@ -62,6 +70,8 @@ interface StreamsState {
   readonly channels: Map<string, RoutedChannel>;
   /** Open streams, including those that still wait for their first message. */
   count: number;
+  /** How many have been opened so far. */
+  opened: number;
   /** Empty while no stream is open. */
   timers: NodeJS.Timeout[];
   isClosed: boolean;
@@ -75,6 +85,7 @@ export function createStreams(options: StreamsOptions): Streams {
     times,
     channels: new Map(),
     count: 0,
+    opened: 0,
     timers: [],
     isClosed: false,
   };
@@ -105,7 +116,7 @@ async function openStream<Since>(
   try {
     const first = await spec.read(since, onLeave(response));
     if (state.isClosed) throw new MonitorError('overloaded', 'The monitor was closed.');
-    const client = createStreamClient(request, response, first);
+    const client = createStreamClient(request, response, first, performance.now() + nextLife(state));
     client.write(messageOf(first));
     // While the source is unavailable, its last data is all there is to send.
     if (!first.freshness.ok) {
@@ -121,6 +132,11 @@ async function openStream<Since>(
   }
   if (response.destroyed) leave();
   else response.once('close', leave);
+}
+
+function nextLife(state: StreamsState): number {
+  state.opened += 1;
+  return state.times.life * (1 + ((state.opened * SPREAD) % 1) / 2);
 }
 
 function channelOf<Since>(state: StreamsState, spec: StreamSpec<Since>, part: SourcePart): StreamChannel {
@@ -156,11 +172,15 @@ function advance({ channels }: StreamsState): void {
   }
 }
 
-/** Sends every client a comment, and asks `authorize` again when it is time. */
+/** Sends every client a comment, or ends its stream when it is old, and asks `authorize` again when it is time. */
 function checkClients(state: StreamsState): void {
   const now = performance.now();
   for (const { route, channel } of state.channels.values()) {
     for (const client of channel.clients) {
+      if (now >= client.endsAt) {
+        endStream(channel, client);
+        continue;
+      }
       client.comment();
       if (now - client.allowedAt >= state.times.allowed) void authorizeAgain(state, client, route, channel);
     }
@@ -176,6 +196,10 @@ async function authorizeAgain(
 ): Promise<void> {
   client.allowedAt = performance.now();
   if ((await options.guard(client.request, route)) === null) return;
+  endStream(channel, client);
+}
+
+function endStream(channel: StreamChannel, client: StreamClient): void {
   channel.clients.delete(client);
   client.end();
 }

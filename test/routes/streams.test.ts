@@ -9,7 +9,7 @@ import { askStream } from '../helpers/ask-stream.ts';
 import { listen } from '../helpers/hosts.ts';
 import { until } from '../router/host-kit.ts';
 
-const TIMES = { gather: 5, comment: 20, allowed: 40 };
+const TIMES = { gather: 5, comment: 20, allowed: 40, life: 600_000 };
 
 /** A place counts up with every change. */
 function counter() {
@@ -58,8 +58,8 @@ function counter() {
   };
 }
 
-async function streamsOf(guard: () => Denial | null, spec: StreamSpec<number>) {
-  const streams = createStreams({ most: 10, guard, report: () => {}, times: TIMES });
+async function streamsOf(guard: () => Denial | null, spec: StreamSpec<number>, life = TIMES.life) {
+  const streams = createStreams({ most: 10, guard, report: () => {}, times: { ...TIMES, life } });
   const server = await listen((request, response) => {
     void streams.open(request as Request, response as Response, spec, spec.since);
   });
@@ -98,6 +98,15 @@ describe('streams', () => {
     expect(stream.isOver()).toBe(false);
     isAllowed = false;
     await until(() => stream.isOver());
+  });
+
+  it('end after a time, so that clients come back with the credentials that they have then', async () => {
+    const { spec } = counter();
+    const { streams, url } = await streamsOf(() => null, spec, 50);
+    const [one, other] = await Promise.all([askStream(url, ''), askStream(url, '')]);
+    await until(() => one.isOver() && other.isOver());
+    expect([one.text(), other.text()].map((text) => text.endsWith('retry: 2000\n\n'))).toEqual([true, true]);
+    await until(() => streams.count() === 0);
   });
 
   it('leave no timer behind when the last client has gone', async () => {
