@@ -4,20 +4,19 @@
  * of the main thread on a slow processor; with `--long` only these.
  * Looks at the build: `npm run build` first.
  */
-import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Browser, type CDPSession, chromium, type Page } from 'playwright-core';
 import { memorySources } from '../src/memory.ts';
 import { receivedBytes } from '../test/dashboard/network.ts';
+import { browserMissing, executablePath } from '../test/helpers/chromium.ts';
 import { feeder, serve, workflowOf } from './page-kit.ts';
 import { measureViews, measureWorkflows } from './page-long.ts';
 import { printTable } from './table.ts';
 
-const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 const HOUR = 720_000;
 
-if (!existsSync(executablePath)) {
-  console.log('The page: left out, chromium is not installed (Debian: apt-get install chromium).\n');
+if (executablePath === undefined) {
+  console.log(`The page: left out: ${browserMissing}.\n`);
   process.exit(0);
 }
 

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
+import { executablePath } from '../../test/helpers/chromium.ts';
 
 const PORT = 3199;
 const base = `http://127.0.0.1:${PORT}/monitor/`;
@@ -13,10 +14,7 @@ const shop = spawn(process.execPath, [example], {
   env: { ...process.env, PORT: String(PORT) },
   stdio: 'ignore',
 });
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-  args: ['--no-sandbox'],
-});
+const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
 
 async function newest(query) {
   const response = await fetch(`${base}api/tasks/?limit=1&${query}`);

@@ -1,21 +1,13 @@
 /** A real browser that looks at a page of ours, and tells everything that went wrong in it. */
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Browser, type BrowserContextOptions, chromium, type Page, type Request } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
+import { browserMissing, executablePath } from '../helpers/chromium.ts';
 import { atProcessEnd } from '../helpers/process-end.ts';
 import { titleUnless } from '../helpers/redis-server.ts';
 
-// The shell has the same engine without a window around it: a page costs it half as much.
-const PLACES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'].map(
-  (name) => `/usr/bin/${name}`,
-);
-/** The browser; `undefined` where there is none. */
-export const executablePath = process.env.CHROMIUM ?? PLACES.find((path) => existsSync(path));
-
-/** What to install; `null` when a browser is there. */
-export const browserMissing: string | null =
-  executablePath === undefined ? 'install chromium, or set CHROMIUM to one' : null;
+export { browserMissing, executablePath };
 
 export const browserTitle = (title: string): string => titleUnless(browserMissing, title);
 

@@ -1,13 +1,14 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { GraphNodeBody, GraphState } from '../../client.ts';
 import { Empty, Loading } from '../parts/problem.tsx';
-import { runInSlices } from '../slices.ts';
+import { runInSlices, type Steps } from '../slices.ts';
 import { wordsFor } from '../text/words.ts';
 import { useMedia } from '../use-media.ts';
 import { CanvasGraph } from './canvas-graph.tsx';
 import { Details, Summary } from './details.tsx';
 import { layOut } from './layout.ts';
 import { hasFailed } from './node-state.ts';
+import type { Layout } from './points.ts';
 import { failedPath, type Structure, structureOf } from './structure.ts';
 import { SvgGraph } from './svg-graph.tsx';
 import { usePanZoom } from './use-pan-zoom.ts';
@@ -24,46 +25,54 @@ interface GraphViewProps {
 /** Draws a workflow. */
 export function GraphView(props: GraphViewProps) {
   const [expanded, setExpanded] = useState<ReadonlySet<string>>(new Set());
-  const structure = useStructure(props, expanded);
-  if (structure === null) return <Loading />;
-  return <Drawing {...props} structure={structure} expanded={expanded} onExpand={setExpanded} />;
+  const drawn = useDrawn(props, expanded);
+  if (drawn === null) return <Loading />;
+  return <Drawing {...props} {...drawn} expanded={expanded} onExpand={setExpanded} />;
+}
+
+/** What to draw, and where. */
+interface Drawn {
+  readonly structure: Structure;
+  readonly layout: Layout;
+}
+
+function* drawnOf(steps: Steps<Structure>, isNarrow: boolean): Steps<Drawn> {
+  const structure = yield* steps;
+  yield;
+  return { structure, layout: layOut(structure, isNarrow) };
 }
 
 /** What to draw, made in slices; `null` at first. */
-function useStructure(
-  { graph, isFailedOnly }: GraphViewProps,
-  expanded: ReadonlySet<string>,
-): Structure | null {
-  const [structure, setStructure] = useState<Structure | null>(null);
+function useDrawn({ graph, isFailedOnly }: GraphViewProps, expanded: ReadonlySet<string>): Drawn | null {
+  const [drawn, setDrawn] = useState<Drawn | null>(null);
+  const isNarrow = useMedia('(max-width: 760px)');
   // State changes do not move nodes. Only the failed path needs a new layout, when other tasks have failed: one that
   // turns out to be a consequence may leave as another one joins.
   const failures = isFailedOnly ? failedIds(graph.nodes) : '';
   useEffect(() => {
     let isOver = false;
     const shown = isFailedOnly ? failedPath(graph.nodes, graph.edges) : graph;
-    runInSlices(structureOf(shown.nodes, shown.edges, expanded), (made) => {
-      if (!isOver) setStructure(made);
+    runInSlices(drawnOf(structureOf(shown.nodes, shown.edges, expanded), isNarrow), (made) => {
+      if (!isOver) setDrawn(made);
     });
     return () => {
       isOver = true;
     };
-  }, [graph.edges, graph.nodes.length, expanded, isFailedOnly, failures]);
-  return structure;
+  }, [graph.edges, graph.nodes.length, expanded, isFailedOnly, failures, isNarrow]);
+  return drawn;
 }
 
 function Drawing(
-  props: GraphViewProps & {
-    readonly structure: Structure;
-    readonly expanded: ReadonlySet<string>;
-    readonly onExpand: (expanded: ReadonlySet<string>) => void;
-  },
+  props: GraphViewProps &
+    Drawn & {
+      readonly expanded: ReadonlySet<string>;
+      readonly onExpand: (expanded: ReadonlySet<string>) => void;
+    },
 ) {
-  const { graph, taskId, isFailedOnly, structure, expanded, onExpand: setExpanded } = props;
+  const { graph, taskId, isFailedOnly, structure, layout, expanded, onExpand: setExpanded } = props;
   const [selected, setSelected] = useState<string | null>(null);
   const [search, setSearch] = useState('');
-  const isNarrow = useMedia('(max-width: 760px)');
   const nodes = useMemo(() => new Map(graph.nodes.map((node) => [node.id, node])), [graph.nodes]);
-  const layout = useMemo(() => layOut(structure, isNarrow), [structure, isNarrow]);
   const asked = structure.drawnIdOf.get(taskId) ?? taskId;
   const drawingKey = `${taskId} ${isFailedOnly} ${structure.nodes.length}`;
   const pan = usePanZoom(layout, drawingKey, layout.points.get(asked));
