@@ -59,7 +59,7 @@ describe('the recipes of docs/alerting.md', () => {
   it('tell Slack, again after an answer that is none, and with its escapes', async () => {
     const slack = await receiverOf(receivePosts(500));
     vi.stubEnv('SLACK_WEBHOOK_URL', `http://127.0.0.1:${slack.port}/services/T0/B0/x`);
-    const { end, errors } = backlogToldBy(await recipe('tellSlack'));
+    const { end, errors } = backlogToldBy(await recipe('alertSlack'));
     await vi.waitFor(() => expect(slack.received).toHaveLength(2), WAIT);
     end();
     await vi.waitFor(() => expect(slack.received).toHaveLength(3), WAIT);
@@ -68,14 +68,14 @@ describe('the recipes of docs/alerting.md', () => {
     expect(slack.received[0]?.headers['content-type']).toBe('application/json');
     const [first, second, third] = slack.received.map(({ body }) => JSON.parse(body) as unknown);
     const summary = 'Queue mail &lt;&amp;&gt;: oldest due 25 min ago, 1 task waiting';
-    expect(first).toEqual({ text: `*Warning* (jobs): ${summary} <${LINK}|Look>` });
-    expect([second, third]).toEqual([first, { text: `*Resolved* (jobs): ${summary} <${LINK}|Look>` }]);
+    expect(first).toEqual({ text: `*Warning* (jobs): ${summary} <${LINK}|Open>` });
+    expect([second, third]).toEqual([first, { text: `*Resolved* (jobs): ${summary} <${LINK}|Open>` }]);
   });
 
   it('send mails of one thread', async () => {
     const mails = await receiverOf(receiveMails());
     vi.stubEnv('SMTP_URL', `smtp://127.0.0.1:${mails.port}`);
-    const { end } = backlogToldBy(await recipe('tellByMail'));
+    const { end } = backlogToldBy(await recipe('alertByMail'));
     await vi.waitFor(() => expect(mails.received).toHaveLength(1), WAIT);
     end();
     await vi.waitFor(() => expect(mails.received).toHaveLength(2), WAIT);
@@ -103,7 +103,7 @@ describe('the recipes of docs/alerting.md', () => {
   it('open and resolve an incident of PagerDuty, as its Events API v2 demands', async () => {
     const pagerDuty = await receiverOf(receivePosts());
     vi.stubEnv('PAGERDUTY_URL', `http://127.0.0.1:${pagerDuty.port}/v2/enqueue`);
-    const { end } = backlogToldBy(await recipe('tellPagerDuty'));
+    const { end } = backlogToldBy(await recipe('alertPagerDuty'));
     await vi.waitFor(() => expect(pagerDuty.received).toHaveLength(1), WAIT);
     end();
     await vi.waitFor(() => expect(pagerDuty.received).toHaveLength(2), WAIT);
