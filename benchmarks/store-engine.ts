@@ -5,7 +5,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { HistoryStore } from '../src/history/store.ts';
+import type { StoreEngine } from '../src/history/store.ts';
+import { readStore } from '../src/history/store-option.ts';
 import { type CauseFigures, fillCauses, timeCauses } from './store-causes.ts';
 import { DAYS, type FillFigures, fill, type RawDatabase, TODAY, tasksOf } from './store-fill.ts';
 import { type DropFigures, type ReadFigures, timeDrop, timeReads } from './store-timing.ts';
@@ -24,7 +25,7 @@ const settings = { retention: { taskDays: 7, rollupDays: 90 }, isReadOnly: false
 
 /** @param before prepares the tables for rows of past days; `after` follows the last row */
 async function measure(
-  store: HistoryStore,
+  store: StoreEngine,
   raw: RawDatabase,
   { before, after }: { before(): Promise<unknown>; after(): Promise<unknown> },
 ): Promise<EngineFigures> {
@@ -104,7 +105,11 @@ async function inPostgres(): Promise<EngineFigures> {
     },
   };
   try {
-    return await measure(postgresStore(pool), { prefix: 'task_monitor_', run, withoutIndexes }, hooks);
+    return await measure(
+      readStore('bench', postgresStore(pool)) as StoreEngine,
+      { prefix: 'task_monitor_', run, withoutIndexes },
+      hooks,
+    );
   } finally {
     await pool.end();
     await server.close();

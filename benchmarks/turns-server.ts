@@ -5,7 +5,8 @@
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { historySources } from '../src/history/history-sources.ts';
-import type { HistoryStore } from '../src/history/store.ts';
+import type { StoreEngine } from '../src/history/store.ts';
+import { readStore } from '../src/history/store-option.ts';
 import { createStoredHistory } from '../src/history/stored/create-stored-history.ts';
 import { createMonitorRouter } from '../src/index.ts';
 import { createSourceRedactor } from '../src/redact.ts';
@@ -37,7 +38,7 @@ if (step === 'fill') {
   process.exit(0);
 }
 
-async function openStore(): Promise<HistoryStore> {
+async function openStore(): Promise<StoreEngine> {
   if (engine === 'sqlite') {
     const { createSqliteStore } = await import('../src/stores/sqlite/create-sqlite-store.ts');
     const thread = new URL('../src/stores/sqlite/sqlite-thread.ts', import.meta.url);
@@ -48,7 +49,7 @@ async function openStore(): Promise<HistoryStore> {
   const { postgresStore } = await import('../src/postgres.ts');
   const pool = new pg.Pool({ connectionString: where, max: 10 });
   pool.on('error', () => {});
-  return postgresStore(pool);
+  return readStore('bench', postgresStore(pool)) as StoreEngine;
 }
 
 /** CPU time of the main thread, in milliseconds; before Node 23.9, of all threads of the process. */

@@ -5,7 +5,14 @@ export type {
   CeleryRedisConnection,
   RedisListener,
 } from './redis/node-redis.ts';
+export type { EventQueueOptions } from './sources/celery/brokers/amqp/event-queue-options.ts';
+export type { ManagementOptions } from './sources/celery/brokers/amqp/management/management-options.ts';
 export { type CelerySources, celerySources } from './sources/celery/celery-sources.ts';
 export type { CelerySourcesOptions } from './sources/celery/options.ts';
-export type { CelerySettings, CeleryTransportOptions } from './sources/celery/settings.ts';
+export type {
+  CelerySentinelLogin,
+  CelerySettings,
+  CeleryTls,
+  CeleryTransportOptions,
+} from './sources/celery/settings.ts';
 export type { CelerySqlOptions, CelerySqlQuery, CelerySqlTable } from './sources/celery/sql/sql-options.ts';

@@ -2,6 +2,7 @@
 
 export { applyGraphUpdates, type GraphState } from './client/graph-state.ts';
 export {
+  type CallOptions,
   createMonitorClient,
   type EventQuery,
   type GraphQuery,

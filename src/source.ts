@@ -21,6 +21,7 @@ import type { SharedNotes } from './source/shared-notes.ts';
 import type { TaskCapabilities } from './source/task-capabilities.ts';
 import type { TaskPage, TaskQuery, TaskStats, TaskStatsQuery } from './source/task-query.ts';
 
+export type { CauseGroup } from './causes/cause-groups.ts';
 export type {
   Activity,
   DurationKind,
@@ -55,6 +56,7 @@ export type {
   TextCondition,
 } from './source/task-condition.ts';
 export type {
+  PageEnd,
   QueueDepths,
   TaskPage,
   TaskPosition,

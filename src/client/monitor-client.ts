@@ -49,7 +49,7 @@ export interface GraphQuery {
 }
 
 /** Options of a single request. */
-interface CallOptions {
+export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 

@@ -1,7 +1,7 @@
 /** The option `store` of the sources. */
 import { wrongOption } from '../check-options.ts';
 import { isRecord } from '../values.ts';
-import type { HistoryStore } from './store.ts';
+import type { StoreEngine } from './store.ts';
 
 const SQLITE = "sqliteStore('monitor.db') of express-task-monitor/sqlite";
 const POSTGRES = 'postgresStore(pool) of express-task-monitor/postgres';
@@ -11,7 +11,7 @@ const POSTGRES = 'postgresStore(pool) of express-task-monitor/postgres';
  * @returns `null` without a store
  * @throws TypeError that says what to write; it never contains what was given
  */
-export function readStore(caller: string, value: unknown): HistoryStore | null {
+export function readStore(caller: string, value: unknown): StoreEngine | null {
   if (value === undefined || value === null) return null;
   if (isStore(value)) return value;
   throw wrongOption(caller, 'store', expectedFor(value), value);
@@ -25,7 +25,7 @@ export function readStore(caller: string, value: unknown): HistoryStore | null {
 export function readSourceStore(
   caller: string,
   { store, redact }: { readonly store?: unknown; readonly redact?: unknown },
-): HistoryStore | null {
+): StoreEngine | null {
   const read = readStore(caller, store);
   if (read === null || redact !== false) return read;
   throw new TypeError(
@@ -35,7 +35,7 @@ export function readSourceStore(
 }
 
 /** Entries have their own copies of the library: a store is known by its members. */
-function isStore(value: unknown): value is HistoryStore {
+function isStore(value: unknown): value is StoreEngine {
   return isRecord(value) && typeof value.engine === 'string' && typeof value.open === 'function';
 }
 

@@ -213,7 +213,10 @@ export interface StoreOpening {
   readonly isReadOnly: boolean;
 }
 
-/** Where sources keep their history. Made by `sqliteStore` or `postgresStore`; several sources may share one. */
+/**
+ * Where sources keep their history. Made by `sqliteStore` or `postgresStore`; several sources may share one. How sources
+ * use it is not public.
+ */
 export interface HistoryStore {
   readonly engine: 'sqlite' | 'postgres';
   readonly retention: StoreRetention;
@@ -221,6 +224,10 @@ export interface HistoryStore {
   readonly isReadOnly: boolean;
   /** What identifies the deployment instead of what its source finds out; `null`: the source decides. */
   readonly deployment: string | null;
+}
+
+/** A {@link HistoryStore} as sources use it. */
+export interface StoreEngine extends HistoryStore {
   /**
    * Opens it for one source, and creates or migrates its tables first.
    *

@@ -5,7 +5,7 @@
 import type { SharedNotes } from '../source/shared-notes.ts';
 import type { Awaitable, ReadContext, TaskStats, TaskStatsQuery } from '../source.ts';
 import type { History } from './history.ts';
-import type { FeedChunk, HistoryStore } from './store.ts';
+import type { FeedChunk, StoreEngine } from './store.ts';
 
 /**
  * What this instance hears of what happens.
@@ -17,7 +17,7 @@ export type Hearing = 'all' | 'part' | 'nothing';
 
 /** Where a history is kept. */
 export interface StoredHistoryOptions {
-  readonly store: HistoryStore;
+  readonly store: StoreEngine;
   /** Name of the source. */
   readonly source: string;
   /** Identifies the deployment that the source watches; `null`: it cannot be told. */
@@ -32,7 +32,7 @@ export interface StoredHistoryOptions {
 
 /** How a store is doing. Times in milliseconds since 1970. */
 export interface StoreStatus {
-  readonly engine: HistoryStore['engine'];
+  readonly engine: StoreEngine['engine'];
   /** `opening`: not reached yet. `loading`: memory is being filled. */
   readonly phase: 'opening' | 'loading' | 'ready';
   /** Whether this instance holds the lease; `null`: it is not known, because the store cannot be reached. */

@@ -41,6 +41,9 @@ function textOf(name: string, symbol: ts.Symbol, declaration: ts.Declaration): s
   return printer.printNode(ts.EmitHint.Unspecified, declaration, declaration.getSourceFile());
 }
 
+const resolved = (symbol: ts.Symbol): ts.Symbol =>
+  symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
+
 function reportOf(entry: string): string {
   const file = program.getSourceFile(join(ROOT, entry));
   const module = file && checker.getSymbolAtLocation(file);
@@ -48,7 +51,7 @@ function reportOf(entry: string): string {
   const known: string[] = [];
   const texts: string[] = [];
   for (const given of checker.getExportsOfModule(module).toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
-    const symbol = given.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(given) : given;
+    const symbol = resolved(given);
     if (printed.has(symbol)) known.push(given.name);
     else texts.push((symbol.declarations ?? []).map((one) => textOf(given.name, symbol, one)).join('\n'));
     printed.add(symbol);
@@ -57,8 +60,44 @@ function reportOf(entry: string): string {
   return `### ${entry}\n\n${texts.join('\n\n')}\n`;
 }
 
+/** The types of this project that a declaration names. */
+function namedIn(declaration: ts.Declaration): ts.Symbol[] {
+  const found: ts.Symbol[] = [];
+  function visit(node: ts.Node): void {
+    // Bodies are not public, and neither are private members.
+    if (ts.isBlock(node) || ts.isClassDeclaration(node)) return;
+    const name = ts.isTypeReferenceNode(node)
+      ? node.typeName
+      : ts.isExpressionWithTypeArguments(node)
+        ? node.expression
+        : undefined;
+    const given = name && checker.getSymbolAtLocation(name);
+    if (given !== undefined) found.push(resolved(given));
+    ts.forEachChild(node, visit);
+  }
+  visit(declaration);
+  return found.filter(({ flags, declarations = [] }) => {
+    const isOwn = declarations.some((one) => one.getSourceFile().fileName.startsWith(join(ROOT, 'src')));
+    return isOwn && !(flags & ts.SymbolFlags.TypeParameter);
+  });
+}
+
+/** Types without a public name that the public ones are made of: a change of them is a change of the surface. */
+function reachedReport(): string {
+  const texts: string[] = [];
+  for (const symbol of printed) {
+    const isPublic = publicSymbols.has(symbol);
+    const declarations = symbol.declarations ?? [];
+    if (!isPublic) texts.push(declarations.map((one) => textOf(symbol.name, symbol, one)).join('\n'));
+    for (const one of declarations.flatMap(namedIn)) printed.add(one);
+  }
+  return `### without a public name\n\n${texts.toSorted().join('\n\n')}\n`;
+}
+
 const printed = new Set<ts.Symbol>();
-const report = entries.map(reportOf).join('\n');
+const reports = entries.map(reportOf);
+const publicSymbols = new Set(printed);
+const report = [...reports, reachedReport()].join('\n');
 if (!process.argv.includes('--check')) writeFileSync(REPORT, report);
 else if (readFileSync(REPORT, 'utf8') !== report) {
   console.error('The public types have changed. Run npm run types:report, and look at what it changes.');

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BullMQSources, bullmqSources } from '../../src/bullmq.ts';
-import type { HistoryStore } from '../../src/history/store.ts';
+import type { StoreEngine } from '../../src/history/store.ts';
 import { createPostgresStore } from '../../src/stores/postgres/create-postgres-store.ts';
 import { type PostgresClient, postgresClient } from '../../src/stores/postgres/postgres-client.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
@@ -17,7 +17,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'jobs that are recorded i
   let app: BullMQApp;
   let postgres: PostgresServer;
   let pool: pg.Pool;
-  let store: HistoryStore;
+  let store: StoreEngine;
   const open: BullMQSources[] = [];
 
   beforeAll(async () => {

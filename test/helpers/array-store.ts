@@ -2,13 +2,13 @@
 import type {
   FeedChunk,
   FeedStore,
-  HistoryStore,
   LeaseState,
   RelationStore,
   SnapshotStore,
   StoredCause,
   StoredRollup,
   StoredTask,
+  StoreEngine,
   StoreLease,
   StoreOpening,
   StoreSession,
@@ -32,7 +32,7 @@ export interface ArrayRows {
 }
 
 /** A store in memory. Several histories may share it, as several processes share a database. */
-export interface ArrayStore extends HistoryStore {
+export interface ArrayStore extends StoreEngine {
   /** What is stored of a source. */
   rows(source: string): ArrayRows;
   /** Names of the calls so far, such as `tasks.write`, oldest first. */

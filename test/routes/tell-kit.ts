@@ -1,7 +1,7 @@
 /** Hosts that are told of findings. */
 import type { TestContext } from 'vitest';
 import type { FindingContext, FindingNotice } from '../../src/findings/on-finding.ts';
-import type { HistoryStore } from '../../src/history/store.ts';
+import type { StoreEngine } from '../../src/history/store.ts';
 import { createMonitor } from '../../src/http/monitor.ts';
 import { type MemorySources, memorySources } from '../../src/memory.ts';
 import { resolveOptions } from '../../src/options/resolve-options.ts';
@@ -13,7 +13,7 @@ export const QUICK: TellPace = { lastingMs: 0, intervalMs: 0, aloneMs: 60_000, e
 export const WAIT = { timeout: 30_000, interval: 20 };
 
 /** A queue with a task that has waited for 25 minutes. */
-export function backlog(name = 'jobs', store?: HistoryStore): MemorySources {
+export function backlog(name = 'jobs', store?: StoreEngine): MemorySources {
   const queue = memorySources({ name, ...(store && { store }) });
   fill(queue);
   return queue;

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { HistoryStore } from '../../src/history/store.ts';
+import type { StoreEngine } from '../../src/history/store.ts';
 import { PACE } from '../../src/history/stored/stored-state.ts';
 import { createPostgresStore } from '../../src/stores/postgres/create-postgres-store.ts';
 import { postgresClient } from '../../src/stores/postgres/postgres-client.ts';
@@ -26,7 +26,7 @@ describe.skipIf(postgresMissing)(titleUnless(postgresMissing, 'a history in Post
   });
 
   /** @param isCut whether the database answers nothing */
-  function storeOf(prefix: string, isCut: () => boolean = () => false): HistoryStore {
+  function storeOf(prefix: string, isCut: () => boolean = () => false): StoreEngine {
     const client = postgresClient({
       query: (text: string, values?: unknown[]) =>
         isCut() ? Promise.reject(new Error('cut')) : pool.query(text, values),

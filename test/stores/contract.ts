@@ -1,6 +1,6 @@
 /** What every store must do, whatever keeps it. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import type { HistoryStore, StoreSession } from '../../src/history/store.ts';
+import type { StoreEngine, StoreSession } from '../../src/history/store.ts';
 import { describeCauses, describeDroppedCauses } from './contract-causes.ts';
 import { describeFeed, describeLease, describeOthers } from './contract-rest.ts';
 import { describeLists, describeRetention, describeTasks } from './contract-tasks.ts';
@@ -9,14 +9,14 @@ import { type Open, storedQuery, taskOf } from './samples.ts';
 /** What the suite is run against. */
 export interface ContractSubject {
   /** Another store in the same database, as another process would open it. */
-  createStore(): HistoryStore;
+  createStore(): StoreEngine;
 }
 
 let sources = 0;
 
 /** Runs the suite. Each test has a source of its own; instances that share one have stores of their own. */
 export function storeContract(title: string, subject: () => ContractSubject): void {
-  let shared: HistoryStore;
+  let shared: StoreEngine;
   let first: StoreSession;
   const open: Open = async (given = {}) => {
     const { source = `source-${++sources}`, deployment = null } = given;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import type { HistoryStore } from '../../src/history/store.ts';
+import type { StoreEngine } from '../../src/history/store.ts';
 import {
   createPostgresStore,
   type PostgresStoreSettings,
@@ -36,7 +36,7 @@ describe.skipIf(postgresMissing)(titleUnless(postgresMissing, 'tables in Postgre
     const query = (text: string, values: unknown[] = []) => server.query(text, values, name);
     const store = (
       given: Partial<PostgresStoreSettings> & { role?: string; max?: number } = {},
-    ): HistoryStore => {
+    ): StoreEngine => {
       const { role = 'postgres', max = 2, ...settings } = given;
       const pool = new pg.Pool({ connectionString: server.url(name, role), max });
       pool.on('error', () => {});

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe } from 'vitest';
-import type { HistoryStore } from '../../src/history/store.ts';
+import type { StoreEngine } from '../../src/history/store.ts';
 import { createPostgresStore } from '../../src/stores/postgres/create-postgres-store.ts';
 import { postgresClient } from '../../src/stores/postgres/postgres-client.ts';
 import { type PgBouncer, pgbouncerMissing, startPgBouncer } from '../helpers/pgbouncer.ts';
@@ -26,7 +26,7 @@ describe.skipIf(missing)(titleUnless(missing, 'a store in PostgreSQL'), () => {
     await server.close();
   });
 
-  function storeOf(given: unknown, prefix: string): HistoryStore {
+  function storeOf(given: unknown, prefix: string): StoreEngine {
     const client = postgresClient(given);
     if (client === null) throw new Error('neither pg nor postgres.js');
     const retention = { taskDays: 7, rollupDays: 90 };

@@ -1,8 +1,8 @@
 import type {
-  HistoryStore,
   StoredQuery,
   StoredRecord,
   StoredTask,
+  StoreEngine,
   StoreSession,
 } from '../../src/history/store.ts';
 
@@ -65,9 +65,9 @@ export function storedQuery(given: Partial<StoredQuery> = {}): StoredQuery {
 /** Opens a store, and closes it when the test has ended. Default: for a source of its own. */
 export type Open = (given?: {
   source?: string;
-  store?: HistoryStore;
+  store?: StoreEngine;
   deployment?: string | null;
-}) => Promise<{ source: string; store: HistoryStore; session: StoreSession }>;
+}) => Promise<{ source: string; store: StoreEngine; session: StoreSession }>;
 
 /** The ids of a list, page by page. */
 export async function walk(session: StoreSession, given: Partial<StoredQuery>): Promise<string[]> {

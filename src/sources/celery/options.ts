@@ -7,7 +7,7 @@ import {
   wrongOption,
 } from '../../check-options.ts';
 import { type RetentionOptions, resolveRetention } from '../../history/retention.ts';
-import type { HistoryStore } from '../../history/store.ts';
+import type { HistoryStore, StoreEngine } from '../../history/store.ts';
 import { readSourceStore } from '../../history/store-option.ts';
 import {
   createSourceRedactor,
@@ -125,7 +125,7 @@ export interface ResolvedOptions
   /** `null`: texts are not redacted here. */
   readonly redactor: Redactor | null;
   /** `null`: the history ends with the process. */
-  readonly store: HistoryStore | null;
+  readonly store: StoreEngine | null;
 }
 
 /** The function that takes these options, for error messages. */
@@ -226,7 +226,7 @@ export function resolveOptions(options: unknown): ResolvedOptions {
   };
 }
 
-function readCollect(collect: unknown, store: HistoryStore | null): Collect {
+function readCollect(collect: unknown, store: StoreEngine | null): Collect {
   if (collect === undefined || collect === 'every') return 'every';
   if (collect !== 'leader' && collect !== false) {
     throw wrongOption(CALLER, 'collect', "'every', 'leader' or false", collect);

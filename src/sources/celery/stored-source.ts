@@ -1,6 +1,6 @@
 /** A Celery source whose history is kept in a store. */
 
-import type { HistoryStore } from '../../history/store.ts';
+import type { StoreEngine } from '../../history/store.ts';
 import { createStoredHistory } from '../../history/stored/create-stored-history.ts';
 import { type ClosableParts, valueLengthOf } from './celery-source.ts';
 import { connectionsOf } from './connect.ts';
@@ -10,7 +10,7 @@ import type { ResolvedOptions } from './options.ts';
 import { createCollectingSource, createLedSource } from './shared/shared-source.ts';
 
 /** @throws TypeError that says what to write; it never contains a URL */
-export function createStoredSource(options: ResolvedOptions, store: HistoryStore): ClosableParts {
+export function createStoredSource(options: ResolvedOptions, store: StoreEngine): ClosableParts {
   const { name, collect, retention, redactor, settings } = options;
   const connect = (): LiveOptions => {
     const { close, ...connections } = connectionsOf(options);

@@ -6,7 +6,7 @@ import {
   wrongOption,
 } from '../../check-options.ts';
 import { type RetentionOptions, resolveRetention } from '../../history/retention.ts';
-import type { HistoryStore } from '../../history/store.ts';
+import type { HistoryStore, StoreEngine } from '../../history/store.ts';
 import { readSourceStore } from '../../history/store-option.ts';
 import type { Schedule } from '../../model.ts';
 import {
@@ -55,7 +55,7 @@ export interface ResolvedMemoryOptions {
   /** `null`: texts are not redacted here. */
   readonly redactor: Redactor | null;
   /** `null`: the history ends with the process. */
-  readonly store: HistoryStore | null;
+  readonly store: StoreEngine | null;
   readonly onError: (error: TypeError) => void;
   readonly now: () => number;
 }

@@ -1,4 +1,4 @@
-import type { HistoryStore, StoreRetention } from '../../history/store.ts';
+import type { StoreEngine, StoreRetention } from '../../history/store.ts';
 import { type Deadlines, guardDatabase } from '../sql/guarded-database.ts';
 import { tableNames } from '../sql/names.ts';
 import type { SqlDatabase } from '../sql/sql-database.ts';
@@ -23,7 +23,7 @@ export interface PostgresStoreSettings {
 }
 
 /** @throws TypeError when a name is not allowed */
-export function createPostgresStore(settings: PostgresStoreSettings): HistoryStore {
+export function createPostgresStore(settings: PostgresStoreSettings): StoreEngine {
   const { client, schema, prefix, retention, isReadOnly, deployment, deadlines } = settings;
   const names = tableNames(schema, prefix);
   const database = guardDatabase(createPostgresDatabase(client), describePostgresError, deadlines);

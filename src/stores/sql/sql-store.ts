@@ -1,5 +1,5 @@
 /** A store in a SQL database, which several sources of this process share. */
-import type { HistoryStore, StoreOpening, StoreRetention, StoreSession } from '../../history/store.ts';
+import type { StoreEngine, StoreOpening, StoreRetention, StoreSession } from '../../history/store.ts';
 import { createStatements } from './create-tables.ts';
 import { type DayTables, presentDay } from './days.ts';
 import { ensureSchema, type SchemaScripts } from './ensure-schema.ts';
@@ -26,7 +26,7 @@ export interface SqlStoreOptions {
   afterTables(): readonly string[];
 }
 
-export function createSqlStore(options: SqlStoreOptions): HistoryStore {
+export function createSqlStore(options: SqlStoreOptions): StoreEngine {
   const { database, retention, isReadOnly, deployment } = options;
   const sessions = new Set<StoreSession>();
   return {

@@ -1,4 +1,4 @@
-import type { HistoryStore, StoreRetention } from '../../history/store.ts';
+import type { StoreEngine, StoreRetention } from '../../history/store.ts';
 import { guardDatabase } from '../sql/guarded-database.ts';
 import { tableNames } from '../sql/names.ts';
 import { createSqlStore } from '../sql/sql-store.ts';
@@ -22,7 +22,7 @@ export interface SqliteStoreSettings {
 /** The file belongs to the store alone, so no option names its tables. */
 const PREFIX = 'monitor_';
 
-export function createSqliteStore(settings: SqliteStoreSettings): HistoryStore {
+export function createSqliteStore(settings: SqliteStoreSettings): StoreEngine {
   const { path, thread, retention, isReadOnly, deployment } = settings;
   const names = tableNames(null, PREFIX);
   const database = guardDatabase(createSqliteDatabase(path, thread), describeSqliteError);

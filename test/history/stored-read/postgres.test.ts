@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe } from 'vitest';
-import type { HistoryStore } from '../../../src/history/store.ts';
+import type { StoreEngine } from '../../../src/history/store.ts';
 import { createPostgresStore } from '../../../src/stores/postgres/create-postgres-store.ts';
 import { postgresClient } from '../../../src/stores/postgres/postgres-client.ts';
 import { type PostgresServer, postgresMissing, startPostgres } from '../../helpers/postgres.ts';
@@ -12,7 +12,7 @@ const NUM_RUNS = 12;
 describe.skipIf(postgresMissing)(titleUnless(postgresMissing, 'a history in PostgreSQL'), () => {
   let server: PostgresServer;
   let pool: pg.Pool;
-  let store: HistoryStore;
+  let store: StoreEngine;
 
   beforeAll(async () => {
     server = await startPostgres();

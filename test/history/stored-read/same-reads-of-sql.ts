@@ -1,6 +1,6 @@
 /** Every read of a history over a real database, compared with one memory that holds everything. */
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import type { HistoryStore, StoreSession } from '../../../src/history/store.ts';
+import type { StoreEngine, StoreSession } from '../../../src/history/store.ts';
 import { expectSameDepths } from './same-depths.ts';
 import {
   expectSameCauses,
@@ -13,7 +13,7 @@ import {
 } from './same-reads.ts';
 
 /** @param store of an empty database. Called after `beforeAll` of the file */
-export function describeSameReads(title: string, store: () => HistoryStore, numRuns: number): void {
+export function describeSameReads(title: string, store: () => StoreEngine, numRuns: number): void {
   describe(title, () => {
     let count = 0;
     let first: StoreSession;

@@ -5,7 +5,7 @@ import {
   refuseUnknownKeys,
   wrongOption,
 } from '../../../check-options.ts';
-import type { HistoryStore } from '../../../history/store.ts';
+import type { HistoryStore, StoreEngine } from '../../../history/store.ts';
 import { readSourceStore } from '../../../history/store-option.ts';
 import {
   createSourceRedactor,
@@ -85,7 +85,7 @@ export interface ResolvedOptions {
   /** `null`: texts are not redacted here. */
   readonly redactor: Redactor | null;
   /** `null`: jobs are not recorded. */
-  readonly store: HistoryStore | null;
+  readonly store: StoreEngine | null;
   readonly from:
     | { readonly kind: 'queues'; readonly queues: readonly GivenQueue[] }
     | { readonly kind: 'client'; readonly client: object; readonly prefix: string }

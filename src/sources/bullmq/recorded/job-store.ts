@@ -1,5 +1,5 @@
 /** The history into which jobs are recorded, and what records them. */
-import type { HistoryStore } from '../../../history/store.ts';
+import type { StoreEngine } from '../../../history/store.ts';
 import { createStoredHistory } from '../../../history/stored/create-stored-history.ts';
 import type { StoredHistory } from '../../../history/stored-history.ts';
 import { addressOf } from '../../../redis/client.ts';
@@ -26,7 +26,7 @@ const MEMORY = { maxTasks: 20_000, maxBytes: 64 * 1024 * 1024 };
 const LOG_ITEMS = 200_000;
 
 /** Opens the store, and records from then on, while this instance holds the lease. */
-export function createJobStore(options: ResolvedOptions, store: HistoryStore, access: QueueAccess): JobStore {
+export function createJobStore(options: ResolvedOptions, store: StoreEngine, access: QueueAccess): JobStore {
   const { name, redactor } = options;
   const history = createStoredHistory(
     { ...MEMORY, redactor },
