@@ -12,8 +12,25 @@ export const nginxMissing: string | null = spawnSync('nginx', ['-v']).status ===
 
 /** Starts it until the test is over: it buffers answers, and strips `/tools` off. @returns its own address */
 export async function startNginx(upstream: string): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'monitor-nginx-'));
   const port = await freePort();
+  runNginx(`server { listen 127.0.0.1:${port}; location /tools/ { proxy_pass ${upstream}/; } }`);
+  const url = `http://127.0.0.1:${port}/tools`;
+  await until(() =>
+    ask(url, '/canary', { ours: false }).then(
+      ({ status }) => status === 200,
+      () => false,
+    ),
+  );
+  return url;
+}
+
+/**
+ * Starts it until the test is over; it may not listen yet.
+ *
+ * @param servers the blocks `server` of its configuration
+ */
+export function runNginx(servers: string): void {
+  const folder = mkdtempSync(join(tmpdir(), 'monitor-nginx-'));
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     .map((kind) => `${kind}_temp_path ${folder}/${kind};`)
     .join(' ');
@@ -23,7 +40,7 @@ export async function startNginx(upstream: string): Promise<string> {
     http {
       access_log off; ${temporary}
       gzip on; gzip_types *;
-      server { listen 127.0.0.1:${port}; location /tools/ { proxy_pass ${upstream}/; } }
+      ${servers}
     }`;
   writeFileSync(join(folder, 'nginx.conf'), configuration);
   const child: ChildProcess = spawn(
@@ -40,12 +57,4 @@ export async function startNginx(upstream: string): Promise<string> {
     await exited;
     rmSync(folder, { recursive: true, force: true });
   });
-  const url = `http://127.0.0.1:${port}/tools`;
-  await until(() =>
-    ask(url, '/canary', { ours: false }).then(
-      ({ status }) => status === 200,
-      () => false,
-    ),
-  );
-  return url;
 }

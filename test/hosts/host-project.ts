@@ -34,9 +34,16 @@ export interface RunningHost {
   readonly base: string;
   /** The folder of the project. */
   readonly folder: string;
+  /** Lets its monotonic clock jump, where `AHEAD` is among its arguments: open streams are then that much older. */
+  goAhead(ms: number): void;
   /** Ends the host as process managers do. @returns whether it ended without being killed */
   stop(): Promise<boolean>;
 }
+
+const GO_AHEAD = new URL('go-ahead.mjs', import.meta.url).href;
+
+/** Arguments of Node with which a host's clocks can jump. */
+export const AHEAD = ['--import', GO_AHEAD];
 
 const OTHER_HOSTS = 'docs/hosts.md';
 
@@ -83,16 +90,17 @@ export async function start(
   folder: string,
   settings: NodeJS.ProcessEnv = {},
 ): Promise<RunningHost> {
-  const port = await freePort();
+  const port = Number(settings.PORT ?? (await freePort()));
   const child = spawn(process.execPath, args, {
     cwd: folder,
     env: environment({ PORT: String(port), HOSTNAME: '127.0.0.1', ...settings }),
-    stdio: ['ignore', 'pipe', 'pipe'],
+    // Some hosts behave in another way where there is a channel.
+    stdio: ['ignore', 'pipe', 'pipe', ...(args.includes(GO_AHEAD) ? (['ipc'] as const) : [])],
   });
   const forget = atProcessEnd(() => void child.kill('SIGKILL'));
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk) => {
+    stream?.on('data', (chunk) => {
       output += String(chunk);
     });
   }
@@ -101,6 +109,7 @@ export async function start(
   return {
     base,
     folder,
+    goAhead: (ms) => void child.send(ms),
     async stop() {
       // Some hosts end by the signal itself, once they have closed.
       const isRunning = child.exitCode === null && child.signalCode === null;
@@ -123,7 +132,8 @@ function environment(more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(names.map((name) => [name, process.env[name]])), ...more };
 }
 
-async function freePort(): Promise<number> {
+/** @returns a port that is free now */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
