@@ -26,6 +26,22 @@ export function decodeCursor(kind: string, text: string): readonly unknown[] | n
 }
 
 /**
+ * Reads a cursor of version 0.1.0, whose format was another one: clients that were open during an upgrade still send
+ * them.
+ *
+ * @returns its parts, of unknown shape; `null` when it is not such a cursor of this kind
+ */
+export function decodeEarlierCursor(kind: string, text: string): readonly unknown[] | null {
+  if (text.length > LONGEST_CURSOR || !/^[\w-]+$/.test(text)) return null;
+  try {
+    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+    return Array.isArray(value) && value[0] === kind ? value.slice(1) : null;
+  } catch {
+    return null;
+  }
+}
+
+/**
  * Writes the same as plain text, to become a part of another cursor: the `mark` of a task position, the cursor
  * of a feed. It is encoded once, with the whole cursor.
  */

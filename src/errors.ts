@@ -9,6 +9,7 @@ export type MonitorErrorCode =
   | 'task_not_found'
   | 'metrics_disabled'
   | 'method_not_allowed'
+  | 'cursor_expired'
   | 'source_not_configured'
   | 'source_invalid'
   | 'exporter_invalid'
@@ -26,6 +27,7 @@ export const STATUS_OF: Readonly<Record<MonitorErrorCode, number>> = Object.free
   task_not_found: 404,
   metrics_disabled: 404,
   method_not_allowed: 405,
+  cursor_expired: 410,
   source_not_configured: 501,
   source_invalid: 502,
   exporter_invalid: 502,
@@ -83,6 +85,7 @@ export const DETAIL_OF: Readonly<Record<MonitorErrorCode, string>> = Object.free
   task_not_found: 'No task with this id is known.',
   metrics_disabled: 'No metrics exporter is configured.',
   method_not_allowed: 'Only GET, HEAD and OPTIONS are answered here.',
+  cursor_expired: 'This cursor was issued by an earlier version. Read the list again from its start.',
   source_not_configured: 'This monitor has no source for this data.',
   source_invalid: 'The source returned data that cannot be read.',
   exporter_invalid: 'The metrics exporter did not answer with metrics.',

@@ -1,5 +1,6 @@
 /** Reads a whole list of tasks while they change. */
 import type { TaskBody, TasksBody } from '../wire.ts';
+import { MonitorClientError } from './request.ts';
 
 /** Parameters of `tasks()`, which are those of `/api/tasks/`. */
 export interface TaskListQuery {
@@ -73,6 +74,8 @@ export interface TaskListQuery {
 const LATENESS_MS = 10_000;
 /** While tasks arrive all the time, a walk has to end. */
 const MOST_PASSES = 20;
+/** While an upgrade goes on, several instances may issue cursors that the others do not know. */
+const MOST_RESTARTS = 5;
 
 /**
  * All tasks of a list, each once. A task that changes moves to the front of the list, past the page that is read. So
@@ -88,15 +91,11 @@ export async function* eachTask(
   let since: number | null = null;
   let begunAt: number | null = null;
   for (let pass = 0; pass < MOST_PASSES; pass += 1) {
-    let cursor: string | null = null;
     let next: number | null = null;
     let hasMissed = pass === 0;
-    do {
-      const page: TasksBody = await readPage({
-        ...query,
-        ...(since !== null && { since: new Date(Math.max(since, asked)) }),
-        cursor,
-      });
+    const part: TaskListQuery =
+      since === null ? query : { ...query, since: new Date(Math.max(since, asked)) };
+    for await (const page of pagesOf(readPage, part)) {
       next ??= Date.parse(page.generated_at) - LATENESS_MS;
       begunAt ??= Date.parse(page.generated_at);
       for (const task of page.tasks) {
@@ -108,10 +107,29 @@ export async function* eachTask(
         if (task.sent === null || Date.parse(task.sent) < begunAt) hasMissed = true;
         yield task;
       }
-      cursor = page.next_cursor;
-    } while (cursor !== null);
+    }
     since = next;
-    if (!hasMissed || next >= until) return;
+    if (!hasMissed || (next ?? until) >= until) return;
+  }
+}
+
+/** The pages of a list. If its cursor has expired, because the monitor was upgraded, it is read again from its start. */
+async function* pagesOf(
+  readPage: (query: TaskListQuery) => Promise<TasksBody>,
+  query: TaskListQuery,
+): AsyncGenerator<TasksBody> {
+  let cursor: string | null = null;
+  let restarts = 0;
+  for (;;) {
+    const page: TasksBody | null = await readPage({ ...query, cursor }).catch((error: unknown) => {
+      const isExpired = error instanceof MonitorClientError && error.code === 'cursor_expired';
+      if (isExpired && cursor !== null && restarts < MOST_RESTARTS) return null;
+      throw error;
+    });
+    cursor = page?.next_cursor ?? null;
+    if (page === null) restarts += 1;
+    else yield page;
+    if (page !== null && cursor === null) return;
   }
 }
 

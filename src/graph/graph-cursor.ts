@@ -6,9 +6,14 @@ export type GraphSince =
   | { readonly time: Date };
 
 const KIND = 'graph';
+/** A cursor of version 0.1.0, which clients that were open during an upgrade still send. */
+const EARLIER = /^[0-9a-f]{8}-[0-9a-f]{12}-[0-9a-z]{1,10}$/;
+/** A position that no instance knows. */
+const UNKNOWN: GraphSince = { instance: '', view: '', sequence: 0 };
 
 /** Parses a cursor; `null` when the text is not one. The caller parses timestamps itself, into `{ time }`. */
 export function parseGraphCursor(text: string): GraphSince | null {
+  if (EARLIER.test(text)) return UNKNOWN;
   const [instance, view, sequence] = decodeCursor(KIND, text) ?? [];
   if (typeof instance !== 'string' || typeof view !== 'string') return null;
   return Number.isSafeInteger(sequence) ? { instance, view, sequence: Number(sequence) } : null;

@@ -1,4 +1,4 @@
-import { decodeCursor, encodeCursor } from '../cursor.ts';
+import { decodeCursor, decodeEarlierCursor, encodeCursor } from '../cursor.ts';
 import { type DocumentOptions, readAnswer } from '../http/answer.ts';
 import { keyOf } from '../http/answer-key.ts';
 import { cursor } from '../http/cursor-parameter.ts';
@@ -122,7 +122,7 @@ function rowOf(
 }
 
 function readSince(text: string): TaskEventQuery['since'] {
-  const [sourceCursor, ...rest] = decodeCursor(KIND, text) ?? [];
+  const [sourceCursor, ...rest] = decodeCursor(KIND, text) ?? decodeEarlierCursor(KIND, text) ?? [];
   if (typeof sourceCursor === 'string' && rest.length === 0) return { cursor: sourceCursor };
   const time = readMoment(text);
   return time === null ? null : { time };

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { decodeCursor, encodeCursor } from '../cursor.ts';
+import { decodeCursor, decodeEarlierCursor, encodeCursor } from '../cursor.ts';
 import { isTaskPosition } from '../source/pages.ts';
 import type { TaskPosition } from '../source.ts';
 
 /** A position in a list of tasks, and the name of that list. */
 export interface TaskCursor {
-  /** Name of the list, see {@link listNameOf}. */
-  readonly list: string;
+  /** Name of the list, see {@link listNameOf}; `null` in a cursor of version 0.1.0, which named lists otherwise. */
+  readonly list: string | null;
   readonly position: TaskPosition;
 }
 
@@ -18,14 +18,15 @@ export function listNameOf(...criteria: readonly unknown[]): string {
 }
 
 /** Writes a cursor for clients. */
-export function encodeTaskCursor({ list, position: { key, id, mark } }: TaskCursor): string {
+export function encodeTaskCursor(list: string, { key, id, mark }: TaskPosition): string {
   return encodeCursor(KIND, mark === undefined ? [list, key, id] : [list, key, id, mark]);
 }
 
 /** Parses a cursor; `null` when it is not valid. */
 export function decodeTaskCursor(text: string): TaskCursor | null {
-  const [list, key, id, mark, ...rest] = decodeCursor(KIND, text) ?? [];
+  const parts = decodeCursor(KIND, text);
+  const [list, key, id, mark, ...rest] = parts ?? decodeEarlierCursor(KIND, text) ?? [];
   const position = { key, id, ...(mark !== undefined && { mark }) };
   if (typeof list !== 'string' || !isTaskPosition(position) || rest.length > 0) return null;
-  return { list, position };
+  return { list: parts === null ? null : list, position };
 }

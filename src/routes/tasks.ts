@@ -1,3 +1,4 @@
+import { MonitorError } from '../errors.ts';
 import { keyOf } from '../http/answer-key.ts';
 import { cursor } from '../http/cursor-parameter.ts';
 import { createDocument } from '../http/document.ts';
@@ -73,7 +74,7 @@ export const tasks = defineRoute({
   summary: 'Recent tasks, newest activity first',
   query: QUERY,
   body: 'TasksBody',
-  errors: SOURCE_ERRORS,
+  errors: ['cursor_expired', ...SOURCE_ERRORS],
   cached: true,
   open(monitor) {
     const abilities = abilitiesOf(monitor.sources.tasks);
@@ -84,6 +85,7 @@ export const tasks = defineRoute({
       findConditionFaults(values, asked.faulty, fault);
       findStatsFaults(values, asked.faulty, fault);
       abilities.check(values, fault);
+      if (values.cursor?.list === null) return refuseExpired;
       const request: ListRequest = {
         monitor,
         asked,
@@ -166,7 +168,7 @@ function* listBody(
   sourceOf: ReadResult['sourceOf'],
 ): Steps<ListBody> {
   if (!isTaskPage(page)) throw new TypeError('listTasks() must return { tasks, next, total }.');
-  const nextCursor = page.next === null ? null : encodeTaskCursor({ list, position: page.next });
+  const nextCursor = page.next === null ? null : encodeTaskCursor(list, page.next);
   const [q] = asked.values.q;
   const find = q === undefined ? null : serializer.finder(q.toLowerCase());
   const isExact = page.cursorExact !== false;
@@ -195,12 +197,17 @@ function findFaults({ values, faulty }: Asked<Values>, list: string, fault: Faul
   if (values.limit === 0 && values.stats === null && !faulty.has('stats')) {
     fault('limit', 'Write a whole number from 1 to 1000; 0 is allowed only with stats.');
   }
-  if (values.cursor !== null && values.cursor.list !== list && !LIST.some((name) => faulty.has(name))) {
+  const given = values.cursor?.list ?? null;
+  if (given !== null && given !== list && !LIST.some((name) => faulty.has(name))) {
     fault(
       'cursor',
       'Write a cursor of this list: a cursor is valid only for the sort, order and filters that it was issued for.',
     );
   }
+}
+
+function refuseExpired(): never {
+  throw new MonitorError('cursor_expired');
 }
 
 function queryOf(values: Values, { options, serializer }: Monitor): TaskQuery {
