@@ -63,6 +63,7 @@ export const LIVE: readonly string[] = [
   'test/examples/both.test.ts',
   'test/examples/celery-rabbitmq.test.ts',
   'test/examples/celery-store.test.ts',
+  'test/examples/pg-boss.test.ts',
   'test/examples/shared-history.test.ts',
   'test/history/stored-read/postgres.test.ts',
   'test/incident/bullmq.test.ts',

@@ -1,0 +1,211 @@
+import { PgBoss } from 'pg-boss';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { combineSources } from '../../src/index.ts';
+import { memorySources } from '../../src/memory.ts';
+import type { MonitorSources, QueueSource, TaskPage, TaskPosition, TaskSource } from '../../src/source.ts';
+import { sourceContract } from '../../src/testing.ts';
+import type { ProblemBody, TaskDetailBody, TasksBody } from '../../src/wire.ts';
+import { ask } from '../helpers/ask.ts';
+import { type PostgresServer, postgresMissing, startPostgres } from '../helpers/postgres.ts';
+import { titleUnless } from '../helpers/redis-server.ts';
+import { query } from '../history/telling.ts';
+import { startExample, waitFor } from './example-process.ts';
+import { accepts } from './example-services.ts';
+
+const FOLDER = new URL('../../examples/custom-source/', import.meta.url);
+
+interface PgBossSources extends MonitorSources {
+  readonly tasks: TaskSource;
+  readonly queues: QueueSource;
+  close(): Promise<void>;
+}
+
+/** What the example exports. */
+interface Source {
+  readonly INDEX: string;
+  pgBossSources(url: string): PgBossSources;
+}
+
+const CONTEXT = { signal: new AbortController().signal };
+
+describe.skipIf(postgresMissing)(titleUnless(postgresMissing, 'the source of pg-boss'), () => {
+  let source: Source;
+  let server: PostgresServer;
+  let boss: PgBoss;
+
+  beforeAll(async () => {
+    source = (await import(new URL('pg-boss.mjs', FOLDER).href)) as Source;
+    server = await startPostgres();
+    boss = new PgBoss({ connectionString: server.url(), supervise: false, schedule: false });
+    boss.on('error', () => {});
+    await boss.start();
+    await server.query(source.INDEX);
+    await fill(boss);
+  });
+
+  afterAll(async () => {
+    await boss?.stop();
+    await server?.close();
+  });
+
+  const open = () => source.pgBossSources(server.url());
+  const cases = sourceContract({
+    parts: ['tasks', 'queues', 'health'],
+    capabilities: {
+      sorts: ['timestamp'],
+      filters: ['states', 'names', 'queues', 'since', 'until'],
+      search: false,
+      total: false,
+    },
+    create: () => ({ sources: open() }),
+  });
+  for (const { name, run, skip } of cases) it.skipIf(skip !== null)(name, run);
+
+  it('shows each state of pg-boss, retries, errors and times', async () => {
+    const { tasks, close } = open();
+    const all = (await tasks.listTasks(query({ limit: 1_000 }), CONTEXT)).tasks;
+    const inState = (state: string) => all.filter((task) => task.state === state);
+    const states = ['FAILURE', 'PENDING', 'RETRY', 'REVOKED', 'STARTED', 'SUCCESS'];
+    expect([...new Set(all.map(({ state }) => state))].toSorted()).toEqual(states);
+    const [failed] = inState('FAILURE');
+    expect(failed).toMatchObject({
+      name: 'mail',
+      queue: 'mail',
+      retries: 1,
+      kwargs: '{"n": 0}',
+      exception: 'no mailbox',
+      traceback: expect.stringContaining('Error: no mailbox\n    at '),
+      runtime: expect.any(Number),
+    });
+    expect(inState('SUCCESS')[0]).toMatchObject({ result: '{"sent": true}', exception: null });
+    expect(inState('RETRY')[0]).toMatchObject({
+      finished: null,
+      exception: 'no answer',
+      eta: expect.any(Date),
+    });
+    expect(
+      inState('PENDING')
+        .find(({ name }) => name === 'later')
+        ?.eta?.getTime(),
+    ).toBeGreaterThan(Date.now());
+    await close();
+  });
+
+  it('pages through jobs of one microsecond and of one millisecond, in both orders', async () => {
+    const { tasks, close } = open();
+    for (const order of ['asc', 'desc'] as const) {
+      const ids: string[] = [];
+      let after: TaskPosition | null = null;
+      do {
+        const page: TaskPage = await tasks.listTasks(
+          query({ names: ['bulk'], order, limit: 7, after }),
+          CONTEXT,
+        );
+        ids.push(...page.tasks.map(({ id }) => id));
+        after = page.next;
+      } while (after !== null);
+      const all = await server.query<{ id: string }>("SELECT id FROM pgboss.job WHERE name = 'bulk'");
+      expect(ids.toSorted()).toEqual(all.map(({ id }) => id).toSorted());
+    }
+    await close();
+  });
+
+  it('reads the index and never the table', async () => {
+    await server.query(`INSERT INTO pgboss.job (name, data, state, created_on, completed_on)
+      SELECT 'many', '{}', (CASE WHEN n % 5000 = 0 THEN 'failed' ELSE 'completed' END)::pgboss.job_state, at, at
+      FROM (SELECT n, now() - n * interval '1 s' AS at FROM generate_series(1, 20000) AS n) AS jobs`);
+    await server.query('ANALYZE pgboss.job');
+    const before = await rowsRead(server);
+    const { tasks, queues, close } = open();
+    const { next } = await tasks.listTasks(query({ limit: 50 }), CONTEXT);
+    await tasks.listTasks(query({ limit: 50, after: next }), CONTEXT);
+    await tasks.listTasks(query({ limit: 50, order: 'asc' }), CONTEXT);
+    const failed = await tasks.listTasks(query({ limit: 50, states: ['FAILURE'], names: ['many'] }), CONTEXT);
+    expect(failed.tasks).toHaveLength(4);
+    expect(await tasks.getTask(failed.tasks[3]?.id ?? '', CONTEXT)).toMatchObject({ state: 'FAILURE' });
+    await queues.listQueues(CONTEXT);
+    // A connection reports what it has read when it ends.
+    await close();
+    const after = await waitFor(
+      () => rowsRead(server),
+      (now) => now > before,
+    );
+    expect(after - before).toBeLessThan(2_000);
+    await server.query("DELETE FROM pgboss.job WHERE name = 'many'");
+  });
+
+  it('is listed beside others, whose walk loses nothing', async () => {
+    const own = open();
+    const memory = memorySources({ name: 'memory' });
+    const now = Date.now();
+    for (let n = 0; n < 20; n += 1) {
+      memory.record({ id: `m${n}`, name: 'mail', state: 'SUCCESS', timestamp: new Date(now - n * 50) });
+    }
+    const { tasks } = combineSources(own, memory) as Required<MonitorSources>;
+    const ids: string[] = [];
+    let after: TaskPosition | null = null;
+    do {
+      const page: TaskPage = await tasks.listTasks(query({ limit: 5, after }), CONTEXT);
+      ids.push(...page.tasks.map(({ id }) => id));
+      after = page.next;
+    } while (after !== null);
+    const rows = await server.query<{ id: string }>('SELECT id FROM pgboss.job');
+    const expected = [...rows.map(({ id }) => id), ...Array.from({ length: 20 }, (_, n) => `m${n}`)];
+    expect(ids.toSorted()).toEqual(expected.toSorted());
+    await own.close();
+    await memory.close();
+  });
+
+  it('is what the example shows, which ends what it started', async () => {
+    const example = await startExample('examples/custom-source/start.mjs', { DATABASE_URL: undefined });
+    const { body } = await waitFor(
+      () => ask<TasksBody>(example.base, '/api/tasks/?state=SUCCESS&name=charge&limit=1'),
+      (answer) => answer.body.tasks?.length === 1,
+    );
+    const id = body.tasks[0]?.task_id ?? '';
+    const { body: task } = await ask<TaskDetailBody>(example.base, `/api/tasks/${id}/`);
+    expect(task).toMatchObject({ kwargs: expect.stringContaining('"card_token": "***"'), state: 'SUCCESS' });
+    const refused = await ask<ProblemBody>(example.base, '/api/tasks/?q=ann');
+    expect(refused.body.errors).toEqual([
+      { parameter: 'q', detail: 'The source pg-boss cannot search texts.' },
+    ]);
+    const port = Number(/@127\.0\.0\.1:(\d+)/.exec(example.printed())?.[1]);
+    expect(await example.end('SIGINT')).toEqual({ code: 0, stderr: '' });
+    expect(await accepts(port)).toBe(false);
+  });
+});
+
+/** Puts jobs of every state into the queues. */
+async function fill(boss: PgBoss): Promise<void> {
+  await boss.createQueue('mail', { retryLimit: 1, retryDelay: 0 });
+  await boss.createQueue('call', { retryLimit: 1, retryDelay: 3_600, partition: true });
+  await boss.createQueue('later');
+  await boss.createQueue('bulk');
+  await boss.createQueue('many');
+  for (const n of [0, 1, 2]) await boss.send('mail', { n });
+  for (const attempt of [1, 2]) {
+    for (const { id, data } of await boss.fetch<{ n: number }>('mail', { batchSize: 3 })) {
+      if (data.n === 0) await boss.fail('mail', id, new Error(attempt === 1 ? 'no answer' : 'no mailbox'));
+      else await boss.complete('mail', id, { sent: true });
+    }
+  }
+  for (const n of [0, 1]) await boss.send('call', { n });
+  const [call] = await boss.fetch('call', { batchSize: 2 });
+  await boss.fail('call', call?.id ?? '', new Error('no answer'));
+  await boss.send('later', { n: 0 }, { startAfter: 3_600 });
+  await boss.cancel('later', (await boss.send('later', { n: 1 })) ?? '');
+  // Of one moment, as everything that one statement inserts, and of different ones.
+  await boss.insert(
+    'bulk',
+    Array.from({ length: 30 }, (_, n) => ({ data: { n } })),
+  );
+  await Promise.all(Array.from({ length: 30 }, (_, n) => boss.send('bulk', { n })));
+}
+
+/** Rows of jobs that connections have read, as far as these have reported it. */
+async function rowsRead(server: PostgresServer): Promise<number> {
+  const [row] = await server.query<{ rows: string }>(
+    "SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) AS rows FROM pg_stat_all_tables WHERE schemaname = 'pgboss' AND relname LIKE 'job%'",
+  );
+  return Number(row?.rows);
+}
