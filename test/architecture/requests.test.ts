@@ -8,6 +8,7 @@ import { filesBelow } from './source-files.ts';
 const OTHERS: Readonly<Record<string, string>> = {
   'test/alerting/instances.test.ts': 'is a process of its own, which tells a receiver',
   'test/helpers/rabbitmq.ts': 'asks the management API of RabbitMQ',
+  'test/examples/pg-boss.test.ts': 'fetches jobs of pg-boss',
   'test/faults/hosts-process.test.ts': 'asks processes of their own',
   'test/faults/kit/programs/fd-limit.mjs': 'is a process of its own',
   'test/faults/kit/programs/hardened-routes.mjs': 'is a process of its own',
