@@ -76,7 +76,17 @@ function changed(): MemorySources {
     queue.record({ ...task, state: 'SUCCESS', timestamp: ago(minute), runtime: minute > 60 ? 1 : 3 });
   }
   for (let minute = 20; minute > 0; minute--) run(queue, `x ${minute}`, ago(minute), 'FAILURE');
-  return queue;
+  return startingAt(queue, new Date(ago(121)));
+}
+
+/** The same with a history that has been running since then. */
+function startingAt(queue: MemorySources, since: Date): MemorySources {
+  const { history } = queue;
+  const getHistoryStats: typeof history.getHistoryStats = async (context) => ({
+    ...(await history.getHistoryStats(context)),
+    since,
+  });
+  return { ...queue, history: { ...history, getHistoryStats } };
 }
 
 describe.skipIf(browserMissing)(browserTitle('in a browser, the verdict of the overview'), () => {
@@ -134,6 +144,16 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the verdict of the o
     await page.getByRole('button', { name: /^failed 20 ▲ from 0$/ }).waitFor();
     await causes.first().getByRole('link').click();
     await page.getByRole('heading', { name: 'CardDeclined' }).waitFor();
+  });
+
+  it('compares no counts with a period that begins before the history', async () => {
+    const { page, go } = await open(startingAt(changed(), new Date(Date.now() - 80 * MINUTE)));
+    await go('#/?compare=1');
+    await page.getByText(/^History starts .*: partial comparison$/).waitFor();
+    const row = page.getByRole('row', { name: /^mail\.send/ });
+    await row.getByText('▲ 3.0×').waitFor();
+    expect((await row.locator('.change').allTextContents()).slice(0, 3)).toEqual([' –', ' –', ' ▲ 3.0×']);
+    await page.getByRole('button', { name: /^failed 20$/ }).waitFor();
   });
 
   it('compares names and queues with the period before', async () => {

@@ -1,6 +1,7 @@
 import { useId, useMemo, useState } from 'preact/hooks';
 import type { StatsStepBody } from '../../client.ts';
 import { changeText } from '../parts/change.tsx';
+import { useStartInBefore } from '../range/use-range.ts';
 import { count } from '../text/numbers.ts';
 import { axisCount, greatest, niceMost, type Row, type TimeChartProps } from './chart.ts';
 import type { Panel, Scale } from './panel.tsx';
@@ -30,7 +31,9 @@ export function ThroughputChart(
     readonly height?: number;
   },
 ) {
-  const { series, kinds = ALL, before = null, height = 160 } = props;
+  const { series, kinds = ALL, height = 160 } = props;
+  const isPartial = useStartInBefore() !== null;
+  const before = isPartial ? null : (props.before ?? null);
   const shown = KINDS.filter(([kind]) => kinds.includes(kind));
   const [only, setOnly] = useState<Kind | null>(null);
   const hatch = useId();

@@ -38,7 +38,7 @@ export function CauseRow(props: {
       </th>
       <td class="num cause-count">
         {count(cause.count)}
-        {before !== undefined && <Change now={cause.count} before={before} text={count} />}
+        {before !== undefined && <Change now={cause.count} before={before} text={count} isCount />}
       </td>
       <td class="cause-activity">
         <Sparkline

@@ -88,7 +88,7 @@ function Cause(props: {
         <NewBadge cause={cause} />
         <span>
           <b class="num">{count(cause.count)}</b> failed{' '}
-          {before !== undefined && <Change now={cause.count} before={before} text={count} />}
+          {before !== undefined && <Change now={cause.count} before={before} text={count} isCount />}
         </span>
         <span>
           first <Moment at={first_seen} />

@@ -43,7 +43,7 @@ export function TopCauses(props: {
             <Sparkline values={cause.activity} tone="failed" label={`${count(cause.count)} failures`} />
             <b class="num">{count(cause.count)}</b>
             {before?.causes !== undefined && (
-              <Change now={cause.count} before={countBefore(before, cause.cause)} text={count} />
+              <Change now={cause.count} before={countBefore(before, cause.cause)} text={count} isCount />
             )}
           </li>
         ))}

@@ -2,7 +2,7 @@ import { useEffect } from 'preact/hooks';
 import { historyStart, loadHistoryStart } from '../live/history-start.ts';
 import { lazy } from '../parts/lazy.tsx';
 import { type Range, rangeText } from '../range/range.ts';
-import { isComparedAt, useRange } from '../range/use-range.ts';
+import { isComparedAt, useRange, useStartInBefore } from '../range/use-range.ts';
 import { currentRoute, go, linkHere } from '../route.ts';
 import { zone } from '../settings.ts';
 import { useStore } from '../store.ts';
@@ -18,12 +18,16 @@ export function RangeControls(props: { readonly view: View | undefined; readonly
   const { view, isPhone } = props;
   const range = useRange();
   const chosen = useStore(zone);
+  const isCompared = isComparedAt(useStore(currentRoute));
+  useEffect(() => {
+    if (isCompared) void loadHistoryStart();
+  }, [isCompared]);
   if (view === undefined) return null;
   if (view.period === 'now') return view.key !== undefined && <span class="frame-now">Now</span>;
   const isAny = view.period === 'any' && !range.isChosen;
   const text = isAny ? 'Any time' : rangeText(range, chosen);
   const compare = view.canCompare === true && <CompareButton />;
-  const partial = view.canCompare === true && <PartialBefore range={range} />;
+  const partial = view.canCompare === true && <PartialBefore />;
   const back = range.kind === 'fixed' && (
     <span class="frame-fixed">
       Fixed range · <a href={linkHere({ from: null, to: null })}>Back to live</a>
@@ -77,19 +81,12 @@ function CompareButton() {
   );
 }
 
-/** Says why figures of the period before are so low: the history starts in it, or after it. */
-function PartialBefore({ range }: { readonly range: Range }) {
-  const isCompared = isComparedAt(useStore(currentRoute));
-  const { at } = useStore(historyStart);
+/** Says why numbers are not compared: the history starts in the period before, or after it. */
+function PartialBefore() {
+  const start = useStartInBefore();
   const chosen = useStore(zone);
-  useEffect(() => {
-    if (isCompared) void loadHistoryStart();
-  }, [isCompared]);
-  const start = 2 * range.since.getTime() - range.until.getTime();
-  if (!isCompared || at === null || at <= start) return null;
-  return (
-    <span class="frame-fixed">History starts {clockTime(new Date(at), chosen)}: partial comparison</span>
-  );
+  if (start === null) return null;
+  return <span class="frame-fixed">History starts {clockTime(start, chosen)}: partial comparison</span>;
 }
 
 /** Goes to the period of the same length before or after. None ends in the future or before the history starts. */

@@ -94,7 +94,12 @@ function Figures(props: {
                 <span class="dim"> ({percent(failed, failed + succeeded)})</span>
               )}
               {before !== undefined && (
-                <Change now={stats.totals[figure]} before={before?.totals[figure] ?? null} text={format} />
+                <Change
+                  now={stats.totals[figure]}
+                  before={before?.totals[figure] ?? null}
+                  text={format}
+                  isCount={format === shown}
+                />
               )}
             </dd>
           </div>

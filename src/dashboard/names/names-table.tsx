@@ -133,7 +133,14 @@ function Row(props: {
   const { row, isCompared, period } = props;
   const { now, before } = row;
   const change = (figure: 'count' | 'failed' | 'wait_p95', text: (value: number) => string) =>
-    isCompared && <Change now={now[figure]} before={before?.[figure] ?? null} text={text} />;
+    isCompared && (
+      <Change
+        now={now[figure]}
+        before={before?.[figure] ?? null}
+        text={text}
+        isCount={figure !== 'wait_p95'}
+      />
+    );
   return (
     <tr>
       <th scope="row">

@@ -94,7 +94,7 @@ function States(props: {
         <li key={state}>
           <a href={linkTo('tasks', { state, ...props.period })}>
             <span class={`tone-${toneOf(state)}`}>{state}</span> <b class="num">{count(number)}</b>
-            {before !== null && <Change now={number} before={before[state] ?? 0} text={count} />}
+            {before !== null && <Change now={number} before={before[state] ?? 0} text={count} isCount />}
           </a>
         </li>
       ))}

@@ -1,3 +1,4 @@
+import { useStartInBefore } from '../range/use-range.ts';
 import '../style/change.css';
 
 /** Less than a tenth more or less is no change to speak of. */
@@ -27,8 +28,12 @@ export function Change(props: {
   readonly before: number | null;
   /** The value before in words. */
   readonly text: (value: number) => string;
+  /** Whether it counts what happened in the period: then a part of the period before is no measure. Default false. */
+  readonly isCount?: boolean;
 }) {
-  const { now, before, text } = props;
+  const { now, text, isCount = false } = props;
+  const start = useStartInBefore();
+  const before = isCount && start !== null ? null : props.before;
   const title = before === null ? 'No earlier data' : `Before: ${text(before)}`;
   return (
     <span class="dim change" title={title}>

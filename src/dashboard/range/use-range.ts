@@ -1,4 +1,5 @@
 import { useMemo } from 'preact/hooks';
+import { historyStart } from '../live/history-start.ts';
 import { useResource } from '../live/use-resource.ts';
 import { currentRoute, type Route } from '../route.ts';
 import { useStore } from '../store.ts';
@@ -37,4 +38,13 @@ export function usePrevious<T>(
     { every: 60_000 },
   );
   return isCompared ? data : null;
+}
+
+/** When the history starts, if the period before is not wholly in it; `null` while nobody compares, too. */
+export function useStartInBefore(): Date | null {
+  const { since, until } = useRange();
+  const isCompared = isComparedAt(useStore(currentRoute));
+  const { at } = useStore(historyStart);
+  const start = 2 * since.getTime() - until.getTime();
+  return isCompared && at !== null && at > start ? new Date(at) : null;
 }
