@@ -58,7 +58,7 @@ export function refuseUnknownKeys(
 function hintFor(key: string, known: readonly string[], hints: OptionHints): string {
   if (Object.hasOwn(hints, key)) return `Write ${hints[key]} instead.`;
   const meant = nearestWord(key, known);
-  return meant === null ? `Known are: ${known.join(', ')}.` : `Did you mean '${meant}'?`;
+  return meant === null ? `The options are: ${known.join(', ')}.` : `Did you mean '${meant}'?`;
 }
 
 /**

@@ -79,15 +79,15 @@ export class MonitorError extends Error {
 
 /** Standard sentence of each code, used when no specific one is known. */
 export const DETAIL_OF: Readonly<Record<MonitorErrorCode, string>> = Object.freeze({
-  invalid_parameter: 'The request has a parameter that cannot be read.',
+  invalid_parameter: 'The request has an invalid parameter.',
   unauthorized: 'Sign in to see this.',
-  forbidden: 'You may not see this.',
+  forbidden: 'You do not have access to this.',
   task_not_found: 'No task with this id is known.',
   metrics_disabled: 'No metrics exporter is configured.',
-  method_not_allowed: 'Only GET, HEAD and OPTIONS are answered here.',
+  method_not_allowed: 'Only GET, HEAD and OPTIONS are allowed.',
   cursor_expired: 'This cursor was issued by an earlier version. Read the list again from its start.',
   source_not_configured: 'This monitor has no source for this data.',
-  source_invalid: 'The source returned data that cannot be read.',
+  source_invalid: 'The source returned invalid data.',
   exporter_invalid: 'The metrics exporter did not answer with metrics.',
   source_unavailable: 'The source cannot be reached.',
   exporter_unavailable: 'The metrics exporter cannot be reached.',

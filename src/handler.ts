@@ -76,7 +76,7 @@ function warnUnguarded(): void {
   if (warned || process.env.NODE_ENV !== 'production') return;
   warned = true;
   process.emitWarning(
-    'Everybody who can reach this monitor sees everything. Pass an authorize function among its options, or authorize: false if the host guards it.',
+    'Everybody who can reach this monitor can see all its data. Pass an authorize function in its options, or authorize: false if the host guards it.',
     { type: 'ExpressTaskMonitorWarning', code: 'EXPRESS_TASK_MONITOR_UNGUARDED' },
   );
 }

@@ -49,7 +49,7 @@ export function firstMatch<Code extends string>(patterns: ProblemPatterns<Code>,
 export function connectionSentences(server: string) {
   const Server = `${server.charAt(0).toUpperCase()}${server.slice(1)}`;
   const noConnection = `${Server} closed the connection.`;
-  const unknownHost = `The host name of ${server} is not known.`;
+  const unknownHost = `The host name of ${server} cannot be resolved.`;
   const unreachable = `The host of ${server} cannot be reached.`;
   return {
     ECONNREFUSED: `${Server} refuses connections: nothing listens at that address.`,
@@ -80,7 +80,7 @@ export function tlsSentences(server: string) {
     CERT_NOT_YET_VALID: `${certificate} is not valid yet.`,
     CERT_HAS_EXPIRED: `${certificate} has expired.`,
     ERR_TLS_CERT_ALTNAME_INVALID: `${certificate} is for another host.`,
-    TLSFILES: 'The TLS certificate or key that is given cannot be used.',
+    TLSFILES: 'The given TLS certificate or key cannot be used.',
   };
 }
 

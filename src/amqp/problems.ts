@@ -25,24 +25,24 @@ const SENTENCES = {
   ...tlsSentences('RabbitMQ'),
   ETIMEDOUT: CONNECTION.TimeoutError,
   CLIENTCERT:
-    'RabbitMQ asks for a TLS certificate that it trusts, see certfile and keyfile of broker_use_ssl.',
+    'RabbitMQ requires a client certificate that it trusts, see certfile and keyfile of broker_use_ssl.',
   NOTLS: 'This RabbitMQ does not speak TLS at that port.',
 
   WRONGPASS: 'RabbitMQ refuses the user name or password. The user guest may log in from localhost only.',
-  NOMECHANISM: 'RabbitMQ does not offer this kind of login, see broker_login_method.',
+  NOMECHANISM: 'RabbitMQ does not support this login method, see broker_login_method.',
   NOVHOST:
     'RabbitMQ refuses the virtual host: it does not exist, the user has no rights in it, or its limit is reached.',
-  NOPERM: 'The RabbitMQ user may not do what this monitor needs.',
-  MAXCLIENTS: 'RabbitMQ has no connection left for another client.',
+  NOPERM: 'The RabbitMQ user lacks a right that this monitor needs.',
+  MAXCLIENTS: 'RabbitMQ has reached its limit of connections.',
   FORCED: 'RabbitMQ closed the connection: it is shutting down, or an operator ended it.',
-  BLOCKED: 'RabbitMQ is short of memory or disk space and takes no messages.',
+  BLOCKED: 'RabbitMQ is short of memory or disk space and accepts no messages.',
   NOTFOUND: 'RabbitMQ has no such queue or exchange.',
   LOCKED: 'The queue belongs to another connection.',
   PRECONDITION: 'A queue or exchange of that name exists with other properties.',
   CANCELLED: 'The queue of the monitor was deleted.',
-  UNSUPPORTED: 'This version of RabbitMQ does not offer what the monitor needs.',
+  UNSUPPORTED: 'This version of RabbitMQ lacks a feature that the monitor needs.',
   REFUSED: 'RabbitMQ ended the connection because of an error.',
-  PROTOCOL: 'What answers at that address does not speak AMQP 0-9-1.',
+  PROTOCOL: 'The server at that address does not speak AMQP 0-9-1.',
 
   HOSTCLOSED:
     'The connection that was passed is closed: pass a function that connects, or turn on the recovery of amqplib.',

@@ -102,7 +102,7 @@ async function failureOf(response: Response): Promise<MonitorClientError> {
   const problem = await problemOf(response);
   const isPage = problem === null && (response.ok || response.type === 'opaqueredirect');
   const sentence = isPage
-    ? 'The monitor answered with a page instead of data, as a login does. Sign in again.'
+    ? 'The monitor answered with an HTML page instead of data, probably a login page. Sign in again.'
     : `The monitor answered ${status}.`;
   return new MonitorClientError(problem?.detail ?? sentence, {
     status,

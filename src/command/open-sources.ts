@@ -37,7 +37,7 @@ async function requirePackage(name: string, { engine }: Command): Promise<unknow
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
     const flag = engine === 'bullmq' ? ' --bullmq' : '';
     throw new UsageError(
-      `The package "${name}" is missing. Install it beside express-task-monitor, or write: npx -p express-task-monitor -p ${name} express-task-monitor${flag} URL`,
+      `The package "${name}" is missing. Install it next to express-task-monitor, or write: npx -p express-task-monitor -p ${name} express-task-monitor${flag} URL`,
     );
   }
 }

@@ -33,11 +33,11 @@ URL                   Celery's broker: redis://, rediss://, sentinel://, amqp://
   --backend URL       Celery's result backend: redis:// or rediss://
   --bullmq            URL is the Redis of BullMQ
   --prefix TEXT       prefix of BullMQ's keys (default: bull)
-  --store PLACE       keeps the history: a file (SQLite, Node 22.13 or later) or postgres://…
+  --store PLACE       where to keep the history: a file (SQLite, Node 22.13 or later) or postgres://…
   --port NUMBER       default: 3000
   --host ADDRESS      default: 127.0.0.1; any other needs a password or --no-auth
-  --name NAME         a name under which browsers reach it, such as monitor.example.org; repeatable
-  --no-auth           lets everybody in who can reach it
+  --name NAME         a host name under which browsers reach it, such as monitor.example.org; repeatable
+  --no-auth           allows access to everybody who can reach it
   --help
 
 Environment: TASK_MONITOR_URL, TASK_MONITOR_BACKEND, TASK_MONITOR_STORE and TASK_MONITOR_PASSWORD (of the user

@@ -13,7 +13,9 @@ export async function serveCommand(command: Command): Promise<void> {
   const server = createServer((request, response) => {
     if (isOwnHost(request.headers.host, command.names)) return handler(request, response);
     response.writeHead(403, { 'content-type': 'text/plain; charset=utf-8' });
-    response.end('This name is not known here. Start the monitor with --name and the name in the address.\n');
+    response.end(
+      'This host name is unknown. Start the monitor with --name and the host name of the address.\n',
+    );
   });
   server.listen(command.port, command.host);
   try {
@@ -39,9 +41,9 @@ export async function serveCommand(command: Command): Promise<void> {
 function listenProblem(error: unknown, { host, port }: Command): Error {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE')
-    return new UsageError(`Port ${port} is in use. Write another one: --port ${port + 1}`);
+    return new UsageError(`Port ${port} is in use. Use another one: --port ${port + 1}`);
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-    return new UsageError(`--host ${host} is no address of this machine.`);
-  if (code === 'EACCES') return new UsageError(`Port ${port} needs more rights. Write one above 1023.`);
+    return new UsageError(`--host ${host} is not an address of this machine.`);
+  if (code === 'EACCES') return new UsageError(`Port ${port} needs more rights. Use one above 1023.`);
   return error as Error;
 }

@@ -57,5 +57,5 @@ function timeOf(time: number | null): string | null {
 function hintFor({ error, remedy, lost }: StoreStatus): string | null {
   if (error !== null) return remedy;
   if (lost === 0) return null;
-  return 'More changed than could be kept until the store took it: use a faster database, or raise retention.maxTasks.';
+  return 'More changes arrived than the store could write: use a faster database, or raise retention.maxTasks.';
 }

@@ -69,7 +69,7 @@ function readRefusal(verdict: unknown, request: MonitorRequest, publicUrl: strin
   }
   if (status !== 401 && status !== 403) {
     throw new TypeError(
-      "authorize must return true, false, { status: 401 | 403 } or { redirect: '/login' }; anything else counts as a refusal.",
+      "authorize must return true, false, { status: 401 | 403 } or { redirect: '/login' }; anything else is a refusal.",
     );
   }
   return {

@@ -91,7 +91,7 @@ function findFolder(): { readonly folder: URL; readonly manifest: PackageManifes
     }
   }
   throw new Error(
-    "The page's files are not beside the library. Where an app is bundled, leave express-task-monitor out of the bundle (external), or set dashboard: false.",
+    "The page's files are not next to the library. If you bundle your app, exclude express-task-monitor from the bundle (external), or set dashboard: false.",
   );
 }
 

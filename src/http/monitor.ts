@@ -97,7 +97,7 @@ export function createMonitor(options: ResolvedOptions): Monitor {
     streams,
     countUnreadable(part, call, count) {
       unreadable += count;
-      const detail = `${call}() returned ${count} items that are too many or cannot be read; they are left out.`;
+      const detail = `${call}() returned ${count} items that are invalid or exceed the limit; they are omitted.`;
       report(new MonitorError('source_invalid', detail), { code: 'source_invalid', source: part.name, call });
     },
     unreadable: () => unreadable,

@@ -99,7 +99,7 @@ export function figure(description: string): Parameter<number | null> {
   return single<number | null>(description, { type: 'number', minimum: 0 }, null, (text) =>
     /^\d{1,12}(?:\.\d{1,9})?$/.test(text)
       ? { value: Number(text) }
-      : { fault: 'Write a number from 0 on, such as 2 or 0.5.' },
+      : { fault: 'Write a number of at least 0, such as 2 or 0.5.' },
   );
 }
 

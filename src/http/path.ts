@@ -78,7 +78,7 @@ export function readTaskId(
   fault: (parameter: string, detail: string) => void,
 ): string | null {
   const id = decode(segment);
-  if (id === null) fault('task_id', 'Write a percent-encoding of UTF-8.');
+  if (id === null) fault('task_id', 'Write valid percent-encoded UTF-8.');
   else if (id === '') fault('task_id', 'Write an id; this one is empty.');
   else if (id.length > LONGEST_ID && [...id].length > LONGEST_ID) {
     fault('task_id', `Write an id of at most ${LONGEST_ID} characters.`);

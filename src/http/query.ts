@@ -47,8 +47,8 @@ export function readQuery(
   const given = groupByName(pairs, findBroken(excess === null ? search : ''), ignored);
   for (const [name, { isBroken }] of given) {
     if (!Object.hasOwn(query, name) && !passed.includes(name)) {
-      fault(name, 'There is no parameter of this name.');
-    } else if (isBroken) fault(name, 'Write a percent-encoding of UTF-8.');
+      fault(name, 'There is no parameter with this name.');
+    } else if (isBroken) fault(name, 'Write valid percent-encoded UTF-8.');
   }
   const values: Record<string, unknown> = {};
   for (const [name, parameter] of Object.entries(query)) {
@@ -107,7 +107,7 @@ function readValue(
   fault: Fault,
 ): unknown {
   if (given.includes('')) {
-    fault(name, 'Write a value, or leave the parameter out.');
+    fault(name, 'Write a value, or omit the parameter.');
   } else if (given.length > (parameter.repeatable ? MOST_REPEATS : 1)) {
     fault(name, parameter.repeatable ? `Write it at most ${MOST_REPEATS} times.` : 'Write it once.');
   } else {

@@ -30,6 +30,6 @@ function lastEventId<Since>({ headers }: MonitorRequest, spec: StreamSpec<Since>
   const since = spec.readSince(id);
   if (since !== null) return since;
   throw new MonitorError('invalid_parameter', 'The header Last-Event-ID is not an id of this stream.', [
-    { parameter: 'Last-Event-ID', detail: 'Send the id of the last message, unchanged, or leave it out.' },
+    { parameter: 'Last-Event-ID', detail: 'Send the id of the last message, unchanged, or omit it.' },
   ]);
 }

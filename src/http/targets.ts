@@ -103,7 +103,7 @@ function refuse(route: Route, faults: readonly ParameterFault[]): never {
   const takes = names.length === 0 ? 'no query parameters' : `the query parameters ${names.join(', ')}`;
   throw new MonitorError(
     'invalid_parameter',
-    `The request has parameters that cannot be read. This path takes ${takes}.`,
+    `The request has invalid parameters. This path accepts ${takes}.`,
     faults,
   );
 }

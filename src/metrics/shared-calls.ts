@@ -49,7 +49,7 @@ interface State<T> {
   closed: boolean;
 }
 
-const LEFT = 'Nobody waits for this answer any more.';
+const LEFT = 'No client waits for this answer any more.';
 const CLOSED = 'The monitor was closed.';
 
 /** Creates an empty set of shared calls. */

@@ -63,7 +63,7 @@ export function resolveRedact(option: unknown, caller = MONITOR): ResolvedRedact
   }
   const unknown = Object.keys(option).find((key) => !Object.hasOwn(KNOWN, key));
   if (unknown !== undefined) {
-    throw wrong(`'redact.${unknown}' is not an option; known are ${Object.keys(KNOWN).join(', ')}`);
+    throw wrong(`'redact.${unknown}' is not an option; the options are ${Object.keys(KNOWN).join(', ')}`);
   }
   const { keys = [], replaceKeys = false, redact = null } = option as Readonly<Record<string, unknown>>;
   if (!Array.isArray(keys) || !keys.every(isKey)) {

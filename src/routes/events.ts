@@ -23,7 +23,7 @@ const QUERY = {
     'A `cursor` or a `generated_at` of an earlier answer: lists the oldest items after it.',
     readSince,
   ),
-  newest: integer('Of these items, lists only this many, the newest; `skipped` counts the others.', {
+  newest: integer('Lists only the newest of these items, up to this number; `skipped` counts the others.', {
     minimum: 1,
     maximum: 1_000,
   }),

@@ -21,7 +21,7 @@ const WAIT_MS = 7_000;
 export function collectFigures(monitor: Monitor): Omit<Collector, 'source'> {
   const delay = measureLoopDelay();
   const readSources = shareCalls(() => readFigures(monitor), FRESH_MS);
-  const late = (): Error => new Error('The figures of the sources come too late for this scrape.');
+  const late = (): Error => new Error('The figures of the sources arrived too late for this scrape.');
   const readInTime = async (): Promise<readonly MetricSeries[]> => {
     try {
       return await settleInTime(readSources(), { ms: WAIT_MS }, late);

@@ -17,8 +17,10 @@ export const STATS_QUERY = {
   }),
   stats_until: moment('End of the window of `stats`. Default: now.'),
   stats_percentiles: flag('Adds percentiles to each step of `stats`, and histograms of run times and waits.'),
-  stats_callers: flag('Adds to `stats` which tasks sent those of this `name`, and which ones they sent.'),
-  stats_causes: integer('Adds so many of the most frequent causes of failures to `stats`.', {
+  stats_callers: flag(
+    'Adds to `stats` which tasks sent the tasks of this `name`, and which tasks these sent.',
+  ),
+  stats_causes: integer('Adds up to this number of the most frequent failure causes to `stats`.', {
     minimum: 0,
     maximum: 1_000,
     default: 0,
@@ -74,7 +76,7 @@ export function findStatsFaults(values: Values, faulty: ReadonlySet<string>, fau
     );
   }
   if (values.stats_callers && (values.name.length !== 1 || values.name_prefix.length > 0)) {
-    fault('stats_callers', 'Write exactly one name, and no name_prefix, beside it.');
+    fault('stats_callers', 'Add exactly one name, and no name_prefix.');
   }
   const other = UNCOUNTED.find((name) => hasValue(values[name]));
   if (stats > COUNTED_MINUTES && other !== undefined) {

@@ -101,5 +101,5 @@ function isAble({ filters, search }: AllCapabilities, name: string): boolean {
 const isGiven = (value: unknown): boolean => (Array.isArray(value) ? value.length > 0 : value !== null);
 
 function possible(filters: readonly string[]): string {
-  return filters.length === 0 ? 'It has no filters.' : `Possible are: ${filters.join(', ')}.`;
+  return filters.length === 0 ? 'It has no filters.' : `Supported filters: ${filters.join(', ')}.`;
 }

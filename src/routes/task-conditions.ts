@@ -7,8 +7,8 @@ import type { Comparison, ConditionFigure, ConditionText, TaskCondition, TaskQue
 const MOST_TERMS = 20;
 
 const prefix = (field: string) => texts(`Only tasks whose ${field} begins with this text.`);
-const not = (field: string) => texts(`Leaves out tasks with this ${field}.`);
-const notPrefix = (field: string) => texts(`Leaves out tasks whose ${field} begins with this text.`);
+const not = (field: string) => texts(`Excludes tasks with this ${field}.`);
+const notPrefix = (field: string) => texts(`Excludes tasks whose ${field} begins with this text.`);
 const above = (what: string) => figure(`Only tasks ${what} is above this.`);
 const least = (what: string) => figure(`Only tasks ${what} is this or above.`);
 const below = (what: string) => figure(`Only tasks ${what} is below this.`);
@@ -19,22 +19,22 @@ const RETRIES = 'whose number of retries';
 
 /** Part of the query of the list. */
 export const CONDITION_QUERY = {
-  source: texts('Only tasks of the source with this name; other sources are not asked.'),
+  source: texts('Only tasks of the source with this name; other sources are not read.'),
   task_id: texts('Only the task with this id.'),
   task_id_prefix: prefix('id'),
   name_prefix: prefix('name'),
   worker_prefix: prefix('worker'),
   queue_prefix: prefix('queue'),
   not_state: not('state'),
-  not_engine_state: not('state of their engine'),
+  not_engine_state: not('engine state'),
   not_name: not('name'),
   not_name_prefix: notPrefix('name'),
   not_worker: not('worker'),
   not_worker_prefix: notPrefix('worker'),
   not_queue: not('queue'),
   not_queue_prefix: notPrefix('queue'),
-  not_cause: texts('Leaves out tasks that failed with this cause.'),
-  not_source: texts('Leaves out tasks of the source with this name, which is not asked.'),
+  not_cause: texts('Excludes tasks that failed with this cause.'),
+  not_source: texts('Excludes tasks of the source with this name, which is not read.'),
   not_task_id: not('id'),
   not_task_id_prefix: notPrefix('id'),
   runtime_gt: above(RUNTIME),

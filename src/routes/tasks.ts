@@ -29,7 +29,7 @@ const QUERY = {
   }),
   cursor: cursor('`next_cursor` of the previous page of the same list.', decodeTaskCursor),
   state: texts(`Only tasks in this state: ${TASK_STATES.join(', ')}, or any other.`),
-  engine_state: texts("Only tasks in this state of their engine, such as BullMQ's `delayed`."),
+  engine_state: texts("Only tasks with this engine state, such as BullMQ's `delayed`."),
   name: texts('Only tasks with this name.'),
   worker: texts('Only tasks of the worker with this hostname.'),
   queue: texts('Only tasks of this queue.'),

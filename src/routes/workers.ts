@@ -21,10 +21,13 @@ export const workers = defineRoute({
   path: '/api/workers/',
   summary: 'Workers, by hostname',
   query: {
-    running: integer('Adds the tasks that run on each worker: the longest of them, at most this many.', {
-      minimum: 0,
-      maximum: 100,
-    }),
+    running: integer(
+      'Adds the tasks that run on each worker, the longest-running first, up to this number.',
+      {
+        minimum: 0,
+        maximum: 100,
+      },
+    ),
   },
   body: 'WorkersBody',
   errors: SOURCE_ERRORS,

@@ -72,7 +72,7 @@ export async function held(
   const ids = new Set(rows.map((row) => row.id));
   if (ids.size < rows.length) fail('listTasks', 'each id once', duplicates(rows));
   if (rows.length === 0) {
-    fail('listTasks', 'at least one task; return a seed from create(), or let the source hold some', rows);
+    fail('listTasks', 'at least one task; return a seed from create(), or use a source that has some', rows);
   }
   if (rows.length <= MOST_ROWS) return { rows, since: null };
   const since = rows[MOST_ROWS - 1]?.timestamp ?? null;

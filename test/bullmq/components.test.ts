@@ -179,7 +179,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
       expect(await componentOf(sources)).toMatchObject({
         status: 'up',
         config: {
-          error: 'The Redis user may not do what this monitor needs.',
+          error: 'The Redis user lacks a right that this monitor needs.',
           hints: [expect.stringContaining('ACL SETUSER <user> ~bull:* +@read')],
         },
       });

@@ -48,7 +48,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
       expect(checks.broker?.error).toMatch(/Redis/);
       expect(checks.workers).toMatchObject({
         ok: false,
-        error: 'Redis cannot be reached, so it is not known whether workers respond.',
+        error: 'Redis cannot be reached, so it is unknown whether workers respond.',
         responding: [],
         missing: [],
       });
@@ -61,7 +61,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
 describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the health check of BullMQ'), () => {
   it.each([
     ['a wrong password', ['--requirepass', 'sesame'], 'wrong', 'Redis refuses the user name or password.'],
-    ['no password', ['--requirepass', 'sesame'], '', 'Redis asks for a password.'],
+    ['no password', ['--requirepass', 'sesame'], '', 'Redis requires a password.'],
   ])('tells %s', async (_, args, password, sentence) => {
     const redis = await startRedis(...args);
     const connection = { host: '127.0.0.1', port: redis.port, ...(password && { password }) };
@@ -81,7 +81,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the health che
     const sources = bullmqSources({ connection: `redis://monitor:pass@127.0.0.1:${redis.port}` });
     expect(await sources.health.checkBroker?.(context)).toEqual({
       ok: false,
-      error: 'The Redis user may not do what this monitor needs.',
+      error: 'The Redis user lacks a right that this monitor needs.',
     });
     await admin.call('ACL', 'SETUSER', 'monitor', '+@read');
     expect(await sources.health.checkBroker?.(context)).toEqual({ ok: true, error: null });

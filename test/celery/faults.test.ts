@@ -69,7 +69,7 @@ describe('a Redis that cannot be read', () => {
       '-ERR Client sent AUTH, but no password is set\r\n',
       'This Redis has no password set, but one was given.',
     ],
-    ['AUTH', '-ERR max number of clients reached\r\n', 'Redis has no connection left for another client.'],
+    ['AUTH', '-ERR max number of clients reached\r\n', 'Redis has reached its limit of clients.'],
   ])('because %s is answered with %j says: %s', async (command, reply, sentence) => {
     const server = await scriptedRedis((given) =>
       given === command ? reply : given === 'PING' ? '+PONG\r\n' : '+OK\r\n',
@@ -96,7 +96,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a guarded Redi
       error: 'Redis refuses the user name or password.',
     });
     const none = start({ broker: url('') });
-    expect(await checkBroker(none)).toEqual({ ok: false, error: 'Redis asks for a password.' });
+    expect(await checkBroker(none)).toEqual({ ok: false, error: 'Redis requires a password.' });
     expect(
       JSON.stringify([await componentOf(right, 'broker'), await componentOf(wrong, 'broker')]),
     ).not.toMatch(/CRET/);

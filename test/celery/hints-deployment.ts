@@ -16,7 +16,7 @@ export const OPTIONS = resolveOptions({
   control: false,
 });
 /** What a right that is missing is described as. */
-export const NOPERM = { code: 'NOPERM', sentence: 'The Redis user may not do what this monitor needs.' };
+export const NOPERM = { code: 'NOPERM', sentence: 'The Redis user lacks a right that this monitor needs.' };
 /** A connection that has been up since the clock stood at 0. */
 export const UP: ConnectionState = { up: true, asOf: 0, since: 0, reconnects: 0, problem: null };
 /** One that Redis refuses what it asks for. */

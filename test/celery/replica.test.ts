@@ -36,7 +36,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a master that 
   it('fails the check of the broker, with a hint, until it is a master again', async () => {
     expect(await sources.health.checkBroker?.(context)).toEqual({ ok: true, error: null });
     await replicate('127.0.0.1', String(master.port));
-    const error = 'This Redis is a replica and takes no writes.';
+    const error = 'This Redis is a replica and accepts no writes.';
     await until(async () => (await sources.health.checkBroker?.(context))?.error === error);
     expect(await sources.health.checkBroker?.(context)).toEqual({ ok: false, error });
     expect(await sources.health.checkBackend?.(context)).toEqual({ ok: true, error: null });

@@ -156,7 +156,7 @@ describe.skipIf(tlsMissing !== null)(titleUnless(tlsMissing, 'a Redis that speak
     writeFileSync(broken, '-----BEGIN PRIVATE KEY-----\nSECRET\n-----END PRIVATE KEY-----\n');
     appendFileSync(broken, 'SECRET');
     const trusted = { ssl_ca_certs: files.ca };
-    const useless = 'The TLS certificate or key that is given cannot be used.';
+    const useless = 'The given TLS certificate or key cannot be used.';
     for (const keyfile of [broken, files.stranger.key, files.ca]) {
       const ssl = { ...trusted, ssl_certfile: files.client.cert, ssl_keyfile: keyfile };
       expect(await problemOf(of('127.0.0.1', ssl))).toBe(useless);

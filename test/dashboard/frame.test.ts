@@ -60,7 +60,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the frame'), () => {
     await page.getByText('Fixed range · Back to live').waitFor();
     await until(() => asked.some((query) => query.get('stats_until') === '2026-01-02T04:00:00.000Z'));
     expect(asked.at(-1)?.get('stats')).toBe('60');
-    await page.getByRole('button', { name: 'Period after' }).click();
+    await page.getByRole('button', { name: 'Next period' }).click();
     await until(() => queryOf(page).get('from') === '2026-01-02T04:00:00.000Z');
     expect(queryOf(page).get('to')).toBe('2026-01-02T05:00:00.000Z');
     await page.getByRole('button', { name: /^Time: 2026-01-02 04:00/ }).click();
@@ -90,7 +90,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the frame'), () => {
       true,
       true,
     ]);
-    expect(await page.getByRole('button', { name: 'Period before' }).isDisabled()).toBe(true);
+    expect(await page.getByRole('button', { name: 'Previous period' }).isDisabled()).toBe(true);
   });
 
   it('reads the addresses of earlier versions', async () => {
@@ -175,7 +175,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the frame'), () => {
     await page.getByRole('heading', { name: 'System', exact: true }).waitFor();
     await go('#/?from=2026-01-02T03:00:00Z&to=2026-01-02T04:00:00Z');
     await page.getByRole('button', { name: /^Time/ }).click();
-    await page.getByRole('button', { name: 'Period after' }).click();
+    await page.getByRole('button', { name: 'Next period' }).click();
     await until(() => queryOf(page).get('to') === '2026-01-02T05:00:00.000Z');
   });
 

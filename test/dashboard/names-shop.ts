@@ -1,4 +1,4 @@
-/** A shop whose names can be compared with the period before. */
+/** A shop whose names can be compared with the previous period. */
 import { memorySources } from '../../src/memory.ts';
 
 const MINUTE = 60_000;

@@ -56,7 +56,7 @@ describe('a search', () => {
     ['a "b', 'The quote at character 3 is not closed.'],
     ['""', 'Write text between the quotes at character 1.'],
     ['"a"b', 'Write a space after the quote at character 3.'],
-    ['name:a name:b', '`name` is given again at character 8. Write `name:a,b` for either of them.'],
+    ['name:a name:b', '`name` appears again at character 8. Write `name:a,b` for either of them.'],
     ['name>5', 'Write `name:` instead of `name>` at character 1.'],
     ['-root:a', '`root` cannot be excluded: see character 1.'],
     ['root:a,b', 'Write one value for `root` at character 1.'],
@@ -64,7 +64,7 @@ describe('a search', () => {
     ['runtime:5', 'Write `runtime>5s` at character 1: `runtime` is a number.'],
     ['runtime>fast', 'Write a number such as `runtime>5s` at character 9. Units are ms, s, min and h.'],
     ['retries>1s', 'Write a number such as `retries>0` at character 9.'],
-    ['wait>1 -wait<=2', '`wait<=` is given again at character 8.'],
+    ['wait>1 -wait<=2', '`wait<=` appears again at character 8.'],
     [`x ${'y'.repeat(201)}`, 'Write at most 200 characters to search for, at character 3.'],
     [Array.from({ length: 21 }, (_, at) => at).join(' '), 'At most 20 terms: one too many at character 51.'],
   ])('%s is wrong, and says where', (search, fault) => {

@@ -21,7 +21,7 @@ async function untilCode(kept: SqliteHistory, ...codes: readonly (string | null)
   await until(isThere, 60_000).catch(() => expect([...seen]).toEqual(codes));
 }
 
-sqliteCase(87, 'a backup holds the lock of the file of SQLite', async (bench) => {
+sqliteCase(87, 'a backup holds the lock of the SQLite file', async (bench) => {
   const kept = await sqliteHistory(bench);
   const end = await useSqlite(kept.path, "database.exec('BEGIN IMMEDIATE');");
   const recording = kept.recordFor(6_000);
@@ -37,7 +37,7 @@ sqliteCase(87, 'a backup holds the lock of the file of SQLite', async (bench) =>
   await expectAll(bench, kept);
 });
 
-sqliteCase(88, 'a long read holds an old state of the file of SQLite', async (bench) => {
+sqliteCase(88, 'a long read holds an old state of the SQLite file', async (bench) => {
   const kept = await sqliteHistory(bench);
   const end = await useSqlite(
     kept.path,
@@ -51,7 +51,7 @@ sqliteCase(88, 'a long read holds an old state of the file of SQLite', async (be
   await end();
 });
 
-sqliteCase(89, 'the file of SQLite is deleted', async (bench) => {
+sqliteCase(89, 'the SQLite file is deleted', async (bench) => {
   const kept = await sqliteHistory(bench);
   for (const end of ['', '-wal', '-shm']) rmSync(`${kept.path}${end}`, { force: true });
   const before = kept.recorded();
@@ -69,7 +69,7 @@ sqliteCase(89, 'the file of SQLite is deleted', async (bench) => {
   bench.figure('tasks listed of those before', listed.size - (kept.recorded() - before));
 });
 
-sqliteCase(90, 'the file of SQLite is overwritten', async (bench) => {
+sqliteCase(90, 'the SQLite file is overwritten', async (bench) => {
   const kept = await sqliteHistory(bench);
   // So that nothing of it is in the log.
   await (await useSqlite(kept.path, "database.exec('PRAGMA wal_checkpoint(TRUNCATE)');"))();

@@ -49,7 +49,7 @@ describe('store_behind', () => {
     expect(lost(5)?.findings).toMatchObject([
       { severity: 'critical', subject: 'lost', since: ago(5), evidence: { lost: 7 } },
     ]);
-    expect(lost(5)?.findings[0]?.summary).toBe('7 changes were lost before the store took them');
+    expect(lost(5)?.findings[0]?.summary).toBe('7 changes were lost before they were written to the store');
     expect(lost(61)).toEqual({ findings: [], unknown: null });
   });
 

@@ -97,12 +97,12 @@ describe.each(Object.entries(SOURCES))('conditions on %s', (_what, sources) => {
 
 describe('conditions', () => {
   it.each([
-    ['runtime_gt=fast', 'runtime_gt', 'Write a number from 0 on, such as 2 or 0.5.'],
-    ['retries_lt=-1', 'retries_lt', 'Write a number from 0 on, such as 2 or 0.5.'],
+    ['runtime_gt=fast', 'runtime_gt', 'Write a number of at least 0, such as 2 or 0.5.'],
+    ['retries_lt=-1', 'retries_lt', 'Write a number of at least 0, such as 2 or 0.5.'],
     ['wait_gte=1&wait_gte=2', 'wait_gte', 'Write it once.'],
-    ['name_prefix=', 'name_prefix', 'Write a value, or leave the parameter out.'],
+    ['name_prefix=', 'name_prefix', 'Write a value, or omit the parameter.'],
     [`q=a&q=${'b'.repeat(201)}`, 'q', 'Write at most 200 characters.'],
-    ['not_parent_id=a', 'not_parent_id', 'There is no parameter of this name.'],
+    ['not_parent_id=a', 'not_parent_id', 'There is no parameter with this name.'],
     [
       'stats=1441&not_name=a',
       'stats',

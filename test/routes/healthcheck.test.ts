@@ -71,7 +71,7 @@ describe.each(EXPRESS_MAJORS)('on $name, /healthcheck', (major) => {
     ],
     ['rejects', () => Promise.reject('hunter2'), 'The source cannot be reached.'],
     ['hangs', () => new Promise<never>(() => {}), 'The source did not answer within the time limit.'],
-    ['returns nonsense', () => ({ ok: 'hunter2' }) as never, 'The source returned data that cannot be read.'],
+    ['returns nonsense', () => ({ ok: 'hunter2' }) as never, 'The source returned invalid data.'],
   ])('says in words of ours why a check failed that %s', async (_, checkBroker, error) => {
     const { status, body, text } = await check({ ...well, checkBroker }, { timeoutMs: 50 });
     expect(status).toBe(503);

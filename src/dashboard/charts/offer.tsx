@@ -63,7 +63,7 @@ export function Offer(props: {
     <div
       class="chart-offer"
       role="group"
-      aria-label="About this place"
+      aria-label="At this point"
       ref={box}
       onKeyDown={onKeyDown}
       style={{ left: `${x}%`, transform: `translateX(-${x}%)` }}

@@ -25,7 +25,8 @@ const openedAt = Date.now();
 function paceOf(isFed: boolean, at: number | null, now: number): Pace {
   const polling = { tone: 'waiting', word: 'Every 15 s' };
   if (!isFed) return { ...polling, title: `There is no event feed. ${PAUSE}` };
-  if (now - (at ?? openedAt) > SILENT_MS) return { ...polling, title: `The event feed is silent. ${PAUSE}` };
+  if (now - (at ?? openedAt) > SILENT_MS)
+    return { ...polling, title: `The event feed sends nothing. ${PAUSE}` };
   return at === null ? UNLIVE.connecting : { tone: 'success', word: 'Live', title: PAUSE };
 }
 

@@ -73,7 +73,7 @@ function CompareButton() {
       type="button"
       class="frame-compare"
       aria-pressed={isComparedAt(here)}
-      title="Compare with the period before (c)"
+      title="Compare with the previous period (c)"
       onClick={toggleCompare}
     >
       Compare
@@ -94,7 +94,7 @@ function Shift({ range, by }: { readonly range: Range; readonly by: -1 | 1 }) {
   const { at } = useStore(historyStart);
   const { kind, since, until } = range;
   const isOut = by < 0 ? at !== null && since.getTime() <= at : kind !== 'fixed';
-  const [label, sign] = by < 0 ? ['Period before', '‹'] : ['Period after', '›'];
+  const [label, sign] = by < 0 ? ['Previous period', '‹'] : ['Next period', '›'];
 
   function shift(): void {
     const length = until.getTime() - since.getTime();

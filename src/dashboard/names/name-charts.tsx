@@ -35,7 +35,7 @@ export function NameCharts({ id, stats, before }: Periods & { readonly id: strin
         {before !== null && (
           <LineChart
             {...timed}
-            label={`Tasks of ${id}, and before`}
+            label={`Tasks of ${id}, and in the previous period`}
             unit="count"
             height={90}
             lines={endLines(stats, before)}

@@ -81,7 +81,7 @@ export function NamesTable(props: {
           <Head {...heads} by="rate" text="Failed" />
           <Head {...heads} isExtra text="Run p50" title="Half of the runs took at most this long" />
           <Head {...heads} by="slow" text="Run p95" title="95 of 100 runs took at most this long" />
-          <Head {...heads} by="change" text="Change" title="Run p95 compared with the period before" />
+          <Head {...heads} by="change" text="Change" title="Run p95 compared with the previous period" />
           <Head {...heads} isExtra text="Wait p95" title="95 of 100 tasks waited at most this long" />
         </tr>
       </thead>

@@ -8,7 +8,7 @@ const WHY: Readonly<Record<string, string>> = {
   source_unavailable: 'does not answer',
   source_timeout: 'does not answer in time',
   source_invalid: 'returned invalid data',
-  overloaded: 'gets too many requests',
+  overloaded: 'receives too many requests',
 };
 
 /** Shows the age of the displayed data. */

@@ -21,7 +21,7 @@ export function QueueStates({ queue }: { readonly queue: string }) {
         <ul key={source} class="queue-states">
           {paused === true && (
             <li>
-              <b class="tone-retry">Paused: workers get no tasks from it</b>
+              <b class="tone-retry">Paused: workers receive no tasks from it</b>
             </li>
           )}
           {Object.entries(engine_states ?? {}).map(([state, tasks]) => (

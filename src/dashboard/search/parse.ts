@@ -39,7 +39,7 @@ function addText(query: URLSearchParams, term: Term, field: TextField, given: Se
   if (!isNegated && name !== 'text') {
     if (given.has(name)) {
       throw new SearchError(
-        `\`${name}\` is given again at character ${at}. Write \`${name}:a,b\` for either of them.`,
+        `\`${name}\` appears again at character ${at}. Write \`${name}:a,b\` for either of them.`,
       );
     }
     given.add(name);
@@ -94,7 +94,7 @@ function addFigure(query: URLSearchParams, term: Term, field: FigureField): void
     );
   }
   const parameter = `${field.parameter}_${isNegated ? OPPOSITE[end] : end}`;
-  if (query.has(parameter)) throw new SearchError(`\`${name}${sign}\` is given again at character ${at}.`);
+  if (query.has(parameter)) throw new SearchError(`\`${name}${sign}\` appears again at character ${at}.`);
   query.set(parameter, decimal(Number(digits) * (UNITS[unit] ?? 1)));
 }
 

@@ -40,7 +40,7 @@ function lossIn(config: Config, now: number): Finding | null {
     'critical',
     at,
     'lost',
-    `${counted(lost, 'change')} ${were} lost before the store took them`,
+    `${counted(lost, 'change')} ${were} lost before they were written to the store`,
   );
 }
 
@@ -55,17 +55,11 @@ function delayIn(config: Config, now: number): Finding | null {
       severity,
       since,
       'delay',
-      'The store of the history cannot be opened; it stays in memory',
+      'The history store cannot be opened; the history stays in memory',
     );
   }
   if (delayMs < BEHIND_MS) return null;
-  return findingOf(
-    config,
-    severity,
-    since,
-    'delay',
-    `The store of the history is ${inWords(delayMs)} behind`,
-  );
+  return findingOf(config, severity, since, 'delay', `The history store is ${inWords(delayMs)} behind`);
 }
 
 function findingOf(

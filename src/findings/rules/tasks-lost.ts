@@ -28,7 +28,7 @@ function findingOf(lost: OpenTaskSummary['lost'][number]): Finding {
     severity: isWorkerOnline || isTakenOver ? 'warning' : 'critical',
     since,
     subject: worker,
-    summary: isWorkerOnline ? `${had} was restarted` : `${had} fell silent${takeover}`,
+    summary: isWorkerOnline ? `${had} was restarted` : `${had} stopped sending heartbeats${takeover}`,
     evidence: { tasks: count, states, task_ids: examples, worker_online: isWorkerOnline },
     look: lookAtTasks({ ...(worker === null ? {} : { worker }), state: states }),
   };

@@ -29,7 +29,7 @@ export const workersSilent: Rule = {
       severity: 'warning',
       since: Math.min(...silent.map(({ heardAt }) => heardAt)),
       subject: null,
-      summary: `${counted(silent.length, 'worker')} fell silent without shutting down: ${listed(names)}`,
+      summary: `${counted(silent.length, 'worker')} stopped sending heartbeats without shutting down: ${listed(names)}`,
       evidence: { workers: names.slice(0, MOST_NAMED), silent: silent.length },
       look: LOOK,
     };
@@ -48,7 +48,7 @@ function noneOnline({ checks }: SourceSituation, workers: readonly WorkerBody[])
     severity: 'critical',
     since: heard.length === 0 ? null : Math.max(...heard),
     subject: null,
-    summary: names.length === 0 ? 'No worker answers' : `No worker is online: ${listed(names)}`,
+    summary: names.length === 0 ? 'No worker responds' : `No worker is online: ${listed(names)}`,
     evidence: { workers: names.slice(0, MOST_NAMED), known: names.length },
     look: LOOK,
   };

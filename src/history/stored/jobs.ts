@@ -125,7 +125,7 @@ function warnOnce(state: StoredState): void {
   state.hasWarned = true;
   const { sentence } = state.calls.problem() ?? { sentence: '' };
   process.emitWarning(
-    `The store of source '${state.options.source}' cannot be opened: ${sentence} Its history stays in memory until it can.`,
+    `The store of source '${state.options.source}' cannot be opened: ${sentence} Until it can, its history stays in memory.`,
     { type: 'ExpressTaskMonitorWarning', code: 'EXPRESS_TASK_MONITOR_STORE' },
   );
 }

@@ -83,7 +83,7 @@ async function within<Result>(promise: Promise<Result>, ms: number): Promise<Res
       reject(
         Object.assign(new Error(`The database did not answer within ${ms / 1_000} s.`), {
           code: 'timeout',
-          remedy: 'Check the load of the database, and whether something holds its locks.',
+          remedy: 'Check the load and the locks of the database.',
         }),
       );
     }, ms);

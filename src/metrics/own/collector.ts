@@ -42,7 +42,7 @@ export function familiesOf(collectors: readonly Collector[]): ReadonlyMap<string
       }
       const known = families.get(name) ?? family;
       if (known.type !== type || String(known.bounds) !== String(family.bounds)) {
-        throw new TypeError(`Two sources differ about the type or the bounds of the metric '${name}'.`);
+        throw new TypeError(`Two sources define the metric '${name}' with different types or bounds.`);
       }
       families.set(name, known);
     }

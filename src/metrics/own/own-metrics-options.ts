@@ -43,7 +43,7 @@ export function resolveOwnMetrics(option: unknown): ResolvedOwnMetrics | null {
   if (option.own === undefined && option.register === undefined && option.hostname === undefined) return null;
   if (option.url !== undefined) {
     throw new TypeError(
-      `${MONITOR}: 'metrics.url' and own metrics cannot be served together: two exporters make no valid exposition. Write metrics: { own: true }, and let Prometheus scrape the other exporter, too.`,
+      `${MONITOR}: 'metrics.url' and own metrics cannot be served together: two concatenated expositions are not a valid one. Write metrics: { own: true }, and let Prometheus scrape the other exporter, too.`,
     );
   }
   refuseUnknownKeys(MONITOR, option, KEYS, 'metrics.');

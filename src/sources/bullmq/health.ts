@@ -52,7 +52,7 @@ async function checkWorkers(access: QueueAccess, signal: AbortSignal): Promise<W
     // A worker that is not connected may still hold jobs whose locks have not expired yet.
     return { ok, error: ok ? null : 'No worker is connected.', responding, missing: named('stale') };
   } catch {
-    const error = 'Redis cannot be reached, so it is not known whether workers respond.';
+    const error = 'Redis cannot be reached, so it is unknown whether workers respond.';
     return { ok: false, error, responding: [], missing: [] };
   }
 }

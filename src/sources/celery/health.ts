@@ -31,12 +31,12 @@ export function createHealth(options: HealthOptions): HealthSource {
 
   async function byHeartbeats(context: ReadContext): Promise<WorkerHealthCheck> {
     if (!collector.workerStatus().ok) {
-      const error = 'The broker cannot be reached, so it is not known whether workers respond.';
+      const error = 'The broker cannot be reached, so it is unknown whether workers respond.';
       return { ok: false, error, responding: [], missing: [] };
     }
     const { responding, missing } = await reader.checkWorkers(context);
     const ok = responding.length > 0;
-    return { ok, error: ok ? null : 'No worker has sent a heartbeat lately.', responding, missing };
+    return { ok, error: ok ? null : 'No worker has sent a heartbeat recently.', responding, missing };
   }
 
   return {

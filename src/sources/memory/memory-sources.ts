@@ -80,7 +80,7 @@ export function memorySources(options: MemorySourcesOptions = {}): MemorySources
       work();
     } catch (error) {
       writer.recordDropped(1);
-      onError(error instanceof TypeError ? error : new TypeError('A record cannot be read.'));
+      onError(error instanceof TypeError ? error : new TypeError('A record is invalid.'));
     }
   }
 

@@ -84,7 +84,7 @@ export function upgradeScript(
 function isNewer(version: number, known: number): StoreError {
   return new StoreError(
     'schema_newer',
-    `The tables have version ${version}, and this version of express-task-monitor knows ${known}.`,
+    `The tables have version ${version}, and this version of express-task-monitor supports ${known}.`,
   );
 }
 

@@ -47,10 +47,12 @@ export function isTablePrefix(prefix: string): boolean {
  */
 export function tableNames(schema: string | null, prefix: string): TableNames {
   if (schema !== null && !isSchemaName(schema))
-    throw new TypeError('The schema must be lower-case letters, digits and _, and begin with no digit.');
+    throw new TypeError(
+      'The schema must be lower-case letters, digits and _, and must not begin with a digit.',
+    );
   if (!isTablePrefix(prefix))
     throw new TypeError(
-      `The prefix of the tables must be lower-case letters, digits and _, begin with no digit, and have at most ${LONGEST_PREFIX} characters.`,
+      `The prefix of the tables must be lower-case letters, digits and _, must not begin with a digit, and may have at most ${LONGEST_PREFIX} characters.`,
     );
   const of = (name: string): string =>
     schema === null ? `"${prefix}${name}"` : `"${schema}"."${prefix}${name}"`;

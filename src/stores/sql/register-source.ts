@@ -35,7 +35,7 @@ export async function registerSource(
         [name, given],
       );
     } else if (isReadOnly) {
-      throw new StoreError('source_missing', `The database has no history of a source '${source}'.`);
+      throw new StoreError('source_missing', `The database has no history of the source '${source}'.`);
     } else {
       await insert(database, names, [name, given, keptDays]);
     }

@@ -34,8 +34,8 @@ export class StoreError extends Error {
 
 const REMEDIES: Readonly<Record<StoreErrorCode, string>> = {
   unreachable: 'Check that the database runs and that this host may connect to it.',
-  timeout: 'Check the load of the database, and whether something holds its locks.',
-  overloaded: 'Check the load of the database. It answers more slowly than it is asked.',
+  timeout: 'Check the load and the locks of the database.',
+  overloaded: 'Check the load of the database. It receives more requests than it can answer.',
   unsupported: 'Use Node 22.13 or later, or postgresStore.',
   schema_newer: 'Upgrade express-task-monitor on this instance.',
   schema_missing:
@@ -47,8 +47,8 @@ const REMEDIES: Readonly<Record<StoreErrorCode, string>> = {
   corrupt: 'Stop all processes that use it, move it away, and start again or restore a backup.',
   locked: 'Wait until the backup or migration that locks the database has ended.',
   permission: 'Give the role or user the rights that docs/history.md lists.',
-  conflict: 'Nothing: it is tried again.',
-  refused: 'Nothing: the value is left out.',
+  conflict: 'Nothing: the monitor tries again.',
+  refused: 'Nothing: the value is omitted.',
   failed: 'See the log of the database.',
 };
 

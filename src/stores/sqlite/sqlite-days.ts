@@ -102,7 +102,7 @@ function changeList(
     const chosen = new Set(choose(listed));
     if (chosen.size === listed.length && listed.every((day) => chosen.has(day))) return chosen;
     if (chosen.size > MOST_DAYS)
-      throw new StoreError('refused', `SQLite has tasks of ${MOST_DAYS} days, and takes no more.`);
+      throw new StoreError('refused', `SQLite already has tasks of ${MOST_DAYS} days, which is the limit.`);
     const days = [...chosen].toSorted((a, b) => a - b);
     await database.script(changeDays(names, listed, days).join(';\n'));
     return chosen;

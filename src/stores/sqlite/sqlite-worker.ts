@@ -62,8 +62,8 @@ export function createSqliteWorker(path: string, program: URL): SqliteWorker {
       for (const { reject } of waiting.values()) reject(new StoreError('failed', reason));
       waiting.clear();
     };
-    worker.on('error', (error) => fail(`The thread of SQLite has failed: ${error.name}.`));
-    worker.on('exit', () => fail('The thread of SQLite has ended. It is started again.'));
+    worker.on('error', (error) => fail(`The SQLite thread has failed: ${error.name}.`));
+    worker.on('exit', () => fail('The SQLite thread has ended. It is started again.'));
     return started;
   }
 

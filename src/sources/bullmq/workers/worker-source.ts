@@ -6,7 +6,7 @@ import { readWorkers } from './read-workers.ts';
 /** The problem when CLIENT LIST is refused. */
 export const WORKERS_HIDDEN: RedisProblem = {
   code: 'WORKERSHIDDEN',
-  sentence: 'Redis does not allow this user to list clients, so the workers are not known.',
+  sentence: 'Redis does not allow this user to list clients, so the workers are unknown.',
 };
 
 /**

@@ -113,7 +113,7 @@ function hintsOf(
   if (foreign !== null && (scheduler === null || scheduler === 'static')) return [foreignHint(foreign)];
   if (scheduler === 'redbeat' && age === null && (redbeat?.lockMs ?? null) !== null) {
     return [
-      'It is not known when beat last checked its schedule: write settings: { redbeat_lock_timeout: 1500 }, ' +
+      'It is unknown when beat last checked its schedule: write settings: { redbeat_lock_timeout: 1500 }, ' +
         "with the app's value.",
     ];
   }

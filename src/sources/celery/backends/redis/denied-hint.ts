@@ -10,7 +10,7 @@ export function deniedHint(access: BackendAccess, settings: CelerySettings, data
   const line = isPublished ? subscriptionAcl([resultSubscription(settings)], database) : aclLine(READ_RULES);
   const what = isPublished
     ? 'subscribe to what the result backend publishes'
-    : 'read stored results, so what ended before this monitor started is not shown';
+    : 'read stored results, so tasks that ended before this monitor started are not shown';
   return {
     code: isPublished ? 'acl_result_channel' : 'acl_results',
     component: 'backend',

@@ -99,7 +99,7 @@ async function declareExchange(channel: AmqpChannel, exchange: string): Promise<
       code: 'NOEXCHANGE',
       sentence:
         'The exchange of events does not exist in this virtual host yet, and the RabbitMQ user may not create it. ' +
-        'The first worker or client that sends events does.',
+        'The first worker or client that sends events creates it.',
     });
   }
 }

@@ -63,7 +63,7 @@ export function deniedHint(access: BrokerAccess, subject: PermissionSubject): Hi
       };
     }
     case 'control': {
-      const what = 'ask workers, so their pool, queues and registered tasks are not shown';
+      const what = 'send requests to workers, so their pool, queues and registered tasks are not shown';
       return hint('acl_control', what, permissionLine(subject));
     }
     case 'schedules':
@@ -79,7 +79,7 @@ function blockedHint(): Hint {
     code: 'broker_read_only',
     component: 'broker',
     sentence:
-      'RabbitMQ is short of memory or disk space: it takes no messages, so clients cannot send tasks. See which of ' +
+      'RabbitMQ is short of memory or disk space: it accepts no messages, so clients cannot send tasks. See which of ' +
       `them by ${line}.`,
     line,
   };

@@ -28,7 +28,7 @@ export function deniedHint(access: BrokerAccess, settings: CelerySettings, datab
     case 'control':
       return hint(
         'acl_control',
-        'ask workers, so their pool, queues and registered tasks are not shown',
+        'send requests to workers, so their pool, queues and registered tasks are not shown',
         aclLine(controlRules(settings, database)),
       );
     case 'writes':

@@ -28,9 +28,9 @@ const SENTENCES = {
   NOPERM:
     'The user of the management API lacks the tag management, or a right to the virtual host of the broker.',
   NOTFOUND: "The management API does not know the broker's virtual host.",
-  REDIRECT: 'The management API redirects, which is not followed: write the address that it leads to.',
+  REDIRECT: 'The management API redirects, and redirects are not followed: write the target address.',
   TOOLARGE: 'The answer of the management API is too large.',
-  INVALID: 'What answers at the address of the management API is not the API of RabbitMQ.',
+  INVALID: 'The server at that address is not the management API of RabbitMQ.',
 } as const;
 
 type ProblemCode = keyof typeof SENTENCES;
