@@ -32,7 +32,7 @@ export interface Task {
   /** Opaque id: a non-empty string of at most 512 characters. */
   readonly id: string;
   readonly state: TaskState;
-  /** The engine's own state, if it has finer ones than {@link TASK_STATES}: BullMQ's `delayed`. Default: none. */
+  /** The engine's own state, if it distinguishes more than {@link TASK_STATES}: BullMQ's `delayed`. Default: none. */
   readonly engineState?: string | null;
   readonly name?: string | null;
   /** Hostname of the worker that runs or ran the task, such as `celery@host`. */
@@ -47,13 +47,13 @@ export interface Task {
   readonly finished?: Date | null;
   /** Last change by the sender's clock; the list is sorted by it. `null`: the task is known only from its queue. */
   readonly timestamp?: Date | null;
-  /** Run time in seconds, as the engine reports it, else from `started` to `finished`. */
+  /** Run time in seconds, as the engine reports it, otherwise from `started` to `finished`. */
   readonly runtime?: number | null;
   /** Where `runtime` comes from. Default: `engine`. */
   readonly runtimeSource?: 'engine' | 'derived' | null;
   /**
    * How long the last attempt waited for its start, in seconds: since it was sent, or since its eta if that was
-   * later. Default: of a task that was not retried, as `sent` (else `received`), `eta` and `started` show.
+   * later. Default: for a task that was not retried, computed from `sent` (or `received`), `eta` and `started`.
    */
   readonly waitSeconds?: number | null;
   /** As the engine writes it (Celery: a Python repr). A value that is not a string is shown as JSON. */
@@ -63,18 +63,18 @@ export interface Task {
   readonly exception?: unknown;
   readonly traceback?: unknown;
   readonly retries?: number | null;
-  /** How far it has come, as it last reported. Default: it has not reported any. */
+  /** Its progress, as it last reported it. Default: none reported. */
   readonly progress?: TaskProgress | null;
   readonly eta?: Date | null;
   readonly expires?: Date | null;
-  /** Id of the task that sent this one. The task's own id counts as no parent. */
+  /** Id of the task that sent this one. The task's own id means that it has no parent. */
   readonly parentId?: string | null;
   readonly rootId?: string | null;
   readonly groupId?: string | null;
   /** Task id of the chord body that waits for this task. */
   readonly chordId?: string | null;
   readonly flags?: readonly TaskFlag[];
-  /** Why the task failed, found in texts without secrets. Default: what `exception` and `traceback` show. */
+  /** Why the task failed, computed from texts without secrets. Default: computed from `exception` and `traceback`. */
   readonly cause?: TaskCause | null;
   /** Fields that are known to have been truncated by the engine or the source. */
   readonly truncated?: readonly TaskTextField[];
@@ -92,15 +92,15 @@ export interface TaskDetail extends Task {
   readonly children?: readonly string[];
   /** Every observed change, oldest first. */
   readonly timeline?: readonly TaskChangeEntry[];
-  /** Its attempts, oldest first. `null`: they are not known. Default: `null`. */
+  /** Its attempts, oldest first. `null`: unknown. Default: `null`. */
   readonly attempts?: readonly TaskAttempt[] | null;
-  /** Options of its own, if the engine has such: BullMQ's of a job. A value that is not a string is shown as JSON. */
+  /** Options of this task, if the engine has such: a BullMQ job's. A value that is not a string is shown as JSON. */
   readonly options?: unknown;
-  /** `null`: the engine keeps no log of it. Default: `null`. */
+  /** `null`: the engine keeps no log. Default: `null`. */
   readonly log?: TaskLog | null;
   /**
-   * Id of the OpenTelemetry trace in which it was sent: 32 lowercase hexadecimal digits. `null`: it is not known.
-   * Default: `null`.
+   * Id of the OpenTelemetry trace in which it was sent: 32 lowercase hexadecimal digits. `null`: unknown. Default:
+   * `null`.
    */
   readonly traceId?: string | null;
 }
@@ -222,8 +222,8 @@ export interface WorkerHealthCheck extends HealthCheck {
   /** Hostnames of the workers that respond. */
   readonly responding: readonly string[];
   /**
-   * Hostnames of known workers that do not respond, were last heard less than five minutes ago and did not
-   * announce a shutdown.
+   * Hostnames of known workers that do not respond, were last seen less than five minutes ago and did not report a
+   * shutdown.
    */
   readonly missing: readonly string[];
 }

@@ -8,7 +8,7 @@ import type { RedactFunction, RedactOptions } from './redact.ts';
 import type { Awaitable, MonitorSources } from './source.ts';
 import type { TaskDetailBody } from './wire.ts';
 
-/** Names of the eleven routes and of the page with its files, as `authorize` and `onError` get them. */
+/** Names of the eleven routes and of the page with its files, as `authorize` and `onError` receive them. */
 export type RouteName =
   | 'healthcheck'
   | 'components'
@@ -23,7 +23,7 @@ export type RouteName =
   | 'metrics'
   | 'dashboard';
 
-/** How `authorize` refuses with more than a plain 403. */
+/** A refusal by `authorize` that is more than a plain 403. */
 export interface Refusal {
   /** 401: not signed in. 403: signed in, but may not see this. */
   readonly status: 401 | 403;
@@ -33,7 +33,7 @@ export interface Refusal {
   readonly detail?: string;
 }
 
-/** How `authorize` sends a reader who is signed out to the host's login page. */
+/** A redirect by `authorize` to the host's login page, for users who are signed out. */
 export interface SignInRedirect {
   /**
    * Where to sign in: a path such as `/login`, or an http(s) URL of the host's own origin or of that of
@@ -46,9 +46,9 @@ export interface SignInRedirect {
 }
 
 /**
- * Called before anything is read. Only `true` lets the request through. `false`, any other value, a redirect
- * to another site, a throw, a rejection and no answer within `timeoutMs` answer 403; all but `false` are reported
- * to `onError`.
+ * Called before anything is read. Only `true` allows the request. `false`, any other value, a redirect to another
+ * site, a throw, a rejection and no answer within `timeoutMs` result in 403; all but `false` are reported to
+ * `onError`.
  */
 export type Authorize<Request extends IncomingMessage = IncomingMessage> = (
   request: Request,
@@ -61,24 +61,26 @@ export interface LimitOptions {
   readonly preview?: number;
   /** Longest text of a value on a task's own page, in characters. 16 to 16,777,216. Default 65,536. */
   readonly detail?: number;
-  /** Most tasks that one list answer looks at where no index helps. 100 to 10,000,000. Default 20,000. */
+  /** Most tasks that one list answer examines where no index helps. 100 to 10,000,000. Default 20,000. */
   readonly scan?: number;
   /**
    * Most rows of one list answer, however many are requested; `next_cursor` continues it. 1 to 1,000. Default
    * 1,000.
    */
   readonly page?: number;
-  /** Most nodes of one graph, however many are asked for; it is then `truncated`. 1 to 20,000. Default 20,000. */
+  /**
+   * Most nodes of one graph, however many are requested; a larger graph is `truncated`. 1 to 20,000. Default 20,000.
+   */
   readonly nodes?: number;
-  /** Most reads of sources at once; above it requests answer `overloaded`. 1 to 10,000. Default 64. */
+  /** Most concurrent reads of sources; requests beyond this limit answer `overloaded`. 1 to 10,000. Default 64. */
   readonly concurrency?: number;
   /**
-   * Most reads at once of one part of a source (its tasks, its workers …), so that a slow one leaves room
-   * for the others; above it requests for that part answer `overloaded`. 1 to 10,000. Default 32.
+   * Most concurrent reads of one part of a source (its tasks, its workers …), so that a slow part does not affect the
+   * others; requests beyond this limit answer `overloaded`. 1 to 10,000. Default 32.
    */
   readonly perSource?: number;
   /**
-   * Most streams (Server-Sent Events) at once; above it requests for one answer `overloaded`. 0 to 100,000.
+   * Most concurrent streams (Server-Sent Events); requests beyond this limit answer `overloaded`. 0 to 100,000.
    * Default 1,000.
    */
   readonly streams?: number;
@@ -90,9 +92,9 @@ export interface HealthOptions {
   readonly failStatus?: 200 | 503;
   /** Allows control pings to workers, which are messages through the broker. Default false: heartbeats decide. */
   readonly ping?: boolean;
-  /** How long a result answers later probes, in milliseconds. 0 to 60,000. Default 1,000. */
+  /** How long a result is reused for later probes, in milliseconds. 0 to 60,000. Default 1,000. */
   readonly reuseMs?: number;
-  /** On findings of which severity the check `findings` fails: critical ones, or all. Default `critical`. */
+  /** The lowest severity of a finding that fails the check `findings`. Default `critical`. */
   readonly findings?: 'critical' | 'warning';
 }
 
@@ -104,7 +106,7 @@ export interface DashboardLink {
   readonly url: string;
 }
 
-/** A link beside a task. */
+/** A link on a task's page. */
 export interface TaskLink {
   /** 1 to 200 characters; a longer text is cut. */
   readonly text: string;
@@ -116,10 +118,10 @@ export interface TaskLink {
 export type LinkedTask = Readonly<Omit<TaskDetailBody, 'sources' | 'links'>>;
 
 /**
- * Says where else to look for a task, such as in Sentry, Kibana or Grafana. Called when one task is read, never for
- * lists. It must answer at once, with at most 10 links. There are none if it throws or returns anything else, such as
- * a promise; that is reported to `onError`, and so are links that are left out because they are no links. An answer may
- * be shared until the task changes.
+ * Supplies links to other tools for a task, such as Sentry, Kibana or Grafana. Called when one task is read, never
+ * for lists. It must return synchronously, with at most 10 links. There are none if it throws or returns anything
+ * else, such as a promise; this is reported to `onError`, and so are invalid links, which are omitted. A result may
+ * be reused until the task changes.
  */
 export type TaskLinks = (task: LinkedTask) => readonly TaskLink[];
 
@@ -135,17 +137,17 @@ export interface DashboardOptions {
 
 /** Something that the page marks in every chart, such as a deploy. */
 export interface Marker {
-  /** When it happened: a `Date`, text as of ISO 8601 or milliseconds since 1970. */
+  /** When it happened: a `Date`, ISO 8601 text or milliseconds since 1970. */
   readonly at: Date | string | number;
-  /** Such as `v4.12`. Of more than 200 characters, the first ones are shown. */
+  /** Such as `v4.12`. The first 200 characters are shown. */
   readonly text: string;
   /** An http(s) URL, or a path, which the browser reads against the page's address. Default: none. */
   readonly url?: string | null;
 }
 
 /**
- * Supplies markers, in any order; the newest 500 are shown. Called when somebody looks, at most once in 10 s. What cannot
- * be read is left out; after a throw, a rejection or a second without an answer, the markers of the last call are shown.
+ * Supplies markers, in any order; the newest 500 are shown. Called on request, at most once in 10 s. Invalid markers
+ * are omitted; after a throw, a rejection or a second without an answer, the markers of the last call are shown.
  */
 export type Markers = () => Awaitable<readonly Marker[]>;
 
@@ -161,7 +163,7 @@ export interface MonitorErrorContext {
   readonly suppressed: number;
 }
 
-/** Called with errors behind an answer, at most once in 30 s for each source, call and code. */
+/** Called with the causes of error answers, at most once in 30 s for each source, call and code. */
 export type OnError = (error: unknown, context: MonitorErrorContext) => void;
 
 /** Options of a monitor. An option that is unknown or of the wrong type throws at creation. */
@@ -169,39 +171,39 @@ export interface MonitorOptions<Request extends IncomingMessage = IncomingMessag
   /** Where the data comes from. A route whose part is absent answers 501. Default: none. */
   readonly sources?: MonitorSources;
   /**
-   * What `/metrics` serves: with `{ own: true }` what this library counts, or the answer of an exporter, by its URL or
-   * more. Default: `/metrics` answers 404.
+   * What `/metrics` serves: with `{ own: true }` this library's own metrics, or the answer of an exporter, given by
+   * its URL or options. Default: `/metrics` answers 404.
    */
   readonly metrics?: OwnMetricsOptions | MetricsOptions | string | false;
   /**
-   * Decides who may see what. `false`: the host guards this mount itself. Default: everybody may see
-   * everything, which causes a warning in production (`NODE_ENV=production`).
+   * Decides who may see what. `false`: the host guards this mount itself. Default: everyone may see everything, which
+   * causes a warning in production (`NODE_ENV=production`).
    */
   readonly authorize?: Authorize<Request> | false;
   /**
-   * Which values are shown as `***`: an object extends what usually names a secret, a function replaces it,
-   * `false` shows everything. Default: what usually names a secret.
+   * Which values are shown as `***`: an object extends the built-in rules, a function replaces them, `false` shows
+   * everything. Default: the built-in rules.
    */
   readonly redact?: RedactOptions | RedactFunction | false;
   readonly limits?: LimitOptions;
   /** Longest time for one read of a source, in milliseconds. 1 to 600,000. Default 5,000. */
   readonly timeoutMs?: number;
-  /** Called when the rules find something, and when it is gone. Default: nobody is told. */
+  /** Called when a finding is raised, and when it is cleared. Default: none; findings are only listed. */
   readonly onFinding?: OnFinding;
   readonly health?: HealthOptions;
   /** The page at the mount's root: its branding, or `false` for none. Default: a page without branding. */
   readonly dashboard?: DashboardOptions | boolean;
-  /** Deploys and the like, which the page marks in its charts. Default: none. */
+  /** Deploys and similar events, which the page marks in its charts. Default: none. */
   readonly markers?: Markers;
-  /** Where else to look for a task, shown on its page. Default: nowhere. */
+  /** Links to other tools for a task, shown on its page. Default: none. */
   readonly taskLinks?: TaskLinks;
-  /** Where people find this monitor: a URL or a path. Default: the path that it is mounted at. */
+  /** The public address of this monitor: a URL or a path. Default: the path at which it is mounted. */
   readonly publicUrl?: string;
   /** Names of query parameters that belong to the host and are ignored, such as `['token']`. Default: none. */
   readonly ignoreQuery?: readonly string[];
   /**
-   * Called with errors behind an answer. An error that it throws is ignored. Default: the first error of each code
-   * that the host can mend (a server that cannot be reached, an `authorize` that throws) is a process warning.
+   * Called with the causes of error answers. An error that it throws is ignored. Default: the first error of each
+   * code that the host can fix (an unreachable server, an `authorize` that throws) is printed as a process warning.
    */
   readonly onError?: OnError;
 }
@@ -210,8 +212,8 @@ export interface MonitorOptions<Request extends IncomingMessage = IncomingMessag
 export interface MonitorHandlerOptions<Request extends IncomingMessage = IncomingMessage>
   extends MonitorOptions<Request> {
   /**
-   * The path of the monitor in the URLs that the server gets, such as `/monitor`: for hosts that pass on the whole
-   * URL. Default: none, for hosts that remove the path (Express, connect), and for a monitor at the root.
+   * The path of the monitor in the URLs that the server receives, such as `/monitor`: for hosts that pass on the
+   * whole URL. Default: none, for hosts that remove the path (Express, connect), and for a monitor at the root.
    */
   readonly basePath?: string;
 }

@@ -1,6 +1,6 @@
 /**
- * What a host implements to show its own queue: plain objects with reads that may be async or not.
- * Every part is optional; a route without its part answers 501.
+ * What a host implements to show its own queue: plain objects with read functions, async or not. Every part is
+ * optional; a route without its part answers 501.
  */
 import type { MonitorErrorCode } from './errors.ts';
 import type {
@@ -71,13 +71,11 @@ export type Awaitable<T> = T | PromiseLike<T>;
 
 /** Given to every read. */
 export interface ReadContext {
-  /** Aborted at the time limit, and when the last waiting client has left. */
+  /** Aborted at the time limit, and when the last waiting client has disconnected. */
   readonly signal: AbortSignal;
 }
 
-/**
- * How current a source is. Asked before and after each read, so it must be cheap and must not throw.
- */
+/** How current a source is. Read before and after each read of data, so it must be fast and must not throw. */
 export interface SourceStatus {
   /** False while its server is unreachable; its data is then shown as old. */
   readonly ok: boolean;
@@ -88,11 +86,11 @@ export interface SourceStatus {
   /** Why `ok` is false, as a sentence for the host's `onError`; clients never see it. Default: none. */
   readonly reason?: string | null;
   /**
-   * Changes whenever an answer of this part could change other than by the clock. With it, unchanged
-   * answers are not computed again; without it, every request asks the source.
+   * Changes whenever an answer of this part could change other than by the clock. With it, unchanged answers are not
+   * computed again; without it, every request reads the source.
    */
   readonly revision?: string | number;
-  /** The next moment at which the clock alone changes an answer (a flag, a worker's status). Default: never. */
+  /** The next time at which the clock alone changes an answer (a flag, a worker's status). Default: never. */
   readonly changesAt?: Date | null;
 }
 
@@ -100,20 +98,20 @@ export interface SourceStatus {
 export interface SourcePart {
   /** Name of the source in `sources` and in each row, such as `celery`. 1 to 64 of `A-Z a-z 0-9 _ -`. */
   readonly name: string;
-  /** The queueing system that it reads, such as `celery` or `bullmq`: whose terms clients use. Default: unknown. */
+  /** The queueing system that it reads, such as `celery` or `bullmq`; clients use its terms. Default: unknown. */
   readonly engine?: string;
-  /** Default: `ok`, current at the moment of each read. */
+  /** Default: `ok`, and current at the time of each read. */
   status?(): SourceStatus;
 }
 
 /** Tasks: the list, one task, its workflow. */
 export interface TaskSource extends SourcePart {
   /**
-   * Whether `listTasks` and `getTaskStats` apply `query.conditions` themselves. Default: no; then `query.search` decides
-   * them, too, and `query.q` is never `null` where there are any.
+   * Whether `listTasks` and `getTaskStats` apply `query.conditions` themselves. Default: no; then `query.search`
+   * applies them, too, and `query.q` is never `null` if there are any.
    */
   readonly knowsConditions?: boolean;
-  /** What `listTasks` and `getTaskStats` can do. Default: everything. */
+  /** What `listTasks` and `getTaskStats` support. Default: everything. */
   readonly capabilities?: TaskCapabilities;
   /** Called for `/api/tasks/`. For tasks in an array, use `selectTasks`. */
   listTasks(query: TaskQuery, context: ReadContext): Awaitable<TaskPage>;
@@ -121,11 +119,9 @@ export interface TaskSource extends SourcePart {
   getTask(id: string, context: ReadContext): Awaitable<TaskDetail | null>;
   /** Called for relations, graph and graph updates; `null` when this id is not known. Absent: 501. */
   getTaskTree?(id: string, context: ReadContext): Awaitable<TaskTree | null>;
-  /** Called for `stats`. Absent: `stats` is `null`. `summarizeTasks` answers it from an array. */
+  /** Called for `stats`. Absent: `stats` is `null`. For tasks in an array, use `summarizeTasks`. */
   getTaskStats?(query: TaskStatsQuery, context: ReadContext): Awaitable<TaskStats>;
-  /**
-   * Called for the component `findings`, at most every few seconds. Absent: the rules that need it say `unknown`.
-   */
+  /** Called for the component `findings`, at most every few seconds. Absent: the rules that need it are `unknown`. */
   getActivity?(context: ReadContext): Awaitable<Activity>;
 }
 
@@ -139,8 +135,8 @@ export interface TaskEventQuery {
   /** 1 to 1000. */
   readonly limit: number;
   /**
-   * `null`: the newest `limit` items. A cursor that this source issued, or a moment: the **oldest**
-   * `limit` items after it. What arrived in the moment's own millisecond counts as after it.
+   * `null`: the newest `limit` items. A cursor that this source issued, or a moment: the **oldest** `limit` items
+   * after it. Items that arrived in the same millisecond count as after it.
    */
   readonly since: { readonly cursor: string } | { readonly time: Date } | null;
   readonly states: readonly string[];
@@ -169,7 +165,9 @@ export interface TaskEventSource extends SourcePart {
 
 /** Periodic schedules, called for `/api/beat/schedules/`. Absent: beat is not enabled. */
 export interface ScheduleSource extends SourcePart {
-  /** `null`: this deployment runs no beat, which answers `enabled: false`; an empty list: it has no entries. */
+  /**
+   * `null`: this deployment runs no beat, and the route answers `enabled: false`; an empty list: it has no entries.
+   */
   listSchedules(context: ReadContext): Awaitable<readonly Schedule[] | null>;
 }
 
@@ -177,7 +175,7 @@ export interface ScheduleSource extends SourcePart {
 export interface HealthSource extends SourcePart {
   checkBroker?(context: ReadContext): Awaitable<HealthCheck>;
   checkBackend?(context: ReadContext): Awaitable<HealthCheck>;
-  /** `ping`: the host allows control pings (`health: { ping: true }`); otherwise judge by heartbeats. */
+  /** `ping`: the host allows control pings (`health: { ping: true }`); otherwise use heartbeats. */
   checkWorkers?(context: ReadContext & { readonly ping: boolean }): Awaitable<WorkerHealthCheck>;
 }
 
@@ -197,16 +195,16 @@ export interface HistoryStats {
   readonly tasks: number;
   readonly workers: number;
   readonly events: number;
-  /** Since when events have been taken in. */
+  /** When the source started to receive events. */
   readonly since: Date | null;
   /** Tasks dropped because of count, age or bytes. */
   readonly evicted: number;
-  /** Estimated size of all that is held, in bytes. */
+  /** Estimated size of all data in memory, in bytes. */
   readonly bytes: number;
   readonly eventsReceived: number;
   /** Messages that could not be read, by reason or in sum. */
   readonly dropped: number;
-  /** Seconds between the newest change at its sender and its arrival here; `null` without a change. */
+  /** How long the newest change took from its sender to the monitor, in seconds; `null` without a change. */
   readonly lagSeconds: number | null;
 }
 
@@ -214,14 +212,14 @@ export interface HistoryStats {
 export interface HistorySource extends SourcePart {
   getHistoryStats(context: ReadContext): Awaitable<HistoryStats>;
   /**
-   * Called once by each router with `onFinding`: lets one instance tell the findings of this source for all. Absent: each
-   * instance tells what it finds.
+   * Called once by each router with `onFinding`: lets one instance report the findings of this source for all.
+   * Absent: each instance reports its own findings.
    */
   openNotes?(): SharedNotes;
 }
 
 /**
- * What `createMonitorRouter({ sources })` takes. Ready-made bundles mix by spread:
+ * What `createMonitorRouter({ sources })` accepts. Bundles can be combined by spreading:
  * `{ ...celerySources({ broker }), schedules: mySchedules }`.
  */
 export interface MonitorSources {

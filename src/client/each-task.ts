@@ -15,13 +15,13 @@ export interface TaskListQuery {
   readonly root_id?: string;
   readonly parent_id?: string;
   readonly group_id?: string;
-  /** All of these texts have to match. This and what follows up to `since` may have 20 values in all. */
+  /** All of these texts must match. This and the following members up to `since` may have 20 values in all. */
   readonly q?: string | readonly string[];
   /** None of these texts may match. */
   readonly not_q?: string | readonly string[];
   readonly source?: string | readonly string[];
   readonly task_id?: string | readonly string[];
-  /** A beginning, like all `_prefix`. With `task_id`, either may match; so do the others. */
+  /** A prefix, like all `…_prefix`. With `task_id`, either may match; the same applies to the others. */
   readonly task_id_prefix?: string | readonly string[];
   readonly name_prefix?: string | readonly string[];
   readonly worker_prefix?: string | readonly string[];
@@ -58,15 +58,15 @@ export interface TaskListQuery {
   readonly order?: 'asc' | 'desc';
   /** Length of the statistics in minutes, at most 129,600. Adds `stats` to the answer. */
   readonly stats?: number;
-  /** Length of one step of the statistics in seconds, a multiple of 60. Default: a readable one. */
+  /** Length of one step of the statistics in seconds, a multiple of 60. Default: a suitable length. */
   readonly stats_step?: number;
   /** End of the statistics' window. Default: now. */
   readonly stats_until?: string | Date;
   /** Adds percentiles to each step of the statistics, and histograms. Default: false. */
   readonly stats_percentiles?: boolean;
-  /** Adds which tasks sent those of the one `name`, and which ones they sent. Default: false. */
+  /** Adds which tasks sent the tasks of the single `name`, and which tasks these sent. Default: false. */
   readonly stats_callers?: boolean;
-  /** Adds so many causes of failures to the statistics, at most 1,000. */
+  /** Adds up to this number of failure causes to the statistics, at most 1,000. */
   readonly stats_causes?: number;
 }
 

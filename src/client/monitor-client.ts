@@ -33,7 +33,7 @@ export interface EventQuery {
   readonly limit?: number;
   /** `cursor` or `generated_at` of an earlier answer. */
   readonly since?: string;
-  /** Lists only this many of the items, the newest; `skipped` counts the others. */
+  /** Lists only the newest items, up to this number; `skipped` counts the others. */
   readonly newest?: number;
   /** For `watchEvents`: the changes of this many milliseconds come in one body. Default 250. */
   readonly gather?: number;
@@ -58,15 +58,15 @@ export interface CallOptions {
  * error or not at all; `code` is the stable code of the API.
  */
 export interface MonitorClient {
-  /** Resolves even when a check fails: look at `ok`. @param checks the checks to run. Default: all but `findings` */
+  /** Resolves even when a check fails: read `ok`. @param checks the checks to run. Default: all but `findings` */
   health(
     options?: CallOptions & { readonly checks?: readonly ('broker' | 'backend' | 'workers' | 'findings')[] },
   ): Promise<HealthBody>;
   components(options?: CallOptions): Promise<ComponentsBody>;
   tasks(query?: TaskListQuery, options?: CallOptions): Promise<TasksBody>;
   /**
-   * All tasks of a list, each once, page by page. Tasks that changed while the pages were read are found, too: after
-   * the last page, those that have changed since the first one are read again.
+   * All tasks of a list, each once, page by page. Includes tasks that change while the pages are read: after the last
+   * page, tasks that have changed since the first one are read again.
    */
   eachTask(
     query?: Omit<TaskListQuery, 'cursor' | `stats${string}`>,
@@ -80,7 +80,7 @@ export interface MonitorClient {
     query?: GraphQuery & { readonly since?: string },
     options?: CallOptions,
   ): Promise<GraphUpdatesBody>;
-  /** @param running adds what runs on each worker: at most this many tasks. 0 to 100. Default: nothing is added */
+  /** @param running adds the running tasks of each worker, at most this many. 0 to 100. Default: none */
   workers(options?: CallOptions & { readonly running?: number }): Promise<WorkersBody>;
   events(query?: EventQuery, options?: CallOptions): Promise<EventsBody>;
   schedules(options?: CallOptions): Promise<SchedulesBody>;

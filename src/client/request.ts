@@ -1,9 +1,7 @@
 /** Sends one request and turns failures into `MonitorClientError`. */
 import type { ProblemBody } from '../wire.ts';
 
-/**
- * Query parameters: arrays are repeated, `null` and `undefined` are left out, dates are written in ISO 8601.
- */
+/** Query parameters: arrays are repeated, `null` and `undefined` are omitted, dates are written in ISO 8601. */
 export type QueryValues = Readonly<
   Record<string, string | number | boolean | Date | readonly string[] | null | undefined>
 >;

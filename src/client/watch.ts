@@ -8,7 +8,7 @@ export interface WatchOptions {
   readonly signal?: AbortSignal;
   /** Called with each failure before it is retried. */
   readonly onRetry?: (error: unknown) => void;
-  /** Interval between polls in milliseconds, where no stream gets through. Default 2,000. */
+  /** Interval between polls in milliseconds, if streams do not work. Default 2,000. */
   readonly pollMs?: number;
 }
 

@@ -1,10 +1,10 @@
 /**
- * What a source has seen happen, minute by minute, and the tasks that have not ended: what the rules that find
- * problems judge. Times are milliseconds since 1970.
+ * What a source has observed, minute by minute, and the tasks that have not ended: the data of the rules that find
+ * problems. Times are milliseconds since 1970.
  */
 import type { TaskState } from '../model.ts';
 
-/** How many tasks of one name did what, in some minutes. */
+/** Counts of the tasks of one name over some minutes. */
 export interface TaskCounts {
   readonly sent: number;
   readonly received: number;
@@ -17,18 +17,18 @@ export interface TaskCounts {
   readonly rejected: number;
 }
 
-/** Which durations: those of runs, or those from when a task could start to when it did. */
+/** Which durations: run times, or waits from when a task could start until it did. */
 export type DurationKind = 'run' | 'wait';
 
 /** Counts by name and minute. A minute belongs to a span if it begins in it. */
 export interface MinuteCounts {
-  /** Nothing from before is counted: what happened then was evicted, or is older than a day. */
+  /** Nothing earlier is counted: it was evicted, or is older than a day. */
   readonly since: number;
-  /** Names with counts. Of very many names, the later ones are counted together as {@link MinuteCounts.others}. */
+  /** Names with counts. Beyond a limit, further names are counted together as {@link MinuteCounts.others}. */
   names(): readonly string[];
   /** The name under which names beyond the limit are counted; never the name of a task. */
   readonly others: string;
-  /** What tasks of this name did from `from` to before `to`. */
+  /** Counts of the tasks of this name from `from` (inclusive) to `to` (exclusive). */
   counts(name: string, from: number, to: number): TaskCounts;
   /**
    * The duration that a share of the tasks that ended (or started, for `wait`) did not exceed, in milliseconds;
@@ -49,7 +49,7 @@ export interface RunningTask {
   readonly queue?: string | null;
 }
 
-/** A queue in which more and more waits. */
+/** A queue that grows. */
 export interface GrowingQueue {
   readonly queue: string;
   /** When it began to grow. */
@@ -72,51 +72,51 @@ export interface TaskGroup {
 
 /** Tasks of a worker that is gone. */
 export interface LostTasks extends TaskGroup {
-  /** `null`: its name is not known. */
+  /** `null`: its name is unknown. */
   readonly worker: string | null;
   /** Whether a worker of that name is online again. */
   readonly isWorkerOnline: boolean;
-  /** Whether another worker is online that takes these tasks over. Default: none does. */
+  /** Whether another worker is online that takes over these tasks. Default: false. */
   readonly isTakenOver?: boolean;
 }
 
 /** All tasks that have not ended, summed up. */
 export interface OpenTaskSummary {
-  /** Those that have run for longest, first: at most 2,000. */
+  /** The longest-running first, at most 2,000. */
   readonly running: readonly RunningTask[];
   /** Whether `running` is complete. */
   readonly isWhole: boolean;
-  /** By worker: tasks that it had when it fell silent, or when its process was replaced by another. */
+  /** By worker: tasks that it had when its heartbeats stopped, or when its process was replaced by another. */
   readonly lost: readonly LostTasks[];
   /** Tasks whose eta has passed and that have not started; `null`: none. */
   readonly overdue: TaskGroup | null;
   /** Tasks that were sent and are in no queue and on no worker; `null`: none. Absent: the engine cannot lose one. */
   readonly missing?: TaskGroup | null;
-  /** By queue: tasks that could start and wait. `since`: for how long the first has, at least. */
+  /** By queue: waiting tasks that could start. `since`: when the first began to wait, at the latest. */
   readonly waiting: readonly (TaskGroup & { readonly queue: string })[];
 }
 
-/** A worker that fell silent without reporting its shutdown. */
+/** A worker that stopped sending heartbeats without reporting its shutdown. */
 export interface SilentWorker {
   readonly hostname: string;
   /** When it was last known to be alive. */
   readonly heardAt: number;
 }
 
-/** What rules need beside workers, queues, schedules and components. */
+/** What rules need in addition to workers, queues, schedules and components. */
 export interface Activity {
-  /** Since when everything that happens has been seen, without a gap. */
+  /** Since when all events have been received, without a gap. */
   readonly since: number;
-  /** Why tasks may happen unseen, such as workers that send no events; `null`: nothing is known to. */
+  /** Why tasks may be missed, such as workers that send no events; `null`: no reason is known. */
   readonly blind: string | null;
   readonly counts: MinuteCounts;
   readonly open: OpenTaskSummary;
   /**
-   * Whether a worker takes a task only when it can run it at once. Tasks that wait in a queue then show that the
+   * Whether a worker takes a task only when it can run it immediately. Tasks that wait in a queue then show that the
    * workers of the queue are full, however many slots they have. Default: workers may reserve tasks.
    */
   readonly workersPull?: boolean;
   readonly silent: readonly SilentWorker[];
-  /** Default: not known. */
+  /** Default: unknown. */
   readonly growing?: readonly GrowingQueue[];
 }

@@ -1,4 +1,4 @@
-/** What a source counts for `/metrics`, as Prometheus means it. The router writes it; sources know no format. */
+/** What a source counts for `/metrics`, in Prometheus' data model. The router writes the format. */
 import type { Awaitable, ReadContext, SourcePart } from '../source.ts';
 
 /** A metric with all its series. */
@@ -34,15 +34,15 @@ export interface MetricHistogram {
 export interface MetricSeries {
   /** Name of one of the meter's families. */
   readonly name: string;
-  /** Read once, a part in each turn of the event loop. Each sample is written before the next one is asked for. */
+  /** Read once, a part in each turn of the event loop. Each sample is written before the next one is requested. */
   readonly samples: Iterable<MetricValue> | Iterable<MetricHistogram>;
 }
 
 /** How to count. */
 export interface MeterOptions {
-  /** Whether series of tasks carry the label `hostname`; otherwise they have none of that name. */
+  /** Whether series of tasks have the label `hostname`. */
   readonly hostname: boolean;
-  /** Most series; each bucket of a histogram, its sum and its count are one. */
+  /** Most series; each bucket of a histogram, its sum and its count are one series each. */
   readonly mostSeries: number;
 }
 
@@ -50,16 +50,16 @@ export interface MeterOptions {
 export interface Meter {
   /** Every family that it may ever have series of. */
   readonly families: readonly MetricFamily[];
-  /** Called for a scrape. Families without a series may be left out. */
+  /** Called for a scrape. Families without a series may be omitted. */
   collect(context: ReadContext): Awaitable<readonly MetricSeries[]>;
   /** How many observations were counted under `other` because there were too many series. Default: 0. */
   overflow?(): number;
-  /** Ends counting. To be called once. */
+  /** Stops counting. Called once. */
   close(): void;
 }
 
-/** Counts what happens, for the own exporter of the router (`metrics: { own: true }`). */
+/** Counts for the router's own metrics (`metrics: { own: true }`). */
 export interface MetricsSource extends SourcePart {
-  /** Called once by each router that exports metrics of its own. Without an open meter, nothing is counted. */
+  /** Called once by each router that exports its own metrics. Without an open meter, nothing is counted. */
   openMeter(options: MeterOptions): Meter;
 }

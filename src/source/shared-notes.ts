@@ -1,10 +1,10 @@
-/** What instances of a host keep for each other, so that one of them acts for all. */
+/** What instances of a host share, so that one of them acts for all. */
 
 /** A text that outlives the process, and which instance may write it. */
 export interface SharedNotes {
   /**
-   * Whether this instance acts for all now. `null`: nobody does, or it is not known, because the store does not answer;
-   * whoever did before goes on.
+   * Whether this instance acts for all now. `null`: no instance does, or it is unknown because the store does not
+   * answer; the instance that did before continues.
    */
   isHolder(): boolean | null;
   /** @returns what was written last, by any instance; `null`: nothing. Rejects when the store does not answer */

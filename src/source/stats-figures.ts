@@ -1,4 +1,4 @@
-/** Figures that statistics have beside their counts. */
+/** Figures that statistics have in addition to their counts. */
 
 /** Percentiles of run time and wait by nearest rank, in seconds; `null`: no duration is known. */
 export interface DurationFigures {
@@ -10,10 +10,10 @@ export interface DurationFigures {
   readonly waitP99: number | null;
 }
 
-/** What happened in the whole window. */
+/** Totals of the whole window. */
 export interface StatsTotals extends DurationFigures {
   /**
-   * This one and the next three add up the steps of `series` in which the figure is known; `null`: it is known in
+   * Like the next three, the sum over the steps of `series` in which the figure is known; `null`: it is known in
    * none.
    */
   readonly received: number | null;
@@ -30,7 +30,10 @@ export interface TaskCaller {
 
 /** One bucket of a histogram. */
 export interface HistogramBucket {
-  /** Durations in it are shorter than this, in seconds; `null`: it has everything longer than the bucket before. */
+  /**
+   * Durations in it are shorter than this, in seconds; `null`: all durations that are longer than the previous
+   * bucket.
+   */
   readonly le: number | null;
   readonly count: number;
 }

@@ -18,20 +18,20 @@ export type TaskFilter = keyof Pick<
 >;
 
 /**
- * What a source can do with its list of tasks. The router answers 400 to a request that needs more, and never passes such
- * a query to the source. What is left out here, the source can do.
+ * What the list of tasks of a source supports. The router answers 400 to a request that needs more, and never passes
+ * such a query to the source. Everything that is omitted here is supported.
  */
 export interface TaskCapabilities {
   /** Fields that it sorts by, `timestamp` among them. Default: all. */
   readonly sorts?: readonly TaskSort[];
   /**
-   * What it filters by. Without `conditions`, a source that does not know conditions cannot be asked for what they
-   * decide: negations, beginnings and ranges. Default: all.
+   * What it filters by. Without `conditions`, requests to a source that does not apply conditions may not use them:
+   * exclusions, prefixes and ranges. Default: all.
    */
   readonly filters?: readonly TaskFilter[];
   /** Whether it can be searched, by passing each task to `query.search`. Default true. */
   readonly search?: boolean;
-  /** Whether it counts all that matches; if not, `total` is always `null`. Default true. */
+  /** Whether it counts all matching tasks; if not, `total` is always `null`. Default true. */
   readonly total?: boolean;
 }
 

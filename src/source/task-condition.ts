@@ -1,8 +1,8 @@
-/** Conditions of a list of tasks beside its exact filters, as data. */
+/** Conditions of a list of tasks in addition to its exact filters, as data. */
 
 /**
- * Fields whose text can be asked for, by their names in a `Task`; `cause` is the id of its cause, and `source` is the name
- * of the source.
+ * Fields whose text can be compared, by their names in a `Task`; `cause` is the id of its cause, and `source` is the
+ * name of the source.
  */
 export type ConditionText = 'state' | 'engineState' | 'name' | 'worker' | 'queue' | 'cause' | 'id' | 'source';
 
@@ -12,23 +12,23 @@ export type ConditionFigure = 'runtime' | 'wait' | 'retries';
 /** How a figure is compared: above, at least, below, at most. */
 export type Comparison = 'gt' | 'gte' | 'lt' | 'lte';
 
-/** A text is one of some values, or begins with one of some prefixes. Both are literal and distinguish case. */
+/** A text is one of some values, or begins with one of some prefixes. Both are literal and case-sensitive. */
 export interface TextCondition {
   readonly field: ConditionText;
   readonly values: readonly string[];
   readonly prefixes: readonly string[];
-  /** Whether the task must have none of them. A task whose text is not known has none. */
+  /** Whether the task must have none of them. A task whose text is unknown has none. */
   readonly isNegated: boolean;
 }
 
-/** A figure is in a range. A figure that is not known is in no range. */
+/** A figure is in a range. An unknown figure is in no range. */
 export interface FigureCondition {
   readonly field: ConditionFigure;
   readonly comparison: Comparison;
   readonly than: number;
 }
 
-/** What a task must be like. Decide it with `passesConditions`. */
+/** A condition that a task must meet. Check it with `passesConditions`. */
 export type TaskCondition = TextCondition | FigureCondition;
 
 /** Whether a condition is about a figure. */

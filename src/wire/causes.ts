@@ -7,7 +7,7 @@ export interface StatsCauseBody {
   cause: string;
   /** Name of the exception's class. */
   exception: string | null;
-  /** The message, with `<number>`, `<id>`, `<address>` and `<value>` in place of what differs. */
+  /** The message, with `<number>`, `<id>`, `<address>` and `<value>` in place of the parts that differ. */
   message: string | null;
   /** The innermost frame of the traceback, such as `charge.py in capture`. */
   frame: string | null;
@@ -20,9 +20,9 @@ export interface StatsCauseBody {
   names: string[];
   /** The most frequent workers, at most 20. */
   workers: string[];
-  /** `task_id` of the last failure; `null` where no task is known any more. */
+  /** `task_id` of the last failure; `null` if no task is known any more. */
   sample: string | null;
-  /** Whether `first_seen` is in the window; `null` where the history does not reach back far enough before it. */
+  /** Whether `first_seen` is in the window; `null` if the history does not reach back far enough before it. */
   is_new: boolean | null;
   /** Failures in each step of `series`. */
   activity: Integer[];

@@ -16,8 +16,8 @@ export interface WorkerHealthCheckBody extends HealthCheckBody {
   /** Hostnames of the workers that respond. */
   responding: string[];
   /**
-   * Hostnames of known workers that do not respond, were last heard less than five minutes ago and did not
-   * announce a shutdown.
+   * Hostnames of known workers that do not respond, were last seen less than five minutes ago and did not report a
+   * shutdown.
    */
   missing: string[];
 }
@@ -28,12 +28,12 @@ export interface HealthBody {
   ok: boolean;
   status: 'pass' | 'fail';
   checked_at: Timestamp;
-  /** One member per check. Checks that the parameter `checks` leaves out are absent. */
+  /** One member per check. Checks that the parameter `checks` omits are absent. */
   checks: {
     broker?: HealthCheckBody;
     backend?: HealthCheckBody;
     workers?: WorkerHealthCheckBody;
-    /** Only when it is named. `ok: null`: nothing was found, and not every rule could look. */
+    /** Only if the request names it. `ok: null`: nothing was found, but not every rule had enough data. */
     findings?: HealthCheckBody;
   };
 }
@@ -67,7 +67,7 @@ export interface FindingBody {
   /** Name of the rule. Stable. */
   code: string;
   severity: 'critical' | 'warning';
-  /** Start of the problem if known, else the time at which it was first found. */
+  /** Start of the problem if known, otherwise the time at which it was first found. */
   since: Timestamp;
   /** Name of the source; `null` if the finding concerns several, or the monitor itself. */
   source: string | null;
@@ -111,7 +111,10 @@ export interface ComponentBody {
   queues?: QueueBody[];
   /** Present on the component `findings` only, like the next two. The worst first. */
   findings?: FindingBody[];
-  /** One for each rule and source to which it applies. All is well only if every one is `clear`. */
+  /**
+   * One for each rule and source to which it applies. The deployment is known to be healthy only if every one is
+   * `clear`.
+   */
   rules?: RuleBody[];
   /** When the rules last ran. */
   checked_at?: Timestamp;
@@ -151,16 +154,16 @@ export interface EventsBody {
   cursor: string;
   /** True when events after `since` were missed or are no longer kept. */
   gap: boolean;
-  /** Items after `since` that `newest` has left out. 0 without `newest`. */
+  /** Number of items after `since` that `newest` has omitted. 0 without `newest`. */
   skipped: Integer;
   generated_at: Timestamp;
   sources: SourceBody[];
 }
 
-/** A task that an entry of a schedule caused. */
+/** A task that a schedule entry has sent. */
 export interface ScheduleRunBody {
   task_id: string;
-  /** `null`: nothing is known of the task any more. */
+  /** `null`: the task is no longer known. */
   state: string | null;
   /** When the entry ran. */
   at: Timestamp;
@@ -186,7 +189,7 @@ export interface ScheduleBody {
   last_run_at: Timestamp | null;
   next_run_at: Timestamp | null;
   total_run_count: Integer | null;
-  /** The runs that are known, newest first, at most 20; `null`: it is not known which tasks were runs. */
+  /** The known runs, newest first, at most 20; `null`: it is unknown which tasks were runs. */
   last_runs: ScheduleRunBody[] | null;
   source: string;
 }

@@ -9,7 +9,7 @@ export interface TaskAttemptBody {
   started: Timestamp | null;
   /** `null` also while it runs. */
   finished: Timestamp | null;
-  /** Why it failed, at most 1,024 characters; `null` if it did not, or where that is not known. */
+  /** Why it failed, at most 1,024 characters; `null` if it did not fail, or if this is unknown. */
   error: string | null;
 }
 
@@ -21,7 +21,7 @@ export interface TaskLogBody {
   total: Integer;
 }
 
-/** A link beside a task. */
+/** A link on a task's page. */
 export interface TaskLinkBody {
   /** 1 to 200 characters. */
   text: string;
@@ -35,18 +35,18 @@ export interface TaskDetailBody extends TaskBody {
   children: string[];
   /** Every observed change, oldest first. */
   timeline: TimelineEntryBody[];
-  /** Its attempts, oldest first, the last 100 at most; `null` where they are not known. */
+  /** Its attempts, oldest first, the last 100 at most; `null` if unknown. */
   attempts: TaskAttemptBody[] | null;
-  /** Options of the job as JSON; `null` where the engine has none. */
+  /** Options of the job as JSON; `null` if the engine has none. */
   options: string | null;
-  /** What the job has logged; `null` where the engine keeps no log. */
+  /** The log of the job; `null` if the engine keeps no log. */
   log: TaskLogBody | null;
   /**
-   * Id of the OpenTelemetry trace in which it was sent: 32 lowercase hexadecimal digits. `null` where its message was
-   * not seen or names none.
+   * Id of the OpenTelemetry trace in which it was sent: 32 lowercase hexadecimal digits. `null` if its message was
+   * not seen or contains none.
    */
   trace_id: string | null;
-  /** Where else to look, as the host's option `taskLinks` says. */
+  /** Links to other tools, from the host's option `taskLinks`. */
   links: TaskLinkBody[];
   sources: SourceBody[];
 }

@@ -10,7 +10,7 @@ export interface TaskBody {
    * `PENDING RECEIVED STARTED RETRY SUCCESS FAILURE REVOKED REJECTED`, or a custom state that a worker sets.
    */
   state: string;
-  /** The engine's own word for the state, such as BullMQ's `delayed`; `null` where it has no finer one. */
+  /** The engine's own state, such as BullMQ's `delayed`; `null` if the engine has no states of its own. */
   engine_state: string | null;
   /** Hostname of the worker that runs or ran the task. */
   worker: string | null;
@@ -26,13 +26,13 @@ export interface TaskBody {
   timestamp: Timestamp | null;
   /** True when the task has ended: SUCCESS, FAILURE, REVOKED or REJECTED. */
   done: boolean;
-  /** Run time in seconds, as the engine reports it, else from `started` to `finished`. */
+  /** Run time in seconds, as the engine reports it, otherwise from `started` to `finished`. */
   runtime: number | null;
   /** Whether the engine reported `runtime` or it was derived; `null` when there is none. */
   runtime_source: 'engine' | 'derived' | null;
   /**
    * How long the last attempt waited for its start, in seconds: since it was sent, or since its eta if that was
-   * later. Where it is not known when it was sent, since it was received. `null` until it has started.
+   * later. If the time of sending is unknown, since it was received. `null` until it has started.
    */
   wait_seconds: number | null;
   /** Text as the engine writes it, with secrets replaced by `***`, like the next four fields. */
@@ -42,7 +42,7 @@ export interface TaskBody {
   exception: string | null;
   traceback: string | null;
   retries: Integer | null;
-  /** How far it has come, as it last reported; `null` where it has reported nothing. */
+  /** Its progress, as it last reported it; `null` if it has reported none. */
   progress: TaskProgressBody | null;
   eta: Timestamp | null;
   expires: Timestamp | null;
@@ -56,8 +56,8 @@ export interface TaskBody {
   /** Known problems that the state does not show. */
   flags: ('worker_lost' | 'overdue' | 'never_received' | 'end_unseen' | 'consequence')[];
   /**
-   * Groups failures: the same for all with the same exception, message (but for numbers, ids, addresses and quoted
-   * values) and place. `null` unless the task failed of itself, and where its texts do not tell.
+   * Groups failures: the same for all with the same exception, message (except for numbers, ids, addresses and quoted
+   * values) and code location. `null` unless the task itself failed, and if its texts name no cause.
    */
   cause: string | null;
   /** Names of the fields that were truncated. */
@@ -66,7 +66,7 @@ export interface TaskBody {
   match?: TaskMatchBody | null;
 }
 
-/** How far a task has come, as it reports itself. */
+/** The progress that a task reports. */
 export interface TaskProgressBody {
   /** Steps that are done. */
   current: number | null;
@@ -74,21 +74,21 @@ export interface TaskProgressBody {
   total: number | null;
   /** 0 to 100. */
   percent: number | null;
-  /** What the task says about it, at most 200 characters. */
+  /** Text from the task, at most 200 characters. */
   text: string | null;
 }
 
 /** The field of a task that matches the search. */
 export interface TaskMatchBody {
   field: 'name' | 'task_id' | 'worker' | 'args' | 'kwargs' | 'exception' | 'result';
-  /** The match with some text around it, at most about 300 characters; it begins or ends in `…` where it is cut. */
+  /** The match with some text around it, at most about 300 characters; `…` marks where it is cut. */
   text: string;
 }
 
 /** One step of `stats.series`. */
 export interface StatsStepBody {
   t: Timestamp;
-  /** Tasks received in this step; `null`, like the next three, where that is not known. */
+  /** Tasks received in this step; `null`, like the next three, if unknown. */
   received: Integer | null;
   /** Tasks that ended in this step. */
   succeeded: Integer | null;
@@ -99,15 +99,15 @@ export interface StatsStepBody {
   runtime_p50?: number | null;
   runtime_p95?: number | null;
   runtime_p99?: number | null;
-  /** Of the waits that were over in this step. */
+  /** Of the waits that ended in this step. */
   wait_p50?: number | null;
   wait_p95?: number | null;
   wait_p99?: number | null;
 }
 
-/** What happened in the whole window of `stats`. Times are in seconds. */
+/** Totals of the whole window of `stats`. Times are in seconds. */
 export interface StatsTotalsBody {
-  /** The steps of `series` in which it is known, added up; `null`, like the next three, where it is known in none. */
+  /** The sum over the steps of `series` in which it is known; `null`, like the next three, if it is known in none. */
   received: Integer | null;
   succeeded: Integer | null;
   failed: Integer | null;
@@ -122,12 +122,15 @@ export interface StatsTotalsBody {
 
 /** One bucket of a histogram. */
 export interface StatsBucketBody {
-  /** Durations in it are shorter than this, in seconds; `null`: it has everything longer than the bucket before. */
+  /**
+   * Durations in it are shorter than this, in seconds; `null`: all durations that are longer than the previous
+   * bucket.
+   */
   le: number | null;
   count: Integer;
 }
 
-/** Something that the host marks in time, such as a deploy. */
+/** A point in time that the host marks, such as a deploy. */
 export interface MarkerBody {
   at: Timestamp;
   text: string;
@@ -146,7 +149,7 @@ export interface StatsNameBody {
   wait_p95: number | null;
 }
 
-/** A task name beside the one that statistics are of. */
+/** A task name that sends the tasks of the statistics, or is sent by them. */
 export interface StatsCallerBody {
   name: string;
   /** How many tasks of this name have sent, or were sent. */
@@ -160,10 +163,10 @@ export interface TaskStatsBody {
   /** Oldest first. */
   series: StatsStepBody[];
   totals: StatsTotalsBody;
-  /** Run times in buckets, from the shortest to the longest that anything is in. With `stats_percentiles`. */
+  /** Run times in buckets, from the shortest to the longest bucket that is not empty. With `stats_percentiles`. */
   runtime_histogram?: StatsBucketBody[];
   wait_histogram?: StatsBucketBody[];
-  /** What the host marks, oldest first: in the window, and the newest five. */
+  /** The host's markers, oldest first: those in the window, and the newest five. */
   markers: MarkerBody[];
   /** Number of tasks per state. */
   states: { [state: string]: number };
@@ -172,51 +175,53 @@ export interface TaskStatsBody {
   workers: string[];
   queues: string[];
   /**
-   * The names of the tasks that sent these, the most frequent first, at most 50. `null` where that is not known. With
+   * The names of the tasks that sent these, the most frequent first, at most 50. `null` if unknown. With
    * `stats_callers`, like the next one.
    */
   callers?: StatsCallerBody[] | null;
   /** The names of the tasks that these sent. */
   callees?: StatsCallerBody[] | null;
-  /** Failures by cause, the most frequent first. Only with `stats_causes`, and where the source knows them. */
+  /** Failures by cause, the most frequent first. Only with `stats_causes`, and if the source knows them. */
   causes?: StatsCauseBody[];
-  /** Whether there are more causes. Only beside `causes`. */
+  /** Whether there are more causes. Only with `causes`. */
   causes_truncated?: boolean;
   /**
-   * From what the figures were computed: from the tasks, or from the counts by minute, hour and day that a store keeps.
-   * Only where a source keeps its history in a store, like the next one.
+   * What the figures were computed from: the tasks, or the counts by minute, hour and day of a store. Only if a
+   * source keeps its history in a store, like the next one.
    */
   computed_from?: 'tasks' | 'rollups';
-  /** Since when there are counts: how far back a window reaches. `null` when there are none, or when it is not known. */
+  /** Since when there are counts: how far back a window reaches. `null` if there are none, or if it is unknown. */
   counted_since?: Timestamp | null;
-  /** The queues in which most waited, at most 20. Absent where a source does not know them over time. */
+  /** The queues with the most waiting messages, at most 20. Absent if a source does not know queues over time. */
   queue_depths?: StatsQueueBody[];
 }
 
-/** How much waited in one queue. */
+/** The depth of one queue over time. */
 export interface StatsQueueBody {
   queue: string;
-  /** For each step of `series`: the most waiting messages; `null` where that is not known. */
+  /** For each step of `series`: the most waiting messages; `null` if unknown. */
   waiting: (Integer | null)[];
   /** For each step of `series`: the greatest age of the oldest due message, in seconds. */
   oldest_seconds: (number | null)[];
-  /** Whether messages may be older: those of Celery carry no time of sending. */
+  /** Whether messages may be older: Celery's messages do not contain the time at which they were sent. */
   oldest_at_least: boolean;
-  /** For each step: how many messages entered; `null` where that is not known. */
+  /** For each step: how many messages entered; `null` if unknown. */
   sent: (Integer | null)[];
-  /** For each step: how many messages workers have taken out; `null` where that is not known. */
+  /** For each step: how many messages workers have taken out; `null` if unknown. */
   received: (Integer | null)[];
-  /** Since when the queue grows, at the end of the window; `null`: it does not, or that is not known. */
+  /**
+   * Since when the queue has been growing, at the end of the window; `null`: it is not growing, or this is unknown.
+   */
   growing_since: Timestamp | null;
 }
 
-/** What all sources of a list can do. */
+/** What all sources of a list support. */
 export interface TaskCapabilitiesBody {
   /** Values of `sort`. */
   sorts: string[];
   /** Parameters that filter. */
   filters: string[];
-  /** Whether `q` and `not_q` can be asked for. */
+  /** Whether `q` and `not_q` are supported. */
   search: boolean;
   /** Whether matching tasks are counted; if not, `total` is `null`. */
   total: boolean;
@@ -234,7 +239,7 @@ export interface TasksBody {
   cursor_exact: boolean;
   /** Number of matching tasks; `null` when counting them would cost too much. */
   total: Integer | null;
-  /** What lists of these sources can be asked for; `null`: everything. A request that needs more answers 400. */
+  /** What lists of these sources support; `null`: everything. A request that needs more answers 400. */
   capabilities: TaskCapabilitiesBody | null;
   /** When this answer was made, or last found unchanged. */
   generated_at: Timestamp;

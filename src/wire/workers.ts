@@ -8,16 +8,16 @@ export interface RunningTaskBody {
   queue: string | null;
   /** As in a row of the task list; `null` if unknown. */
   args: string | null;
-  /** Subtract it from now for how long the task has run. */
+  /** Subtract it from now to get how long the task has run. */
   started: Timestamp;
   /**
-   * The 95th percentile of the run times of tasks of this name in the last day, in seconds; `null`: fewer than 20 of
-   * them have run.
+   * The 95th percentile of the run times of tasks of this name in the last day, in seconds; `null` for fewer than 20
+   * runs.
    */
   runtime_p95: number | null;
   /**
-   * Whether it should have ended, as the rules `task_overrun` and `worker_stuck` judge; `null`: too few tasks of its
-   * name have run.
+   * Whether it should have ended, according to the rules `task_overrun` and `worker_stuck`; `null`: too few tasks of
+   * its name have run.
    */
   stuck: boolean | null;
 }
@@ -25,7 +25,7 @@ export interface RunningTaskBody {
 /** Running tasks of a source that belong to none of its listed workers. */
 export interface UnassignedTasksBody {
   source: string;
-  /** Those that have run for longest first, at most `running`. */
+  /** The longest-running first, at most `running`. */
   running: RunningTaskBody[];
   running_total: Integer | null;
 }
@@ -35,7 +35,7 @@ export interface WorkerBody {
   /** Node name, such as `celery@host`. */
   hostname: string;
   /**
-   * `online`: heartbeats arrive on time; `stale`: silent for up to 60 s; `offline`: silent for longer, or
+   * `online`: heartbeats arrive on time; `stale`: no heartbeat for up to 60 s; `offline`: no heartbeat for longer, or
    * shut down.
    */
   status: 'online' | 'stale' | 'offline';
@@ -63,8 +63,8 @@ export interface WorkerBody {
   /** Name of the source that reports the worker. */
   source: string;
   /**
-   * Present with `running` only, like the next two: the tasks that run on it, those that have run for longest first.
-   * `null`: unknown.
+   * Present with `running` only, like the next two: the tasks that run on it, the longest-running first. `null`:
+   * unknown.
    */
   running?: RunningTaskBody[] | null;
   /** How many tasks run on it; `null`: unknown, so there may be more than are listed. */

@@ -40,7 +40,7 @@ describe('bullmqSources({ … })', () => {
     [{ connection: 'redis://a', prefix: '' }, /'prefix' must be/],
     [{ connection: 'redis://a', name: 'my jobs' }, /'name' must be 1 to 64/],
     [{ url: 'redis://a' }, /'url' is not an option. Write connection instead/],
-    [{ connection: 'redis://a', colour: 1 }, /Known are: queues, connection, prefix, name/],
+    [{ connection: 'redis://a', colour: 1 }, /The options are: queues, connection, prefix, name/],
   ])('refuses %j and says what to write', (options, message) => {
     expect(refusal(options)).toMatch(message);
   });

@@ -194,7 +194,9 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a Redis user')
     await createAclUsers(redis.url(), { database: 1 });
     const sources = celerySources({ broker: urlAs('read', redis.url(2)) });
     await until(async () => (await componentOf(sources, 'broker')).status === 'down');
-    expect((await componentOf(sources, 'broker')).config.error).toMatch(/may not do what this monitor needs/);
+    expect((await componentOf(sources, 'broker')).config.error).toMatch(
+      /lacks a right that this monitor needs/,
+    );
     await sources.close();
   });
 });

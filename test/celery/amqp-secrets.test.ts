@@ -125,7 +125,7 @@ describe.skipIf(rabbitMissing !== null)(titleUnless(rabbitMissing, 'what RabbitM
     const sources = celerySources({ broker: rabbit.url(virtualHost, user) });
     onTestFinished(() => sources.close());
     const broker = async () => (await componentOf(sources, 'broker')).config;
-    const refused = /does not exist in this virtual host yet|may not do what/;
+    const refused = /does not exist in this virtual host yet|lacks a right that/;
     await until(async () => refused.test(String((await broker()).error)));
     expectNoSecret(await broker(), written);
     await rabbit.manage('PUT', `exchanges/${virtualHost}/celeryev`, { type: 'topic', durable: true });

@@ -70,7 +70,7 @@ describe('the options of celerySources', () => {
     [{ broker, brokerUrl: 'x' }, /'brokerUrl' is not an option.*Write broker instead/],
     [{ broker, result_backend: 'x' }, /Write backend instead/],
     [{ broker, event_exchange: 'x' }, /Write settings: \{ event_exchange \} instead/],
-    [{ broker, __proto__x: 1 }, /Known are: broker, backend, name, settings, retention/],
+    [{ broker, __proto__x: 1 }, /The options are: broker, backend, name, settings, retention/],
     [{ broker, constructor: 1 }, /'constructor' is not an option/],
     [{ broker, name: '' }, /'name' must be 1 to 64 of/],
     [{ broker, name: 'a b' }, /'name' must be 1 to 64 of/],

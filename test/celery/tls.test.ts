@@ -145,7 +145,7 @@ describe.skipIf(tlsMissing !== null)(titleUnless(tlsMissing, 'a Redis that speak
     const client = { ...trusted, ssl_certfile: files.client.cert, ssl_keyfile: files.client.key };
     expect(await problemOf(of('127.0.0.1', client, strict))).toBeNull();
     expect(await problemOf(`redis://127.0.0.1:${strict}`, { broker_use_ssl: client })).toBeNull();
-    const asked = /asks for a TLS certificate that it trusts, see ssl_certfile/;
+    const asked = /requires a client certificate that it trusts, see ssl_certfile/;
     expect(await problemOf(of('127.0.0.1', trusted, strict))).toMatch(asked);
     const stranger = { ssl_certfile: files.stranger.cert, ssl_keyfile: files.stranger.key };
     expect(await problemOf(of('127.0.0.1', { ...trusted, ...stranger }, strict))).toMatch(asked);

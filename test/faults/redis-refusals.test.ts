@@ -59,7 +59,7 @@ const REFUSALS: readonly Refusal[] = [
     title: 'a user without rights',
     args: ['--user', 'none', 'on', `>${PASSWORD}`, '-@all'],
     login: `none:${PASSWORD}@`,
-    reason: /may not do what this monitor needs/,
+    reason: /lacks a right that this monitor needs/,
   },
   {
     title: 'a database that there is not',

@@ -27,7 +27,7 @@ describe('store_behind', () => {
       findings: [
         {
           ...{ severity: 'warning', subject: 'delay', since: ago(3) },
-          summary: 'The store of the history is 3 min behind: connect ECONNREFUSED',
+          summary: 'The history store is 3 min behind: connect ECONNREFUSED',
           evidence: { waiting: 40, delay_seconds: 180, code: 'unreachable', hints: ['Start it.'] },
         },
       ],

@@ -161,7 +161,8 @@ describe('tasks_lost', () => {
       {
         severity: 'warning',
         subject: null,
-        summary: '2 tasks were on a worker without a name when it fell silent; another worker takes over',
+        summary:
+          '2 tasks were on a worker without a name when it stopped sending heartbeats; another worker takes over',
         look: '/api/tasks/?state=STARTED',
       },
     ]);

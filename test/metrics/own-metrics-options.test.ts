@@ -113,6 +113,6 @@ describe('the option metrics', () => {
         }),
       },
     });
-    expect(create(two)).toThrow(/Two sources differ about the type or the bounds of the metric 'jobs'/);
+    expect(create(two)).toThrow(/Two sources define the metric 'jobs' with different types or bounds/);
   });
 });

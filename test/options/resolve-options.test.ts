@@ -53,7 +53,7 @@ describe('options', () => {
     ['redis://:hunter2@db', /'options' must be an object .* it is a string/],
     [{ source: {} }, /'source' is not an option\. Did you mean 'sources'\?/],
     [{ timeout: 5 }, /'timeout' is not an option\. Did you mean 'timeoutMs'\?/],
-    [{ colour: 'red' }, /'colour' is not an option\. Known are: sources, /],
+    [{ colour: 'red' }, /'colour' is not an option\. The options are: sources, /],
     [{ dashbord: true }, /Did you mean 'dashboard'\?/],
     [{ sources: [] }, /'sources' must be one source, not an array. Write combineSources\(a, b\)/],
     [{ sources: { task: tasks } }, /'sources\.task' is not a part of a source\. Did you mean 'tasks'\?/],

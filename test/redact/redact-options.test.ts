@@ -54,7 +54,7 @@ describe('the redact option', () => {
     ],
     [null, "'redact' must be an object such as"],
     [['password'], "'redact' must be an object such as"],
-    [{ key: ['x'] }, "'redact.key' is not an option; known are keys, replaceKeys, redact."],
+    [{ key: ['x'] }, "'redact.key' is not an option; the options are keys, replaceKeys, redact."],
     [
       { keys: 'x' },
       "'redact.keys' must be an array of names and patterns such as ['tax id', /^x-internal-/i].",

@@ -44,11 +44,11 @@ describe('capabilities of a source', () => {
 
   it.each([
     ['sort=runtime', 'sort', 'The source table cannot sort by this. Write one of: timestamp, name.'],
-    ['name=a', 'name', 'The source table cannot filter by this. Possible are: state, since, until.'],
+    ['name=a', 'name', 'The source table cannot filter by this. Supported filters: state, since, until.'],
     [
       'runtime_gt=1',
       'runtime_gt',
-      'The source table cannot filter by this. Possible are: state, since, until.',
+      'The source table cannot filter by this. Supported filters: state, since, until.',
     ],
     ['not_q=a', 'not_q', 'The source table cannot search texts.'],
   ])('are the limits of a request: %s', async (query, parameter, detail) => {

@@ -171,7 +171,7 @@ describe('taskLinks', () => {
 
   it.each([true, 'https://example.com', [GOOD], {}])('throws at creation for %j', (taskLinks) => {
     expect(() => createMonitorRouter({ authorize: false, taskLinks: taskLinks as never })).toThrow(
-      /createMonitorRouter.*taskLinks.*\(task\) => \[\{ text: 'Logs'/s,
+      /express-task-monitor.*taskLinks.*\(task\) => \[\{ text: 'Logs'/s,
     );
   });
 });

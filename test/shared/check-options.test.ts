@@ -22,7 +22,7 @@ describe('a check of options', () => {
     ],
     [
       () => refuseUnknownKeys('f', { colour: 1 }, KNOWN, 'group.'),
-      "f: 'group.colour' is not an option. Known are: broker, name.",
+      "f: 'group.colour' is not an option. The options are: broker, name.",
     ],
     [
       () => readGroup('f', 'limits', 'hunter2', {}, '{ a: 1 }'),

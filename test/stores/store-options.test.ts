@@ -48,7 +48,7 @@ describe('the options of postgresStore', () => {
     [null, /^postgresStore: 'options' must be an object such as \{ retention/],
     [{ taskDays: 3 }, /'taskDays' is not an option\. Write retention: \{ taskDays \} instead/],
     [{ schem: 'x' }, /'schem' is not an option\. Did you mean 'schema'/],
-    [{ path: 'x' }, /Known are: retention, readOnly, deployment, schema, prefix/],
+    [{ path: 'x' }, /The options are: retention, readOnly, deployment, schema, prefix/],
     [{ retention: 7 }, /'retention' must be an object such as \{ taskDays: 7 \}; it is 7/],
     [{ retention: { days: 7 } }, /'retention\.days' is not an option/],
     [
@@ -85,7 +85,11 @@ describe('the options of sqliteStore', () => {
     ['', {}, /'path' must be/],
     [':memory:', {}, /'path' must be/],
     ['file:monitor.db', {}, /'path' must be/],
-    ['monitor.db', { prefix: 'x' }, /'prefix' is not an option\. Known are: retention, readOnly, deployment/],
+    [
+      'monitor.db',
+      { prefix: 'x' },
+      /'prefix' is not an option\. The options are: retention, readOnly, deployment/,
+    ],
     ['monitor.db', { readOnly: 1 }, /'readOnly' must be true or false/],
     [
       'monitor.db',

@@ -25,22 +25,22 @@ export interface CelerySourcesOptions {
   /**
    * The broker, either as a URL or as a client.
    *
-   * URL of RabbitMQ: `amqp://user:password@host:5672/vhost` or `amqps://…`, which needs the package `amqplib` (2.1
-   * or later). Several URLs are separated by `;`, and the next one is tried when a host does not answer.
+   * URL of RabbitMQ: `amqp://user:password@host:5672/vhost` or `amqps://…`, which needs the package `amqplib` (2.1 or
+   * later). Several URLs are separated by `;`, and the next one is tried when a host does not answer.
    *
    * URL of Redis: `redis://user:password@host:6379/0`, `rediss://…`, `redis+socket:///path`, or
-   * `sentinel://host:26379/0;sentinel://…` with `settings.broker_transport_options.master_name`. Of a list of
-   * fail-over URLs, the first one is used.
+   * `sentinel://host:26379/0;sentinel://…` with `settings.broker_transport_options.master_name`. In a list of
+   * fail-over URLs, only the first one is used.
    *
    * Client of Redis: made by `createClient` of the package `redis` (5 or 6) or by its `createSentinel` (6). It is
    * duplicated and never closed.
    *
-   * Client of RabbitMQ: a connection made by `connect` of `amqplib`, with its recovery; channels are opened on it, and
-   * it is never closed. Or a function that makes a connection, `() => connect(…)`; it is called for each connection
-   * that is needed, and again whenever one is lost.
+   * Client of RabbitMQ: a connection made by `connect` of `amqplib`, with its recovery; channels are opened on it,
+   * and it is never closed. Or a function that makes a connection, `() => connect(…)`; it is called for each
+   * connection that is needed, and again whenever one is lost.
    *
-   * Names of channels contain the database number. It comes from the URL; for a client, from
-   * `settings.broker_url` or else from the client's own options.
+   * Names of channels contain the database number. It comes from the URL; for a client, from `settings.broker_url` or
+   * else from the client's own options.
    *
    * Default: `settings.broker_url`. If that is neither Redis nor RabbitMQ, only results are read.
    */
@@ -48,29 +48,29 @@ export interface CelerySourcesOptions {
   /** Bounds of the queue in which RabbitMQ collects events for this instance. Only with RabbitMQ. */
   readonly eventQueue?: EventQueueOptions;
   /**
-   * RabbitMQ's management API, which knows how many messages workers hold. Only with RabbitMQ. Default: none;
-   * these numbers are then `null`.
+   * RabbitMQ's management API, which reports how many messages workers have reserved. Only with RabbitMQ. Default:
+   * none; these numbers are then `null`.
    */
   readonly management?: ManagementOptions;
   /**
    * The result backend: a Redis, in the same forms as a broker, or `django-db` or `db+…` with the option `sql`. It
-   * knows final states that events miss, so give it if the app has one. `null`: do not read results. Default:
+   * has final states that events miss, so set it if the app has one. `null`: do not read results. Default:
    * `settings.result_backend`; without either there is none, as in Celery itself.
    */
   readonly backend?: GivenConnection | null;
   /**
-   * The database in which the app keeps results (`django-db`, `db+…`) or the schedules of django-celery-beat. It is only
-   * read, by a function that runs statements on your own client. Results are read from it unless `backend` or
-   * `settings.result_backend` names another backend. Default: none.
+   * The database in which the app keeps results (`django-db`, `db+…`) or the schedules of django-celery-beat. The
+   * source only reads it, through a function that runs statements on your own client. Results are read from it unless
+   * `backend` or `settings.result_backend` names another backend. Default: none.
    */
   readonly sql?: CelerySqlOptions;
   /** Name of this source in answers. 1 to 64 of `A-Z a-z 0-9 _ -`. Default `celery`. */
   readonly name?: string;
   /** The Celery app's configuration, under Celery's own names. Other keys are ignored. */
   readonly settings?: CelerySettings;
-  /** Limits on what is held in memory. */
+  /** Limits of the history in memory. */
   readonly retention?: RetentionOptions;
-  /** Names of queues to show in addition to those that are found. Default none. */
+  /** Names of queues that the source does not find itself. Default none. */
   readonly queues?: readonly string[];
   /**
    * Whether to read the results that are already stored at the start, a few at a time. If false, the history
@@ -78,14 +78,14 @@ export interface CelerySourcesOptions {
    */
   readonly readResults?: boolean;
   /**
-   * Whether to ask workers by remote control for what only they know: pool, queues, registered tasks, running
-   * tasks. The user needs permission to publish to the workers and to keep their replies for a moment. Default
-   * true. Without the permission, these fields are `null`.
+   * Whether to use remote control to request data that only workers have: pool, queues, registered tasks, running
+   * tasks. The user needs permission to publish to the workers and to keep their replies for a moment. Default true.
+   * Without the permission, these fields are `null`.
    */
   readonly control?: boolean;
   /**
-   * Whether to turn events on in workers that send none, until they restart. This is the only option that
-   * changes what workers do. Default false.
+   * Whether to enable events on workers that send none, until they restart. This is the only option that changes the
+   * behaviour of workers. Default false.
    */
   readonly enableEvents?: boolean;
   /**
@@ -96,7 +96,7 @@ export interface CelerySourcesOptions {
    */
   readonly redact?: RedactOptions | RedactFunction | false;
   /**
-   * Where the history is kept beyond the memory of the process: `sqliteStore(path)` of `express-task-monitor/sqlite`, or
+   * A database that keeps the history: `sqliteStore(path)` of `express-task-monitor/sqlite`, or
    * `postgresStore(client)` of `express-task-monitor/postgres`. It survives restarts and is shared by all instances.
    * Default: none; the history ends with the process.
    */
@@ -104,7 +104,8 @@ export interface CelerySourcesOptions {
   /**
    * Which instances listen to the broker, if several share a store.
    * - `every` (default): each of them
-   * - `leader`: one of them, which keeps the store up to date for the others; when it ends, another one takes over
+   * - `leader`: only one of them, which keeps the store up to date for the others; when it ends, another one takes
+   *   over
    * - `false`: this one never does; it answers from the store
    */
   readonly collect?: Collect;

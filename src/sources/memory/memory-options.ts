@@ -36,12 +36,12 @@ export interface MemorySourcesOptions {
    */
   readonly redact?: RedactOptions | RedactFunction | false;
   /**
-   * Where the history is kept beyond the memory of the process: `sqliteStore(path)` of `express-task-monitor/sqlite`, or
-   * `postgresStore(client)` of `express-task-monitor/postgres`. It survives restarts, and all instances show what each
-   * of them recorded. Default: none; the history ends with the process.
+   * A database that keeps the history: `sqliteStore(path)` of `express-task-monitor/sqlite`, or
+   * `postgresStore(client)` of `express-task-monitor/postgres`. It survives restarts, and all instances show the
+   * tasks of all. Default: none; the history ends with the process.
    */
   readonly store?: HistoryStore;
-  /** Called with each record that cannot be read. Default: the first one is a process warning. */
+  /** Called with each invalid record. Default: the first one causes a process warning. */
   readonly onError?: (error: TypeError) => void;
   /** Clock, milliseconds since 1970. Default `Date.now`. */
   readonly now?: () => number;

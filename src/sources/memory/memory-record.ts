@@ -2,7 +2,7 @@ import type { TaskChange, TaskChangeType } from '../../history/history.ts';
 import { progressOf, type TaskState, traceIdOf } from '../../model.ts';
 import { textOf } from '../../text.ts';
 
-/** What a host records about one task. Fields that are left out keep what was recorded before. */
+/** What a host records about one task. Omitted fields keep their recorded values. */
 export interface MemoryRecord {
   /** Any non-empty string of at most 512 characters. */
   readonly id: string;
@@ -34,7 +34,7 @@ export interface MemoryRecord {
   readonly chordId?: string | null | undefined;
   readonly kind?: 'map' | 'starmap' | 'chunks' | null | undefined;
   /**
-   * How far it has come: a percentage, or an object such as `{ current: 3, total: 10, text: 'resizing' }` or
+   * Its progress: a percentage, or an object such as `{ current: 3, total: 10, text: 'resizing' }` or
    * `{ percent: 30 }`.
    */
   readonly progress?: unknown;

@@ -42,10 +42,9 @@ export interface BullMQSourcesOptions {
    */
   readonly queues?: readonly BullMQQueue[];
   /**
-   * The Redis in which to find queues: a URL (`redis://user:password@host:6379/0`, `rediss://…`) or options
-   * of ioredis, as in BullMQ's own `connection`; both need the package ioredis. Or a client of ioredis (also
-   * a Cluster) or node-redis, which is used and never closed. While somebody asks, new queues appear within
-   * 15 seconds.
+   * The Redis in which to find queues: a URL (`redis://user:password@host:6379/0`, `rediss://…`) or options of
+   * ioredis, as in BullMQ's own `connection`; both need the package ioredis. Or a client of ioredis (also a Cluster)
+   * or node-redis, which is used and never closed. While there are requests, new queues appear within 15 seconds.
    */
   readonly connection?: string | object;
   /** Prefix of the queues' keys, with `connection`. Default `bull`. */
@@ -60,9 +59,9 @@ export interface BullMQSourcesOptions {
    */
   readonly redact?: RedactOptions | RedactFunction | false;
   /**
-   * Where jobs are recorded, so that they stay when BullMQ removes them: `sqliteStore(path)` of
-   * `express-task-monitor/sqlite`, or `postgresStore(client)` of `express-task-monitor/postgres`. One instance then reads
-   * the event streams all the time, and each job that they mention. Default: none; removed jobs disappear.
+   * A database that records jobs, so that they remain after BullMQ removes them: `sqliteStore(path)` of
+   * `express-task-monitor/sqlite`, or `postgresStore(client)` of `express-task-monitor/postgres`. One instance then
+   * reads the event streams all the time, and each job that they mention. Default: none; removed jobs disappear.
    */
   readonly store?: HistoryStore;
 }
