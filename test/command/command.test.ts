@@ -93,7 +93,7 @@ describe('express-task-monitor, the command', () => {
     [
       ['redis'],
       ['--host', '192.0.2.1', '--no-auth', 'redis://127.0.0.1:1/0'],
-      'is no address of this machine',
+      'is not an address of this machine',
     ],
   ])('with %j for %j says what is wrong', async (packages, words, message) => {
     const { child, printed } = run(packages, words);
