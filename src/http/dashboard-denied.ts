@@ -45,7 +45,7 @@ function deniedHtml(title: string, isSignedOut: boolean, detail: string): string
   const [heading, advice] = isSignedOut
     ? ['You are signed out', 'Sign in to the app, then load this page again.']
     : [
-        'You may not see this monitor',
+        'You do not have access to this monitor',
         'The app denied you access. Ask its administrator for it, then load this page again.',
       ];
   return `<!doctype html>

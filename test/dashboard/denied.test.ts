@@ -18,7 +18,7 @@ describe.each(EXPRESS_MAJORS)('on $name, the page that authorize refuses', (majo
 
   it.each<[number, Hook, string]>([
     [401, () => ({ status: 401, detail: 'Ask <Ada>.' }), 'You are signed out'],
-    [403, () => ({ status: 403, detail: 'Ask <Ada>.' }), 'You may not see this monitor'],
+    [403, () => ({ status: 403, detail: 'Ask <Ada>.' }), 'You do not have access to this monitor'],
   ])('is a page that says so, with status %d', async (expected, authorize, heading) => {
     const { status, headers, text } = await open(authorize, { dashboard: { title: 'Shop & Co' } });
     expect(status).toBe(expected);

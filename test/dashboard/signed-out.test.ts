@@ -109,7 +109,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, a session that ends'
 
   it.each([
     [401, 'You are signed out'],
-    [403, 'You may not see this monitor'],
+    [403, 'You do not have access to this monitor'],
   ] as const)('shows a page and no JSON for %d when the page is opened', async (status, heading) => {
     const { base } = await serve(major, {
       authorize: () => ({ status }),
