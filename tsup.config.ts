@@ -24,7 +24,8 @@ export default defineConfig({
   clean: true,
   // `import.meta.url` in CommonJS: the page's files and the thread of SQLite are found beside the library.
   shims: true,
-  // One copy of what the ESM entries share; CommonJS entries carry their own.
+  // One copy of what entries share, in each format. It is not minified, so that stack traces can be read: the start of an
+  // app takes as long either way.
   splitting: true,
   treeshake: true,
   external: ['amqplib', 'http-proxy-middleware', 'redis', 'ioredis', 'prom-client'],

@@ -39,8 +39,8 @@ export const STATUS_OF: Readonly<Record<MonitorErrorCode, number>> = Object.free
 });
 
 /**
- * Marks these errors across copies of the module: each CommonJS entry of the package bundles its own copy of
- * this file, so `instanceof` fails between `express-task-monitor` and `express-task-monitor/celery`.
+ * Marks these errors across copies of the module: an app may import `express-task-monitor` and require
+ * `express-task-monitor/celery`, each with its own copy of this file, so `instanceof` fails between them.
  */
 const BRAND = Symbol.for('express-task-monitor.error');
 
