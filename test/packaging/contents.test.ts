@@ -8,7 +8,7 @@ const packed = pack();
 const manifest = JSON.parse(readFileSync(join(packed.folder, 'package.json'), 'utf8')) as {
   exports: Record<string, string | Record<string, Record<string, string>>>;
   dependencies: Record<string, string>;
-  scripts: Record<string, string>;
+  scripts?: Record<string, string>;
 };
 
 /** Every file that the map of exports leads to. */
@@ -65,8 +65,7 @@ describe('the packed package', () => {
   });
 
   it('runs nothing when it is installed', () => {
-    const hooks = ['preinstall', 'install', 'postinstall', 'prepare'];
-    expect(Object.keys(manifest.scripts).filter((name) => hooks.includes(name))).toEqual([]);
+    expect(manifest.scripts).toBeUndefined();
   });
 
   it('names no path of the machine that built it', () => {

@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { stagePackage } from '../../src/bundle/stage-package.ts';
 import { atProcessEnd } from '../helpers/process-end.ts';
 
 /** The checkout. */
@@ -73,9 +74,11 @@ function makePacked(): Packed {
   requireFreshBuild();
   const place = mkdtempSync(join(tmpdir(), 'task-monitor-'));
   atProcessEnd(() => rmSync(place, { recursive: true, force: true }));
+  const staged = join(place, 'staged');
+  stagePackage(staged);
   const output = execFileSync(
     'npm',
-    ['pack', '--json', '--ignore-scripts', '--loglevel=error', '--pack-destination', place],
+    ['pack', staged, '--json', '--ignore-scripts', '--loglevel=error', '--pack-destination', place],
     { cwd: ROOT, encoding: 'utf8', shell: process.platform === 'win32' },
   );
   const [report] = JSON.parse(output) as PackReport[];
