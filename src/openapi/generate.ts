@@ -31,7 +31,7 @@ function openapi(): string {
         'Errors are `application/problem+json` with a stable `code`.',
       ].join('\n\n'),
     },
-    servers: [{ url: '/monitor', description: 'Wherever the host mounts the router.' }],
+    servers: [{ url: '/monitor', description: 'The path at which the host mounts the router.' }],
     // The host decides whether and how clients authenticate.
     security: [],
     paths: pathsOf(ROUTES),

@@ -25,7 +25,7 @@ const TASK_ID: JsonObject = {
 const IF_NONE_MATCH: JsonObject = {
   name: 'If-None-Match',
   in: 'header',
-  description: 'An `ETag` of an earlier answer: 304 if it is still right.',
+  description: 'The `ETag` of an earlier answer: 304 if it is still current.',
   schema: { type: 'string' },
 };
 
@@ -88,7 +88,7 @@ function withBody(status: number, row: Route): JsonObject {
   const { content, description, ...rest } = problem;
   return {
     ...rest,
-    description: `The body of 200, when not all is well.\n\n${description}`,
+    description: `The same body as for 200, when a check has failed.\n\n${description}`,
     content: { ...contentOf(row), ...(content as JsonObject) },
   };
 }
@@ -119,7 +119,7 @@ function pathOf(row: Route): JsonObject {
     },
     options: {
       operationId: `${row.name}_options`,
-      summary: 'What is answered here.',
+      summary: 'The allowed methods.',
       responses: { 204: { description: 'No body.', headers: { Allow: header('Allow') } } },
     },
   };

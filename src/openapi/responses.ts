@@ -15,17 +15,17 @@ export const HEADERS: JsonObject = {
     schema: { type: 'string', examples: ['<?limit=100&cursor=eyJ2Ijox>; rel="next"'] },
   },
   CacheControl: {
-    description: '`private, no-cache` where there is an `ETag`, else `no-store`.',
+    description: '`private, no-cache` if there is an `ETag`, otherwise `no-store`.',
     schema: { type: 'string', enum: ['private, no-cache', 'no-store'] },
   },
   RetryAfter: { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 0 } },
-  Allow: { description: 'What is answered here.', schema: { type: 'string', const: 'GET, HEAD, OPTIONS' } },
+  Allow: { description: 'The allowed methods.', schema: { type: 'string', const: 'GET, HEAD, OPTIONS' } },
   Location: {
     description: 'The canonical path, as a relative reference, with the query.',
     schema: { type: 'string', format: 'uri-reference' },
   },
   Challenge: {
-    description: "How to sign in, if the host's `authorize` says so.",
+    description: "The authentication challenge, if the host's `authorize` returns one.",
     schema: { type: 'string', examples: ['Basic realm="monitor"'] },
   },
 };
