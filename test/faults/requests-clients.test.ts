@@ -1,6 +1,7 @@
-/** Rows 15 to 18: clients that leave, that read slowly, that are very many, or that ask for everything. */
+/** Rows 15 to 18 and 95: clients that leave, that read slowly, that are very many, or that ask for everything. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, onTestFinished } from 'vitest';
@@ -182,3 +183,38 @@ faultCase(18, `${IDS} different ids, each of a task of 64 kB`, async ({ serve, f
   // 16 MB of answers and a thousand targets; all of them would be 250 MB.
   expect(more).toBeLessThan(60);
 });
+
+const VIEWERS = 64;
+const LOOKUP_MS = 20;
+
+faultCase(
+  95,
+  `${VIEWERS} clients whose sessions are looked up in a slow store, which then hangs`,
+  async (bench) => {
+    const shop = createShop();
+    shop.status = { ok: true, asOf: new Date(), revision: 1 };
+    let hangs = false;
+    const authorize = () =>
+      new Promise<boolean>((resolve) => {
+        if (!hangs) setTimeout(resolve, LOOKUP_MS, true);
+      });
+    const host = await bench.serve({ sources: shop.sources, authorize, timeoutMs: 3_000, onError: () => {} });
+    const paths = Array.from({ length: 20 * VIEWERS }, (_, index) => PAGES[index % PAGES.length] ?? '');
+    const ask = (count: number) => askMany(host.base, paths.slice(0, count), { connections: VIEWERS });
+    const delay = monitorEventLoopDelay({ resolution: 5 });
+    delay.enable();
+    const answers = await ask(paths.length);
+    delay.disable();
+    expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
+    expect(shop.calls).toEqual({ listTasks: 2, listWorkers: 1, listEvents: 1, listSchedules: 1 });
+    const times = answers.map(({ took }) => took).sort((a, b) => a - b);
+    bench.figure('p99', `${Math.round(times[Math.floor(0.99 * times.length)] ?? 0)} ms`);
+    bench.figure('event loop p99, ms', Math.round(delay.percentile(99) / 1e6));
+
+    hangs = true;
+    const refused = await ask(VIEWERS);
+    expect(refused.filter(({ status }) => status !== 403)).toEqual([]);
+    hangs = false;
+    await bench.expectAnswer(host, '/api/tasks/', { status: 200 });
+  },
+);

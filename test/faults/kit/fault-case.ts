@@ -72,7 +72,7 @@ export interface FaultCaseOptions {
 /**
  * One case of a row, on each version of Express.
  *
- * @param row of the fault table: 1 to 94
+ * @param row of the fault table: 1 to 95
  * @param title a sentence; the test's title is `row <row>: <title>, on Express <n>`
  */
 export function faultCase(
