@@ -164,7 +164,7 @@ describe('the recipe for OpenID Connect', () => {
 
   it.skipIf(browserMissing)(browserTitle('refuses who is not in the group'), async () => {
     const page = await signIn('bob');
-    await page.getByText('You may not see this monitor').waitFor();
+    await page.getByText('You do not have access to this monitor').waitFor();
   });
 
   it('refuses strangers, and leads them to the login', async () => {
