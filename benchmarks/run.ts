@@ -28,6 +28,7 @@ const PARTS = [
   'search-timing',
   'store',
   'turns',
+  'first-page',
 ] as const;
 
 function runPart(name: string, options: readonly string[]): Promise<number> {
