@@ -34,6 +34,10 @@ describe('bullmqSources({ … })', () => {
     [{ connection: '' }, /'connection' must be a URL/],
     [{ connection: 'amqp://user:secret@host' }, /'connection' must be a URL/],
     [{ connection: 'redis://user:secret@:bad:port' }, /'connection' must be a URL/],
+    [{ connection: 'postgres://user:secret@host/jobs' }, /'connection' is on PostgreSQL.*write a source/],
+    [{ connection: 'postgresql://host/jobs' }, /'connection' is on PostgreSQL/],
+    [{ connection: { connectionString: 'postgres://host' } }, /'connection' is on PostgreSQL/],
+    [{ connection: { host: 'localhost', user: 'app' } }, /'connection' is on PostgreSQL/],
     [{ connection: 5 }, /'connection' must be a URL/],
     [{ connection: [] }, /'connection' must be a URL/],
     [{ connection: new Date() }, /'connection' must be a URL/],
@@ -46,7 +50,11 @@ describe('bullmqSources({ … })', () => {
   });
 
   it('never repeats a password', () => {
-    for (const connection of ['amqp://user:secret@host', 'redis://user:secret@:bad:port']) {
+    for (const connection of [
+      'postgres://user:secret@host',
+      'amqp://user:secret@host',
+      'redis://user:secret@:bad:port',
+    ]) {
       expect(refusal({ connection })).not.toContain('secret');
     }
   });

@@ -114,6 +114,9 @@ const HINTS: OptionHints = {
   port: 'connection: { port }',
 };
 
+/** Members of a pool of node-postgres or of its options, which neither clients of Redis nor options of ioredis have. */
+const POSTGRES_ONLY = ['connectionString', 'user', 'totalCount'];
+
 const EXAMPLE = "{ queues: [mailQueue] } or { connection: 'redis://host:6379/0' }";
 
 /**
@@ -170,6 +173,7 @@ function checkQueue(value: unknown, index: number): GivenQueue {
     qualifiedName.endsWith(`:${name}`) &&
     typeof clientOf(queue) === 'object';
   if (!isQueue) {
+    if (isOnPostgres(queue)) throw onPostgres(`queues[${index}]`);
     const expected = 'a queue made by new Queue() of bullmq 5 or 6, on Redis';
     throw wrongOption(CALLER, `queues[${index}]`, expected, value);
   }
@@ -183,6 +187,19 @@ function checkQueue(value: unknown, index: number): GivenQueue {
   };
 }
 
+/** Whether it is a queue of bullmq 6 with the backend for PostgreSQL, whose connection has a pool. */
+function isOnPostgres(queue: Partial<BullMQQueue>): boolean {
+  const { connection } = (queue.getBackend?.() ?? {}) as { connection?: { pool?: unknown } };
+  return connection?.pool !== undefined;
+}
+
+function onPostgres(option: string): TypeError {
+  return new TypeError(
+    `${CALLER}: '${option}' is on PostgreSQL, and this source reads BullMQ on Redis only. ` +
+      'For jobs in PostgreSQL, write a source of your own (docs/writing-a-source.md).',
+  );
+}
+
 /** The queue's client or a promise of it; `undefined` if the queue is not on Redis. */
 function clientOf(queue: Partial<BullMQQueue>): unknown {
   return queue.client ?? (queue.getBackend?.() as { readonly client?: unknown } | undefined)?.client;
@@ -193,8 +210,10 @@ function checkConnection(connection: unknown, prefix: string): ResolvedOptions['
     if (/^(rediss?|unix):\/\//i.test(connection) && URL.canParse(connection)) {
       return { kind: 'address', address: connection, prefix };
     }
+    if (/^postgres(ql)?:\/\//i.test(connection)) throw onPostgres('connection');
   } else if (isRecord(connection)) {
     if (hostClient(connection) !== null) return { kind: 'client', client: connection, prefix };
+    if (POSTGRES_ONLY.some((name) => name in connection)) throw onPostgres('connection');
     const isPlain = [Object.prototype, null].includes(Object.getPrototypeOf(connection));
     if (isPlain) return { kind: 'address', address: connection, prefix };
   }
