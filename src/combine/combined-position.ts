@@ -9,8 +9,10 @@ export type PartPosition = TaskPosition | 'ended' | null;
 
 const KIND = 'combined';
 
-// A cursor of more than 8,192 characters is refused, and its encoding adds a third to its length.
+// In bytes of JSON. A cursor of more than 8,192 characters is refused, and its encoding adds a third to its length. Key
+// and id of the last row are beside the mark.
 const LONGEST_MARK = 5_000;
+const LONGEST_POSITION = 6_100;
 const ENDED = 0;
 const INEXACT = 1;
 
@@ -49,7 +51,8 @@ export function writePartPositions(
   let mark = markOf(entries, isExact);
   // The longest entries are left out first: most of their length is a mark of their own.
   const byLength = entries.toSorted((a, b) => lengthOf(a) - lengthOf(b));
-  while (lengthOf(mark) > LONGEST_MARK && byLength.length > 0) {
+  const room = Math.min(LONGEST_MARK, LONGEST_POSITION - lengthOf([last?.key ?? null, last?.id ?? '']));
+  while (lengthOf(mark) > room && byLength.length > 0) {
     byLength.pop();
     isExact = false;
     mark = markOf(byLength, isExact);
@@ -63,7 +66,7 @@ function markOf(entries: readonly (readonly [name: string, unknown])[], isExact:
 }
 
 function lengthOf(entry: unknown): number {
-  return JSON.stringify(entry).length;
+  return Buffer.byteLength(JSON.stringify(entry));
 }
 
 function writeEntry(position: PartPosition): unknown {

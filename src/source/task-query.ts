@@ -13,7 +13,10 @@ export interface TaskPosition {
   /** Milliseconds for times, seconds for `runtime`, text for `name` and `state`; `null` when the row has none. */
   readonly key: number | string | null;
   readonly id: string;
-  /** The source's own addition, for rows whose position key and id do not determine. */
+  /**
+   * The source's own addition, for rows whose position key and id do not determine: any text, at most 5,000 bytes as
+   * JSON, which combined sources share.
+   */
   readonly mark?: string;
 }
 

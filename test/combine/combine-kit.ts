@@ -1,7 +1,14 @@
 /** Parts for combinations, which fail as they are told to. */
 import type { Task, TaskEvent } from '../../src/model.ts';
 import { selectTasks, summarizeTasks } from '../../src/select.ts';
-import type { TaskEventQuery, TaskEventSource, TaskPage, TaskQuery, TaskSource } from '../../src/source.ts';
+import type {
+  TaskEventQuery,
+  TaskEventSource,
+  TaskPage,
+  TaskPosition,
+  TaskQuery,
+  TaskSource,
+} from '../../src/source.ts';
 
 /** A part, and how to break it. */
 export interface Breakable<Part> {
@@ -28,11 +35,17 @@ export function breakable<Part extends object>(given: Part): Breakable<Part> {
   return Object.assign(state, { part });
 }
 
-/** Tasks in an array. @param marked whether its places are told by marks alone, as those of a queue are */
-export function taskSource(name: string, tasks: readonly Task[], marked = false): TaskSource {
+/**
+ * Tasks in an array.
+ *
+ * @param marks makes a mark of its own for each page, by which alone it continues. Default: key and id place its rows
+ */
+export function taskSource(name: string, tasks: readonly Task[], marks: MakeMark | null = null): TaskSource {
+  const places = new Map<string, TaskPosition>();
   return {
     name,
-    listTasks: (query) => (marked ? selectMarked(tasks, query) : selectTasks(tasks, query)),
+    listTasks: (query) =>
+      marks === null ? selectTasks(tasks, query) : selectMarked(tasks, query, marks, places),
     getTask: (id) => tasks.find((task) => task.id === id) ?? null,
     getTaskTree(id) {
       const task = tasks.find((candidate) => candidate.id === id);
@@ -42,15 +55,23 @@ export function taskSource(name: string, tasks: readonly Task[], marked = false)
   };
 }
 
-/** Places are counted in a mark; key and id alone say nothing. */
-function selectMarked(tasks: readonly Task[], query: TaskQuery): TaskPage {
-  const all = selectTasks(tasks, { ...query, after: null, limit: Number.POSITIVE_INFINITY });
-  const start = query.after === null ? 0 : Number(query.after.mark ?? Number.NaN);
-  if (Number.isNaN(start)) throw new Error('A place without its mark.');
-  const page = all.tasks.slice(start, start + query.limit);
-  const end = start + page.length;
-  const isLast = query.limit === 0 || end >= all.tasks.length;
-  return { tasks: page, next: isLast ? null : { key: null, id: '', mark: String(end) }, total: all.total };
+/** Makes the mark of a page. @param number differs from page to page */
+export type MakeMark = (number: number) => string;
+
+/** Key and id alone place nothing: only who gave out a mark knows where it continues. */
+function selectMarked(
+  tasks: readonly Task[],
+  query: TaskQuery,
+  make: MakeMark,
+  places: Map<string, TaskPosition>,
+): TaskPage {
+  const after = query.after === null ? null : places.get(query.after.mark ?? '');
+  if (after === undefined) throw new Error(`A mark that nobody made: ${query.after?.mark}`);
+  const page = selectTasks(tasks, { ...query, after });
+  if (page.next === null) return page;
+  const mark = make(places.size);
+  places.set(mark, page.next);
+  return { ...page, next: { key: null, id: '', mark } };
 }
 
 /** A feed in an array, oldest first, whose cursors count. */

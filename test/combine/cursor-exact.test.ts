@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { combineSources } from '../../src/index.ts';
 import type { TaskPage, TaskQuery } from '../../src/source.ts';
-import type { TasksBody } from '../../src/wire.ts';
+import type { ProblemBody, TasksBody } from '../../src/wire.ts';
 import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
 import { serve } from '../router/host-kit.ts';
 import { createShop, type Shop } from '../router/shop-sources.ts';
@@ -42,14 +42,49 @@ describe.each(EXPRESS_MAJORS)('on $name, a list of two sources', (major) => {
     expect((await get<TasksBody>('/api/tasks/?limit=0&stats=5')).body.cursor_exact).toBe(true);
   });
 
-  it('says that a walk is not exact when its cursor has no room for all positions', async () => {
-    const west = branch('west', 3, (page) => ({
-      ...page,
-      next: page.next && { ...page.next, mark: 'x'.repeat(5_000) },
-    }));
+  it.each([
+    ['of many characters', 'x'.repeat(5_000)],
+    ['of characters of three bytes', '界'.repeat(2_000)],
+    ['of characters that JSON escapes', '\u0000'.repeat(900)],
+  ])('says that a walk is not exact when its cursor has no room for a position %s', async (_, mark) => {
+    const west = branch('west', 3, (page) => ({ ...page, next: page.next && { ...page.next, mark } }));
     const { get } = await serve(major, { sources: combineSources(branch('east', 3), west) });
     const first = (await get<TasksBody>('/api/tasks/?limit=2')).body;
     const rest = (await get<TasksBody>(`/api/tasks/?cursor=${first.next_cursor}`)).body;
     expect([first.cursor_exact, rest.cursor_exact]).toEqual([false, false]);
+    expect([...first.tasks, ...rest.tasks]).toHaveLength(6);
+  });
+
+  it('has room for the position of a row with the longest id', async () => {
+    const west = branch('west', 3, (page) => ({
+      ...page,
+      tasks: page.tasks.map((task) => ({ ...task, id: task.id.padEnd(512, '\u0001') })),
+      next: page.next && { ...page.next, mark: 'x'.repeat(4_000) },
+    }));
+    const { get } = await serve(major, { sources: combineSources(branch('east', 3), west) });
+    const first = (await get<TasksBody>('/api/tasks/?limit=2')).body;
+    const rest = (await get<TasksBody>(`/api/tasks/?cursor=${first.next_cursor}`)).body;
+    expect([...first.tasks, ...rest.tasks]).toHaveLength(6);
+  });
+});
+
+describe.each(EXPRESS_MAJORS)('on $name, a list of one source', (major) => {
+  it('keeps marks of 5,000 bytes, and refuses a longer one, of which it tells the host', async () => {
+    const marks: (string | undefined)[] = [];
+    let mark = 'x'.repeat(5_000 - 2);
+    const shop = branch('east', 3, (page, { after }) => {
+      marks.push(after?.mark);
+      return { ...page, next: page.next && { ...page.next, mark } };
+    });
+    const told: unknown[] = [];
+    const onError = (error: unknown): void => void told.push(error);
+    const { get } = await serve(major, { sources: shop, onError });
+    const { body } = await get<TasksBody>('/api/tasks/?limit=2');
+    await get<TasksBody>(`/api/tasks/?limit=2&cursor=${body.next_cursor}`);
+    expect(marks.at(-1)).toBe(mark);
+    mark = '界'.repeat(3_000);
+    const refused = await get<ProblemBody>('/api/tasks/?limit=1');
+    expect([refused.status, refused.body.code]).toEqual([502, 'source_invalid']);
+    expect(String(told.at(-1))).toMatch(/a position of at most 5,000 bytes/);
   });
 });

@@ -3,10 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { combineSources } from '../../src/index.ts';
 import type { Task, TaskEvent } from '../../src/model.ts';
 import { createReader } from '../../src/read.ts';
+import { decodeTaskCursor, encodeTaskCursor } from '../../src/routes/task-cursor.ts';
 import { comparePositions, sortKeyOf } from '../../src/select/task-order.ts';
 import type { MonitorSources, TaskEventQuery, TaskPage, TaskPosition, TaskQuery } from '../../src/source.ts';
 import { query, T0 } from '../history/telling.ts';
-import { type Breakable, breakable, eventSource, taskSource } from './combine-kit.ts';
+import { type Breakable, breakable, eventSource, type MakeMark, taskSource } from './combine-kit.ts';
 
 const RUNS = { seed: 20_261_121, numRuns: 150 };
 const SORTS = ['timestamp', 'started', 'runtime', 'name', 'state'] as const;
@@ -21,7 +22,28 @@ const task = fc.record({
   runtime: fc.option(fc.constantFrom(0.5, 1, 2.5)),
 });
 const tasksOfPart = fc.uniqueArray(task, { selector: ({ id }) => id, maxLength: 25 });
-const partsOfTasks = fc.array(fc.tuple(tasksOfPart, fc.boolean()), { minLength: 2, maxLength: 4 });
+/** Marks of any characters, of up to a quarter of what all may have together, and what looks like one of ours. */
+const marks = fc
+  .oneof(
+    fc.string({ unit: 'binary', maxLength: 200 }),
+    fc.string({ unit: fc.constantFrom('"', '\\', '\u0000', '\ud800', '界', '💣'), maxLength: 40 }),
+    fc.constantFrom(
+      '',
+      '{"key":null,"id":""}',
+      '["a",1]',
+      'null',
+      '0',
+      'combined1[{"p0":null}]',
+      'tasks1["a",5,"b"]',
+    ),
+    fc.constant('x'.repeat(1_100)),
+  )
+  .map(
+    (text): MakeMark =>
+      (number) =>
+        `${text}${number}`,
+  );
+const partsOfTasks = fc.array(fc.tuple(tasksOfPart, fc.option(marks)), { minLength: 2, maxLength: 4 });
 const asked = fc.record({
   sort: fc.constantFrom(...SORTS),
   order: fc.constantFrom('asc' as const, 'desc' as const),
@@ -29,8 +51,8 @@ const asked = fc.record({
   states: fc.constantFrom([], ['SUCCESS']),
 });
 
-function combinationOf(all: readonly (readonly [readonly Task[], boolean])[]) {
-  const parts = all.map(([tasks, marked], index) => breakable(taskSource(`p${index}`, tasks, marked)));
+function combinationOf(all: readonly (readonly [readonly Task[], MakeMark | null])[]) {
+  const parts = all.map(([tasks, mark], index) => breakable(taskSource(`p${index}`, tasks, mark)));
   return { parts, sources: combineSources(...parts.map(({ part }) => ({ tasks: part }))) };
 }
 
@@ -65,7 +87,7 @@ function readerOf(sources: MonitorSources) {
 
 /** What the list must be: every row of every part, in the order of the contract. */
 function expectedOf(
-  all: readonly (readonly [readonly Task[], boolean])[],
+  all: readonly (readonly [readonly Task[], MakeMark | null])[],
   { sort, order, states }: Pick<TaskQuery, 'sort' | 'order' | 'states'>,
 ) {
   return all
@@ -78,7 +100,13 @@ function expectedOf(
     .map(({ part, place }) => `p${part} ${place.id}`);
 }
 
-const travelled = (place: TaskPosition | null) => JSON.parse(JSON.stringify(place)) as TaskPosition | null;
+/** The position as a client sends it back. */
+function travelled(place: TaskPosition | null): TaskPosition | null {
+  if (place === null) return null;
+  const { position } = decodeTaskCursor(encodeTaskCursor('list', place)) ?? {};
+  if (position === undefined) throw new Error(`A cursor that is not read: ${JSON.stringify(place)}`);
+  return position;
+}
 
 describe('a combined list', () => {
   it('gives, page by page, exactly the rows of all parts in the order of the contract, each once', async () => {
@@ -99,6 +127,35 @@ describe('a combined list', () => {
         expect(rows).toEqual(expectedOf(all, wanted));
         // One page of each part, and of some the rows that are listed once more.
         for (const { reads } of parts) expect(reads).toBeLessThanOrEqual(2 * pages);
+      }),
+      RUNS,
+    );
+  });
+
+  it('gives every row that was there from the start once, whatever comes between its pages', async () => {
+    const added = fc.uniqueArray(
+      task.map((one) => ({ ...one, id: `new-${one.id}` })),
+      { selector: ({ id }) => id, maxLength: 12 },
+    );
+    const three = fc.array(fc.tuple(tasksOfPart, fc.option(marks)), { minLength: 3, maxLength: 3 });
+    await fc.assert(
+      fc.asyncProperty(three, marks, asked, added, async ([first, ...others], mark, wanted, late) => {
+        // One of them at least continues by its own marks alone.
+        const growing = [...(first?.[0] ?? [])];
+        const all = [[growing, mark] as const, ...others];
+        const expected = expectedOf(all, wanted);
+        const read = readerOf(combinationOf(all).sources);
+        const rows: string[] = [];
+        const coming = [...late];
+        let after: TaskPosition | null = null;
+        do {
+          const { raw, sourceOf } = await read.tasks({ ...wanted, after });
+          rows.push(...raw.tasks.map((row) => `${sourceOf(row)} ${row.id}`));
+          after = travelled(raw.next);
+          growing.push(...coming.splice(0, 2));
+        } while (after !== null);
+        expect(rows.filter((row) => !row.includes('new-'))).toEqual(expected);
+        expect(new Set(rows).size).toBe(rows.length);
       }),
       RUNS,
     );
