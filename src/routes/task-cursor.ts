@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { decodeCursor, decodeEarlierCursor, encodeCursor } from '../cursor.ts';
+import { decodeCursor, decodeEarlierCursor, encodeCursor, LONGEST_CURSOR } from '../cursor.ts';
 import { isTaskPosition } from '../source/pages.ts';
 import type { TaskPosition } from '../source.ts';
 
@@ -17,9 +17,17 @@ export function listNameOf(...criteria: readonly unknown[]): string {
   return createHash('sha1').update(JSON.stringify(criteria)).digest('base64url').slice(0, 12);
 }
 
-/** Writes a cursor for clients. */
+/**
+ * Writes a cursor for clients.
+ *
+ * @throws TypeError for a position that no cursor has room for
+ */
 export function encodeTaskCursor(list: string, { key, id, mark }: TaskPosition): string {
-  return encodeCursor(KIND, mark === undefined ? [list, key, id] : [list, key, id, mark]);
+  const text = encodeCursor(KIND, mark === undefined ? [list, key, id] : [list, key, id, mark]);
+  if (text.length <= LONGEST_CURSOR) return text;
+  throw new TypeError(
+    'listTasks() must return a position of at most 5,000 bytes: shorten its mark, or leave it out.',
+  );
 }
 
 /** Parses a cursor; `null` when it is not valid. */

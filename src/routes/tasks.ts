@@ -1,4 +1,3 @@
-import { LONGEST_CURSOR } from '../cursor.ts';
 import { MonitorError } from '../errors.ts';
 import { keyOf } from '../http/answer-key.ts';
 import { cursor } from '../http/cursor-parameter.ts';
@@ -170,11 +169,6 @@ function* listBody(
 ): Steps<ListBody> {
   if (!isTaskPage(page)) throw new TypeError('listTasks() must return { tasks, next, total }.');
   const nextCursor = page.next === null ? null : encodeTaskCursor(list, page.next);
-  if (nextCursor !== null && nextCursor.length > LONGEST_CURSOR) {
-    throw new TypeError(
-      'listTasks() must return a position of at most 5,000 bytes: shorten its mark, or leave it out.',
-    );
-  }
   const [q] = asked.values.q;
   const find = q === undefined ? null : serializer.finder(q.toLowerCase());
   const isExact = page.cursorExact !== false;

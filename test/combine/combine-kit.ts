@@ -1,7 +1,9 @@
 /** Parts for combinations, which fail as they are told to. */
 import type { Task, TaskEvent } from '../../src/model.ts';
+import { createReader } from '../../src/read.ts';
 import { selectTasks, summarizeTasks } from '../../src/select.ts';
 import type {
+  MonitorSources,
   TaskEventQuery,
   TaskEventSource,
   TaskPage,
@@ -9,6 +11,7 @@ import type {
   TaskQuery,
   TaskSource,
 } from '../../src/source.ts';
+import { query } from '../history/telling.ts';
 
 /** A part, and how to break it. */
 export interface Breakable<Part> {
@@ -99,4 +102,40 @@ export function eventSource(name: string, events: readonly TaskEvent[]): TaskEve
       return { events: listed.map(({ event }) => event).toReversed(), cursor, gap: false };
     },
   };
+}
+
+/** Reads a page as the router does, each part guarded. */
+export function readerOf(sources: MonitorSources) {
+  const reader = createReader({ timeoutMs: 5_000, concurrency: 64, perPart: 64, report: () => {} });
+  let reads = 0;
+  const ask = <Part extends 'tasks' | 'events', Raw>(
+    kind: Part,
+    read: (part: NonNullable<MonitorSources[Part]>, context: never) => unknown,
+  ) => {
+    const part = sources[kind];
+    if (part === undefined) throw new Error('no such part');
+    reads += 1;
+    return reader.read({
+      part,
+      call: 'read',
+      key: String(reads),
+      read: (context) => read(part as never, context as never) as Raw,
+      map: (raw: Raw, told) => ({ raw, failures: [...told.failures.keys()], sourceOf: told.sourceOf }),
+    });
+  };
+  return {
+    tasks: (part: Partial<TaskQuery>) =>
+      ask<'tasks', TaskPage>('tasks', (source, context) => source.listTasks(query(part), context)),
+    events: (part: Partial<TaskEventQuery>) =>
+      ask<'events', { events: readonly TaskEvent[]; cursor: string }>('events', (source, context) =>
+        source.listEvents({ limit: 10, since: null, states: [], workers: [], tasks: [], ...part }, context),
+      ),
+  };
+}
+
+/** Lets parts fail. @param plan by part, whether it does */
+export function breakBy(parts: readonly Breakable<object>[], plan: readonly boolean[] | undefined): void {
+  for (const [index, part] of parts.entries()) {
+    part.act = plan?.[index] ? () => Promise.reject(new Error('away')) : null;
+  }
 }

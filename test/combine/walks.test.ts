@@ -1,13 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { combineSources } from '../../src/index.ts';
-import type { Task, TaskEvent } from '../../src/model.ts';
-import { createReader } from '../../src/read.ts';
+import type { Task } from '../../src/model.ts';
 import { decodeTaskCursor, encodeTaskCursor } from '../../src/routes/task-cursor.ts';
 import { comparePositions, sortKeyOf } from '../../src/select/task-order.ts';
-import type { MonitorSources, TaskEventQuery, TaskPage, TaskPosition, TaskQuery } from '../../src/source.ts';
-import { query, T0 } from '../history/telling.ts';
-import { type Breakable, breakable, eventSource, type MakeMark, taskSource } from './combine-kit.ts';
+import type { TaskPosition, TaskQuery } from '../../src/source.ts';
+import { T0 } from '../history/telling.ts';
+import { breakable, breakBy, type MakeMark, readerOf, taskSource } from './combine-kit.ts';
 
 const RUNS = { seed: 20_261_121, numRuns: 150 };
 const SORTS = ['timestamp', 'started', 'runtime', 'name', 'state'] as const;
@@ -54,35 +53,6 @@ const asked = fc.record({
 function combinationOf(all: readonly (readonly [readonly Task[], MakeMark | null])[]) {
   const parts = all.map(([tasks, mark], index) => breakable(taskSource(`p${index}`, tasks, mark)));
   return { parts, sources: combineSources(...parts.map(({ part }) => ({ tasks: part }))) };
-}
-
-/** Reads a page as the router does, each part guarded. */
-function readerOf(sources: MonitorSources) {
-  const reader = createReader({ timeoutMs: 5_000, concurrency: 64, perPart: 64, report: () => {} });
-  let reads = 0;
-  const ask = <Part extends 'tasks' | 'events', Raw>(
-    kind: Part,
-    read: (part: NonNullable<MonitorSources[Part]>, context: never) => unknown,
-  ) => {
-    const part = sources[kind];
-    if (part === undefined) throw new Error('no such part');
-    reads += 1;
-    return reader.read({
-      part,
-      call: 'read',
-      key: String(reads),
-      read: (context) => read(part as never, context as never) as Raw,
-      map: (raw: Raw, told) => ({ raw, failures: [...told.failures.keys()], sourceOf: told.sourceOf }),
-    });
-  };
-  return {
-    tasks: (part: Partial<TaskQuery>) =>
-      ask<'tasks', TaskPage>('tasks', (source, context) => source.listTasks(query(part), context)),
-    events: (part: Partial<TaskEventQuery>) =>
-      ask<'events', { events: readonly TaskEvent[]; cursor: string }>('events', (source, context) =>
-        source.listEvents({ limit: 10, since: null, states: [], workers: [], tasks: [], ...part }, context),
-      ),
-  };
 }
 
 /** What the list must be: every row of every part, in the order of the contract. */
@@ -186,81 +156,6 @@ describe('a combined list', () => {
           const own = (row: string) => row.startsWith(`p${index} `);
           expect(rows.filter(own)).toEqual(expectedOf(all, wanted).filter(own));
         }
-      }),
-      RUNS,
-    );
-  });
-});
-
-function breakBy(parts: readonly Breakable<object>[], plan: readonly boolean[] | undefined): void {
-  for (const [index, part] of parts.entries()) {
-    part.act = plan?.[index] ? () => Promise.reject(new Error('away')) : null;
-  }
-}
-
-const event = fc.record({ gap: fc.nat(3), state: fc.constantFrom('SUCCESS', 'FAILURE') });
-const partsOfEvents = fc.array(fc.array(event, { maxLength: 25 }), { minLength: 2, maxLength: 4 });
-
-function feedsOf(all: readonly (readonly { gap: number; state: string }[])[]) {
-  return all.map((items, part) => {
-    let at = T0;
-    return items.map(({ gap, state }, index): TaskEvent => {
-      at += gap * 1_000;
-      return { id: `p${part}-${index}`, type: 'task-changed', state, timestamp: new Date(at) };
-    });
-  });
-}
-
-describe('a combined feed', () => {
-  const plans = fc.array(fc.array(fc.boolean(), { minLength: 4, maxLength: 4 }), { maxLength: 8 });
-
-  it('goes on from its cursors with every item once, those of each part in its order, whoever fails', async () => {
-    await fc.assert(
-      fc.asyncProperty(partsOfEvents, fc.integer({ min: 1, max: 9 }), plans, async (given, limit, plan) => {
-        const feeds = feedsOf(given);
-        const parts = feeds.map((items, index) => breakable(eventSource(`p${index}`, items)));
-        const read = readerOf(combineSources(...parts.map(({ part }) => ({ events: part }))));
-        const ids: string[] = [];
-        let since: TaskEventQuery['since'] = { time: new Date(T0 - 1) };
-        for (let step = 0; ; step += 1) {
-          breakBy(parts, plan[step]);
-          try {
-            const { raw } = await read.events({ limit, since });
-            ids.push(...raw.events.map(({ id }) => id).toReversed());
-            since = { cursor: raw.cursor };
-            if (raw.events.length === 0 && step >= plan.length) break;
-          } catch {
-            expect(plan[step]).toContain(true);
-          }
-        }
-        expect(ids.toSorted()).toEqual(feeds.flatMap((items) => items.map(({ id }) => id)).toSorted());
-        for (const [index, items] of feeds.entries()) {
-          expect(ids.filter((id) => id.startsWith(`p${index}-`))).toEqual(items.map(({ id }) => id));
-        }
-      }),
-      RUNS,
-    );
-  });
-
-  it('is in the order of time when all answer, from either end', async () => {
-    await fc.assert(
-      fc.asyncProperty(partsOfEvents, fc.integer({ min: 1, max: 9 }), async (given, limit) => {
-        const feeds = feedsOf(given);
-        const expected = feeds
-          .flatMap((items, part) => items.map((item, index) => ({ item, part, index })))
-          .sort(
-            (a, b) =>
-              Number(a.item.timestamp) - Number(b.item.timestamp) || a.part - b.part || a.index - b.index,
-          )
-          .map(({ item }) => item.id);
-        const parts = feeds.map((items, index) => ({ events: eventSource(`p${index}`, items) }));
-        const read = readerOf(combineSources(...parts));
-        const newest = await read.events({ limit });
-        expect(newest.raw.events.map(({ id }) => id)).toEqual(expected.toReversed().slice(0, limit));
-        const oldest = await read.events({ limit, since: { time: new Date(T0 - 1) } });
-        expect(oldest.raw.events.map(({ id }) => id).toReversed()).toEqual(expected.slice(0, limit));
-        const none = await read.events({ limit, since: { cursor: newest.raw.cursor } });
-        expect(none.raw).toMatchObject({ events: [], cursor: newest.raw.cursor });
       }),
       RUNS,
     );
