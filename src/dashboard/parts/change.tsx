@@ -31,9 +31,9 @@ export function Change(props: {
   /** Whether it counts what happened in the period: then a part of the period before is no measure. Default false. */
   readonly isCount?: boolean;
 }) {
-  const { now, text, isCount = false } = props;
-  const start = useStartInBefore();
-  const before = isCount && start !== null ? null : props.before;
+  const { now, before, text, isCount = false } = props;
+  const isPartial = useStartInBefore() !== null;
+  if (isCount && isPartial) return null;
   const title = before === null ? 'No earlier data' : `Before: ${text(before)}`;
   return (
     <span class="dim change" title={title}>
