@@ -1,12 +1,12 @@
-/** Failures by cause, as a store adds them up. Times are milliseconds since 1970. */
+/** Failures by cause, as summed up by a store. Times are milliseconds since 1970. */
 import type { TaskCause } from '../model.ts';
 import type { RollupSteps } from './rollup-store.ts';
 
-/** A cause, and when tasks failed of it. */
+/** A cause, and when tasks failed because of it. */
 export interface StoredCause extends TaskCause {
-  /** The first failure ever noted, also if its task was dropped or has succeeded since. */
+  /** The first recorded failure, even if its task was dropped or has succeeded since. */
   readonly firstSeen: number;
-  /** The last one that was noted: not each one is. */
+  /** The last recorded failure: not every failure is recorded. */
   readonly lastSeen: number;
 }
 
@@ -22,14 +22,14 @@ export interface FailureQuery {
   readonly workers: readonly string[];
 }
 
-/** How many tasks failed of a cause. */
+/** How many tasks failed because of a cause. */
 export interface CauseCount {
-  /** `''`: of causes that are not kept apart any more. */
+  /** `''`: causes that are no longer kept separately. */
   readonly cause: string;
   readonly count: number;
 }
 
-/** Failures of one cause with one name, or on one worker, or both. A failure may be in one part for each. */
+/** Failures of one cause with one name, or on one worker, or both. A failure may be part of each of these counts. */
 export interface CausePart extends CauseCount {
   /** `null`: unknown, or any. */
   readonly name: string | null;
@@ -47,9 +47,9 @@ export interface CauseStep extends CauseCount {
 }
 
 /**
- * The causes of failures. What is stored of tasks is added up as it is, so that a task which succeeds after all counts no
- * more; of days whose tasks are dropped, their sums by hour stay. Sums beyond a number have the cause `''`, and count with
- * any name, queue and worker.
+ * The causes of failures. The stored tasks are summed up as they are, so a task that succeeds later no longer counts;
+ * for days whose tasks are dropped, sums by hour remain. Beyond a maximum number of sums, the cause is `''`, and they
+ * count for any name, queue and worker.
  */
 export interface CauseStore {
   /** Keeps the texts of causes, and the earlier first and the later last time. */

@@ -1,7 +1,7 @@
-/** What a history tells whoever counts events: each one as it arrives, however often its change is reported. */
+/** What a history reports to listeners that count events: each event once, however often its change is reported. */
 import type { TaskChange } from './changes.ts';
 
-/** An event about a task, and what events have said of the task so far. */
+/** An event about a task, and what events have reported about the task so far. */
 export interface HeardEvent {
   readonly change: TaskChange;
   readonly name: string | null;
@@ -19,13 +19,13 @@ export type EventListener = (event: HeardEvent) => void;
 /** A worker that sends messages. */
 export interface HeardWorker {
   readonly hostname: string;
-  /** For how long it has been silent, in milliseconds; the time in which nothing could be heard does not count. */
+  /** For how long it has been silent, in milliseconds, without the time in which nothing could be received. */
   readonly silentMs: number;
   readonly saidGoodbye: boolean;
-  /** Tasks that it runs, as its last heartbeat says; `null`: it does not. */
+  /** Tasks that it runs, according to its last heartbeat; `null`: not reported. */
   readonly active: number | null;
-  /** Queues that it consumes from; `null`: it has not said. */
+  /** Queues that it consumes from; `null`: not reported. */
   readonly queues: readonly string[] | null;
-  /** Processes or threads of its pool; `null`: it has not said. */
+  /** Processes or threads of its pool; `null`: not reported. */
   readonly poolSize: number | null;
 }

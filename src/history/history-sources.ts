@@ -9,7 +9,7 @@ export interface HistorySources {
   readonly history: HistorySource;
 }
 
-/** Nothing that was shown before is there any more. */
+/** Everything that was shown before is gone. */
 const CLOSED: SourceStatus = { ok: false, asOf: null, error: 'source_unavailable' };
 
 /**

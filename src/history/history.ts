@@ -52,8 +52,8 @@ export interface Freshness {
 }
 
 /**
- * Takes in what collectors find out. Nothing here throws or waits: unreadable parts of a message are left
- * out, and whatever comes after `close()` is ignored.
+ * Records what collectors find out. Nothing here throws or waits: unreadable parts of a message are left out, and calls
+ * after `close()` are ignored.
  */
 export interface HistoryWriter {
   /** Records one message about a task. */
@@ -81,7 +81,7 @@ export interface HistoryWriter {
   /** Records one message of a worker. */
   recordWorker(change: WorkerChange): void;
   /**
-   * Records how much waits in a queue, each time it is read.
+   * Records how many messages wait in a queue, each time it is read.
    *
    * @param oldestDueAt when the oldest due message started to wait, milliseconds since 1970; `null`: none is due, or
    *   the time is unknown
@@ -99,17 +99,19 @@ export interface HistoryWriter {
   freezeAt(moment: Date | null): void;
 }
 
-/** Synchronous look-ups for collectors, which decide by them what to read next. Answers use the reader. */
+/** Synchronous look-ups with which collectors decide what to read next. Answers use the reader. */
 export interface HistoryIndex {
   /** The state of a task; `null` when it is unknown. Cheaper than reading the task. */
   stateOf(id: string): TaskState | null;
   /** The number of a task's current attempt, 0 for the first; `null` when it is unknown. */
   retriesOf(id: string): number | null;
-  /** When a task that waits was sent, milliseconds since 1970; `null`: it does not wait, or nobody reported it. */
+  /**
+   * When a task that waits was sent, milliseconds since 1970; `null`: it does not wait, or the time was not reported.
+   */
   sentAt(id: string): number | null;
   /**
-   * Tasks that have not ended, longest unheard of first; a message of any kind counts. Those that no longer run
-   * ({@link HistoryWriter.recordEndUnseen}) are left out.
+   * Tasks that have not ended, sorted by the time of their last message of any kind, oldest first. Those that no longer
+   * run ({@link HistoryWriter.recordEndUnseen}) are left out.
    */
   listOpen(limit: number): OpenTask[];
   /** A task that {@link listOpen} lists; `null` for any other. */
@@ -138,14 +140,14 @@ export interface HistoryReader {
   listWorkers(context: ReadContext): Awaitable<readonly Worker[]>;
   listEvents(query: TaskEventQuery, context: ReadContext): Awaitable<TaskEventPage>;
   getStats(context: ReadContext): Awaitable<HistoryStats>;
-  /** What the rules that find problems judge: the counts by minute, and the tasks that have not ended. */
+  /** The data for the rules that find problems: the counts by minute, and the tasks that have not ended. */
   getActivity(context: ReadContext): Awaitable<Activity>;
   checkWorkers(context: ReadContext): Awaitable<WorkerCheck>;
   /** Which of these tasks the history knows. */
   listKnown(ids: Iterable<string>, context: ReadContext): Awaitable<ReadonlySet<string>>;
-  /** Asked for with every request, so it never waits. */
+  /** Called for every request, so it never waits. */
   freshness(part: HistoryPart): Freshness;
-  /** Whether the history was closed. It holds nothing then, which does not mean that there are no tasks. */
+  /** Whether the history was closed. It is then empty, which does not mean that there are no tasks. */
   isClosed(): boolean;
 }
 
@@ -156,7 +158,7 @@ export interface History {
   readonly reader: HistoryReader;
   /** Calls a listener for each event about a task that is recorded from now on. @returns ends the calls */
   onEvent(listener: EventListener): () => void;
-  /** Frees what is held. Later messages are ignored, later reads find nothing. */
+  /** Frees the memory. Later messages are ignored, later reads find nothing. */
   close(): void;
 }
 

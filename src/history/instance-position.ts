@@ -26,7 +26,7 @@ const KIND = 'instances';
 const LONGEST = 4_500;
 const LONGEST_INSTANCE = 32;
 
-/** Stands for key and id of the position itself, which are those of the instance that answered last. */
+/** Stands for the key and id of the position itself: those of the instance that answered last. */
 const HERE = 0;
 
 /**
@@ -91,7 +91,7 @@ function readEntry(entry: unknown, here: TaskPosition): InstanceProgress | null 
   return { instance, after, joined, isBefore: rest[2] === 1 };
 }
 
-/** `undefined` for what is no position. */
+/** `undefined` if it is not a position. */
 function readPosition(entry: unknown, { key, id }: TaskPosition): TaskPosition | null | undefined {
   if (entry === null) return null;
   if (entry === HERE) return { key, id };

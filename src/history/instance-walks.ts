@@ -1,10 +1,10 @@
 /**
  * Walks over a task list whose pages are answered by different instances, or before and after a restart.
  *
- * Two instances know different values of one task: one has heard its events, the other has only read its stored
- * result. A position in the list of one instance therefore means little in the list of the other. So a walk
- * keeps a position for each instance that has answered, and it ends when one of them has listed all that it
- * knows. Rows are repeated, and none that is known to all of them is missed.
+ * Two instances know different values of one task: one has received its events, the other has only read its stored
+ * result. A position in the list of one instance therefore means little in the list of the other. So a walk keeps a
+ * position for each instance that has answered, and it ends when one of them has listed all that it knows. Rows may be
+ * repeated, but no row that all of them know is missed.
  */
 import { MonitorError } from '../errors.ts';
 import type { Task } from '../model.ts';
@@ -15,7 +15,7 @@ import { isThenable } from '../values.ts';
 import { type InstanceProgress, MOST_INSTANCES, readProgress, writeProgress } from './instance-position.ts';
 
 /**
- * Lets walks over a task list go on at any instance.
+ * Lets walks over a task list continue at any instance.
  *
  * @param tasks lists the tasks of this instance; continues exactly after each of its own positions
  * @param instance identifies this instance
@@ -82,8 +82,8 @@ function progressAt(after: TaskPosition): readonly InstanceProgress[] | null {
 }
 
 /**
- * An instance that joins a walk continues where the latest has stopped, so that new rows come first, and lists
- * what is before that position afterwards. A mark means something to the instance that wrote it only.
+ * An instance that joins a walk continues where the latest has stopped, so that new rows come first, and lists what is
+ * before that position afterwards. A mark has a meaning only for the instance that wrote it.
  */
 function joinAfter(instance: string, latest: TaskPosition | null): InstanceProgress {
   const joined = latest?.mark === undefined ? latest : null;
@@ -105,7 +105,7 @@ function moveOn(
   return isBefore && isBack ? null : { ...start, after: next };
 }
 
-/** Key and id of the last row of a page: whoever merges lists reads no rows behind it yet. */
+/** Key and id of the last row of a page: code that merges lists reads no rows after it yet. */
 function lastOf({ tasks }: TaskPage, { sort, after }: TaskQuery): Pick<TaskPosition, 'key' | 'id'> {
   const last = tasks.at(-1);
   return last === undefined ? (after ?? { key: null, id: '' }) : { key: sortKeyOf(last, sort), id: last.id };

@@ -17,17 +17,17 @@ import { createRecorder } from './memory/task-recorder.ts';
 
 export type { MemoryHistoryOptions } from './memory/memory-state.ts';
 
-/** How often old tasks are evicted when nobody reads, in milliseconds. */
+/** How often old tasks are evicted without reads, in milliseconds. */
 const EVICTION_INTERVAL_MS = 10_000;
 
-/** A history in memory, with what it offers to whoever keeps it. */
+/** A history in memory, with its interface for the code that stores it. */
 export interface MemoryHistory extends History {
   readonly access: MemoryAccess;
   readonly view: MemoryView;
 }
 
 /**
- * Makes a history in memory, of one process. What it holds is lost when the process ends.
+ * Makes a history in memory, of one process. Its content is lost when the process ends.
  *
  * @throws TypeError for an option out of its bounds
  */

@@ -1,6 +1,6 @@
 /**
- * The cells of the per-minute aggregate: rows of numbers in one typed array, one for each name and minute with
- * counts. Where a store keeps them, a second table of them has more than the task's name as its names.
+ * The cells of the per-minute aggregate: rows of numbers in one typed array, one for each name and minute with counts.
+ * With a store, a second table counts by more than the task's name.
  */
 
 import { BUCKETS } from '../../select/histogram.ts';
@@ -9,9 +9,9 @@ import type { DurationKind } from '../../source.ts';
 export const MINUTE_MS = 60_000;
 /** Minutes that are kept: a day. */
 const MAX_MINUTES = 1_440;
-/** Most names that are counted apart. */
+/** Maximum number of names that are counted separately. */
 const MAX_NAMES = 1_000;
-/** A key of a cell has this many bits for the minute. Only a day of minutes is held, so none is met again. */
+/** A key of a cell has this many bits for the minute. Only a day of minutes is kept, so the number is unique. */
 const MINUTE_BITS = 14;
 const MINUTE_MASK = 2 ** MINUTE_BITS - 1;
 
@@ -81,8 +81,8 @@ export interface AggregateState {
 }
 
 /**
- * @param maxBytes most memory; of more, the oldest minutes are dropped
- * @param maxNames most names that are counted apart, 65,000 at most
+ * @param maxBytes maximum memory; beyond it, the oldest minutes are dropped
+ * @param maxNames maximum number of names that are counted separately, up to 65,000
  */
 export function createCells(maxBytes: number, maxNames: number = MAX_NAMES): AggregateState {
   const maxCells = Math.max(MIN_CELLS, Math.floor(maxBytes / BYTES_PER_CELL));
@@ -109,7 +109,7 @@ export function createCells(maxBytes: number, maxNames: number = MAX_NAMES): Agg
   };
 }
 
-/** The cell of a name and minute; −1 where none can be had. */
+/** The cell of a name and minute; −1: none is available. */
 export function findCell({ cells }: AggregateState, number: number, minute: number): number {
   return cells.get((number << MINUTE_BITS) | (minute & MINUTE_MASK)) ?? -1;
 }
@@ -128,7 +128,7 @@ export function bytesOf({ cells, numbers, characters }: AggregateState): number 
 export function cellFor(state: AggregateState, name: string | null, time: number, now: number): number {
   const minute = Math.floor(Math.min(time, now) / MINUTE_MS);
   if (minute > state.newest) advance(state, minute);
-  // The clock was set back: what it counted ahead of time would hide everything until then.
+  // The clock was set back: counts of later minutes would hide everything until then.
   else if (now < state.oldest * MINUTE_MS) clearCells(state);
   // A time that is NaN has no minute either.
   if (!(minute >= state.oldest)) return -1;
@@ -141,7 +141,7 @@ function numberOf(state: AggregateState, name: string | null): number {
   if (name === null) return UNNAMED;
   if (name === state.lastText) return state.lastNumber;
   const number = state.numbers.get(name) ?? newName(state, name);
-  // One that counts among the others may get a number of its own later.
+  // A name counted among the others may get its own number later.
   if (number !== OTHERS) {
     state.lastText = name;
     state.lastNumber = number;

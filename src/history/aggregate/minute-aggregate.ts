@@ -33,11 +33,11 @@ import { createTaskCells, OTHERS, type TaskCells, taskCellFor, UNKNOWN } from '.
 /** Something that happens to a task and is counted. */
 export type Outcome = keyof typeof OUTCOMES;
 
-/** What a store keeps of the aggregate, and what it holds already. */
+/** What a store keeps of the aggregate, and what it already contains. */
 export interface KeptCounts {
   readonly tasks: TaskCells;
   readonly queues: QueueGauges;
-  /** Minutes since 1970, before this process, in which somebody has counted. */
+  /** Minutes since 1970, before this process, for which there are counts. */
   readonly counted: Set<number>;
 }
 
@@ -59,7 +59,7 @@ export interface MinuteAggregate extends MinuteCounts {
    *
    * @param name of the task; `null`: not known
    * @param time when it happened, milliseconds since 1970; a time ahead of `now` counts as now
-   * @param ms how long the task waited for its start, or ran until its end; NaN: not known, or neither
+   * @param ms how long the task waited for its start, or ran until its end; NaN: unknown, or not applicable
    * @param now milliseconds since 1970
    */
   count(
@@ -71,7 +71,7 @@ export interface MinuteAggregate extends MinuteCounts {
     origin?: EventOrigin,
   ): void;
   /**
-   * Takes in what is stored of a name. Where more was counted here, that holds.
+   * Adds the stored counts of a name. A larger count in memory stays.
    *
    * @param name as {@link CellKey} has it
    * @param minute since 1970
@@ -83,8 +83,9 @@ export interface MinuteAggregate extends MinuteCounts {
 }
 
 /**
- * @param maxBytes most memory; of more, the oldest minutes are dropped
- * @param isKept whether a store keeps the counts: then as much memory again is used to count by queue and worker, too
+ * @param maxBytes maximum memory; beyond it, the oldest minutes are dropped
+ * @param isKept whether a store keeps the counts: then the same amount of memory again is used to count by queue and
+ * worker
  */
 export function createMinuteAggregate(maxBytes: number, isKept = false): MinuteAggregate {
   const state = createCells(maxBytes);

@@ -1,6 +1,6 @@
-/** How much waits in queues, by minute. */
+/** How many messages wait in queues, by minute. */
 
-/** What was read of one queue in one minute. */
+/** The readings of one queue in one minute. */
 export interface QueueGauge {
   /** How often it was read. */
   samples: number;
@@ -31,7 +31,7 @@ export interface OldestDue {
 }
 
 /**
- * Takes in a reading.
+ * Adds a reading.
  *
  * @param now milliseconds since 1970
  */
@@ -56,7 +56,7 @@ export function addReading(
   addToGauge(gauge, waiting, { ageMs, isAtLeast });
 }
 
-/** Takes a reading of its minute into a gauge. */
+/** Adds a reading to the gauge of its minute. */
 export function addToGauge(gauge: QueueGauge, waiting: number, { ageMs, isAtLeast }: OldestDue): void {
   gauge.samples++;
   gauge.mostWaiting = Math.max(gauge.mostWaiting, waiting);

@@ -1,4 +1,4 @@
-/** A day of queues in memory: how much waited, what entered and was taken out, by minute. */
+/** A day of queues in memory, by minute: how many messages waited, entered and were taken out. */
 import { type DepthPoint, growingSince, type QueueSample } from '../../select/queue-depths.ts';
 import type { GrowingQueue } from '../../source.ts';
 import { addToGauge, emptyGauge, type OldestDue, type QueueGauge } from './queue-gauges.ts';
@@ -11,7 +11,7 @@ export interface QueueHistory {
   addReading(queue: string, waiting: number, oldest: OldestDue, now: number): void;
   /** @param queue `null`: not known */
   addMove(move: QueueMove, queue: string | null, time: number, now: number): void;
-  /** Takes in what is stored of a minute. Where more is known here, that holds. */
+  /** Adds the stored counts of a minute. A larger count in memory stays. */
   absorb(sample: QueueSample): void;
   /** Everything that is known, by minute. @param queues only these; empty: all */
   samples(queues?: readonly string[]): Iterable<QueueSample>;
@@ -23,7 +23,7 @@ export interface QueueHistory {
 const MINUTE_MS = 60_000;
 /** Minutes that are kept: a day. */
 const MAX_MINUTES = 1_440;
-/** Most minutes of all queues together, about 4 MB: of more, the oldest are dropped. */
+/** Most minutes of all queues together, about 4 MB: beyond it, the oldest are dropped. */
 const MAX_ENTRIES = 20_000;
 /** Most queues of a minute. */
 const MAX_QUEUES = 1_000;
@@ -60,7 +60,7 @@ interface QueueDay {
   newest: number;
 }
 
-/** `null`: too old, or beyond the bound of queues. */
+/** `null`: too old, or there are too many queues. */
 function entryOf(day: QueueDay, queue: string, time: number, now: number): QueueMinute | null {
   const minute = Math.floor(Math.min(time, now) / MINUTE_MS);
   // A time that is NaN has no minute.

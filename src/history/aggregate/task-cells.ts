@@ -1,6 +1,6 @@
 /**
  * Counts by minute, name, queue and worker: what a store keeps. Only the last minutes are in memory, and older ones
- * while something is counted late.
+ * while late events are counted.
  */
 import {
   type AggregateState,
@@ -14,10 +14,10 @@ import {
 
 /** Stands for tasks without a name, queue or worker. */
 export const UNKNOWN = '\0';
-/** Stands for what is beyond the bound of names, queues and workers. */
+/** Stands for names, queues and workers beyond the bound. */
 export const OTHERS = '\0\0';
 
-/** What is counted apart. Each is a text, {@link UNKNOWN} or {@link OTHERS}. */
+/** What is counted separately. Each is a text, {@link UNKNOWN} or {@link OTHERS}. */
 export interface CellKey {
   readonly name: string;
   readonly queue: string;
@@ -28,15 +28,15 @@ export interface CellKey {
 export interface TaskCell extends CellKey {
   readonly minute: number;
   readonly columns: Uint32Array;
-  /** The round in which it was last counted in. */
+  /** The round in which it last changed. */
   readonly round: number;
 }
 
-/** Most combinations of name, queue and worker that are counted apart. */
+/** Maximum number of combinations of name, queue and worker that are counted separately. */
 const MAX_KEYS = 5_000;
 /** Fewest minutes of all keys that must fit into memory. */
 const MIN_MINUTES = 3;
-/** Minutes that are kept after they were written, since most late counts are of them. */
+/** Minutes that are kept after they were written, since most late counts belong to them. */
 const KEPT_MINUTES = 10;
 
 /** A key and the cell that it was last counted in. */
@@ -52,7 +52,7 @@ export interface TaskCells {
   /** Keys in use, by name, queue and worker. */
   readonly keys: Map<string | null, Map<string | null, Map<string | null, KnownKey>>>;
   keyCount: number;
-  /** By cell: the round in which it was last counted in. */
+  /** By cell: the round in which it last changed. */
   readonly rounds: number[];
   /** Goes up with every collection. */
   round: number;
@@ -64,14 +64,14 @@ export interface TaskCells {
   readonly based: Set<number>;
 }
 
-/** @param maxBytes most memory; of more, the oldest minutes are dropped */
+/** @param maxBytes maximum memory; beyond it, the oldest minutes are dropped */
 export function createTaskCells(maxBytes: number): TaskCells {
   const { maxCells } = createCells(maxBytes);
   const cells = createCells(maxBytes, Math.min(MAX_KEYS, Math.max(4, Math.floor(maxCells / MIN_MINUTES))));
   return { cells, keys: new Map(), keyCount: 0, rounds: [], round: 1, ownFrom: 0, based: new Set() };
 }
 
-/** The cell to count in; −1 where none can be had. `null`: unknown. */
+/** The cell to count in; −1: none is available. `null`: unknown. */
 export function taskCellFor(
   state: TaskCells,
   name: string | null,
@@ -106,7 +106,7 @@ function knownKey(
   const ofQueue = ofName.get(queue) ?? insert(ofName, queue, new Map<string | null, KnownKey>());
   const known = ofQueue.get(worker);
   if (known !== undefined) return known;
-  // Keys that are used no more would pile up.
+  // Otherwise, unused keys would accumulate.
   if (++state.keyCount > 4 * MAX_KEYS) {
     keys.clear();
     state.keyCount = 0;
@@ -158,9 +158,9 @@ export function* cellsOf(
 }
 
 /**
- * Takes in a cell that is stored.
+ * Adds a stored cell.
  *
- * @param how `add`: what was counted here is not part of it; `most`: it may be, so that the larger count holds
+ * @param how `add`: it does not include what was counted here; `most`: it may, so the larger count is used
  */
 export function absorbTaskCell(
   state: TaskCells,
@@ -181,7 +181,7 @@ export function absorbTaskCell(
   const held = number === undefined ? -1 : findCell(cells, number, minute);
   const cell = held >= 0 ? held : cellFor(cells, text, time, now);
   if (cell < 0) return;
-  // What is stored need not be written again.
+  // Stored counts need not be written again.
   if (held < 0) state.rounds[cell] = 0;
   const at = cell * WIDTH;
   for (let column = 0; column < WIDTH; column++) {
@@ -197,7 +197,7 @@ export function needsBase({ ownFrom, based }: TaskCells, minute: number): boolea
 }
 
 /**
- * Frees the cells of minutes that are over for long.
+ * Frees the cells of minutes that ended long ago.
  *
  * @param isKept whether a minute is still to be written
  */

@@ -14,7 +14,7 @@ import { isIndexed, slotPasses } from './slot-conditions.ts';
 export interface Candidates {
   /** Sequences of tasks; each task is in one of them. They are valid until the indexes change. */
   lists(): readonly OrderedSlots[];
-  /** All candidates in no order, where no sequence is kept of them; else `null`. */
+  /** All candidates in no order, if there is no sorted sequence of them; else `null`. */
   readonly members: readonly number[] | null;
   /** Whether these are all tasks. */
   readonly isAll: boolean;
@@ -43,7 +43,7 @@ const VALUES_OF: Readonly<Record<IndexedColumn, (query: TaskQuery) => readonly s
 
 /** Values of a column whose tasks are merged into one list, at most. */
 const MOST_MERGED = 64;
-/** Of columns with more values, none is looked for by its beginning. */
+/** In columns with more values, prefixes are not searched. */
 const MOST_COMPARED = 2_000;
 
 /** The candidates of a query. The indexes must have caught up. */
@@ -65,7 +65,7 @@ export function candidatesOf(query: TaskQuery, records: Records, index: TaskInde
   };
 }
 
-/** Every filter that an index covers, with how many tasks it leaves. */
+/** Every filter that an index covers, with the number of tasks that pass it. */
 function accessPaths(query: TaskQuery, records: Records, index: TaskIndex): AccessPath[] {
   const paths: AccessPath[] = [];
   for (const column of INDEXED_COLUMNS) {
@@ -79,7 +79,7 @@ function accessPaths(query: TaskQuery, records: Records, index: TaskIndex): Acce
     });
   }
   const { rootId, parentId, groupId, engineStates } = query;
-  // No recorded task has a state of its engine.
+  // No recorded task has an engine state.
   if (engineStates.length > 0) paths.push({ size: 0, lists: () => [] });
   if (rootId !== null) {
     paths.push({ size: index.roots.size(rootId) + 1, lists: () => rootLists(rootId, records, index) });
@@ -162,7 +162,7 @@ export function copyCandidates(
 /**
  * Walks all candidates in order, within `since` and `until`.
  *
- * @param after begin behind this position; `null`: at the start of the time asked for
+ * @param after begin after this position; `null`: at the start of the requested time
  */
 export function* walkCandidates(
   { lists }: Candidates,

@@ -1,4 +1,4 @@
-/** The order of a task list, and the positions that its cursors hold. */
+/** The order of a task list, and the positions in its cursors. */
 import { comparePositions } from '../../select/task-order.ts';
 import type { TaskPosition, TaskQuery, TaskSort } from '../../source.ts';
 import { readLife } from '../table/record-table.ts';

@@ -10,10 +10,10 @@ import { visitSlots } from './task-walk.ts';
 
 /** Most running tasks that are listed. */
 const MOST_RUNNING = 2_000;
-/** Most ids named of a group. */
+/** Maximum number of ids listed for a group. */
 const MOST_EXAMPLES = 3;
 
-/** What is summed up. The indexes must have caught up. */
+/** What is summed up. The indexes must be up to date. */
 export interface OpenSummaryContext {
   readonly records: Records;
   readonly index: TaskIndex;
@@ -43,7 +43,7 @@ interface Sums {
   readonly missing: Group;
 }
 
-/** Visits the tasks of each state, those that changed first at first. */
+/** Visits the tasks of each state, in the order in which they changed. */
 export function* summarizeOpen(context: OpenSummaryContext): Steps<OpenTaskSummary> {
   const { records, index, flags } = context;
   const sums: Sums = {
@@ -93,7 +93,7 @@ function visitPending(sums: Sums, slot: number): void {
     return;
   }
   addOverdue(sums, slot, 'PENDING');
-  // One that is known only from its queue waits at least since it was found there.
+  // A task known only from its queue has waited at least since it was found there.
   const since = Number.isNaN(time) ? (records.entries.times[records.heads[slot] as number] as number) : time;
   const due = Math.max(since, etaOf(records, slot) ?? since);
   if (due > sums.now) return;

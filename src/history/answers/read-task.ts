@@ -35,7 +35,7 @@ export function namesOf(records: Records, slot: number): Pick<TaskFigures, 'name
   };
 }
 
-/** Texts that are shown and of which the table holds only a part. */
+/** Displayed texts of which the table keeps only a part. */
 export function shortenedTexts(records: Records, slot: number, state: string): TaskTextField[] {
   const extra = records.extras.get(slot);
   const isSuccess = state === 'SUCCESS';

@@ -20,7 +20,7 @@ export interface Rows {
   get(slot: number): Task;
   /** The state alone, also of a task whose indexes have not caught up. */
   state(slot: number): string;
-  /** The number of the attempt that it is in, 0 for the first; −1: no message has reported a number. */
+  /** The number of the current attempt, 0 for the first; −1: no message has reported a number. */
   attempt(slot: number): number;
   /** What a search examines. */
   brief(slot: number): Task;
@@ -108,9 +108,9 @@ function causeIn({ causes, cause }: Records, slot: number): TaskCause | null {
 function factsOfRow(slot: number, row: Task, records: Records): FlagFacts {
   const { state } = row;
   const eta = row.eta?.getTime() ?? null;
-  // Few tasks wait for a retry, and their rows do not say who has them.
+  // Few tasks wait for a retry, and their rows do not name the worker that has them.
   if (state === 'RETRY') return flagFactsOf(readLife(records, slot), eta);
   const since = (row.received ?? row.timestamp)?.getTime() ?? Number.NaN;
-  // Only asked about tasks that have not ended.
+  // Called only for tasks that have not ended.
   return { state, since, eta, isOnWorker: state !== 'PENDING', isConsequence: false };
 }

@@ -7,7 +7,7 @@ import type { TaskLife } from '../merge/life.ts';
 import { readLife } from '../table/record-table.ts';
 import type { Records } from '../table/records.ts';
 
-/** Whether a task meets all conditions: as `passesConditions` says of its row. */
+/** Whether a task meets all conditions, by the same rules as `passesConditions` for its row. */
 export function slotPasses(
   slot: number,
   conditions: readonly TaskCondition[],

@@ -12,7 +12,7 @@ const MINUTE_MS = 60_000;
  * Sums up the tasks that last changed within the window.
  *
  * @param names of all tasks
- * @param options what was seen of that time
+ * @param options which part of that time was observed
  */
 export function* summarize(
   query: TaskStatsQuery,

@@ -1,10 +1,10 @@
-/** What is wrong with a task, as far as it shows in its state and the clock. */
+/** Problems of a task that its state and the clock show. */
 import { isDone, type TaskFlag } from '../../model.ts';
 import type { TaskLife } from '../merge/life.ts';
 import { etaOf } from '../merge/task.ts';
 import { isMissing, type Records } from '../table/records.ts';
 
-/** What flags depend on beside the task. */
+/** What flags depend on besides the task. */
 export interface FlagContext {
   /** Milliseconds; stands still while the source is disconnected. */
   now(): number;
@@ -12,14 +12,14 @@ export interface FlagContext {
   isLost(hostname: string, since: number): boolean;
 }
 
-/** What flags depend on of a task. Times in milliseconds since 1970. */
+/** The data of a task on which its flags depend. Times in milliseconds since 1970. */
 export interface FlagFacts {
   readonly state: string;
   /** When its worker took the task, at the latest; NaN: unknown. */
   readonly since: number;
-  /** Of the attempt that it is in; `null`: it has none, or it is not known. */
+  /** Of the current attempt; `null`: none, or unknown. */
   readonly eta: number | null;
-  /** Whether a worker has it that has not ended it. */
+  /** Whether a worker has it and has not ended it. */
   readonly isOnWorker: boolean;
   /** Whether it failed without having run, because another task did. */
   readonly isConsequence: boolean;
@@ -61,7 +61,7 @@ export function flagsFrom(
   { now, isLost }: FlagContext,
 ): readonly TaskFlag[] {
   if (isDone(state)) return isConsequence ? ['consequence'] : [];
-  // What became of its worker does not matter to a task that has ended.
+  // The state of its worker does not matter once a task has ended.
   if (isNowhere && state !== 'PENDING') return ['end_unseen'];
   const flags: TaskFlag[] = [];
   if (worker !== null && isOnWorker && isLost(worker, since)) flags.push('worker_lost');

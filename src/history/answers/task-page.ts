@@ -1,4 +1,4 @@
-/** Cuts pages out of what matches, in steps. */
+/** Makes pages of matching tasks, in steps. */
 
 import type { Task } from '../../model.ts';
 import { type Steps, sortInSteps } from '../../scheduler.ts';
@@ -44,7 +44,7 @@ export function* takePage(
 }
 
 /**
- * The page behind `after` of all tasks that match, which are counted.
+ * The page after `after`, and the number of all tasks that match.
  *
  * @param slots contain all tasks that match
  */
@@ -85,8 +85,8 @@ function firstBehind(sorted: readonly Visited[], after: TaskPosition, order: Lis
 }
 
 /**
- * The tasks of a page in their present order. One that has moved to another page meanwhile is left out: on a
- * later page it is met again, and on an earlier one a client finds it by `since`.
+ * The tasks of a page in their present order. One that has moved to another page meanwhile is left out: a later page
+ * lists it, and on an earlier page clients find it by `since`.
  */
 function* presentTasks(
   page: readonly Visited[],
@@ -96,7 +96,7 @@ function* presentTasks(
 ): Steps<Task[]> {
   let isOver = createStretch({ isSearch: true });
   for (const entry of page) {
-    // Makes the task ahead of time; it stays cached until it changes. Redacting its texts may take long.
+    // Makes the task in advance, since redacting its texts may take long. It stays cached until it changes.
     if (isHeld(records, entry)) rows.get(entry.slot);
     if (!isOver()) continue;
     yield;

@@ -15,7 +15,7 @@ export interface TaskWalk {
   readonly order: ListOrder;
   /** Whether texts of the visited tasks are searched. */
   readonly isSearch: boolean;
-  /** @param after begin behind this position; `null`: at the start */
+  /** @param after begin after this position; `null`: at the start */
   from(after: TaskPosition | null): Iterable<number>;
 }
 
@@ -26,8 +26,8 @@ export interface Visited {
 }
 
 /**
- * Visits the tasks behind a position. One that changes meanwhile may be visited again, or not at all: it is then
- * on another page.
+ * Visits the tasks after a position. A task that changes meanwhile may be visited again, or not at all: it is then on
+ * another page.
  *
  * @param visit returns false to end the walk before this task
  * @returns the position of the last visited task when `visit` has ended the walk, else `null`
@@ -53,7 +53,7 @@ export function* walkTasks(
   }
 }
 
-/** Visits slots that were copied before. Some may have been given to other tasks meanwhile. */
+/** Visits slots that were copied earlier. Some may belong to other tasks by now. */
 export function* visitSlots(
   { records, isSearch }: Pick<TaskWalk, 'records' | 'isSearch'>,
   parts: readonly ArrayLike<number>[],
@@ -81,7 +81,7 @@ export function createStretch({ isSearch }: Pick<TaskWalk, 'isSearch'>): () => b
   };
 }
 
-/** Whether the task is still held: a slot may have been given to another task meanwhile. */
+/** Whether the task is still in memory: its slot may belong to another task by now. */
 export function isHeld({ indexed, ids }: Records, { slot, position }: Visited): boolean {
   return indexed[slot] === 1 && ids[slot] === position.id;
 }

@@ -1,4 +1,4 @@
-/** The workflow of a task: all that is reachable over parents, groups, chords and reported relations. */
+/** The workflow of a task: all tasks reachable through parents, groups, chords and reported relations. */
 import type { Task, TaskTree } from '../../model.ts';
 import type { Steps } from '../../scheduler.ts';
 import type { Relatives } from '../index/relatives.ts';
@@ -9,12 +9,15 @@ import type { SlotGroups } from '../table/slot-groups.ts';
 import type { Rows } from './rows.ts';
 import { createStretch } from './task-walk.ts';
 
-/** Most ids of a workflow that are visited, known as tasks or not: the largest graph that the API shows. */
+/**
+ * Maximum number of ids of a workflow that are visited, whether or not their tasks are known: the largest graph that
+ * the API shows.
+ */
 const MAX_IDS = 20_000;
 /** Cheap steps between two pauses. */
 const EDGES_AT_ONCE = 256;
 
-/** What a workflow is found in. */
+/** Where workflows are searched. */
 export interface WorkflowTables {
   readonly records: Records;
   readonly index: Relatives;
@@ -37,21 +40,21 @@ interface Visit {
   readonly tables: WorkflowTables;
   /** Ids reached so far, nearest first. */
   readonly ids: Set<string>;
-  /** Relations met on the way. */
+  /** Relations found so far. */
   readonly edges: Set<Edge>;
-  /** Groups of relatives that have been reached as a whole: each member of a large group names it again. */
+  /** Groups of relatives that have been visited completely: each member of a large group names it again. */
   readonly reached: Map<SlotGroups, Set<string>>;
   truncated: boolean;
 }
 
 /**
- * Finds the workflow of a task. Messages that arrive meanwhile may be missing in it.
+ * Finds the workflow of a task. Messages that arrive meanwhile may not be included.
  *
- * @param slot the task that is asked for
+ * @param slot the requested task
  */
 export function* workflowOf(slot: number, tables: WorkflowTables): Steps<TaskTree> {
   const { records, relations, roots, rows } = tables;
-  // Read first, because the slot may be given to another task while the work pauses.
+  // Read first, because the slot may get another task while the work pauses.
   const rootId = records.roots[slot] ?? roots.topmost(slot);
   const ids = new Set<string>([records.ids[slot] as string]);
   const visit: Visit = { tables, ids, edges: new Set(), reached: new Map(), truncated: false };
@@ -64,7 +67,7 @@ export function* workflowOf(slot: number, tables: WorkflowTables): Steps<TaskTre
       tasks.push(rows.get(known));
       reachNamed(visit, known);
     }
-    // Tasks may be related over an id that is not known as a task.
+    // Tasks may be related through the id of an unknown task.
     reachMembers(visit, tables.index.byParent, id);
     reachMembers(visit, tables.index.byChord, id);
     if (relations.has(id)) reachRelated(visit, id);
@@ -112,14 +115,14 @@ function reachMembers(visit: Visit, groups: SlotGroups, id: string): boolean {
   if (reached.has(id)) return false;
   visit.reached.set(groups, reached.add(id));
   for (const member of groups.list(id)) {
-    // Nothing can be added any more, and a group may have very many members.
+    // Nothing more can be added, and a group may have very many members.
     if (visit.truncated) break;
     reach(visit, visit.tables.records.ids[member] as string);
   }
   return true;
 }
 
-/** Reaches the members of a group, those that relations name included. */
+/** Reaches the members of a group, including those that relations name. */
 function reachGroup(visit: Visit, group: string): void {
   const { index, relations } = visit.tables;
   if (!reachMembers(visit, index.byGroup, group) || !relations.has(group)) return;
@@ -130,7 +133,7 @@ function reachGroup(visit: Visit, group: string): void {
   }
 }
 
-/** Reaches what relations lead to from an id, in both directions. */
+/** Follows the relations of an id, in both directions. */
 function reachRelated(visit: Visit, id: string): void {
   const { relations } = visit.tables;
   for (const edge of relations.from(id)) {

@@ -1,4 +1,4 @@
-/** Takes items that other instances, or earlier processes, have heard into the ring of the feed. */
+/** Adds items that other instances or earlier processes have received to the ring of the feed. */
 import { mergeSorted } from '../../merge-sorted.ts';
 import { type Steps, sortInSteps } from '../../scheduler.ts';
 import {
@@ -12,7 +12,7 @@ import {
   replaceRing,
 } from './feed-ring.ts';
 
-/** An item with its number and the time at which it arrived at the instance that heard it. */
+/** An item with its number and the time at which it arrived at the instance that received it. */
 export interface HeardItem {
   readonly number: number;
   readonly item: FeedItem;
@@ -30,7 +30,7 @@ interface PlacedItem {
   readonly delay: number;
 }
 
-/** What arrives from others so late is listed as new, so that readers who follow the feed see it. */
+/** Items of others that are at most this late are listed as new, so that readers who follow the feed see them. */
 const LATE_MS = 10_000;
 /** A name of an instance, which becomes a part of cursors. */
 const INSTANCE = /^[\w-]{1,32}$/;
@@ -38,14 +38,14 @@ const INSTANCE = /^[\w-]{1,32}$/;
 const AT_ONCE = 256;
 /** Items that are added at the end without a pause: a copy of the ring would cost those who follow more each second. */
 const ADDED_AT_ONCE = 2_048;
-/** Items of the ring that are looked at between two pauses. */
+/** Items of the ring that are examined between two pauses. */
 const SCANNED_AT_ONCE = 4_096;
 
 /**
- * Adds items without secrets. What is newer than the newest item, or hardly older, comes at the end; what happened
- * longer before is put where it belongs. Readers see all of them or none.
+ * Adds items without secrets. Items newer than the newest one, or only slightly older, are appended; older ones are
+ * inserted where they belong. Readers see all of them or none.
  *
- * @param heard by the instance that heard them, in any order; those that are held or were dropped before are left out
+ * @param heard by the instance that received them, in any order; known and dropped items are left out
  * @param offset by how many milliseconds the clock of the database is ahead of ours
  * @returns whether any was added
  */
@@ -87,7 +87,7 @@ function* arrange(
 ): Steps<PlacedItem[]> {
   const all: PlacedItem[] = [];
   for (const [instance, items] of heard) {
-    // Our own items are held, or were dropped.
+    // Our own items are in the ring, or were dropped.
     if (instance === own || !INSTANCE.test(instance)) continue;
     const given = new Map<number, HeardItem>();
     for (const [at, one] of items.entries()) {
@@ -97,7 +97,7 @@ function* arrange(
     }
     let last = Number.NEGATIVE_INFINITY;
     for (const { item, number, arrivedAt } of yield* sort([...given.values()], byNumber)) {
-      // By how much the clocks differ is estimated anew from time to time.
+      // The difference between the clocks is estimated again from time to time.
       last = Math.max(last, arrivedAt - offset);
       if (all.push({ item, arrivedAt: last, instance, number, isRedacted: true, delay: 0 }) % AT_ONCE === 0)
         yield;
@@ -120,7 +120,7 @@ function byArrival(a: PlacedItem, b: PlacedItem): number {
   return a.arrivedAt - b.arrivedAt;
 }
 
-/** Leaves out items that are held. Each second some come in: a set of those held would be garbage. */
+/** Leaves out known items. Some arrive each second: a set of the known ones would be garbage. */
 function* withoutHeld(ring: FeedRing, items: readonly PlacedItem[]): Steps<readonly PlacedItem[]> {
   if (ring.newestForeign === 0) return items;
   const missing = new Map<string, Set<number>>();
@@ -138,10 +138,10 @@ function* withoutHeld(ring: FeedRing, items: readonly PlacedItem[]): Steps<reado
 }
 
 /**
- * Makes a ring of the items that are held and others.
+ * Makes a ring of the present items and others.
  *
- * @param old items that are put where they belong by their arrival, as far as there is room
- * @param fresh items that come at the end
+ * @param old items that are inserted by arrival, if there is room
+ * @param fresh items that are appended
  * @returns the ring, and whether it has more items than before
  */
 function* rebuild(
@@ -173,7 +173,7 @@ function* rebuild(
   return { ring: next, isMore: others.size > 0 || fresh.length > 0 };
 }
 
-/** Adds an item at the end; if it has arrived before the one that is there, with a delay. */
+/** Adds an item at the end; if it arrived before the present last one, with a delay. */
 function add(ring: FeedRing, placed: PlacedItem): void {
   const { item, instance, number, isRedacted } = placed;
   const arrivedAt = Math.max(
@@ -184,7 +184,7 @@ function add(ring: FeedRing, placed: PlacedItem): void {
   if (instance !== ring.instance) ring.newestForeign = ring.newest;
 }
 
-/** There is no room for an item before those that are held. */
+/** There is no room for an item before the present ones. */
 function noteLost(ring: FeedRing, { arrivedAt, delay, instance, number }: PlacedItem): void {
   if (ring.hasDropped && arrivedAt <= ring.droppedAt) return;
   ring.droppedInstance = instance;
@@ -197,7 +197,7 @@ function arrivalAt(ring: FeedRing, sequence: number): number {
   return ring.arrivals[sequence % ring.capacity] as number;
 }
 
-/** The items that are held now, as far as they are not dropped meanwhile. */
+/** The present items that are not dropped meanwhile. */
 function* readAll(ring: FeedRing): Steps<PlacedItem[]> {
   const { newest } = ring;
   const all: PlacedItem[] = [];

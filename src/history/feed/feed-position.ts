@@ -1,7 +1,7 @@
 /**
- * Where readers of the feed go on. A cursor names the instance that issued it, the last item that the reader has (by the
- * instance that heard it, and its number there), and when that item arrived, by the clock of the database. So other
- * instances, and later processes, find the position, too.
+ * Where readers of the feed continue. A cursor names the instance that issued it, the last item that the reader has
+ * (the instance that received it, and its number there), and when that item arrived, by the clock of the database. So
+ * other instances, and later processes, find the position, too.
  */
 import {
   arrivedFirst,
@@ -15,12 +15,12 @@ import {
 
 /** A position before items that another instance may not have known when it issued a cursor, in milliseconds. */
 const REWIND_MS = 5_000;
-/** How far clocks may differ, in milliseconds. */
+/** Maximum difference between clocks, in milliseconds. */
 const CLOCKS_MS = 60_000;
 const RADIX = 36;
 const CURSOR = /^([\w-]{1,32})\.([\w-]{0,32})\.([0-9a-z]{1,11})\.(-?[0-9a-z]{1,11})(?::([0-9a-z]{1,11}))?$/;
 
-/** Where a reader goes on, and whether items before that are missing. */
+/** Where a reader continues, and whether items before that are missing. */
 export interface FeedPosition {
   /** Sequence number of the last item that the reader has. */
   readonly after: number;
@@ -29,7 +29,7 @@ export interface FeedPosition {
   readonly gaps: number;
 }
 
-/** What positions are found in. */
+/** The data in which positions are found. */
 export interface PositionContext {
   readonly ring: FeedRing;
   /** Milliseconds by which the clock of the database is ahead of ours. */
@@ -40,7 +40,7 @@ export interface PositionContext {
   readonly isWholeSince: (time: number) => boolean;
 }
 
-/** What a cursor says. */
+/** The content of a cursor. */
 interface Cursor {
   readonly issuer: string;
   readonly instance: string;
@@ -58,7 +58,7 @@ export function idOf({ instances, numbers, capacity }: FeedRing, sequence: numbe
 }
 
 /**
- * @param sequence of an item that is held, or of the one before the oldest
+ * @param sequence of an item in the ring, or of the one before the oldest
  * @param gaps how many gaps this instance has noted
  */
 export function cursorOf({ ring, clockOffset }: PositionContext, sequence: number, gaps: number): string {
@@ -84,7 +84,7 @@ function readCursor({ clockOffset, now }: PositionContext, text: string): Cursor
   };
 }
 
-/** Where the reader of a cursor goes on; of one that cannot be placed, at the oldest item. */
+/** Where the reader of a cursor continues; at the oldest item if the position is not found. */
 export function afterCursor(context: PositionContext, text: string): FeedPosition {
   const { ring, isWholeSince } = context;
   const start = { after: oldestIn(ring) - 1, gap: true, gaps: 0 };
@@ -100,18 +100,18 @@ export function afterCursor(context: PositionContext, text: string): FeedPositio
   return position.gap ? start : position;
 }
 
-/** Where a reader goes on who has everything that arrived before a time (milliseconds, our clock). */
+/** Where a reader continues that has everything that arrived before a time (milliseconds, our clock). */
 export function afterTime({ ring, isWholeSince }: PositionContext, time: number): FeedPosition {
   const first = firstSince(ring, time);
   const isLost = ring.hasDropped && first === oldestIn(ring);
   return { after: first - 1, gap: isLost || !isWholeSince(time), gaps: 0 };
 }
 
-/** The position that a cursor of this instance names; `null`: it is not held any more. */
+/** The position that a cursor of this instance names; `null`: it was dropped. */
 function ownSequence(ring: FeedRing, { instance, number, arrivedAt }: Cursor): number | null {
   const isOwn = instance === ring.instance;
   if (isOwn && number === 0) {
-    // Before the first item. Older ones of others may have been taken in since.
+    // Before the first item. Older items of others may have been added since.
     const first = sequenceOfHeard(ring, 1) ?? Number.POSITIVE_INFINITY;
     return ring.hasDropped ? null : Math.min(firstSince(ring, arrivedAt), first) - 1;
   }
@@ -121,9 +121,8 @@ function ownSequence(ring: FeedRing, { instance, number, arrivedAt }: Cursor): n
 }
 
 /**
- * The position that a cursor of another instance names: behind its item, or behind the last one before it from the same
- * instance. `null`: there is none, or items of several instances are mixed there, so that the reader may not have all
- * of them.
+ * The position that a cursor of another instance names: after its item, or after the last one before it from the same
+ * instance. `null`: there is none, or items of several instances are mixed there, so the reader may lack some of them.
  */
 function foreignSequence(ring: FeedRing, { instance, number, arrivedAt }: Cursor): number | null {
   let found: number | null = null;

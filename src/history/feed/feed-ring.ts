@@ -31,16 +31,16 @@ export interface FeedRing {
   readonly times: number[];
   /** By our clock; never less than that of the item before. */
   readonly arrivals: number[];
-  /** By how many milliseconds an item had arrived elsewhere before. */
+  /** How many milliseconds earlier an item had arrived elsewhere. */
   readonly delays: number[];
-  /** The instances that heard the items, and the numbers of the items there. */
+  /** The instances that received the items, and the numbers of the items there. */
   readonly instances: string[];
   readonly numbers: number[];
-  /** Number of the newest item that this instance has heard. */
+  /** Number of the newest item that this instance has received. */
   heard: number;
-  /** Sequence number of the newest item that another instance has heard; 0: there is none. */
+  /** Sequence number of the newest item that another instance has received; 0: there is none. */
   newestForeign: number;
-  /** The item before the oldest one that is held; at first, an item 0 of this instance. */
+  /** The item before the oldest one in the ring; at first, item 0 of this instance. */
   droppedInstance: string;
   droppedNumber: number;
   /** When it arrived. */
@@ -90,7 +90,7 @@ export function createFeedRing(capacity: number, instance: string, startedAt: nu
 }
 
 /**
- * Adds an item that this instance has heard, in place of the oldest when the ring is full.
+ * Adds an item that this instance has received, in place of the oldest when the ring is full.
  *
  * @param arrivedAt milliseconds, our clock
  */
@@ -127,7 +127,7 @@ export function append(
   ring.numbers[at] = number;
 }
 
-/** When the item in a column arrived at the instance that heard it, by our clock. */
+/** When the item in a column arrived at the instance that received it, by our clock. */
 export function arrivedFirst({ arrivals, delays }: FeedRing, at: number): number {
   return (arrivals[at] as number) - (delays[at] as number);
 }
@@ -146,7 +146,7 @@ export function replaceRing(ring: FeedRing, { ...other }: FeedRing): void {
   Object.assign(ring, other, { heard: ring.heard, version: ring.version });
 }
 
-/** Drops all items; sequence numbers go on. */
+/** Drops all items; sequence numbers continue. */
 export function clearRing(ring: FeedRing): void {
   ring.isCleared = true;
   const { types, tasks, taskIds, states, workers, details, redacted, instances } = ring;
@@ -173,7 +173,7 @@ export function firstSince(ring: FeedRing, moment: number): number {
   return low;
 }
 
-/** Whether an item is held. */
+/** Whether an item is in the ring. */
 export function isHeld(ring: FeedRing, sequence: number): boolean {
   return sequence <= ring.newest && sequence >= oldestIn(ring);
 }
@@ -184,9 +184,9 @@ function isFrom(ring: FeedRing, sequence: number, instance: string, number: numb
   return ring.numbers[at] === number && ring.instances[at] === instance;
 }
 
-/** The sequence number of an item that this instance has heard; `null`: it is not held. */
+/** The sequence number of an item that this instance has received; `null`: it was dropped. */
 export function sequenceOfHeard(ring: FeedRing, number: number): number | null {
-  // Behind the last item of another instance, numbers and sequence numbers go up together.
+  // After the last item of another instance, numbers and sequence numbers increase together.
   const sequence = ring.newest - (ring.heard - number);
   if (sequence > ring.newestForeign) return isHeld(ring, sequence) ? sequence : null;
   return findBack(ring, Math.min(ring.newestForeign, ring.newest), ring.instance, number);

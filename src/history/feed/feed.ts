@@ -1,4 +1,4 @@
-/** The activity feed: the newest items, read from any cursor or moment that is still held. */
+/** The activity feed: the newest items, read from any cursor or moment that is still available. */
 import { randomBytes } from 'node:crypto';
 import type { TaskEvent } from '../../model.ts';
 import { type Redactor, redactEvent } from '../../redact.ts';
@@ -33,11 +33,11 @@ export interface Feed {
   size(): number;
   /** @param arrivedAt milliseconds, our clock @returns its number, which grows by 1 with each item */
   add(item: FeedItem, arrivedAt: number): number;
-  /** The items that this instance has heard behind a number, oldest first, `most` at most, without secrets. */
+  /** The items that this instance has received after a number, oldest first, `most` at most, without secrets. */
   readHeard(after: number, most: number): HeardItem[];
-  /** Adds items that other instances have heard, without secrets. @returns whether any was new */
+  /** Adds items that other instances have received, without secrets. @returns whether any was new */
   absorb(heard: ReadonlyMap<string, readonly HeardItem[]>): Steps<boolean>;
-  /** Notes that items may be missing before the next one. Until that comes, it is the same gap. */
+  /** Notes that items may be missing before the next one. Until that arrives, it is the same gap. */
   markGap(): void;
   list(query: TaskEventQuery): Steps<TaskEventPage>;
   clear(): void;
@@ -57,14 +57,14 @@ export interface FeedContext {
   readonly redactor: Redactor | null;
   /** Whether nothing has happened before the first item. */
   readonly isFirst: boolean;
-  /** Whether everything between two times was seen, by this process or another one. */
+  /** Whether everything between two times was received, by this process or another one. */
   readonly isWhole: (from: number, to: number) => boolean;
 }
 
 /** Longest redaction between two pauses, in milliseconds. */
 const REDACTION_MS = 1;
 
-/** What pages of the feed are made of. */
+/** The data from which pages of the feed are made. */
 interface FeedState extends PositionContext {
   readonly nameOf: (taskId: string) => string | null;
   readonly redactor: Redactor | null;
@@ -147,7 +147,7 @@ function listNewest(state: FeedState, query: TaskEventQuery): Steps<TaskEventPag
   return pageOf(state, found, ring.newest, gap);
 }
 
-/** Reads on, oldest first: what does not fit into the page comes with the next. */
+/** Continues reading, oldest first: items that do not fit into the page are on the next one. */
 function listSince(
   state: FeedState,
   query: TaskEventQuery,
@@ -195,7 +195,7 @@ function isAmong(values: readonly string[], value: string | null | undefined): b
   return values.length === 0 || (value != null && values.includes(value));
 }
 
-/** @param last sequence number where the next page goes on */
+/** @param last sequence number where the next page continues */
 function* pageOf(
   state: FeedState,
   found: readonly number[],
@@ -233,7 +233,7 @@ function* redactAll(
   }
 }
 
-/** Removes secrets from the detail of an item that is held, unless that was done before. */
+/** Removes secrets from the detail of an item in the ring, unless that was done before. */
 function redactHeld({ ring, redactor }: FeedState, sequence: number): void {
   const at = sequence % ring.capacity;
   if (redactor === null || ring.redacted[at] === true) return;

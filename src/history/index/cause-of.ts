@@ -5,10 +5,10 @@ import type { TaskRecord } from '../merge/record.ts';
 import { FACT, type Records } from '../table/records.ts';
 
 /**
- * The cause of a task whose record has been packed. What was found stays as long as the texts do: of long ones, the table
- * may hold only a part later.
+ * The cause of a task whose record has been packed. The result is kept as long as the texts: the table may later keep
+ * only a part of long ones.
  *
- * @param given as it was found before; `undefined`: it was not
+ * @param given the cause found earlier; `undefined`: none was searched
  */
 export function causeOf(
   records: Records,
@@ -36,7 +36,7 @@ export function causeOf(
   });
 }
 
-/** Whether the sender has cut the text, or the table holds only its beginning and nothing else is known. */
+/** Whether the sender has cut the text, or the table keeps only its beginning and nothing else is known. */
 function isCut(
   { extras, values }: Records,
   slot: number,

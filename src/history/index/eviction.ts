@@ -12,13 +12,13 @@ export interface Eviction {
   bytes(): number;
   /** Notes that a task has changed. */
   heardOf(slot: number): void;
-  /** Notes that a task was absorbed. @param at when it was last heard of */
+  /** Notes that a task was absorbed. @param at when its last message arrived */
   absorbed(slot: number, at: number): void;
   /**
    * Whether there is room for a task that is to be absorbed; if not, it counts as dropped.
    *
    * @param timestamp of its last change; called only where it matters
-   * @param heardAt when it was last heard of
+   * @param heardAt when its last message arrived
    */
   takesIn(timestamp: () => number | null, heardAt: number): boolean;
   /** Whether a task whose last change was at that moment would stay. The indexes must have caught up. */
@@ -34,7 +34,7 @@ export interface Eviction {
   /** The latest change among the tasks that were dropped or not taken in; `-Infinity`: none was. */
   droppedThrough(): number;
   /**
-   * Drops tasks as if they had never been held. The indexes must have caught up.
+   * Drops tasks as if they had never been in memory. The indexes must be up to date.
    *
    * @param most how many at once
    * @returns whether any are left
@@ -51,7 +51,7 @@ interface EvictionContext {
   readonly retention: Retention;
   /** Milliseconds. */
   clock(): number;
-  /** Bytes of what is held beside the tasks and counts towards their bound. */
+  /** Bytes of other data that counts towards the bound of the tasks. */
   beside(): number;
   /** Updates the indexes of a task that has changed since. @returns whether it has changed */
   packHeld(slot: number): boolean;
@@ -63,7 +63,7 @@ interface EvictionContext {
 
 interface EvictionState extends EvictionContext {
   readonly arrivals: HeardOrder;
-  /** Tasks known from their queue alone, whose age no message tells. */
+  /** Tasks known only from their queue, whose age no message reports. */
   readonly undated: HeardOrder;
   droppedThrough: number;
 }
@@ -99,7 +99,7 @@ export function createEviction(context: EvictionContext): Eviction {
       for (;;) {
         const slot = surplus(state, Math.max(0, MAX_EVICTED - count));
         if (slot === -1) return count;
-        // One that has changed is not the oldest any more.
+        // A task that has changed is no longer the oldest.
         if (context.packHeld(slot)) continue;
         context.dropping(slot);
         drop(state, slot);

@@ -1,6 +1,6 @@
 /**
- * Rows in the order in which they were last heard of. Those heard of by this process are put at the end; those that were
- * kept by another one are placed where they belong by their time.
+ * Rows in the order of their last message. Rows with a message in this process are appended; rows loaded from another
+ * process are placed by their time.
  */
 import { createArrivals } from '../table/arrivals.ts';
 import { createOrderedSlots } from './ordered-slots.ts';
@@ -10,15 +10,15 @@ import { createSlotKeys } from './slot-keys.ts';
 export interface HeardOrder {
   /** Puts a row at the end. */
   touch(slot: number, at: number): void;
-  /** Places a row by its time. One that is listed with a later time stays where it is. */
+  /** Places a row by its time. A row listed with a later time stays where it is. */
   place(slot: number, at: number): void;
   remove(slot: number): void;
   has(slot: number): boolean;
-  /** When a listed row was heard of. */
+  /** When the last message of a listed row arrived. */
   at(slot: number): number;
-  /** The row not heard of for longest; −1 when there is none. */
+  /** The row whose last message is oldest; −1 when there is none. */
   oldest(): number;
-  /** When that row was last heard of; `Infinity` when there is none. */
+  /** When that message arrived; `Infinity` when there is none. */
   oldestAt(): number;
   /** All rows, the oldest first. Valid until the next change. */
   walk(): Iterable<number>;

@@ -1,4 +1,4 @@
-/** Tasks that have not ended, in the order in which they were last heard of. */
+/** Tasks that have not ended, in the order of their last message. */
 import { isDone, TASK_STATES } from '../../model.ts';
 import type { OpenTask } from '../history.ts';
 import { isMissing, type Records } from '../table/records.ts';
@@ -10,12 +10,12 @@ export interface OpenTasks {
   heardOf(slot: number, at: number): void;
   /** A message mentions a task without changing it: an open one moves to the end. @param at milliseconds */
   lookedAt(slot: number, at: number): void;
-  /** A task was absorbed, and its indexes have been updated. @param at when it was last heard of, milliseconds */
+  /** A task was absorbed, and its indexes have been updated. @param at when its last message arrived, milliseconds */
   absorbed(slot: number, at: number): void;
   /** The indexes of a task have been updated: one that has ended, seen or unseen, is taken out. */
   settle(slot: number): void;
   remove(slot: number): void;
-  /** Longest unheard of first. The indexes must have caught up. */
+  /** The task whose last message is oldest comes first. The indexes must be up to date. */
   list(limit: number): OpenTask[];
   /** One of them; `null` for any other task. The indexes must have caught up. */
   find(slot: number): OpenTask | null;

@@ -30,9 +30,9 @@ interface RootContext {
 
 /** Sets the roots of tasks. */
 export interface Roots {
-  /** A message named the root, or said that there is none. */
+  /** A message named the root, or reported that there is none. */
   setReported(slot: number, root: string | null): void;
-  /** A root that followed from tasks that need not be known any more, for a task without one. */
+  /** A root derived from tasks that may be unknown by now, for a task without a root. */
   setFormer(slot: number, root: string): void;
   /** What a root is derived from has changed: the parent, or the fact that there is none. */
   derive(slot: number): void;
@@ -106,7 +106,7 @@ function deriveRoot(context: RootContext, slot: number): string | null {
     return ((records.facts[slot] as number) & FACT.NO_PARENT) === 0 ? null : (records.ids[slot] as string);
   }
   const above = records.slots.get(parent);
-  // A parent that has been evicted gave its root to this task before.
+  // A parent that has been evicted passed its root to this task earlier.
   return records.roots[above ?? slot] ?? null;
 }
 
@@ -140,7 +140,7 @@ function passOn(context: RootContext, slot: number): void {
 
 function* passAllOn(context: RootContext): Steps<void> {
   const { records, waiting } = context;
-  // Iterating over a map includes what is added meanwhile.
+  // Iterating over a map includes entries added meanwhile.
   for (const [slot, depth] of waiting) {
     waiting.delete(slot);
     const id = records.ids[slot];

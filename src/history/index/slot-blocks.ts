@@ -107,8 +107,8 @@ export function insertEntry(blocks: SlotBlock[], target: SeekTarget, slot: numbe
 }
 
 /**
- * How many entries of a full block stay before the new one that is inserted there. What is added at either end leaves the
- * full block as it is, so that ordered intake wastes no memory.
+ * How many entries of a full block stay before the new one that is inserted there. An entry added at either end leaves
+ * the full block as it is, so that ordered additions waste no memory.
  */
 function keptOf(index: number): number {
   if (index === 0 || index === BLOCK_SIZE) return index;

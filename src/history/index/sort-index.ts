@@ -1,7 +1,6 @@
 /**
- * Orders that live traffic does not need (by received, started, finished, runtime, name, state). Each is built
- * in steps when somebody asks for it, kept up to date from then on, and dropped when nobody has asked for
- * a while.
+ * Orders that live traffic does not need (by received, started, finished, runtime, name, state). Each is built in steps
+ * when it is first requested, kept up to date from then on, and dropped when it has not been requested for a while.
  */
 import { type Steps, scheduler } from '../../scheduler.ts';
 import type { Awaitable, TaskSort } from '../../source.ts';
@@ -14,7 +13,7 @@ import { orderByNumber, orderByText, type TaskOrder } from './task-orders.ts';
 
 /** Tasks added between two pauses. */
 const ADDED_AT_ONCE = 64;
-/** How long an order is kept after it was last asked for. */
+/** How long an order is kept after its last request. */
 const UNUSED_MS = 15 * 60_000;
 
 /** Sorts with an index of their own. */
@@ -30,7 +29,7 @@ interface SortIndex {
   building: Promise<void> | null;
 }
 
-/** The orders that have been asked for. */
+/** The orders that have been requested. */
 export interface SortIndexes {
   /** An order; `null` when it is not complete. */
   get(sort: ExtraSort): TaskOrder | null;
@@ -86,7 +85,7 @@ export function createSortIndexes(records: Records, now: () => number): SortInde
   };
 }
 
-/** Adds the tasks that are held. Those that change meanwhile are added by {@link SortIndexes.insert}. */
+/** Adds the tasks in memory. Those that change meanwhile are added by {@link SortIndexes.insert}. */
 function* addAll(records: Records, index: SortIndex): Steps<void> {
   let count = 0;
   for (const slot of records.slots.values()) {

@@ -1,4 +1,4 @@
-/** Takes in tasks that were kept, by an earlier process or by another instance. */
+/** Absorbs tasks that an earlier process or another instance has stored. */
 import { isDone, type TaskTextField } from '../../model.ts';
 import { lifeOf } from '../merge/life.ts';
 import { applyRelations } from '../merge/merge.ts';
@@ -16,8 +16,8 @@ import type { AbsorbedTask, KeptTask } from './tap.ts';
 import { canvasOf, shared } from './write-relatives.ts';
 
 /**
- * @param heardAt when the task was last heard of, milliseconds since 1970
- * @returns what `MemoryAccess.absorbTask` says
+ * @param heardAt when its last message arrived, milliseconds since 1970
+ * @returns see `MemoryAccess.absorbTask`
  */
 export function absorbTask(
   state: MemoryState,
@@ -108,7 +108,7 @@ function write(
   open.absorbed(slot, heardAt);
   eviction.absorbed(slot, heardAt);
   revisions.tasks++;
-  // The worker has as long as any other to be heard before its tasks count as lost.
+  // The worker gets as much time as any other to send a message before its tasks count as lost.
   const worker = records.worker[slot] as number;
   if (worker === 0 || isDone(records.states.text(records.state[slot] as number))) return;
   if (workers.mention(records.workers.text(worker))) revisions.workers++;

@@ -5,14 +5,14 @@ import type { MemoryState } from './memory-state.ts';
 interface FoundChange {
   /** The revisions for which it was found. */
   revision: number;
-  /** It holds until then, milliseconds. */
+  /** It is valid until then, milliseconds. */
   until: number;
   at: Date | null;
 }
 
 /**
- * @returns a function that finds when the clock alone next changes an answer (a worker's status, an overdue
- *   task); `null`: never. Asked for with every request, so it searches once per revision.
+ * @returns a function that finds when the clock alone next changes an answer (a worker's status, an overdue task);
+ *   `null`: never. Called for every request, so it searches once per revision.
  */
 export function createChangeTimes(state: MemoryState): (part: HistoryPart) => Date | null {
   const { tables, workers, revisions, clock } = state;

@@ -19,9 +19,9 @@ const OUTCOME_OF: Readonly<Partial<Record<EntryKind, Outcome>>> = {
 };
 
 /**
- * Counts a message that has been merged into its record. Of what was read from storage, only ends with a time are
- * counted, because nobody saw when the rest happened, unless it is a log of everything. Where the counts are kept, ends
- * in minutes that an earlier process has counted are left out.
+ * Counts a message that has been merged into its record. Of messages read from storage, only ends with a time are
+ * counted, because the times of the others are unknown, unless they come from a log of everything. If the counts are
+ * stored, ends in minutes that an earlier process has counted are left out.
  *
  * @param now milliseconds since 1970
  * @param soleQueueOf the only queue of a worker: engines do not say in all messages which queue a task was taken from
@@ -47,7 +47,7 @@ export function countEvent(
   aggregate.count(counted, name, entry.time, ms, now, { queue, worker });
 }
 
-/** The worker that the event belongs to, which its backend does not always report. */
+/** The worker to which the event belongs, which the backend does not always report. */
 function workerOf({ entries }: TaskRecord, { kind, worker }: TaskEntry): string | null {
   if (kind === 'sent') return null;
   return (
@@ -55,7 +55,7 @@ function workerOf({ entries }: TaskRecord, { kind, worker }: TaskEntry): string 
   );
 }
 
-/** Milliseconds that the task waited for its start, or ran until its end; NaN: not known, or neither. */
+/** Milliseconds that the task waited for its start, or ran until its end; NaN: unknown, or not applicable. */
 function durationOf(record: TaskRecord, entry: TaskEntry, change: TaskChange): number {
   const { kind } = entry;
   if (kind === 'started') return waitOf(record, entry);

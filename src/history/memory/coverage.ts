@@ -1,15 +1,17 @@
-/** Since when, and with which gaps, a history has seen everything that happened. Times in milliseconds since 1970. */
+/**
+ * Since when, and with which gaps, a history has received everything that happened. Times in milliseconds since 1970.
+ */
 
-/** Most gaps that are remembered; before the oldest of more, nothing counts as seen. */
+/** Maximum number of gaps that are remembered; the time before the oldest counts as not seen. */
 const MAX_GAPS = 100;
 /** A gap that is shorter does not end a span that is judged as a whole. */
 const SHORT_MS = 30_000;
 
-/** What has been seen. */
+/** The time that was seen, that is, for which everything was received. */
 export interface Coverage {
   /** Nothing was seen between these times. */
   addGap(from: number, to: number): void;
-  /** Something that happened then was reported by who reports everything. */
+  /** Something that happened then was reported by a collector that reports everything. */
   extendTo(time: number): void;
   /** Everything between these times was seen by another process or instance. @returns whether that is new */
   addSeen(from: number, to: number): boolean;
@@ -19,7 +21,7 @@ export interface Coverage {
   since(): number;
 }
 
-/** A time in which nothing was seen: `to` is the first moment that was. */
+/** A time that was not seen: `to` is the first moment that was. */
 interface Gap {
   readonly from: number;
   readonly to: number;
@@ -38,7 +40,7 @@ export function createCoverage(startedAt: number): Coverage {
   return {
     addGap(from, to) {
       if (from <= start) start = Math.max(start, to);
-      // Of the millisecond of its end a part was missed.
+      // Part of the millisecond of its end was missed.
       else gaps.push({ from, to: to + 0.5 });
       dropOldest();
     },
@@ -62,7 +64,7 @@ export function createCoverage(startedAt: number): Coverage {
   };
 }
 
-/** What remains of a gap when a part of it was seen. */
+/** The rest of a gap after a part of it was seen. */
 function without(gap: Gap, from: number, to: number): Gap[] {
   if (to <= gap.from || from > gap.to) return [gap];
   return [

@@ -9,7 +9,7 @@ import type { Recorder } from './task-recorder.ts';
 /** Tasks that are dropped between two pauses. */
 const FORGOTTEN_AT_ONCE = 100;
 
-/** What a history in memory offers to whoever keeps it. */
+/** The interface of a history in memory for the code that stores it. */
 export function createMemoryAccess(state: MemoryState, recorder: Recorder): MemoryAccess {
   const { tables, workers, feed, coverage, aggregate, revisions } = state;
   return {

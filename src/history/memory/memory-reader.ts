@@ -23,7 +23,7 @@ import { catchUp, type MemoryState } from './memory-state.ts';
 /**
  * The reader of a history in memory.
  *
- * @param lag milliseconds between the newest change at its sender and its arrival; `null` when none came
+ * @param lag milliseconds between the newest change at its sender and its arrival; `null` when there was none
  */
 export function createMemoryReader(state: MemoryState, lag: () => number | null): HistoryReader {
   const { tables, workers, feed, revisions } = state;
@@ -80,7 +80,7 @@ export function createMemoryReader(state: MemoryState, lag: () => number | null)
 
 function listTasks(state: MemoryState, query: TaskQuery, context: ReadContext): Awaitable<TaskPage> {
   if (query.rootId === null) return listMatching(state, query, context);
-  // Roots are derived as the indexes catch up.
+  // Roots are derived when the indexes are updated.
   catchUp(state);
   const passing = state.tables.roots.passing();
   return passing === null
@@ -107,13 +107,13 @@ function listMatching(state: MemoryState, query: TaskQuery, context: ReadContext
   }
 }
 
-/** Work on indexes that have caught up. */
+/** Work on updated indexes. */
 function* caughtUp<Result>(state: MemoryState, work: () => Steps<Result>): Steps<Result> {
   catchUp(state);
   return yield* work();
 }
 
-/** Figures of the tasks, and what is known of queues, which no filter but that of queues concerns. */
+/** Figures of the tasks, and of the queues, to which only the filter of queues applies. */
 function* statsOfTasks(state: MemoryState, query: TaskStatsQuery): Steps<TaskStats> {
   const { aggregate, tables } = state;
   const stats = yield* summarize(query, tables.list, tables.rows, familyNames(tables.records, tables.index), {
@@ -139,8 +139,8 @@ function* activityOf({ tables, workers, flags, coverage, aggregate, clock }: Mem
 }
 
 /**
- * Whether everything between these times was seen. Nothing is seen while the source is disconnected, or where nobody
- * reports events.
+ * Whether everything between these times was seen. Nothing is seen while the source is disconnected, or if events are
+ * not reported.
  */
 export function isSeenWhole(
   { coverage, frozenAt, isEventless }: MemoryState,
@@ -150,14 +150,14 @@ export function isSeenWhole(
   return !isEventless && (frozenAt === null || to <= frozenAt) && coverage.isWhole(from, to);
 }
 
-/** What is known of causes, as far as events are seen. */
+/** What is known about causes, for the time in which events are seen. */
 export function causesBefore({ tables, coverage, isEventless, startedAt, tap }: MemoryState): CausesBefore {
   const { seen } = tables.records.causes;
   return {
     firstSeen: seen.firstSeen,
     since() {
       if (isEventless) return null;
-      // Not all causes of what a store has are in memory.
+      // Memory does not have all causes of the stored tasks.
       return Math.max(
         coverage.since(),
         seen.forgottenUntil,
