@@ -1,14 +1,14 @@
 /**
  * Checks options. Every message names the option, and the function that was called or, for options of the monitor, the
- * package. It says what to write, and shows the type of a wrong value but not the value, which may be a secret; only
+ * package. It says what to write, and shows the type of a wrong value but not the value, which may be a secret. Only
  * numbers are shown.
  */
 import { isRecord } from './values.ts';
 
-/** Begins the messages about options that `createMonitorRouter` and `createMonitorHandler` both take. */
+/** The start of messages about options that `createMonitorRouter` and `createMonitorHandler` share. */
 export const MONITOR = 'express-task-monitor';
 
-/** A table with one row per key, so that the compiler notices a forgotten one. */
+/** A table with one row per key, so that the compiler finds missing keys. */
 export type KeysOf<T> = Readonly<Record<keyof T, true>>;
 
 /** Bounds and default of a whole number. */
@@ -18,7 +18,7 @@ export interface IntegerBounds {
   readonly fallback: number;
 }
 
-/** What people write instead of an option, and what to write. */
+/** Common mistakes: a wrong option name, and what to write instead. */
 export type OptionHints = Readonly<Record<string, string>>;
 
 const SOURCE_NAME = /^[A-Za-z0-9_-]{1,64}$/;
@@ -27,7 +27,7 @@ const SOURCE_NAME = /^[A-Za-z0-9_-]{1,64}$/;
  * The error for an option of the wrong type or form.
  *
  * @param caller the function that was called, such as `celerySources`, or {@link MONITOR}
- * @param option the option's path, such as `limits.page`
+ * @param option path of the option, such as `limits.page`
  * @param expected what to write, to follow "must be"
  */
 export function wrongOption(caller: string, option: string, expected: string, given: unknown): TypeError {
@@ -35,9 +35,9 @@ export function wrongOption(caller: string, option: string, expected: string, gi
 }
 
 /**
- * Refuses keys that are not known, naming the one that was probably meant.
+ * Rejects unknown keys, and suggests the key that was probably meant.
  *
- * @param place what the keys belong to: `''` for the options themselves, `limits.` …
+ * @param place the group of the keys: `''` for the options themselves, `limits.` …
  * @throws TypeError
  */
 export function refuseUnknownKeys(
@@ -62,7 +62,7 @@ function hintFor(key: string, known: readonly string[], hints: OptionHints): str
 }
 
 /**
- * An object of options, its keys known; empty when it is absent.
+ * Reads a group of options and rejects unknown keys; empty when it is absent.
  *
  * @param example what to write
  */
@@ -79,7 +79,7 @@ export function readGroup(
   return value;
 }
 
-/** A whole number within bounds; the fallback when it is absent. */
+/** Reads a whole number within bounds; the fallback when it is absent. */
 export function readInteger(
   caller: string,
   option: string,
@@ -94,21 +94,21 @@ export function readInteger(
   return value;
 }
 
-/** True or false; the fallback when it is absent. */
+/** Reads a boolean; the fallback when it is absent. */
 export function readBoolean(caller: string, option: string, value: unknown, fallback: boolean): boolean {
   if (value === undefined) return fallback;
   if (typeof value !== 'boolean') throw wrongOption(caller, option, 'true or false', value);
   return value;
 }
 
-/** A function; `null` when it is absent. */
+/** Reads a function; `null` when it is absent. */
 export function readFunction<T>(caller: string, option: string, value: unknown, example: string): T | null {
   if (value === undefined) return null;
   if (typeof value !== 'function') throw wrongOption(caller, option, `a function such as ${example}`, value);
   return value as T;
 }
 
-/** The name of a source; the fallback when it is absent. */
+/** Reads the name of a source; the fallback when it is absent. */
 export function readSourceName(caller: string, option: string, value: unknown, fallback: string): string {
   const name = value ?? fallback;
   if (typeof name !== 'string' || !SOURCE_NAME.test(name)) {
@@ -117,7 +117,7 @@ export function readSourceName(caller: string, option: string, value: unknown, f
   return name;
 }
 
-/** What a value is, without showing it. */
+/** Describes the type of a value without showing the value. */
 function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';
@@ -134,7 +134,7 @@ function kindOf(value: unknown): string {
 export function nearestWord(given: string, known: readonly string[]): string | null {
   const begun = given.length > 2 ? known.find((word) => word.startsWith(given)) : undefined;
   if (begun !== undefined) return begun;
-  // No option is that long, and the distance of long words takes long to compute.
+  // No option is that long, and the distance between long words takes long to compute.
   if (given.length > 64) return null;
   let best: string | null = null;
   let least = Math.max(1, Math.floor(given.length / 3)) + 1;
@@ -148,7 +148,7 @@ export function nearestWord(given: string, known: readonly string[]): string | n
   return best;
 }
 
-/** Levenshtein's distance: how many letters to change, add or leave out. */
+/** Levenshtein distance: the number of letters to change, add or remove. */
 function distance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (let i = 1; i <= from.length; i += 1) {

@@ -19,7 +19,7 @@ import type { MonitorSources, SourcePart } from './source.ts';
 
 type PartKind = Exclude<keyof MonitorSources, 'close'>;
 
-/** The name of a combination in reports to the host; answers name the sources that it is made of. */
+/** The name of a combination in reports to the host. Answers name the individual sources. */
 const NAME = 'combined';
 
 /**
@@ -35,8 +35,8 @@ const NAME = 'combined';
  *   authorize: (request) => request.user?.isAdmin === true,
  * }));
  *
- * @param bundles as `createMonitorRouter({ sources })` takes them, combinations among them
- * @throws TypeError when nothing is given, something is no bundle of sources, or two sources share a name
+ * @param bundles what `createMonitorRouter({ sources })` accepts, including other combinations
+ * @throws TypeError if there is no bundle, a value is not a bundle of sources, or two sources share a name
  */
 export function combineSources(...bundles: readonly MonitorSources[]): MonitorSources {
   if (bundles.length === 0) {
@@ -98,14 +98,14 @@ function combine<Kind extends PartKind>(
   return { [kind]: whole } as unknown as Pick<MonitorSources, Kind>;
 }
 
-/** The parts of one kind, with those of combinations in their place. */
+/** The parts of one kind, with combinations replaced by their parts. */
 function partsOfKind<Kind extends PartKind>(
   bundles: readonly MonitorSources[],
   kind: Kind,
 ): NonNullable<MonitorSources[Kind]>[] {
   return bundles.flatMap((bundle) => {
     const part = bundle[kind];
-    // Each kind has a type of its own, which its parts share.
+    // All parts of one kind have the same type.
     return part === undefined ? [] : [...partsOf(part as SourcePart)];
   }) as NonNullable<MonitorSources[Kind]>[];
 }

@@ -4,7 +4,7 @@
  * reader of a cursor checks all of its parts.
  */
 
-/** Longest cursor that is read, in characters: what fits into a URL everywhere. */
+/** Longest cursor that is accepted, in characters: it fits into any URL. */
 export const LONGEST_CURSOR = 8_192;
 
 const VERSION = 1;
@@ -13,7 +13,7 @@ const VERSION = 1;
  * Writes a cursor for clients: base64url, opaque.
  *
  * @param kind name of the list; letters only
- * @param parts anything that JSON keeps
+ * @param parts anything that survives JSON
  */
 export function encodeCursor(kind: string, parts: readonly unknown[]): string {
   return Buffer.from(writeMark(kind, parts)).toString('base64url');
@@ -26,7 +26,7 @@ export function decodeCursor(kind: string, text: string): readonly unknown[] | n
 }
 
 /**
- * Reads a cursor of version 0.1.0, whose format was another one: clients that were open during an upgrade still send
+ * Reads a cursor of version 0.1.0, which had another format: clients that were open during an upgrade still send
  * them.
  *
  * @returns its parts, of unknown shape; `null` when it is not such a cursor of this kind
@@ -42,7 +42,7 @@ export function decodeEarlierCursor(kind: string, text: string): readonly unknow
 }
 
 /**
- * Writes the same as plain text, to become a part of another cursor: the `mark` of a task position, the cursor
+ * Writes the same as plain text, to be embedded in another cursor: the `mark` of a task position, the cursor
  * of a feed. It is encoded once, with the whole cursor.
  */
 export function writeMark(kind: string, parts: readonly unknown[]): string {

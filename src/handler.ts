@@ -54,7 +54,7 @@ export function openHandler(options: ResolvedOptions, basePath = ''): MonitorHan
   return Object.assign(handle, { close: () => core.close() });
 }
 
-/** Ends a request that the monitor does not answer, on a server that has nothing else to answer it with. */
+/** Answers a request that the monitor does not handle, on a server without another handler. */
 export function endPlainly(response: ServerResponse): Next {
   return (error) => {
     if (response.headersSent) return;
@@ -63,7 +63,7 @@ export function endPlainly(response: ServerResponse): Next {
   };
 }
 
-/** `app.use(createMonitorRouter)` makes Express call it with a request. */
+/** Detects `app.use(createMonitorRouter)`: Express then calls the function with a request. */
 export function refuseRequest(options: unknown, caller: string, call: string): void {
   if (isRecord(options) && 'method' in options && 'headers' in options && 'url' in options) {
     throw new TypeError(`${caller} was passed to the server without being called. Write ${call}.`);

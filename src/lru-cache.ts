@@ -1,34 +1,34 @@
-/** A bounded cache that drops what was used longest ago. */
+/** A bounded cache that drops the least recently used entry. */
 
 /** Bounds of a cache. */
 export interface LruBounds<Value> {
-  /** Most entries. */
+  /** Maximum number of entries. */
   readonly entries: number;
-  /** Most of what {@link LruBounds.sizeOf} counts, in sum. Default: no bound. */
+  /** Maximum total of {@link LruBounds.sizeOf}. Default: no limit. */
   readonly bytes?: number;
-  /** What an entry takes, in bytes, roughly. Default: the length of its key. */
+  /** Approximate size of an entry in bytes. Default: the length of its key. */
   sizeOf?(value: Value, key: string): number;
 }
 
 /** Values by key. */
 export interface LruCache<Value> {
   readonly size: number;
-  /** Sum of what the entries take. */
+  /** Total size of the entries. */
   readonly bytes: number;
   /** Reading an entry makes it the most recently used one. */
   get(key: string): Value | undefined;
-  /** Keeps the value as the most recently used one. One that exceeds `bytes` by itself is not kept. */
+  /** Stores the value as the most recently used one. A value that alone exceeds `bytes` is not stored. */
   set(key: string, value: Value): void;
   delete(key: string): boolean;
   clear(): void;
-  /** All values, the least recently used first. Listing them does not change that order. */
+  /** All values, least recently used first. Listing them does not change the order. */
   values(): Iterable<Value>;
 }
 
-/** For some thousands of entries: finding the oldest takes longer the more entries there are. */
+/** For up to some thousands of entries: the more entries, the longer it takes to find the oldest. */
 export function createLruCache<Value>(bounds: LruBounds<Value>): LruCache<Value> {
   const { bytes: mostBytes = Number.POSITIVE_INFINITY, sizeOf = (_value, key) => key.length } = bounds;
-  // A Map lists its keys in the order in which they were set: the least recently used one first.
+  // A Map lists its keys in insertion order: the least recently used one first.
   const entries = new Map<string, { readonly value: Value; readonly size: number }>();
   let newest: string | null = null;
   let bytes = 0;

@@ -39,12 +39,13 @@ const PAGE_PATHS = ['/', '/assets/:file'];
 
 /**
  * Adds a layer for each path, so that tracing and route listers see it and `request.route` is set. Layers only
- * lead to the handler: Express decodes paths, and answers what it cannot decode before it would ask `authorize`.
+ * call the handler. They do not use Express' parameters, because Express rejects paths that it cannot decode before
+ * `authorize` is called.
  */
 function addLayers(router: Router, answer: MonitorHandler, hasPage: boolean): void {
   const paths = ROUTES.map(({ path }) => path.replaceAll(/\{(\w+)\}/g, ':$1'));
   for (const path of hasPage ? [...paths, ...PAGE_PATHS] : paths) {
-    // Other methods are refused by the handler, too. Route listers show only `get`.
+    // The handler also rejects other methods. Route listers show only `get`.
     router.route(path).get(answer).all(answer);
   }
   // Paths that Express does not match with these layers: an empty id ...

@@ -1,13 +1,13 @@
 /**
  * Divides the time of the event loop. All long work of the process, whatever the number of routers and sources,
- * is written as steps and run here, for at most 10 ms in one turn of the event loop. Short work is done at once while
- * that time lasts. What has to wait gets a quarter of what the host used since the turn before, and at least 2 ms: at
- * least a fifth of the time of a busy host, all the rest of an idle one, and always in short turns.
+ * is written as steps and run here, for at most 10 ms in one turn of the event loop. Short work is done immediately
+ * while that time lasts. Waiting work gets a quarter of the time that the host used since the previous turn, and at
+ * least 2 ms. It thus gets at least a fifth of a busy host's time, all the idle time, and turns stay short.
  *
- * Work of one kind for one client is done piece after piece, so that the first ends early. Different kinds and
- * clients take turns, so that nobody holds up anybody else. While clients wait, every second slice belongs to
- * work that nobody waits for, such as taking in events. Work stops when its last client has left or its time is
- * over, and is refused at once when it would have to wait too long.
+ * Work of one kind for one client is done one piece after another, so that the first piece ends early. Different kinds
+ * and clients take turns, so that none blocks another. While clients wait, every second slice goes to work without a
+ * waiting client, such as processing events. Work stops when its last client has disconnected or its time is up, and
+ * is refused immediately if it would have to wait too long.
  */
 import { createScheduler, type Scheduler } from './scheduler/create-scheduler.ts';
 

@@ -1,20 +1,20 @@
-/** What the problems of Redis, RabbitMQ and databases have in common: sentences for the network and for TLS, and a log. */
+/** What problems of Redis, RabbitMQ and databases have in common: sentences about the network and TLS, and a log. */
 import { debugChannel } from './debug.ts';
 
 const debug = debugChannel('celery');
 
-/** Milliseconds in which the log names a kind of problem once. */
+/** Shortest time between two log entries for the same kind of problem, in milliseconds. */
 const LOG_INTERVAL = 30_000;
 
 /** What went wrong with a server or the connection to it. */
 export interface ServerProblem {
-  /** Stable, for logs and rules, such as `ECONNREFUSED` or `NOPERM`. */
+  /** Stable code for logs and rules, such as `ECONNREFUSED` or `NOPERM`. */
   readonly code: string;
-  /** For people. Holds no address, user name or password. */
+  /** For people. Contains no address, user name or password. */
   readonly sentence: string;
 }
 
-/** Why something that a server was asked for has failed. The message is the problem's sentence. */
+/** Why a request to a server failed. The message is the problem's sentence. */
 export class ServerError<P extends ServerProblem = ServerProblem> extends Error {
   readonly problem: P;
 
@@ -24,10 +24,10 @@ export class ServerError<P extends ServerProblem = ServerProblem> extends Error 
   }
 }
 
-/** Patterns of codes or messages, each with the code of its problem. The first that matches counts. */
+/** Patterns for codes or messages, each with the code of its problem. The first match counts. */
 export type ProblemPatterns<Code extends string> = readonly (readonly [RegExp, Code])[];
 
-/** OpenSSL has one code per alert of the other side, and one per way to misread a file. */
+/** OpenSSL has one code for each alert of the other side, and one for each way in which reading a file can fail. */
 export const TLS_CODES: ProblemPatterns<'CLIENTCERT' | 'TLSFILES'> = [
   [
     /^ERR_SSL_.*(?:ALERT_(?:UNKNOWN_CA|BAD_CERT|CERTIFICATE|HANDSHAKE_FAILURE)|CERTIFICATE_REQUIRED)/,
@@ -42,9 +42,9 @@ export function firstMatch<Code extends string>(patterns: ProblemPatterns<Code>,
 }
 
 /**
- * Sentences for the errors of Node about a connection, and for ours.
+ * Sentences for Node's connection errors and for ours.
  *
- * @param server as in the middle of a sentence, such as `the database`
+ * @param server as written in the middle of a sentence, such as `the database`
  */
 export function connectionSentences(server: string) {
   const Server = `${server.charAt(0).toUpperCase()}${server.slice(1)}`;
@@ -87,7 +87,7 @@ export function tlsSentences(server: string) {
 /**
  * Imports an optional package.
  *
- * @param Failure the class of the error for a host that has not installed it; its code is `NOPACKAGE`
+ * @param Failure class of the error that is thrown if it is not installed; its code is `NOPACKAGE`
  */
 export async function importPackage<T>(
   name: string,
@@ -105,7 +105,7 @@ export async function importPackage<T>(
 }
 
 /**
- * Logs each kind of problem once in half a minute, so that an outage does not flood the log.
+ * Logs each kind of problem at most once in 30 s, so that an outage does not flood the log.
  *
  * @param label names the connection
  */

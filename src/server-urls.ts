@@ -19,7 +19,7 @@ export function schemeOf(url: string): string {
  * Splits a URL into its parts.
  *
  * @param example a valid URL, for error messages
- * @param isWhole whether a URL has all parts that it needs
+ * @param isWhole whether a URL has all required parts
  * @throws TypeError that says what to write
  */
 export function splitUrl(
@@ -28,7 +28,7 @@ export function splitUrl(
   example: string,
   isWhole: (parsed: URL) => boolean = () => true,
 ): UrlParts {
-  // Node finds user, host and port only for schemes whose syntax it knows; it knows redis:.
+  // Node parses user, host and port only for schemes whose syntax it knows, such as redis:.
   const known = url.replace(/^[a-z][a-z0-9+.-]*:(\/\/)?/i, 'redis://');
   // In Celery, an empty host means localhost. The URL of a socket has no host.
   const named = known.replace(/^redis:\/\/((?:[^/?#]*@)?)(?=[:/?#]|$)(?![^/?#]*@)/, 'redis://$1localhost');

@@ -1,4 +1,4 @@
-/** Single flight: all who ask for the same work while it runs share one call. */
+/** Single flight: concurrent requests for the same work share one call. */
 
 /** Registers a listener that is called when a waiter leaves; returns a function that removes it. */
 export type OnLeave = (listener: () => void) => () => void;
@@ -13,17 +13,17 @@ export interface Call<Result> {
   abandon?(): void;
 }
 
-/** Work under way, by key. */
+/** Calls in progress, by key. */
 export interface SingleFlight<Result> {
-  /** How many calls are under way. */
+  /** Number of calls in progress. */
   readonly size: number;
-  /** Whether a call of this key is under way. */
+  /** Whether a call with this key is in progress. */
   has(key: string): boolean;
   /**
-   * Waits for the call of this key, and starts it if there is none.
+   * Waits for the call with this key, and starts it if there is none.
    *
-   * @param onLeave when this waiter leaves: its promise is then rejected with {@link WAITER_LEFT}.
-   *   Default: it stays
+   * @param onLeave registers a listener for when this waiter leaves: its promise then rejects with {@link WAITER_LEFT}.
+   *   Default: it never leaves
    */
   run(key: string, start: () => Call<Result>, onLeave?: OnLeave): Promise<Result>;
 }
@@ -32,7 +32,7 @@ interface PendingCall<Result> extends Call<Result> {
   waiters: number;
 }
 
-/** Creates a single flight; no call is under way. */
+/** Creates a single flight without calls. */
 export function createSingleFlight<Result>(): SingleFlight<Result> {
   const calls = new Map<string, PendingCall<Result>>();
 
@@ -40,12 +40,12 @@ export function createSingleFlight<Result>(): SingleFlight<Result> {
     const pending: PendingCall<Result> = { result: call.result, abandon: () => call.abandon?.(), waiters: 0 };
     const end = (): void => void remove(key, pending);
     calls.set(key, pending);
-    // Waiters have promises of their own, so a failure of this branch needs no handler.
+    // Each waiter has its own promise, so a failure of this branch needs no handler.
     pending.result.then(end, end);
     return pending;
   }
 
-  /** Returns false if the result has arrived or the call was abandoned before. */
+  /** Returns false if the result has already arrived or the call was already abandoned. */
   function remove(key: string, pending: PendingCall<Result>): boolean {
     return calls.get(key) === pending && calls.delete(key);
   }
@@ -75,7 +75,7 @@ export function createSingleFlight<Result>(): SingleFlight<Result> {
 }
 
 /**
- * Wraps a piece of work: calls while it runs share its result, and so do calls within `reuseMs` after it
+ * Wraps work so that calls while it runs share its result, and so do calls within `reuseMs` after it
  * succeeded.
  *
  * @param reuseMs in milliseconds. Default 0: only calls while it runs

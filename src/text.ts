@@ -2,16 +2,16 @@
 
 /**
  * Maximum length of an id, name or hostname, in characters. These are never truncated, and no engine writes
- * one this long: a longer one is a mistake or an attack and counts as missing.
+ * longer ones: a longer one is a mistake or an attack and counts as missing.
  */
 export const LONGEST_LABEL = 65_536;
 
 const MAX_DEPTH = 8;
 
-// The time to format a number grows faster than its length: one with a million digits takes a second.
+// The time to format a number grows faster than its length: a number with a million digits takes a second.
 const MOST_BITS = 4_096;
 
-/** Remaining length, and which members to mask. */
+/** Remaining length, and the members to mask. */
 interface Writing {
   left: number;
   readonly above: Set<object>;
@@ -19,9 +19,9 @@ interface Writing {
 }
 
 /**
- * Writes a string as it is and anything else as JSON: `BigInt` as a string, `NaN` and infinities as `null`,
+ * Writes a string unchanged and anything else as JSON: `BigInt` as a string, `NaN` and infinities as `null`,
  * dates in ISO 8601, bytes as `<bytes n>`, maps as entries, sets as arrays, errors as `name: message`, other
- * objects by their `toJSON`. What cannot be written becomes `[Circular]`, `[Depth]` (below 8 levels) or
+ * objects by their `toJSON`. Values that cannot be written become `[Circular]`, `[Depth]` (below 8 levels) or
  * `[Unreadable]`. A value that JSON writes as a string has no quotes at the top level.
  *
  * @param maxLength stop after this many characters; the text may be a little longer
@@ -87,7 +87,7 @@ function describe(value: object, depth: number, writing: Writing): string {
   if (value instanceof Error) return write(`${value.name}: ${value.message}`, depth, writing) ?? 'null';
   if (Array.isArray(value)) return list(withoutSecret(value, writing), depth, writing);
   if (value instanceof Map || value instanceof Set) return list(value, depth, writing);
-  // `toJSON` says what an object represents (a URL, a decimal) or what it hides.
+  // `toJSON` returns what an object represents (a URL, a decimal), without what it hides.
   const { toJSON } = value as { readonly toJSON?: unknown };
   if (typeof toJSON === 'function') return write(toJSON.call(value), depth + 1, writing) ?? 'null';
   return members(value, depth, writing);
@@ -105,7 +105,7 @@ function members(value: object, depth: number, writing: Writing): string {
   return `{${parts.join(',')}}`;
 }
 
-/** A member whose getter throws must not hide the others. */
+/** Reads a member. If its getter throws, the other members are still shown. */
 function memberOf(value: object, key: string): unknown {
   try {
     return (value as Record<string, unknown>)[key];
@@ -114,7 +114,7 @@ function memberOf(value: object, key: string): unknown {
   }
 }
 
-/** Masks the value of a name-value pair, the form that map entries and headers have. */
+/** Masks the value of a name-value pair, the form of map entries and headers. */
 function withoutSecret(items: readonly unknown[], { isSecretKey }: Writing): readonly unknown[] {
   if (items.length !== 2) return items;
   const [key] = items;

@@ -25,7 +25,7 @@ const REQUIREMENTS = ['none', 'optional', 'required'];
 /**
  * The parameters of a setting such as `broker_use_ssl`: an object, or `true` for the defaults.
  *
- * @returns `null` for no TLS: for anything else and, as in Python, for an empty object
+ * @returns `null` (no TLS) for anything else and, as in Python, for an empty object
  */
 export function tlsSetting(value: unknown, option: string): TlsParameters | null {
   if (value === true) return { option, values: {} };

@@ -1,11 +1,11 @@
 /**
- * The time, read once in each turn of the event loop: messages come in bursts, and reading the clock costs
- * a tenth of what it costs to record one.
+ * The time, read once in each turn of the event loop: messages arrive in bursts, and reading the clock takes
+ * a tenth of the time of recording a message.
  */
 
 let time: number | null = null;
 
-/** @returns milliseconds since 1970; within one turn always the same */
+/** @returns milliseconds since 1970; always the same within one turn */
 export function turnNow(): number {
   if (time === null) {
     time = Date.now();

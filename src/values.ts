@@ -25,7 +25,7 @@ export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T
   );
 }
 
-/** Freezes plain data with everything in it. @returns the same */
+/** Freezes plain data deeply. @returns the same object */
 export function frozen<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null) return value;
   for (const member of Object.values(value)) frozen(member);

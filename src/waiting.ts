@@ -1,4 +1,4 @@
-/** Waits that end in time. They keep no process alive, and only {@link settleInTime} rejects. */
+/** Waits with a limit. They do not keep the process alive, and only {@link settleInTime} rejects. */
 import { setMaxListeners } from 'node:events';
 
 /** What ends a wait early. */
@@ -8,22 +8,22 @@ export interface WaitLimits {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Resolves once the promise is settled, the time is over or the signal is aborted. */
+/** Resolves when the promise has settled, the time is up or the signal is aborted. */
 export function waitFor(promise: Promise<unknown>, limits: WaitLimits): Promise<void> {
   return wait(promise, limits);
 }
 
-/** Resolves after this many milliseconds, or once the signal is aborted. */
+/** Resolves after this many milliseconds, or when the signal is aborted. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return wait(null, { ms, signal });
 }
 
 /**
- * Limits the wait for a promise, because clients of servers wait for as long as the server is silent. A later
+ * Limits the wait for a promise, because the clients of servers wait as long as the server is silent. A later
  * rejection of the promise is ignored and never unhandled.
  *
- * @param late makes the error for when the time is over or the signal is aborted
- * @throws what the promise rejects with, or the error for being late
+ * @param late creates the error for when the time is up or the signal is aborted
+ * @throws the reason of the promise's rejection, or the error of `late`
  */
 export function settleInTime<T>(promise: Promise<T>, limits: WaitLimits, late: () => Error): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -44,14 +44,14 @@ function wait(promise: Promise<unknown> | null, limits: WaitLimits): Promise<voi
 }
 
 /**
- * Calls `onEnd` once the time is over or the signal is aborted.
+ * Calls `onEnd` when the time is up or the signal is aborted.
  *
- * @returns stops waiting for both
+ * @returns a function that cancels both
  */
 function startLimits({ ms, signal }: WaitLimits, onEnd: () => void): () => void {
   const timer = ms === undefined ? undefined : setTimeout(end, ms).unref();
   if (signal !== undefined) {
-    // One answer takes many reads of a server or a store; Node would warn of a leak.
+    // One answer makes many reads of a server or a store; Node would warn of a leak.
     setMaxListeners(0, signal);
     signal.addEventListener('abort', end, { once: true });
     if (signal.aborted) end();

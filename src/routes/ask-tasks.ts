@@ -1,4 +1,4 @@
-/** Asks a source what it understands. */
+/** Calls a source with a query that it understands. */
 import { queryOfSource } from '../select/query-of-source.ts';
 import { summarizeTasks } from '../select.ts';
 import type {
@@ -11,13 +11,13 @@ import type {
   TaskStatsQuery,
 } from '../source.ts';
 
-/** Lists tasks. A condition on `source` may leave none. */
+/** Lists tasks; none if a condition on `source` excludes this source. */
 export function listTasks(source: TaskSource, query: TaskQuery, context: ReadContext): Awaitable<TaskPage> {
   const own = queryOfSource(source, query);
   return own === null ? { tasks: [], next: null, total: 0 } : source.listTasks(own, context);
 }
 
-/** Sums up tasks. @returns `null`: the source cannot do it */
+/** Sums up tasks. @returns `null`: the source does not support it */
 export function getTaskStats(
   source: TaskSource,
   query: TaskStatsQuery,

@@ -56,15 +56,15 @@ export const components = defineRoute({
 interface Made {
   readonly own: Readonly<Record<'metrics' | 'beat' | 'history' | 'queues' | 'findings', ComponentBody>>;
   readonly others: Entries;
-  /** By the URL of the router: Express may serve it below several. */
+  /** By the URL of the router: Express may mount it at several paths. */
   readonly documents: Map<string | null, Document>;
 }
 
-/** Within this time, in milliseconds, so many requests are answered anew. The others share the latest answer. */
+/** Within this time, in milliseconds, this many requests are answered afresh. The others share the latest answer. */
 const BURST_MS = 100;
 const ANEW = 3;
 
-/** However many clients ask at once, the components are made and written a few times only. */
+/** However many clients request them at once, the components are read and written only a few times. */
 function shareBursts(make: () => Promise<Made>): () => Promise<Made> {
   let latest: Promise<Made> | null = null;
   let begin = Number.NEGATIVE_INFINITY;

@@ -138,7 +138,7 @@ function queryOf(values: ValuesOf<typeof QUERY>, most: number): TaskEventQuery {
   });
 }
 
-/** Cuts a page with too many items. After `since` that is a gap: the cursor is after the items left out. */
+/** Cuts a page with too many items. After `since` this is a gap: the cursor is after the omitted items. */
 function cut({ events: list, gap }: TaskEventPage, { limit, since }: TaskEventQuery) {
   if (list.length <= limit || since === null) return { events: list, gap };
   return { events: list.slice(-limit), gap: true };

@@ -1,4 +1,4 @@
-/** Which findings this instance tells the host of: those of sources without a store, and those of which it holds the lease. */
+/** Which findings this instance reports to the host: those of sources without a store or whose lease it holds. */
 import { createNotices, type NoticePace, type Notices } from '../findings/notices.ts';
 import type { Report } from '../read.ts';
 import type { MonitorSources, SharedNotes } from '../source.ts';
@@ -8,32 +8,32 @@ import { partsByName } from './situation.ts';
 /** Longest wait for a store, in milliseconds. */
 const STORE_MS = 3_000;
 
-/** Findings that one instance tells of. */
+/** Findings that are reported by one instance. */
 export interface FindingGroup {
   readonly notices: Notices;
-  /** Finds out whether this instance tells the host of them, and what was told before. Never rejects. */
+  /** Finds out whether this instance reports them to the host, and what was reported before. Never rejects. */
   prepare(): Promise<boolean>;
-  /** Whether no other instance has taken over since. */
+  /** Whether no other instance has taken over in the meantime. */
   isOurs(): boolean;
-  /** Keeps what was told for other instances. Resolves within 3 s, never rejects. */
+  /** Stores what was reported, for other instances. Resolves within 3 s, never rejects. */
   save(): Promise<void>;
   close(): void;
 }
 
-/** When findings are told. */
+/** When findings are reported. */
 export interface GroupPace extends NoticePace {
-  /** An instance that has never known who tells does so itself after this time, in milliseconds. */
+  /** If the reporting instance is unknown from the start, this instance reports after this time, in milliseconds. */
   readonly aloneMs: number;
 }
 
-/** What {@link openGroups} needs. */
+/** Options of {@link openGroups}. */
 export interface GroupOptions {
   readonly sources: MonitorSources;
   readonly report: Report;
   readonly pace: GroupPace;
 }
 
-/** One group for each source with a store, and one for all others. Findings of no source belong to the first. */
+/** One group for each source with a store, and one for all others and for findings without a source, which is first. */
 export function openGroups(options: GroupOptions): readonly FindingGroup[] {
   const shared = new Map<string, SharedNotes>();
   for (const [name, { history }] of partsByName(options.sources)) {
@@ -64,15 +64,15 @@ function createSharedGroup(
   const fail = (error: unknown): void =>
     report(error, { code: 'source_unavailable', source: name, call: 'openNotes' });
   const record = createRecord(notes, notices, fail);
-  /** Whether another instance told last. */
+  /** Whether another instance was the last to report. */
   let isOthers = false;
-  /** Whether this instance did, as far as it knows. */
+  /** Whether this instance reports, as far as it knows. */
   let wasOurs = false;
   return {
     notices,
     async prepare() {
       const isHolder = notes.isHolder();
-      // Others may tell until it is known again.
+      // Until the holder is known again, other instances may report.
       if (isHolder !== true) record.isRead = false;
       isOthers = isHolder === null ? isOthers : !isHolder;
       if (isOthers) {
@@ -91,11 +91,11 @@ function createSharedGroup(
   };
 }
 
-/** What was told, in the store. */
+/** The stored record of what was reported. */
 interface NoticeRecord {
-  /** Whether it is known what others have told. */
+  /** Whether the reports of other instances have been read. */
   isRead: boolean;
-  /** Reads what others have told, unless it is known, and writes what could not be written before. */
+  /** Reads the reports of other instances if necessary, and retries a write that failed. */
   refresh(): Promise<void>;
   save(): Promise<void>;
 }

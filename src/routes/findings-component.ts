@@ -1,4 +1,4 @@
-/** The component `findings`: what the rules have found in all sources, and whether they could look. */
+/** The component `findings`: the findings in all sources, and the status of the rules. */
 import { type Evaluation, evaluate } from '../findings/evaluate.ts';
 import type { SourceSituation } from '../findings/finding.ts';
 import type { Monitor } from '../http/monitor.ts';
@@ -8,21 +8,22 @@ import type { ComponentBody } from '../wire.ts';
 import { describeMetrics } from './metrics-component.ts';
 import { partsByName, readSituation } from './situation.ts';
 
-/** How long an evaluation is shared, in milliseconds. */
+/** How long an evaluation is reused, in milliseconds. */
 const FRESH_MS = 5_000;
 
-/** What the rules have found, for requests and for the host. */
+/** The findings, for requests and for the host. */
 export interface Findings {
   readonly evaluation: Evaluation;
   readonly component: ComponentBody;
-  /** What the rules have judged. */
+  /** The data that the rules have judged. */
   readonly situations: readonly SourceSituation[];
 }
 
 const readers = new WeakMap<Monitor, () => Promise<Findings>>();
 
 /**
- * The reader of a monitor's findings. However many ask, the rules look once in some seconds, as work of the scheduler.
+ * The reader of a monitor's findings. The rules run in the scheduler, once in several seconds however many requests
+ * there are.
  */
 export function findingsOf(monitor: Monitor): () => Promise<Findings> {
   const reader = readers.get(monitor) ?? createReader(monitor);
@@ -72,7 +73,7 @@ function bodyOf({ serializer }: Monitor, { findings, rules, at }: Evaluation): C
   };
 }
 
-/** The component without the time at which the rules looked, for the ETag. */
+/** The component without the time of the evaluation, for the ETag. */
 export function stableFindings(component: ComponentBody): object {
   return { ...component, checked_at: null };
 }

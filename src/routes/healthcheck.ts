@@ -11,7 +11,7 @@ import type { HealthBody, HealthCheckBody, WorkerHealthCheckBody } from '../wire
 import { findingsOf } from './findings-component.ts';
 
 const CHECKS = ['broker', 'backend', 'workers'] as const;
-/** Only when it is named: a probe that restarts an app cannot mend what rules find. */
+/** Checked only on request: restarting the app, as a probe may do, does not solve what rules find. */
 const NAMED = ['findings'] as const;
 
 /** `GET /healthcheck`: runs the checks in parallel, each with the deadline; concurrent requests share a run. */
@@ -60,7 +60,7 @@ export const healthcheck = defineRoute({
   },
 });
 
-/** @returns milliseconds since now */
+/** @returns a function that returns the milliseconds since now */
 function startClock(): () => number {
   const start = performance.now();
   return () => Math.round((performance.now() - start) * 10) / 10;
@@ -95,7 +95,7 @@ function createRuns(monitor: Monitor) {
   };
 }
 
-/** Fails on what the rules have found. Their evaluation is shared with the component. */
+/** Fails if there are findings. Their evaluation is shared with the component. */
 async function checkFindings(monitor: Monitor): Promise<HealthCheckBody> {
   const { findings: least } = monitor.options.health;
   const latency = startClock();
@@ -137,7 +137,7 @@ async function runCheck<Result extends HealthCheck>(
           latency_ms: latency(),
         };
         inspect?.(result);
-        // That no worker responds is no fault of the host's set-up.
+        // Missing responses of workers are not a fault of the host's configuration.
         if (body.ok === false && call !== 'checkWorkers')
           reportFailure(monitor, { part, call, sentence: body.error });
         return body;

@@ -1,4 +1,4 @@
-/** The families of figures about the sources and about the monitor itself, for metrics of its own. */
+/** The families of figures about the sources and about the monitor itself, for own metrics. */
 import { DELAY_BOUNDS } from '../http/loop-delay.ts';
 import type { MetricFamily } from '../source.ts';
 

@@ -1,4 +1,4 @@
-/** Figures of all sources, and of what the monitor itself does, for metrics of its own. */
+/** Figures of all sources and of the monitor itself, for own metrics. */
 import { type LoopDelay, measureLoopDelay } from '../http/loop-delay.ts';
 import type { Monitor } from '../http/monitor.ts';
 import type { Collector } from '../metrics/own/collector.ts';
@@ -12,12 +12,12 @@ import { type Parts, partsByName, readPart, type SourceReads } from './situation
 import { seriesOf } from './source-figures.ts';
 import { VERSION } from './version.ts';
 
-/** How long figures of the sources are shared, in milliseconds. */
+/** How long figures of the sources are reused, in milliseconds. */
 const FRESH_MS = 5_000;
-/** A scrape waits no longer for them, in milliseconds: Prometheus itself gives up after 10 s. */
+/** Longest time that a scrape waits for them, in milliseconds: Prometheus itself gives up after 10 s. */
 const WAIT_MS = 7_000;
 
-/** Collects figures of all sources and of the monitor itself. Measures the delay of the event loop from now on. */
+/** Collects figures of all sources and of the monitor itself. Starts measuring the delay of the event loop. */
 export function collectFigures(monitor: Monitor): Omit<Collector, 'source'> {
   const delay = measureLoopDelay();
   const readSources = shareCalls(() => readFigures(monitor), FRESH_MS);

@@ -4,7 +4,7 @@ import type { ResolvedOptions } from '../options/resolve-options.ts';
 import { ROUTES } from './index.ts';
 import { tellFindings } from './tell-findings.ts';
 
-/** Creates the monitor of these options: what answers its requests, and what it does without any. */
+/** Creates the monitor for these options: it answers requests and does background work. */
 export function openMonitor(options: ResolvedOptions): MonitorCore {
   const monitor = createMonitor(options);
   const core = createCore(monitor, ROUTES);

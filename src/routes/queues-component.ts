@@ -69,7 +69,7 @@ function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** The component without the fields that change with time only, for the ETag. */
+/** The component without the fields that change only with time, for the ETag. */
 export function stableQueues({ queues, ...component }: ComponentBody): object {
   return {
     ...component,

@@ -1,4 +1,4 @@
-/** What runs now, for the list of workers. */
+/** Running tasks, for the list of workers. */
 
 import type { Known } from '../findings/finding.ts';
 import { type JudgedTask, judgeRunning, type RunningTasks } from '../findings/judge-running.ts';
@@ -19,15 +19,15 @@ import {
   type SourceReads,
 } from './situation.ts';
 
-/** How long what runs is shared, in milliseconds: however many clients ask, a source is read once in this time. */
+/** How long running tasks are reused, in milliseconds: a source is read once in this time, whatever the load. */
 export const RUNNING_HOLD_MS = 1_000;
-/** Most rows that are read for the arguments of running tasks. */
+/** Maximum number of rows that are read for the arguments of running tasks. */
 const MOST_ROWS = 1_000;
-/** Shares of the time limit of an answer: a slow source must not hide the workers. */
+/** Shares of an answer's time limit: a slow source must not hide the workers. */
 const SHARE_OF_ACTIVITY = 0.6;
 const SHARE_OF_ROWS = 0.3;
 
-/** What one source says about running tasks. */
+/** What one source reports about running tasks. */
 interface SourceRunning {
   readonly activity: Known<Activity>;
   readonly queues: Known<readonly QueueBody[]>;
@@ -38,7 +38,7 @@ interface SourceRunning {
 /** By the name of the source. */
 export type RunningBySource = ReadonlyMap<string, SourceRunning>;
 
-/** Creates the reader of what runs in all sources. It never rejects: what cannot be read is not known. */
+/** Creates the reader of the running tasks of all sources. It never rejects: what cannot be read is unknown. */
 export function createRunningReader(monitor: Monitor): () => Promise<RunningBySource> {
   const readers = [...partsByName(monitor.sources)].map(([name, parts]) => ({
     name,
@@ -78,7 +78,7 @@ async function readRows(
   const running = activity?.open.running ?? [];
   const { options, serializer } = reads.monitor;
   if (running.length === 0) return new Map();
-  // Called where what it throws is reported: the list may be a host's.
+  // Called inside `readPart`, which reports errors: these may be a host's data.
   const query = (): TaskQuery => ({
     ...ALL_TASKS,
     limit: Math.min(MOST_ROWS, options.limits.page),
@@ -97,13 +97,13 @@ async function readRows(
   return new Map((rows ?? []).map((row) => [row.task_id, row]));
 }
 
-/** Workers with what they run, and what belongs to none of them. */
+/** Workers with their running tasks, and running tasks without a worker. */
 export interface WorkersWithTasks {
   readonly workers: WorkerBody[];
   readonly unassigned: UnassignedTasksBody[];
 }
 
-/** @param most most tasks of one worker. @param now milliseconds since 1970 */
+/** @param most maximum number of tasks per worker. @param now milliseconds since 1970 */
 export function* addRunning(
   monitor: Monitor,
   workers: readonly WorkerBody[],
@@ -136,7 +136,7 @@ export function* addRunning(
   return { workers: shown, unassigned };
 }
 
-/** `null`: not known, because the source does not say, or says what cannot be. */
+/** `null`: unknown, because the source does not report it, or its report is invalid. */
 function* judge(
   monitor: Monitor,
   source: string,
@@ -154,7 +154,7 @@ function* judge(
 
 type TaskList = Pick<UnassignedTasksBody, 'running' | 'running_total'>;
 
-/** No task is known, and there may be some: that is not "none". */
+/** An empty list that may be incomplete is shown as unknown. */
 function withRunning(worker: WorkerBody, list: TaskList, running: RunningTasks | null): WorkerBody {
   const isUnknown = list.running.length === 0 && list.running_total === null;
   const isJudged = running?.judgesWorkers === true && worker.concurrency !== null;

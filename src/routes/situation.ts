@@ -1,4 +1,4 @@
-/** Reads what the rules judge. */
+/** Reads the data that the rules judge. */
 import { isMonitorError } from '../errors.ts';
 import type { CheckedPart, CheckOutcome, Known, SourceSituation } from '../findings/finding.ts';
 import type { Monitor } from '../http/monitor.ts';
@@ -12,13 +12,13 @@ import type { ComponentBody, QueueBody, ScheduleBody, SourceErrorCode, WorkerBod
 
 /** More workers, queues or schedules than any deployment has. */
 const MOST_ITEMS = 10_000;
-/** More components than a source has that are of interest here. */
+/** More components of interest than any source has. */
 const MOST_COMPONENTS = 100;
 
 /** The parts of one source. */
 export type Parts = Omit<MonitorSources, 'close'>;
 
-/** The sources of a monitor by name, each with its own parts. Those of a combination are several. */
+/** The sources of a monitor by name, each with its own parts. A combination is several sources. */
 export function partsByName({ close: _close, ...kinds }: MonitorSources): Map<string, Parts> {
   const sources = new Map<string, Record<string, SourcePart>>();
   for (const [kind, part] of Object.entries(kinds) as [string, SourcePart | undefined][]) {
@@ -36,13 +36,13 @@ export interface SourceReads {
   readonly monitor: Monitor;
   readonly name: string;
   readonly failures: SourceErrorCode[];
-  /** What it is for: reads for the same purpose are shared. */
+  /** Purpose of the reads: reads for the same purpose are shared. */
   readonly key: 'findings' | 'running';
   /** Time limit of each read in milliseconds. Default: that of the reader. */
   readonly timeoutMs?: number;
 }
 
-/** Everything of one source that rules judge. A part that fails is `null`, and says why the source is away. */
+/** Reads all data of one source for the rules. A part that failed is `null`; `error` says why. */
 export async function readSituation(monitor: Monitor, name: string, parts: Parts): Promise<SourceSituation> {
   const reads: SourceReads = { monitor, name, failures: [], key: 'findings' };
   const [broker, backend, alive, workers, queues, schedules, components, activity] = await Promise.all([
@@ -70,7 +70,7 @@ export async function readSituation(monitor: Monitor, name: string, parts: Parts
   };
 }
 
-/** @param show makes the result of what was read */
+/** @param show converts what was read */
 export async function readPart<Part extends SourcePart, Raw, Result>(
   { monitor, failures, key, timeoutMs }: SourceReads,
   part: Part | undefined,
@@ -85,7 +85,7 @@ export async function readPart<Part extends SourcePart, Raw, Result>(
       call,
       key,
       ...(timeoutMs !== undefined && { timeoutMs }),
-      // Once in some seconds: that many clients read is no reason to look away.
+      // It happens once in several seconds, so the limit on concurrent reads need not apply.
       urgent: true,
       read: (context) => ask(part, context),
       map: (raw, _result, waiter: Waiter) => scheduler.run(key, show(raw), waiter),
@@ -97,7 +97,7 @@ export async function readPart<Part extends SourcePart, Raw, Result>(
   }
 }
 
-/** The readable items of a list as bodies. */
+/** The readable items of a list, as bodies. */
 export function* bodiesOf<Item, Body>(
   { name }: SourceReads,
   list: unknown,
@@ -184,7 +184,7 @@ export function readActivity(reads: SourceReads, part: Parts['tasks']): Promise<
 
 const CALLS = { broker: 'checkBroker', backend: 'checkBackend', workers: 'checkWorkers' } as const;
 
-/** A check that is not configured passes as such. */
+/** Without a configured check, the outcome is `null`. */
 async function readCheck(
   reads: SourceReads,
   part: Parts['health'],
@@ -205,7 +205,7 @@ async function readCheck(
   return { ok: typeof given?.ok === 'boolean' ? given.ok : null, error };
 }
 
-/** That of the tasks; else of the first part that is stale. */
+/** The freshness of the tasks; without tasks, that of the first stale part. */
 function freshnessIn(monitor: Monitor, { tasks, ...others }: Parts) {
   const parts = tasks === undefined ? (Object.values(others) as SourcePart[]) : [tasks];
   for (const part of parts) {

@@ -1,4 +1,4 @@
-/** Figures of all sources for metrics of the monitor's own: of what the rules judge, so that nothing is read twice. */
+/** Figures of all sources for own metrics, from the data that the rules judge, so that nothing is read twice. */
 import type { Evaluation } from '../findings/evaluate.ts';
 import type { SourceSituation } from '../findings/finding.ts';
 import { type Waiting, waitingByQueue } from '../findings/rules/queue-waiting.ts';
@@ -7,20 +7,20 @@ import type { Steps } from '../scheduler.ts';
 import type { HistoryStats, MetricFamily, MetricLabels, MetricSeries, MetricValue } from '../source.ts';
 import { FAMILIES } from './monitor-families.ts';
 
-/** Queues of all sources together that have series of their own; those of the others are added up. */
+/** Maximum number of queues, of all sources together, with series of their own; the others are added up. */
 const MOST_QUEUES = 400;
 const OTHER = 'other';
-/** Items that are looked at in one step. */
+/** Items that are processed in one step. */
 const STEP = 100;
 
-/** Takes a value of a series; `null`: it is not known, and the series is left out. */
+/** Takes a value of a series; `null`: it is unknown, and the series is left out. */
 type Put = (family: MetricFamily, labels: MetricLabels, value: number | null | undefined) => void;
 
-/** What is shown. */
+/** The data of the figures. */
 export interface SourceFigures {
   readonly situations: readonly SourceSituation[];
   readonly evaluation: Evaluation;
-  /** By source; one that has none, or that could not be read, is missing. */
+  /** By source; sources without a history, or whose history could not be read, are missing. */
   readonly histories: ReadonlyMap<string, HistoryStats>;
 }
 
@@ -106,7 +106,7 @@ function putHistory(put: Put, source: string, stats: HistoryStats | undefined): 
   put(FAMILIES.lag, { source }, stats?.lagSeconds);
 }
 
-/** A rule that lacks data says nothing, unless it has found something. */
+/** Rules that lack data and have found nothing are left out. */
 function putFindings(put: Put, { rules }: Evaluation): void {
   for (const { code, source, status, found, critical } of rules) {
     if (status === 'unknown') continue;

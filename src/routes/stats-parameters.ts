@@ -27,14 +27,14 @@ export const STATS_QUERY = {
   }),
 };
 
-/** Filters of the list that counts are not kept by. */
+/** Filters of the list for which there are no stored counts. */
 type Filters = Record<(typeof UNCOUNTED)[number], readonly string[] | string | number | Date | null>;
 type Values = ValuesOf<typeof STATS_QUERY> & Filters & Names;
 
-/** Of which names callers are asked for. */
+/** Filters that select the names whose callers are requested. */
 type Names = Record<'name' | 'name_prefix', readonly string[]>;
 
-/** Parameters that mean nothing without `stats`. */
+/** Parameters that have no effect without `stats`. */
 const ONLY_WITH_STATS = [
   'stats_step',
   'stats_until',
@@ -43,7 +43,7 @@ const ONLY_WITH_STATS = [
   'stats_causes',
 ] as const;
 
-/** Beyond a day, statistics are made of counts, by name, worker and queue, or of the few tasks of a cause. */
+/** Beyond a day, statistics come from counts by name, worker and queue, or from the few tasks of a cause. */
 const COUNTED_MINUTES = 1_440;
 const UNCOUNTED = [
   'state',
@@ -55,10 +55,10 @@ const UNCOUNTED = [
   'until',
   ...CONDITION_NAMES.filter((name) => name !== 'source' && name !== 'not_source'),
 ] as const;
-/** Most whole steps: the first one and the last one may be parts of a step. */
+/** Maximum number of whole steps: the first and the last step may be incomplete. */
 const MOST_STEPS = 1_499;
 
-/** Checks that concern several parameters. @param faulty parameters with a fault of their own */
+/** Checks that involve several parameters. @param faulty parameters with a fault of their own */
 export function findStatsFaults(values: Values, faulty: ReadonlySet<string>, fault: Fault): void {
   const { stats, stats_step: step } = values;
   if (stats === null) {
@@ -93,7 +93,7 @@ function hasValue(value: Values[(typeof UNCOUNTED)[number]]): boolean {
 
 type WindowValues = Pick<Values, (typeof ONLY_WITH_STATS)[number]>;
 
-/** The window that is asked for. A time ahead counts as now. */
+/** The requested window. A time in the future counts as now. */
 export function statsWindowOf(
   {
     stats_step: stepSeconds,

@@ -1,4 +1,4 @@
-/** What the sources of a monitor can do with a list of tasks, and what a request needs of it. */
+/** What the sources of a monitor support in lists of tasks, and what a request requires. */
 import type { Fault } from '../http/route.ts';
 import { partsOf } from '../source/combined-part.ts';
 import {
@@ -13,7 +13,7 @@ import type { TaskSort, TaskSource } from '../source.ts';
 import type { TaskCapabilitiesBody } from '../wire.ts';
 import { CONDITION_NAMES } from './task-conditions.ts';
 
-/** Parameters of the list, by what a source needs to answer them. The router itself answers `source`. */
+/** Parameters of the list, by the filter that a source needs for them. The router itself answers `source`. */
 const FILTER_OF: Readonly<Record<string, TaskFilter>> = {
   state: 'states',
   engine_state: 'engineStates',
@@ -33,21 +33,21 @@ const CONDITIONS = CONDITION_NAMES.filter((name) => !TEXTS.includes(name) && !/^
 
 type Values = Readonly<Record<string, unknown>> & { readonly sort: TaskSort };
 
-/** One of the sources. */
+/** What one of the sources supports. */
 interface Able {
   readonly name: string;
   readonly can: AllCapabilities;
 }
 
-/** What lists of tasks can be asked for. */
+/** What lists of tasks support. */
 export interface ListAbilities {
   /** For the body; `null`: everything. */
   readonly body: TaskCapabilitiesBody | null;
-  /** Checks that every source can do what is asked for. @param values of the parameters of the list */
+  /** Checks that every source supports the request. @param values of the parameters of the list */
   check(values: Values, fault: Fault): void;
 }
 
-/** What the sources of this part can do. */
+/** What the sources of this part support. */
 export function abilitiesOf(part: TaskSource | undefined): ListAbilities {
   const sources = (part === undefined ? [] : partsOf(part)).map(ableOf);
   const common = commonCapabilities(sources.map(({ can }) => can));
@@ -67,7 +67,7 @@ export function abilitiesOf(part: TaskSource | undefined): ListAbilities {
   return { body, check: (values, fault) => findFaults({ sources, body }, values, fault) };
 }
 
-/** A source that does not know conditions decides them with its search. */
+/** A source that does not know conditions can apply them if it can search. */
 function ableOf({ name, capabilities, knowsConditions }: TaskSource): Able {
   const can = capabilitiesOf(capabilities);
   const decides = can.filters.includes('conditions') && (knowsConditions === true || can.search);

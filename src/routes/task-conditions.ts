@@ -1,9 +1,9 @@
-/** Parameters that search the list of tasks beside its exact filters. */
+/** Parameters that search the list of tasks in addition to its exact filters. */
 import { allTexts, figure, texts, type ValuesOf } from '../http/parameter.ts';
 import type { Fault } from '../http/route.ts';
 import type { Comparison, ConditionFigure, ConditionText, TaskCondition, TaskQuery } from '../source.ts';
 
-/** Most values of these parameters together. */
+/** Maximum number of values of these parameters together. */
 const MOST_TERMS = 20;
 
 const prefix = (field: string) => texts(`Only tasks whose ${field} begins with this text.`);
@@ -56,7 +56,7 @@ export const CONDITION_QUERY = {
   not_q: allTexts('Only tasks that contain this text in none of the fields that `q` searches.', 200),
 };
 
-/** Exact filters to which a prefix adds further values. */
+/** Exact filters that are combined with prefixes. */
 type Exact = Readonly<Record<'name' | 'worker' | 'queue', readonly string[]>>;
 type Values = ValuesOf<typeof CONDITION_QUERY> & Exact;
 type ConditionName = keyof typeof CONDITION_QUERY;
@@ -64,7 +64,7 @@ type ConditionName = keyof typeof CONDITION_QUERY;
 /** All names, in the order of the documentation. */
 export const CONDITION_NAMES = Object.keys(CONDITION_QUERY) as readonly ConditionName[];
 
-/** Checks how many terms there are. @param faulty parameters with a fault of their own */
+/** Checks the number of terms. @param faulty parameters with a fault of their own */
 export function findConditionFaults(values: Values, faulty: ReadonlySet<string>, fault: Fault): void {
   let count = 0;
   for (const name of CONDITION_NAMES) {
@@ -78,12 +78,12 @@ export function findConditionFaults(values: Values, faulty: ReadonlySet<string>,
   }
 }
 
-/** The filters that these parameters make. */
+/** Converts these parameters to filters. */
 export function conditionsOf(values: Values): Pick<TaskQuery, 'names' | 'workers' | 'queues' | 'conditions'> {
   const { name, worker, queue } = values;
   const { name_prefix: names, worker_prefix: workers, queue_prefix: queues } = values;
   return {
-    // With a prefix, each is another way to match.
+    // With a prefix, the exact values become alternatives in one condition.
     names: names.length === 0 ? name : [],
     workers: workers.length === 0 ? worker : [],
     queues: queues.length === 0 ? queue : [],

@@ -5,7 +5,7 @@ import type { TaskPosition } from '../source.ts';
 
 /** A position in a list of tasks, and the name of that list. */
 export interface TaskCursor {
-  /** Name of the list, see {@link listNameOf}; `null` in a cursor of version 0.1.0, which named lists otherwise. */
+  /** Name of the list, see {@link listNameOf}; `null` in a cursor of version 0.1.0, which named lists differently. */
   readonly list: string | null;
   readonly position: TaskPosition;
 }

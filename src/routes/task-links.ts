@@ -1,4 +1,4 @@
-/** Calls the host's `taskLinks`, whatever it does. */
+/** Calls the host's `taskLinks` safely. */
 import type { Monitor } from '../http/monitor.ts';
 import type { LinkedTask } from '../options.ts';
 import { wellFormed } from '../serialize/scalars.ts';
@@ -9,14 +9,14 @@ import type { TaskLinkBody } from '../wire.ts';
 const MOST_LINKS = 10;
 const LONGEST_TEXT = 200;
 
-/** @param task as it is served; it is frozen, since the host must not change the answer */
+/** @param task as served; it gets frozen, since the host must not change the answer */
 export function linksOf({ options: { taskLinks }, report }: Monitor, task: LinkedTask): TaskLinkBody[] {
   if (taskLinks === null) return [];
   const context = { code: 'source_invalid', source: null, call: 'taskLinks' } as const;
   try {
     const given: unknown = taskLinks(frozen(task));
     if (!Array.isArray(given)) {
-      // A rejection that nobody awaits would end the host's process.
+      // An unhandled rejection would end the host's process.
       new Promise((adopt) => adopt(given)).catch(() => {});
       throw new TypeError('taskLinks(task) must return an array of { text, url } at once, not a promise.');
     }

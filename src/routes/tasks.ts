@@ -64,7 +64,7 @@ const LIST = [
   ...CONDITION_NAMES,
 ] as const satisfies readonly (keyof Values)[];
 
-// Figures change with the clock, not only with the tasks.
+// Figures change over time, even if the tasks do not.
 const STATS_HOLD_MS = 1_000;
 
 /** `GET /api/tasks/` */
@@ -110,7 +110,7 @@ interface ListRequest {
   readonly key: string;
 }
 
-/** What the documents with and without figures share. */
+/** Common to the documents with and without figures. */
 function documentBase({ monitor, asked, key }: ListRequest) {
   const link = (next: string): string => linkTo(asked.pairs, next);
   return { part: monitor.sources.tasks, call: 'listTasks', key, link };
@@ -134,7 +134,7 @@ function statsDocument(request: ListRequest, minutes: number): Respond {
   const { values } = asked;
   return createDocument(monitor, {
     ...documentBase(request),
-    // Async functions, so that of two failures none is an unhandled rejection.
+    // Async functions, so that neither of two failures is an unhandled rejection.
     read: (source, context, now) =>
       Promise.all([
         (async () => listTasks(source, query, context))(),
@@ -187,12 +187,12 @@ function* listBody(
   return { before: '"tasks":[', rows, after, generatedAt: true, nextCursor, unreadable };
 }
 
-/** Rows are kept as JSON for all searches, so the match is added to the text. */
+/** The JSON of a row is shared by all searches, so the match is added to the text. */
 function withMatch(row: string, match: TaskMatchBody | null): string {
   return `${row.slice(0, -1)},"match":${JSON.stringify(match)}}`;
 }
 
-/** Checks that concern several parameters. */
+/** Checks that involve several parameters. */
 function findFaults({ values, faulty }: Asked<Values>, list: string, fault: Fault): void {
   if (values.limit === 0 && values.stats === null && !faulty.has('stats')) {
     fault('limit', 'Write a whole number from 1 to 1000; 0 is allowed only with stats.');
@@ -231,7 +231,7 @@ function queryOf(values: Values, { options, serializer }: Monitor): TaskQuery {
   });
 }
 
-/** The texts searched for, and those that must not be there. */
+/** The searched texts, and the excluded ones. */
 function searchOf({ q, not_q }: Values, serializer: Monitor['serializer']): Pick<TaskQuery, 'q' | 'search'> {
   if (q.length + not_q.length === 0) return { q: null, search: () => true };
   const all = q.map((text) => text.toLowerCase());

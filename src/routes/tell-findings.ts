@@ -1,4 +1,4 @@
-/** Tells the host of findings: looks without requests, and calls `onFinding`. */
+/** Reports findings to the host: evaluates the rules periodically, and calls `onFinding`. */
 import { MonitorError } from '../errors.ts';
 import { type DueNotice, NOTICE_PACE } from '../findings/notices.ts';
 import type { OnFinding } from '../findings/on-finding.ts';
@@ -9,21 +9,21 @@ import { waitFor } from '../waiting.ts';
 import { type FindingGroup, type GroupPace, openGroups } from './finding-groups.ts';
 import { type Findings, findingsOf } from './findings-component.ts';
 
-/** How often the host is told, in milliseconds. */
+/** Intervals and limits for calls of the host, in milliseconds. */
 export interface TellPace extends GroupPace {
-  /** Between two looks. */
+  /** Between two evaluations. */
   readonly everyMs: number;
   /** Longest time for one call. */
   readonly callMs: number;
 }
 
 const PACE: TellPace = { ...NOTICE_PACE, aloneMs: 60_000, everyMs: 5_000, callMs: 30_000 };
-/** Most calls under way. */
+/** Maximum number of concurrent calls. */
 const MOST_CALLS = 10;
-/** How long `close` waits for calls that are under way, in milliseconds. */
+/** How long `close` waits for calls in progress, in milliseconds. */
 const CLOSE_MS = 250;
 
-/** What tells the findings of one monitor. */
+/** Reports the findings of one monitor. */
 interface Teller {
   readonly monitor: Monitor;
   readonly onFinding: OnFinding;
@@ -32,12 +32,12 @@ interface Teller {
   readonly read: () => Promise<Findings>;
   /** Calls that have not ended. */
   readonly calls: Set<Promise<void>>;
-  /** How many calls are due, or under way and still waited for. */
+  /** Number of calls that are due, or in progress within their time limit. */
   waiting: number;
   isClosed: boolean;
 }
 
-/** Begins to look, if the host wants to be told, until the monitor is closed. @param pace for tests */
+/** Starts the periodic evaluation if `onFinding` is set, until the monitor is closed. @param pace for tests */
 export function tellFindings(monitor: Monitor, pace: TellPace = PACE): void {
   const { options, sources, report } = monitor;
   const { onFinding } = options;
@@ -71,7 +71,7 @@ async function look(teller: Teller): Promise<void> {
   if (acting.length === 0 || teller.isClosed) return;
   const { evaluation } = await read();
   for (const group of acting) {
-    // What is read while the monitor is closed says nothing.
+    // The results of reads during closing mean nothing.
     if (teller.isClosed) return;
     await scheduler.run('findings', group.notices.update(evaluation, monitor.serializer.finding));
     void tellDue(teller, group);
@@ -84,7 +84,7 @@ async function tellDue(teller: Teller, group: FindingGroup): Promise<void> {
   const due = group.notices.take(Date.now(), MOST_CALLS - teller.waiting);
   if (due.length === 0) return;
   teller.waiting += due.length;
-  // Whoever takes over now does not call within the same minute.
+  // An instance that takes over now must not repeat the call within the same minute.
   await group.save();
   for (const one of due) {
     void tell(teller, group, one).finally(() => {
@@ -94,7 +94,7 @@ async function tellDue(teller: Teller, group: FindingGroup): Promise<void> {
   }
 }
 
-/** Calls the host, and waits for it for a limited time. Never rejects. */
+/** Calls the host, and waits for a limited time. Never rejects. */
 async function tell(teller: Teller, group: FindingGroup, { notice, confirm, end }: DueNotice): Promise<void> {
   const { monitor, onFinding, pace, calls } = teller;
   if (teller.isClosed || !group.isOurs()) return;
@@ -117,7 +117,7 @@ async function tell(teller: Teller, group: FindingGroup, { notice, confirm, end 
   fail(new MonitorError('source_timeout', detail), 'source_timeout');
 }
 
-/** The view of the page that lists what an address of the API lists, or that address where there is no page. */
+/** The view of the page that shows the same as an API address, or that address if there is no page. */
 function linkOf({ publicUrl, dashboard }: ResolvedOptions, look: string): string | null {
   if (publicUrl === null || publicUrl.startsWith('/')) return null;
   const base = publicUrl.replace(/\/+$/, '');
@@ -126,7 +126,7 @@ function linkOf({ publicUrl, dashboard }: ResolvedOptions, look: string): string
   return view === undefined ? `${base}/#/system` : `${base}/#/${view[1]}${look.slice(view[0].length)}`;
 }
 
-/** Views of the page, by the route that has the same. */
+/** Views of the page, by the corresponding route. */
 const VIEWS: readonly (readonly [path: string, view: string])[] = [
   ['/api/tasks/', 'tasks'],
   ['/api/workers/', 'workers'],

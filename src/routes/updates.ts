@@ -75,7 +75,7 @@ function* contentFor(
   const { nodeCount, edgeCount } = listedIn(workflow, limit);
   const { nodes, topologyChanged } = view.changesSince(since, limit);
   const cursor = view.cursor(limit);
-  // All nodes are the same for everybody who is sent all of them.
+  // Everybody who gets all nodes gets the same JSON.
   const shown =
     nodes.length === nodeCount
       ? yield* updates.first(nodeCount)

@@ -64,7 +64,7 @@ function plainDocument(request: WorkersRequest): Respond {
   });
 }
 
-/** The list with what runs on each worker. */
+/** The list with the tasks that run on each worker. */
 function runningDocument(
   request: WorkersRequest,
   readRunning: () => Promise<RunningBySource>,
@@ -75,7 +75,7 @@ function runningDocument(
     part: monitor.sources.workers,
     call: 'listWorkers',
     key,
-    // An async function, so that of two failures none is an unhandled rejection.
+    // An async function, so that neither of two failures is an unhandled rejection.
     read: (source, context) => Promise.all([(async () => source.listWorkers(context))(), readRunning()]),
     *content([list, running], sourceOf, now) {
       const { shown, unreadable } = yield* bodiesOfWorkers(request, list, sourceOf, now);
@@ -97,7 +97,7 @@ function bodiesOfWorkers(
   );
 }
 
-/** What a body consists of. */
+/** The contents of a body. */
 interface Listed extends Pick<WorkersBody, 'workers' | 'unassigned'> {
   readonly unreadable: Unreadable;
 }
@@ -123,8 +123,8 @@ function* contentOfWorkers(
 }
 
 /**
- * A worker as JSON, before and after its `last_seen_seconds`: the age of a heartbeat changes all the time. It must
- * not change the ETag, and 10,000 workers are not written again because of it.
+ * A worker as JSON, before and after its `last_seen_seconds`. The age of a heartbeat changes all the time: it must
+ * not change the ETag, and must not cause 10,000 workers to be written again.
  */
 interface WorkerRow {
   readonly head: string;
@@ -133,7 +133,7 @@ interface WorkerRow {
   readonly heartbeat: number | null;
 }
 
-/** By worker: how long it was up when it was last read, and how often that was less than before. */
+/** By worker: the uptime when it was last read, and how often the uptime was shorter than before. */
 interface StartCounts {
   last: ReadonlyMap<string, StartCount>;
 }
@@ -144,10 +144,10 @@ interface StartCount {
 }
 
 const AGE = '"last_seen_seconds":';
-/** Engines round the uptime, and their answers take time. */
+/** Engines round the uptime, and their answers are delayed. */
 const UPTIME_TOLERANCE_SECONDS = 2;
 
-/** @param hash is given what the ETag covers: the rows without their ages, and how often each worker started anew */
+/** @param hash gets what the ETag covers: the rows without their ages, and the restarts of each worker */
 function* writeRows(
   workerBodies: readonly WorkerBody[],
   starts: StartCounts,
@@ -157,7 +157,7 @@ function* writeRows(
   const counts = new Map<string, StartCount>();
   for (const body of workerBodies) {
     const text = JSON.stringify({ ...body, last_seen_seconds: null });
-    // The first one is the member: in a value before it, the quotes would be escaped.
+    // The first match is the member: in a value before it, the quotes would be escaped.
     const end = text.indexOf(`${AGE}null`) + AGE.length;
     const { last_heartbeat: heartbeat } = body;
     hash.update(JSON.stringify({ ...body, last_seen_seconds: null, uptime_seconds: null }));
@@ -169,12 +169,12 @@ function* writeRows(
     });
     yield;
   }
-  // In one step: lists with and without running tasks may be written at the same time.
+  // Set at once: lists with and without running tasks may be written at the same time.
   starts.last = counts;
   return rows;
 }
 
-/** Counts the starts of a worker that were seen. A worker that is up for less time than before has started anew. */
+/** Counts the observed restarts of a worker: an uptime that is shorter than before means a restart. */
 function startsOf(
   { source, hostname, uptime_seconds: uptime }: WorkerBody,
   before: StartCounts['last'],
@@ -192,7 +192,7 @@ function byHostname(a: WorkerBody, b: WorkerBody): number {
   return a.hostname < b.hostname ? -1 : a.hostname > b.hostname ? 1 : 0;
 }
 
-/** Never negative, although clocks differ. */
+/** Never negative, even if clocks differ. */
 function secondsSince({ heartbeat }: WorkerRow, moment: number): number | null {
   return heartbeat === null ? null : Math.max(0, Math.floor((moment - heartbeat) / 1_000));
 }

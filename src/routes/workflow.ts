@@ -16,7 +16,7 @@ export const NODE_LIMIT = integer('Maximum number of nodes; the nearest relative
   default: 5_000,
 });
 
-/** The node limit of an answer: the requested one, at most that of the host. */
+/** The node limit of an answer: the requested one, but at most the host's. */
 export function nodesFor({ options }: Monitor, asked: number): number {
   return Math.min(asked, options.limits.nodes);
 }
@@ -42,7 +42,7 @@ export function partWithTrees({ sources: { tasks } }: Monitor): TreeSource | und
   return tasks?.getTaskTree === undefined ? undefined : (tasks as TreeSource);
 }
 
-/** How much of a workflow a node limit lists. */
+/** How many nodes and edges of a workflow are listed within a node limit. */
 export function listedIn({ view: { graph } }: Workflow, limit: number) {
   const { nodes, shape, isPartial } = graph;
   const nodeCount = Math.min(nodes.length, limit);

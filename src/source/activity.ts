@@ -1,6 +1,6 @@
 /**
- * What a source has observed, minute by minute, and the tasks that have not ended: the data of the rules that find
- * problems. Times are milliseconds since 1970.
+ * The data of the rules that find problems: what a source has observed, minute by minute, and the tasks that have not
+ * ended. Times are milliseconds since 1970.
  */
 import type { TaskState } from '../model.ts';
 
@@ -11,18 +11,18 @@ export interface TaskCounts {
   readonly started: number;
   readonly succeeded: number;
   readonly failed: number;
-  /** Attempts that ended with a retry, each when it happened. */
+  /** Attempts that ended with a retry, counted at the time of the retry. */
   readonly retried: number;
   readonly revoked: number;
   readonly rejected: number;
 }
 
-/** Which durations: run times, or waits from when a task could start until it did. */
+/** Which durations: run times, or waits from when a task could start until it started. */
 export type DurationKind = 'run' | 'wait';
 
 /** Counts by name and minute. A minute belongs to a span if it begins in it. */
 export interface MinuteCounts {
-  /** Nothing earlier is counted: it was evicted, or is older than a day. */
+  /** Start of the counts: anything earlier was evicted, or is older than a day. */
   readonly since: number;
   /** Names with counts. Beyond a limit, further names are counted together as {@link MinuteCounts.others}. */
   names(): readonly string[];
@@ -49,12 +49,12 @@ export interface RunningTask {
   readonly queue?: string | null;
 }
 
-/** A queue that grows. */
+/** A growing queue. */
 export interface GrowingQueue {
   readonly queue: string;
   /** When it began to grow. */
   readonly since: number;
-  /** How many messages waited then, and how many do now. */
+  /** Number of waiting messages then, and now. */
   readonly from: number;
   readonly waiting: number;
 }

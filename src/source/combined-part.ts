@@ -1,12 +1,12 @@
 /**
- * The contract between a combined part and its reader. The reader guards each of the parts by itself: it passes
+ * The contract between a combined part and its reader. The reader guards each part separately: it passes
  * a {@link FanOut} in the context, and the combined part reads its parts through it.
  */
 import type { Awaitable, ReadContext, SourcePart } from '../source.ts';
 
-/** A part that is made of others, as `combineSources` makes it. */
+/** A part that consists of others, as `combineSources` makes it. */
 export interface CombinedPart<Part extends SourcePart> extends SourcePart {
-  /** The parts, in their order. None of them is combined itself. */
+  /** The parts, in their order. None of them is a combination. */
   readonly combinedParts: readonly Part[];
 }
 
@@ -33,38 +33,38 @@ export interface PartRead<Raw> {
   readonly mayBeOld?: boolean;
 }
 
-/** What became of a {@link PartRead}. */
+/** The outcome of a {@link PartRead}. */
 export type Reply<Raw> = { readonly raw: Raw } | { readonly error: unknown };
 
-/** One read of a combined part: how it asks its parts, and what it reports about them. */
+/** One read of a combined part: how it reads its parts, and what it reports about them. */
 export interface FanOut {
   /**
-   * Asks one part. A failure of the part is a reply, and no rejection, where the reader can report it; a fault of
-   * the request itself rejects in any case.
+   * Reads one part. A failure of the part becomes a reply rather than a rejection if the reader can report it; a fault
+   * of the request itself always rejects.
    */
   ask<Raw>(read: PartRead<Raw>): Promise<Reply<Raw>>;
   /** Records which part an item came from, and returns the item to list. */
   attribute<Item>(item: Item, part: SourcePart): Item;
-  /** Notes items that were left out because they cannot be read. */
+  /** Records the number of items that were left out because they could not be read. */
   leaveOut(part: SourcePart, call: string, count: number): void;
 }
 
-/** Whether a part is made of others. */
+/** Whether a part consists of others. */
 export function isCombined(part: SourcePart): boolean {
   return (part as Partial<CombinedPart<SourcePart>>).combinedParts !== undefined;
 }
 
-/** The parts that a part is made of; itself, when it is not combined. */
+/** The parts of a combination; the part itself if it is not combined. */
 export function partsOf<Part extends SourcePart>(part: Part): readonly Part[] {
   return (part as Partial<CombinedPart<Part>>).combinedParts ?? [part];
 }
 
-/** The fan-out that the reader gave; otherwise one in which every failure rejects. */
+/** The reader's fan-out; without one, a fan-out in which every failure rejects. */
 export function fanOutOf(context: FanOutContext): FanOut {
   return context.fanOut ?? strictFanOut(context);
 }
 
-/** If an outage cannot be reported, it must not look like an empty list. */
+/** An outage that cannot be reported must not look like an empty list. */
 function strictFanOut(context: ReadContext): FanOut {
   return {
     async ask({ read, count }) {

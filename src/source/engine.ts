@@ -1,7 +1,7 @@
 /** Names the queueing system of a source. */
 import type { MonitorSources, SourcePart } from '../source.ts';
 
-/** The same parts, each of which names its queueing system. */
+/** The same parts, each with the name of its queueing system. */
 export function withEngine<Sources extends MonitorSources>(sources: Sources, engine: string): Sources {
   const named = Object.entries(sources).map(([name, part]) => [
     name,

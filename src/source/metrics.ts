@@ -1,9 +1,9 @@
-/** What a source counts for `/metrics`, in Prometheus' data model. The router writes the format. */
+/** What a source counts for `/metrics`, in Prometheus' data model. The router writes the text format. */
 import type { Awaitable, ReadContext, SourcePart } from '../source.ts';
 
 /** A metric with all its series. */
 export interface MetricFamily {
-  /** Such as `celery_task_sent_total`; that of a counter ends with `_total`. */
+  /** Such as `celery_task_sent_total`; the name of a counter ends with `_total`. */
   readonly name: string;
   /** One sentence for people. */
   readonly help: string;
@@ -30,11 +30,11 @@ export interface MetricHistogram {
   readonly count: number;
 }
 
-/** The series of one family at the moment of a scrape. */
+/** The series of one family at the time of a scrape. */
 export interface MetricSeries {
   /** Name of one of the meter's families. */
   readonly name: string;
-  /** Read once, a part in each turn of the event loop. Each sample is written before the next one is requested. */
+  /** Read once, in parts over several turns of the event loop. Each sample is written before the next is requested. */
   readonly samples: Iterable<MetricValue> | Iterable<MetricHistogram>;
 }
 
@@ -42,17 +42,17 @@ export interface MetricSeries {
 export interface MeterOptions {
   /** Whether series of tasks have the label `hostname`. */
   readonly hostname: boolean;
-  /** Most series; each bucket of a histogram, its sum and its count are one series each. */
+  /** Maximum number of series; each bucket of a histogram, its sum and its count are one series each. */
   readonly mostSeries: number;
 }
 
-/** Counts from the moment it is opened. */
+/** Counts from the time it is opened. */
 export interface Meter {
-  /** Every family that it may ever have series of. */
+  /** Every family that may ever have series. */
   readonly families: readonly MetricFamily[];
   /** Called for a scrape. Families without a series may be omitted. */
   collect(context: ReadContext): Awaitable<readonly MetricSeries[]>;
-  /** How many observations were counted under `other` because there were too many series. Default: 0. */
+  /** Number of observations that were counted under `other` because there were too many series. Default: 0. */
   overflow?(): number;
   /** Stops counting. Called once. */
   close(): void;

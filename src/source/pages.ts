@@ -1,4 +1,4 @@
-/** Whether what a source answered is of the type that it should be, as far as paging needs it. */
+/** Checks that the answers of a source have the right type, as far as paging needs it. */
 import type { TaskEventPage, TaskPage, TaskPosition } from '../source.ts';
 
 /** Whether a value is a valid page position. */
@@ -12,7 +12,7 @@ export function isTaskPosition(value: unknown): value is TaskPosition {
   );
 }
 
-/** Whether a value is a page of tasks; its rows are not looked at. */
+/** Whether a value is a page of tasks. Its rows are not checked. */
 export function isTaskPage(page: unknown): page is TaskPage {
   if (typeof page !== 'object' || page === null) return false;
   const { tasks: rows, next, total, cursorExact, endAt } = page as Partial<Record<keyof TaskPage, unknown>>;
@@ -25,7 +25,7 @@ export function isTaskPage(page: unknown): page is TaskPage {
   );
 }
 
-/** Whether a value is a page of the feed; its items are not looked at. */
+/** Whether a value is a page of the feed. Its items are not checked. */
 export function isTaskEventPage(page: unknown): page is TaskEventPage {
   if (typeof page !== 'object' || page === null) return false;
   const { events: list, cursor, gap } = page as Partial<Record<keyof TaskEventPage, unknown>>;

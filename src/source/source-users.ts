@@ -1,10 +1,10 @@
-/** Closes a source when the last of those who use it has gone: several routers can show the same one. */
+/** Closes a source when its last user stops: several routers can show the same source. */
 import type { MonitorSources } from '../source.ts';
 
 interface Registry {
-  /** How many use a source, by what {@link identityOf} returns. */
+  /** Number of users of a source, by the result of {@link identityOf}. */
   readonly users: WeakMap<object, number>;
-  /** The bundles that a combination was made of, by its `close`. */
+  /** The bundles of a combination, by its `close`. */
   readonly combinations: WeakMap<object, readonly MonitorSources[]>;
 }
 
@@ -18,7 +18,7 @@ function sharedRegistry(holder: { [KEY]?: Registry }): Registry {
   return holder[KEY];
 }
 
-/** Notes that these sources are a combination of others. */
+/** Records that these sources are a combination of others. */
 export function noteCombination(sources: MonitorSources, bundles: readonly MonitorSources[]): void {
   combinations.set(identityOf(sources), bundles);
 }
@@ -26,7 +26,7 @@ export function noteCombination(sources: MonitorSources, bundles: readonly Monit
 /**
  * Begins to use sources.
  *
- * @returns ends the use, to be called once: closes each source that nobody else uses. Rejects with what closing
+ * @returns ends the use, to be called once: closes each source without other users. Rejects with what closing
  *   throws
  */
 export function useSources(sources: MonitorSources): () => Promise<void> {
@@ -38,7 +38,7 @@ export function useSources(sources: MonitorSources): () => Promise<void> {
   };
 }
 
-/** Closes every one, whatever becomes of the others. */
+/** Closes all of them, even if some fail. */
 export async function closeAll(bundles: readonly MonitorSources[]): Promise<void> {
   const ends = await Promise.allSettled(bundles.map(async (bundle) => bundle.close?.()));
   const errors = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []));

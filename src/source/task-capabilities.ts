@@ -65,7 +65,7 @@ export const TASK_FILTERS = [
   'until',
 ] as const satisfies readonly TaskFilter[];
 
-/** What a source can do, defaults included. */
+/** What a source supports, including defaults. */
 export function capabilitiesOf({
   sorts = TASK_SORTS,
   filters = TASK_FILTERS,
@@ -75,7 +75,7 @@ export function capabilitiesOf({
   return { sorts, filters, search, total };
 }
 
-/** What all of them can do. */
+/** What all of them support. */
 export function commonCapabilities(all: readonly AllCapabilities[]): AllCapabilities {
   return {
     sorts: TASK_SORTS.filter((sort) => all.every(({ sorts }) => sorts.includes(sort))),
