@@ -1,7 +1,7 @@
 /** Recipes of our pages, each in a project of its own that has installed the package from npm's tarball. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -62,9 +62,10 @@ const SHARED = filesOf(OTHER_HOSTS, 'Hosts other than Express');
 /** Installs the project of a recipe, and builds it. @returns its folder */
 export async function install(recipe: Recipe): Promise<string> {
   const { document = OTHER_HOSTS, heading, others = [], packages, build } = recipe;
-  const folder = join(ROOT, '.cache/hosts', heading.toLowerCase().replaceAll(/\W+/g, '-'));
-  rmSync(folder, { recursive: true, force: true });
-  const dependencies = { 'express-task-monitor': `file:${pack().tarball}`, ...packages };
+  const { tarball } = pack();
+  // Outside the checkout, whose packages nothing here may find.
+  const folder = join(dirname(tarball), 'hosts', heading.toLowerCase().replaceAll(/\W+/g, '-'));
+  const dependencies = { 'express-task-monitor': `file:${tarball}`, ...packages };
   const files: Record<string, string> = {
     'package.json': JSON.stringify({ private: true, type: 'module', dependencies }),
     ...SHARED,
@@ -74,7 +75,7 @@ export async function install(recipe: Recipe): Promise<string> {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), text);
   }
-  const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error'];
+  const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'];
   await run('npm', ['install', ...flags], { cwd: folder, env: environment() });
   if (build !== undefined) await run(process.execPath, build, { cwd: folder, env: environment() });
   return folder;

@@ -1,8 +1,15 @@
 import { checkHost } from './check-host.ts';
 
-checkHost({
-  heading: 'Next.js',
+const next = {
   packages: { next: '16.4.6', react: '19.3.1', 'react-dom': '19.3.1' },
   build: ['node_modules/next/dist/bin/next', 'build'],
-  start: ['server.mjs'],
+};
+
+checkHost({ heading: 'Next.js', ...next, start: ['server.mjs'] });
+checkHost({
+  heading: 'Next.js API route',
+  others: ['Next.js'],
+  ...next,
+  start: ['.next/standalone/server.js'],
+  path: '/api/monitor',
 });
