@@ -22,17 +22,23 @@ export default defineConfig({
   target: 'node20.19',
   platform: 'node',
   clean: true,
-  // `import.meta.url` in CommonJS: the page's files and the thread of SQLite are found beside the library.
-  shims: true,
+  define: { SQLITE_THREAD: JSON.stringify(await bundleThread()) },
   // One copy of what entries share, in each format. It is not minified, so that stack traces can be read: the start of an
   // app takes as long either way.
   splitting: true,
   treeshake: true,
+  esbuildPlugins: [
+    {
+      name: 'page',
+      setup({ onResolve }) {
+        onResolve({ filter: /^#page$/ }, () => ({ path: './page.js', external: true }));
+      },
+    },
+  ],
   external: ['amqplib', 'http-proxy-middleware', 'redis', 'ioredis', 'prom-client'],
   async onSuccess() {
     const openapi: unknown = JSON.parse(await readFile('src/openapi/openapi.json', 'utf8'));
     await writeFile('dist/openapi.json', JSON.stringify(openapi));
-    await bundleThread();
     await bundleCommand();
     await bundleDashboard();
   },

@@ -85,23 +85,21 @@ export function tlsSentences(server: string) {
 }
 
 /**
- * Imports an optional package.
+ * What to throw when the import of an optional package has failed. The import itself stands in a `try` where it is
+ * needed: only then do bundlers accept that an app has not installed the package.
  *
  * @param Failure class of the error that is thrown if it is not installed; its code is `NOPACKAGE`
  */
-export async function importPackage<T>(
+export function failedImport(
   name: string,
-  load: () => Promise<T>,
+  error: unknown,
   Failure: new (problem: ServerProblem) => Error,
-): Promise<T> {
-  try {
-    return await load();
-  } catch (error) {
-    const { code } = error as { code?: unknown };
-    if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') throw error;
-    const sentence = `The package ${name} is not installed: run npm install ${name}.`;
-    throw new Failure({ code: 'NOPACKAGE', sentence });
-  }
+): unknown {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  const isOfVite = String(message).startsWith(`Could not resolve "${name}"`);
+  if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND' && !isOfVite) return error;
+  const sentence = `The package ${name} is not installed: run npm install ${name}.`;
+  return new Failure({ code: 'NOPACKAGE', sentence });
 }
 
 /**

@@ -1,6 +1,6 @@
 /** The only place that imports the package `amqplib`, and that only once a connection is opened. */
 import { type ChannelListener, subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { importPackage } from '../server-problems.ts';
+import { failedImport } from '../server-problems.ts';
 import type { AmqpAddress } from './address.ts';
 import type { AmqpClient } from './client.ts';
 import type { AmqpEndpoint, OpenedClient } from './endpoint.ts';
@@ -44,8 +44,16 @@ export function endpointOf(addresses: readonly [AmqpAddress, ...AmqpAddress[]]):
   };
 }
 
+async function loadAmqplib() {
+  try {
+    return await import('amqplib');
+  } catch (error) {
+    throw failedImport('amqplib', error, AmqpError);
+  }
+}
+
 async function connect(address: AmqpAddress, signal: AbortSignal): Promise<OpenedClient> {
-  const amqplib = await importPackage('amqplib', () => import('amqplib'), AmqpError);
+  const amqplib = await loadAmqplib();
   const open = amqplib.connect as unknown as Connect;
   signal.throwIfAborted();
   // amqplib does not hand out its socket, which would keep the process alive while it is connecting.

@@ -1,13 +1,13 @@
 /**
- * Bundles the dashboard: minified files with hashed names, their manifest, and the licences of the bundled
- * packages.
+ * Bundles the dashboard into one module: minified files with hashed names, their manifest, and the licences of the
+ * bundled packages.
  */
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { build, type Metafile, type Plugin, transform } from 'esbuild';
-import type { PackageManifest } from '../http/dashboard-files.ts';
 
-const FOLDER = 'dist/dashboard';
+type PackagePage = typeof import('#page');
+
 const NOTICE = 'licenses.txt';
 
 /**
@@ -56,11 +56,10 @@ const LATER = Symbol('later');
 
 /** Builds the bundle. Run it in the root of the repository, after building the library. */
 export async function bundleDashboard(): Promise<void> {
-  await rm(FOLDER, { recursive: true, force: true });
-  await mkdir(FOLDER, { recursive: true });
-  const { metafile } = await build({
+  const { metafile, outputFiles } = await build({
     entryPoints: { app: 'src/dashboard/main.tsx', icon: 'src/dashboard/icon.svg' },
-    outdir: FOLDER,
+    outdir: 'dist',
+    write: false,
     bundle: true,
     splitting: true,
     minify: true,
@@ -80,22 +79,26 @@ export async function bundleDashboard(): Promise<void> {
     logLevel: 'warning',
     logOverride: { 'ignored-bare-import': 'silent' },
   });
-  const files = Object.keys(metafile.outputs).map((path) => basename(path));
+  const notice = await noticeOf(metafile);
+  const files = Object.fromEntries(outputFiles.map(({ path, text }) => [basename(path), text]));
   const named = (pattern: RegExp): string => {
-    const name = files.find((file) => pattern.test(file));
+    const name = Object.keys(files).find((file) => pattern.test(file));
     if (name === undefined) throw new Error(`The build made no file like ${pattern}.`);
     return name;
   };
   const script = named(/^app-.*\.js$/);
-  const manifest: PackageManifest = {
+  const manifest: PackagePage['manifest'] = {
     script,
-    imports: importsOf(metafile, `${FOLDER}/${script}`).map((path) => basename(path)),
+    imports: importsOf(metafile, `dist/${script}`).map((path) => basename(path)),
     style: named(/^app-.*\.css$/),
     icon: named(/^icon-.*\.svg$/),
-    files: [...files, NOTICE].toSorted(),
   };
-  await writeFile(join(FOLDER, NOTICE), await noticeOf(metafile));
-  await writeFile(join(FOLDER, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+  const page: PackagePage = { manifest, files: { ...files, [NOTICE]: notice } };
+  const parts = Object.entries(page).map(
+    ([name, part]) => `export const ${name} = ${JSON.stringify(part, null, 1)};`,
+  );
+  // Bundlers keep comments of this form, as the licences require.
+  await writeFile('dist/page.js', `/*!\n${notice.replaceAll('*/', '* /')}*/\n${parts.join('\n')}\n`);
 }
 
 /** All files that a script imports, and that these import: what a browser needs to run it. */

@@ -1,15 +1,17 @@
-/** Bundles the thread of SQLite, which is a program of its own beside the library. */
+/** Bundles the thread of SQLite, which is a program of its own. */
 import { build } from 'esbuild';
 
-/** Builds it. Run it in the root of the repository, after building the library. */
-export async function bundleThread(): Promise<void> {
-  await build({
+/** @returns its text. Run it in the root of the repository */
+export async function bundleThread(): Promise<string> {
+  const { outputFiles } = await build({
     entryPoints: ['src/stores/sqlite/sqlite-thread.ts'],
-    outfile: 'dist/sqlite-thread.js',
+    write: false,
     bundle: true,
+    minify: true,
     format: 'esm',
     platform: 'node',
     target: 'node22.13',
     logLevel: 'warning',
   });
+  return outputFiles[0]?.text ?? '';
 }

@@ -1,20 +1,11 @@
-/** The files of the page in this package: read on the first request, then cached. */
-import { readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+/**
+ * The files of the page. They are texts in a module: bundlers and tools that trace files find modules by themselves, but
+ * not files that are read at run time.
+ */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 
-/** The manifest that the build writes next to the files of the page. */
-export interface PackageManifest {
-  /** Entry script of the page. */
-  readonly script: string;
-  /** Static imports of that script, to be preloaded. */
-  readonly imports: readonly string[];
-  readonly style: string;
-  readonly icon: string;
-  /** Every file that may be requested. */
-  readonly files: readonly string[];
-}
+type PackagePage = typeof import('#page');
 
 /** One file. */
 export interface PackageFile {
@@ -25,10 +16,11 @@ export interface PackageFile {
 
 /** The files of the page. */
 export interface PackageFiles {
-  /** @throws Error when the package was not built, or was bundled without them */
-  manifest(): PackageManifest;
+  manifest(): Promise<PackagePage['manifest']>;
+  /** Whether it is a file of the page; before the module is loaded, whether it could be one. */
   has(name: string): boolean;
-  read(name: string): Promise<PackageFile>;
+  /** @returns `null` if there is no such file */
+  read(name: string): Promise<PackageFile | null>;
 }
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -38,65 +30,41 @@ const TYPES: Readonly<Record<string, string>> = {
   txt: 'text/plain; charset=utf-8',
 };
 
-// Next to the built library, or in `dist` when the library runs from `src`.
-const FOLDERS = ['./dashboard/', '../../dist/dashboard/'];
+/** How the build names files. */
+const NAME = /^(?:[a-z]+(?:-[a-z]+)*-[A-Z0-9]{8}\.(?:js|css|svg)|licenses\.txt)$/;
 
 const pack = promisify(gzip);
 
 export function createPackageFiles(): PackageFiles {
-  let found: { readonly folder: URL; readonly manifest: PackageManifest } | null = null;
+  let page: PackagePage | null = null;
   const kept = new Map<string, Promise<PackageFile>>();
 
-  function find(): { readonly folder: URL; readonly manifest: PackageManifest } {
-    found ??= findFolder();
-    return found;
+  async function load(): Promise<PackagePage> {
+    page ??= await import('#page');
+    return page;
   }
+  // Not with the first request: an import that fails because no file can be opened fails for ever on Node 20.
+  load().catch(() => {
+    // The request for the page reports the error.
+  });
 
-  async function load(name: string): Promise<PackageFile> {
-    const plain = await readFile(new URL(name, find().folder));
+  async function make(name: string, text: string): Promise<PackageFile> {
+    const plain = Buffer.from(text);
     const type = TYPES[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream';
     return { type, plain, packed: await pack(plain, { level: 9 }) };
   }
 
   return {
-    manifest: () => find().manifest,
-    has(name) {
-      try {
-        return find().manifest.files.includes(name);
-      } catch {
-        // The request for the page reports the error; a request for a file is passed to the host.
-        return false;
-      }
-    },
-    read(name) {
-      const before = kept.get(name);
-      if (before !== undefined) return before;
-      const file = load(name);
+    manifest: async () => (await load()).manifest,
+    has: (name) => (page === null ? NAME.test(name) : Object.hasOwn(page.files, name)),
+    async read(name) {
+      const { files } = await load();
+      const text = Object.hasOwn(files, name) ? files[name] : undefined;
+      if (text === undefined) return null;
+      const file = kept.get(name) ?? make(name, text);
       kept.set(name, file);
       file.catch(() => kept.delete(name));
       return file;
     },
   };
-}
-
-function findFolder(): { readonly folder: URL; readonly manifest: PackageManifest } {
-  for (const path of FOLDERS) {
-    const folder = new URL(path, import.meta.url);
-    try {
-      const manifest = JSON.parse(readFileSync(new URL('manifest.json', folder), 'utf8')) as PackageManifest;
-      return { folder, manifest };
-    } catch (error) {
-      if (isExhausted(error)) throw error;
-      // Try the next folder.
-    }
-  }
-  throw new Error(
-    "The page's files are not next to the library. If you bundle your app, exclude express-task-monitor from the bundle (external), or set dashboard: false.",
-  );
-}
-
-/** Whether the process is out of file descriptors or memory: temporary, and not a bug. */
-export function isExhausted(error: unknown): boolean {
-  const { code } = (error ?? {}) as { code?: unknown };
-  return code === 'EMFILE' || code === 'ENFILE' || code === 'ENOMEM' || code === 'EAGAIN';
 }

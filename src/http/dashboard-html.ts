@@ -4,7 +4,7 @@ import { tagOf } from './send.ts';
 
 /** The page's HTML, built on the first request. */
 export interface PageDocument {
-  read(): { readonly body: Buffer; readonly etag: string };
+  read(): Promise<{ readonly body: Buffer; readonly etag: string }>;
   /** `Content-Security-Policy`, sent unless the host has set its own. */
   readonly policy: string;
 }
@@ -13,8 +13,8 @@ export interface PageDocument {
 export function pageOf(branding: ResolvedDashboard, files: PackageFiles): PageDocument {
   let made: { readonly body: Buffer; readonly etag: string } | null = null;
 
-  function make(): { readonly body: Buffer; readonly etag: string } {
-    const { script, imports, style, icon } = files.manifest();
+  async function make(): Promise<{ readonly body: Buffer; readonly etag: string }> {
+    const { script, imports, style, icon } = await files.manifest();
     const preloads = imports.map((name) => `<link rel="modulepreload" href="./assets/${name}">\n`).join('');
     const html = `<!doctype html>
 <html lang="en">
@@ -41,8 +41,8 @@ end in a slash, and on plain http the host must not send <code>upgrade-insecure-
   }
 
   return {
-    read() {
-      made ??= make();
+    async read() {
+      made ??= await make();
       return made;
     },
     policy: policyFor(branding),

@@ -1,10 +1,8 @@
 /** Sends the page and its files. */
-
-import { MonitorError } from '../errors.ts';
-import { isExhausted, type PackageFiles } from './dashboard-files.ts';
+import type { PackageFiles } from './dashboard-files.ts';
 import type { PageDocument } from './dashboard-html.ts';
 import { acceptsGzip, addVary, type MonitorRequest, type MonitorResponse } from './exchange.ts';
-import { isOver, matchesTag } from './send.ts';
+import { isOver, matchesTag, sendEmpty } from './send.ts';
 
 /** Sends the page. Browsers revalidate it each time, so that a new version shows at once. */
 export async function sendPage(
@@ -12,7 +10,7 @@ export async function sendPage(
   response: MonitorResponse,
   page: PageDocument,
 ): Promise<void> {
-  const { body, etag } = await unlessExhausted(() => page.read());
+  const { body, etag } = await page.read();
   if (isOver(response)) return;
   setIfAbsent(response, 'Content-Security-Policy', page.policy);
   setIfAbsent(response, 'Referrer-Policy', 'same-origin');
@@ -37,8 +35,10 @@ export async function sendPackageFile(
   files: PackageFiles,
   name: string,
 ): Promise<void> {
-  const { type, plain, packed } = await unlessExhausted(() => files.read(name));
+  const file = await files.read(name);
+  if (file === null) return sendEmpty(response, 404, {});
   if (isOver(response)) return;
+  const { type, plain, packed } = file;
   response.setHeader('X-Content-Type-Options', 'nosniff');
   response.setHeader('Cache-Control', 'public, max-age=31536000, immutable');
   response.setHeader('Content-Type', type);
@@ -47,16 +47,6 @@ export async function sendPackageFile(
   const takesGzip = acceptsGzip(request);
   if (takesGzip) response.setHeader('Content-Encoding', 'gzip');
   finish(request, response, takesGzip ? packed : plain);
-}
-
-/** Answers with `overloaded` while the process is out of file descriptors or memory. */
-async function unlessExhausted<T>(read: () => T | Promise<T>): Promise<T> {
-  try {
-    return await read();
-  } catch (error) {
-    if (!isExhausted(error)) throw error;
-    throw new MonitorError('overloaded', 'The process has no file descriptor or memory left for now.');
-  }
 }
 
 function finish(request: MonitorRequest, response: MonitorResponse, body: Buffer): void {

@@ -1,5 +1,5 @@
 /** Clients of the package ioredis, version 5 or 6: the host's, also of a Cluster, and our own. */
-import { importPackage } from '../server-problems.ts';
+import { failedImport } from '../server-problems.ts';
 import {
   addressOf,
   type ClientAddress,
@@ -112,13 +112,21 @@ function ioredisAddress({ sentinels, name, ...address }: IoredisOptions): string
   return sentinel === undefined ? null : `redis-sentinel://${sentinel}/${String(name)}/${database}`;
 }
 
+async function loadIoredis() {
+  try {
+    return await import('ioredis');
+  } catch (error) {
+    throw failedImport('ioredis', error, RedisError);
+  }
+}
+
 /**
  * Opens a client of our own and connects it.
  *
  * @throws RedisError or an error of ioredis with the reason
  */
 export async function openIoredis(address: IoredisAddress): Promise<OwnClient> {
-  const { Redis } = await importPackage('ioredis', () => import('ioredis'), RedisError);
+  const { Redis } = await loadIoredis();
   const { url, ...options } = typeof address === 'string' ? { url: address } : address;
   const raw =
     typeof url === 'string'

@@ -2,7 +2,7 @@
  * Clients of the package redis (node-redis), version 5 or 6: the host's, duplicates of them, and our own. The
  * package is imported only when a URL asks for a client of our own, so a host's client keeps its version.
  */
-import { importPackage } from '../server-problems.ts';
+import { failedImport } from '../server-problems.ts';
 import {
   addressOf,
   type ClientAddress,
@@ -131,6 +131,14 @@ export function sendCommand(
   return client.sendCommand(args, COMMAND_OPTIONS);
 }
 
+async function loadRedis() {
+  try {
+    return await import('redis');
+  } catch (error) {
+    throw failedImport('redis', error, RedisError);
+  }
+}
+
 /**
  * Makes a client of our own. It never reconnects by itself: node-redis gives up for good after some errors and
  * waits for ever after others, so the connection that uses it opens the next one.
@@ -144,7 +152,7 @@ export async function createOwnClient(
   reads: PacedReads | null = null,
 ): Promise<CeleryRedisConnection> {
   const { database, username, password, tls } = address;
-  const { createClient } = await importPackage('redis', () => import('redis'), RedisError);
+  const { createClient } = await loadRedis();
   return templateOf(createClient).duplicate({
     socket: {
       ...address.socket,

@@ -133,6 +133,7 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   debug: /^src\/debug\.ts$/,
   express: /^src\/router\.ts$/,
   amqplib: /^src\/amqp\/amqplib\.ts$/,
+  '#page': /^src\/http\/dashboard-files\.ts$/,
   'prom-client': /^src\/metrics\/own\/write\.ts$/,
   'http-proxy-middleware': /^src\/http\/metrics-proxy\.ts$/,
   ioredis: /^src\/redis\//,

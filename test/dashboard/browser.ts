@@ -15,13 +15,13 @@ const ROOT = new URL('../..', import.meta.url).pathname;
 
 /** What is looked at is the build; tests on an old one would tell nothing. */
 function requireFreshBuild(): void {
-  const built = statSync(join(ROOT, 'dist/dashboard/manifest.json'), { throwIfNoEntry: false });
+  const built = statSync(join(ROOT, 'dist/page.js'), { throwIfNoEntry: false });
   const newest = Math.max(
     ...readdirSync(join(ROOT, 'src/dashboard'), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => statSync(join(entry.parentPath, entry.name)).mtimeMs),
   );
-  if (!built || built.mtimeMs < newest) throw new Error('dist/dashboard is missing or old: npm run build');
+  if (!built || built.mtimeMs < newest) throw new Error('dist/page.js is missing or old: npm run build');
 }
 
 let starting: Promise<Browser> | null = null;

@@ -175,7 +175,7 @@ faultCase(77, 'the process has no file descriptor left', async (bench) => {
     '/api/workers/': 200,
     '/': 200,
     '/canary': 200,
-    asset: 503,
+    asset: 200,
   });
   expect(told.after).toEqual({ ...told.before, asset: 200 });
 });

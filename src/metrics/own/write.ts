@@ -1,7 +1,7 @@
 /** Writes an exposition. The only place that imports the package `prom-client`, and that only for a scrape. */
 import type { Registry } from 'prom-client';
 import { MonitorError } from '../../errors.ts';
-import { importPackage, type ServerProblem } from '../../server-problems.ts';
+import { failedImport, type ServerProblem } from '../../server-problems.ts';
 import type { Chunk } from './values.ts';
 
 /** The used exports of prom-client 15. */
@@ -23,8 +23,12 @@ class Missing extends MonitorError {
 }
 
 /** Rejects with `exporter_unavailable`, and what to install, when the host has not installed it. */
-export function loadPromClient(): Promise<PromClient> {
-  return importPackage('prom-client', () => import('prom-client'), Missing);
+export async function loadPromClient(): Promise<PromClient> {
+  try {
+    return await import('prom-client');
+  } catch (error) {
+    throw failedImport('prom-client', error, Missing);
+  }
 }
 
 /** Writes chunks; a registry writes a whole metric in one go, so each chunk is a metric of its own. */

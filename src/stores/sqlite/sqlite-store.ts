@@ -12,11 +12,12 @@ const CALLER = 'sqliteStore';
 /** A list reads the tables of all days, and each prepared statement holds them: 0.4 MB with 100 days. */
 const MOST_TASK_DAYS = 100;
 
-/** The program of the thread: beside this file, and beside the library once it is built. */
-const THREAD = new URL(
-  import.meta.url.endsWith('.ts') ? './sqlite-thread.ts' : './sqlite-thread.js',
-  import.meta.url,
-);
+/** The text of the thread's program, which the build puts here: bundlers would not find a file. */
+declare const SQLITE_THREAD: string | undefined;
+const THREAD =
+  typeof SQLITE_THREAD === 'string'
+    ? new URL(`data:text/javascript,${encodeURIComponent(SQLITE_THREAD)}`)
+    : new URL('./sqlite-thread.ts', import.meta.url);
 
 /**
  * Keeps the history of sources in a SQLite file on this machine, in a thread of its own. Several processes of one
