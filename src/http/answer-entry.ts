@@ -3,7 +3,7 @@ import type { Freshness } from '../read.ts';
 import type { SourcePart } from '../source.ts';
 import type { Document } from './send.ts';
 
-/** The content of a response body, before the time of the answer and its `sources` are written into it. */
+/** The content of a response body, before its time and its `sources` are added. */
 export interface AnswerContent {
   /** The text that the ETag covers. */
   readonly stable: string;
@@ -14,7 +14,7 @@ export interface AnswerContent {
    * @param sources JSON for the member `sources`
    */
   render(generatedAt: number, sources: string): string | Buffer;
-  /** Bytes that it keeps in memory beside `stable`. Default: none. */
+  /** Memory that it uses in addition to `stable`, in bytes. Default: none. */
   readonly bytes?: number;
   /** Cursor of the next page, for the `Link` header. */
   readonly nextCursor?: string | null;
@@ -58,6 +58,6 @@ export interface DocumentRequest<Part extends SourcePart> {
   readonly before: Freshness;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Identifies the client to the scheduler. Default: nobody. */
+  /** Identifies the client to the scheduler. Default: none. */
   readonly client?: string | undefined;
 }

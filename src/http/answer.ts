@@ -28,19 +28,19 @@ interface DocumentBase<Part extends SourcePart> {
   link?(cursor: string): string;
 }
 
-/** An answer that is made otherwise than from one read of the source. */
+/** An answer that is not built from a single read of the source. */
 export interface MadeDocument<Part extends SourcePart> extends DocumentBase<Part> {
   /** Makes the answer. @throws MonitorError with the error code of the response */
   make(request: DocumentRequest<Part>, onLeave: OnLeave | undefined): Promise<AnswerEntry>;
 }
 
-/** An answer that is made from one read of the source. */
+/** An answer that is built from one read of the source. */
 export interface ReadDocument<Part extends SourcePart, Raw> extends DocumentBase<Part> {
   /** Name of the source method, for error reports. */
   readonly call: string;
   read(part: Part, context: ReadContext, now: number): Awaitable<Raw>;
   /**
-   * Builds the content of the response body, in steps: redacting and writing a page of 1,000 rows is long work.
+   * Builds the content of the response body, in steps: redacting and writing a page of 1,000 rows takes long.
    *
    * @param sourceOf returns the name of the source that an item came from
    * @returns `null` when the source does not know the requested task
@@ -90,9 +90,9 @@ interface Given<Part extends SourcePart, Raw> {
 }
 
 /**
- * Builds the answer from the data of a source. No promise when that ends in the time of this turn.
+ * Builds the answer from the data of a source. Returns no promise if the work fits into this turn.
  *
- * @param waiter the work stops when nobody waits any more
+ * @param waiter stops the work when the last client has disconnected
  */
 export function compose<Part extends SourcePart, Raw>(
   monitor: Monitor,

@@ -9,11 +9,11 @@ import { readRedirect } from './sign-in-redirect.ts';
 export interface Denial {
   readonly error: MonitorError;
   readonly challenge: string | null;
-  /** Where to sign in, for the page alone. */
+  /** Where to sign in, for the page only. */
   readonly redirect: string | null;
 }
 
-/** Returns `null` for an allowed request; synchronous when the host's hook is. Never rejects. */
+/** Returns `null` for an allowed request; synchronous if the host's hook is. Never rejects. */
 export type Guard = (request: MonitorRequest, route: RouteName) => Denial | null | Promise<Denial | null>;
 
 const UNDECIDED: Denial = {
@@ -23,7 +23,7 @@ const UNDECIDED: Denial = {
 };
 const DENIED: Denial = { error: new MonitorError('forbidden'), challenge: null, redirect: null };
 
-/** What a guard needs of the resolved options. */
+/** The resolved options that a guard needs. */
 interface GuardOptions {
   readonly authorize: Authorize | null;
   readonly timeoutMs: number;
@@ -85,7 +85,7 @@ function readChallenge(challenge: unknown): string {
   return challenge;
 }
 
-/** Resolves to the value; rejects when that takes too long. */
+/** Resolves to the value; rejects when the time is up. */
 function within(timeoutMs: number, value: unknown): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(

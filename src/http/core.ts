@@ -1,5 +1,5 @@
 /**
- * Answers requests for the routes and the page, with any server. Works on the path as the client sent it, so
+ * Answers requests for the routes and the page, on any server. Works on the path as the client sent it, so
  * that a router's decoding does not change the order of the checks: 405, 308, `authorize`, then path and query.
  */
 import { isMonitorError, MonitorError } from '../errors.ts';
@@ -19,7 +19,7 @@ export type Next = (error?: unknown) => void;
 /** The request handler of one monitor. */
 export interface MonitorCore {
   /**
-   * Answers a request for a path of the monitor; passes every other one to `next`. Never throws.
+   * Answers a request for a path of the monitor; passes all others to `next`. Never throws.
    *
    * @param url path and query relative to the monitor's path, undecoded. Default: `request.url`
    */
@@ -97,7 +97,7 @@ function isOverload(error: unknown): boolean {
   return isMonitorError(error) && error.code === 'overloaded';
 }
 
-/** Answers a known error. @returns true when the error is not known: a bug of this library */
+/** Answers a known error. @returns true for an unknown error: a bug of this library */
 function sendFailure(request: MonitorRequest, response: MonitorResponse, error: unknown): boolean {
   if (error === CLIENT_GONE) return false;
   if (!isMonitorError(error)) return true;

@@ -1,4 +1,4 @@
-/** Answers a reader who may not open the page: with the address to sign in, or with a page that says why not. */
+/** Answers a user who may not open the page: with a redirect to sign in, or with a page that says why not. */
 import { createHash } from 'node:crypto';
 import { STATUS_OF } from '../errors.ts';
 import type { Denial } from './authorize.ts';
@@ -17,7 +17,7 @@ const POLICY = [
   "frame-ancestors 'self'",
 ].join('; ');
 
-/** Answers with problem JSON, like a route, unless the client asks for HTML. @param title the page's title */
+/** Answers with problem JSON, like a route, unless the client accepts HTML. @param title the page's title */
 export function refusePage(
   request: MonitorRequest,
   response: MonitorResponse,
@@ -69,7 +69,7 @@ function deniedHtml(title: string, isSignedOut: boolean, detail: string): string
 `;
 }
 
-/** Whether `Accept` names HTML itself: browsers do, while a wildcard alone means JSON. */
+/** Whether `Accept` contains HTML explicitly: browsers send it, while a wildcard alone means JSON. */
 function acceptsHtml({ headers: { accept } }: MonitorRequest): boolean {
   return (accept ?? '')
     .split(',')

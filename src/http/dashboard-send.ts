@@ -4,7 +4,7 @@ import type { PageDocument } from './dashboard-html.ts';
 import { acceptsGzip, addVary, type MonitorRequest, type MonitorResponse } from './exchange.ts';
 import { isOver, matchesTag, sendEmpty } from './send.ts';
 
-/** Sends the page. Browsers revalidate it each time, so that a new version shows at once. */
+/** Sends the page. Browsers revalidate it each time, so that a new version is used immediately. */
 export async function sendPage(
   request: MonitorRequest,
   response: MonitorResponse,
@@ -28,7 +28,7 @@ export async function sendPage(
   finish(request, response, body);
 }
 
-/** Sends a file whose name changes with its content, so that browsers can cache it for ever. */
+/** Sends a file whose name changes with its content, so that browsers can cache it permanently. */
 export async function sendPackageFile(
   request: MonitorRequest,
   response: MonitorResponse,
@@ -43,7 +43,7 @@ export async function sendPackageFile(
   response.setHeader('Cache-Control', 'public, max-age=31536000, immutable');
   response.setHeader('Content-Type', type);
   addVary(response, 'Accept-Encoding');
-  // A compressing middleware of the host leaves encoded bodies alone.
+  // A compressing middleware of the host does not change encoded bodies.
   const takesGzip = acceptsGzip(request);
   if (takesGzip) response.setHeader('Content-Encoding', 'gzip');
   finish(request, response, takesGzip ? packed : plain);

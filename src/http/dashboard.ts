@@ -53,7 +53,7 @@ export function createDashboard({ options }: Monitor): Dashboard | null {
 /**
  * The redirect target when the slash after the mount path is missing; `null` when it is there. Without the
  * slash the browser would request the page's files one level too high. The target is relative, so that it is
- * also correct behind a proxy that strips a prefix.
+ * also correct behind a proxy that removes a prefix.
  */
 function slashed(originalUrl: string): string | null {
   const { path, search } = splitTarget(originalUrl);

@@ -6,7 +6,7 @@ import { targetBelow } from './path.ts';
 export interface MonitorRequest extends IncomingMessage {
   /** Where Express has mounted the monitor; other hosts do not set it. */
   baseUrl?: string;
-  /** The URL as the server got it, including the mount path; set by Express and connect. */
+  /** The URL that the server received, including the mount path; set by Express and connect. */
   originalUrl?: string;
 }
 

@@ -1,29 +1,29 @@
-/** Counts what a router does, for metrics of its own. */
+/** Counts the work of a router, for own metrics. */
 import type { RouteName } from '../options.ts';
 import type { Report } from '../read.ts';
 import type { MetricValue, SourcePart } from '../source.ts';
 import type { MonitorResponse } from './exchange.ts';
 
-/** What a router has done since it was created. */
+/** The work of a router since it was created. */
 export interface Figures {
   /** Answers, by `route` and `code`. */
   readonly requests: LabeledCounter;
-  /** Problems that were answered, by `route` and `error`. */
+  /** Problems sent as answers, by `route` and `error`. */
   readonly problems: LabeledCounter;
   /** Calls of sources, by `source` and `call`. */
   readonly reads: LabeledCounter;
-  /** Errors that are reported to the host, by `source`, `call` and `error`. */
+  /** Errors reported to the host, by `source`, `call` and `error`. */
   readonly errors: LabeledCounter;
-  /** Counts an answer when it ends. A client that leaves before it begins has none. */
+  /** Counts an answer when it ends. There is none if the client disconnects before it begins. */
   watch(route: RouteName, response: MonitorResponse): void;
   countRead(part: SourcePart, call: string): void;
-  /** Also counts those errors that are reported too often to be passed on. */
+  /** Also counts errors that are suppressed because they are too frequent. */
   counting(report: Report): Report;
 }
 
 /** A counter for each combination of values of its labels. */
 export interface LabeledCounter {
-  /** @param values those of the labels, in their order */
+  /** @param values values of the labels, in their order */
   add(...values: readonly string[]): void;
   samples(): Iterable<MetricValue>;
 }

@@ -14,7 +14,7 @@ export interface LoopDelay {
   close(): void;
 }
 
-/** Begins to measure: what else the event loop does delays a timer. It keeps no process alive. */
+/** Starts measuring: other work of the event loop delays a timer. It does not keep the process alive. */
 export function measureLoopDelay(): LoopDelay {
   const delays = createDurations(DELAY_BOUNDS);
   let calledAt = performance.now();

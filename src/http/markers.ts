@@ -1,4 +1,4 @@
-/** What the host marks in time: its function is called with limits, and never trusted. */
+/** Calls the host's `markers` with limits, and checks the result. */
 import { MonitorError } from '../errors.ts';
 import type { Markers } from '../options.ts';
 import type { Report } from '../read.ts';
@@ -10,7 +10,7 @@ import { isWebLink } from '../text/web-link.ts';
 import { waitFor } from '../waiting.ts';
 import type { MarkerBody } from '../wire.ts';
 
-/** Markers as they are known now, oldest first. Resolves within a second, never rejects. */
+/** The currently known markers, oldest first. Resolves within a second, never rejects. */
 export type ReadMarkers = () => Promise<readonly MarkerBody[]>;
 
 interface MarkersOptions {
@@ -25,21 +25,21 @@ interface MarkersOptions {
   readonly waitMs?: number;
 }
 
-/** Least time between two calls, in milliseconds. */
+/** Minimum time between two calls, in milliseconds. */
 const HOLD_MS = 10_000;
 const WAIT_MS = 1_000;
-/** A call that is never answered is given up after this many milliseconds. */
+/** A call without an answer is abandoned after this many milliseconds. */
 const GIVE_UP_MS = 60_000;
 
 const MOST_MARKERS = 500;
-/** Most that are looked at, and the longest text of them that is read. */
+/** Maximum number of markers that are examined, and maximum length of their texts. */
 const MOST_GIVEN = 10_000;
 const LONGEST_GIVEN = 2_048;
 const LONGEST_TEXT = 200;
-/** The newest ones, which are listed whatever the window is. */
+/** Number of newest markers that are listed regardless of the window. */
 const NEWEST = 5;
 
-/** Calls the host's function when somebody looks, at most once in {@link HOLD_MS}. */
+/** Calls the host's function on request, at most once in {@link HOLD_MS}. */
 export function createMarkers({
   markers,
   report,
@@ -58,7 +58,7 @@ export function createMarkers({
     const at = calledAt;
     try {
       const found = await scheduler.run('markers', markerBodies(await read(), redact));
-      // A later call may have been answered before.
+      // A later call may already have been answered.
       if (at === calledAt) known = found;
     } catch (error) {
       report(error, { code: 'source_invalid', source: null, call: 'markers' });
@@ -87,7 +87,7 @@ export function createMarkers({
   };
 }
 
-/** The newest markers, oldest first. What cannot be read is left out. @throws whatever reading the list throws */
+/** The newest markers, oldest first. Unreadable ones are left out. @throws whatever reading the list throws */
 function* markerBodies(given: unknown, redact: (text: string) => string): Steps<readonly MarkerBody[]> {
   if (!Array.isArray(given)) throw new TypeError('markers() must return an array.');
   const found: FoundMarker[] = [];
@@ -109,7 +109,7 @@ interface FoundMarker extends MarkerBody {
   readonly time: number;
 }
 
-/** `null` for anything without a time and a text, and for what throws when it is read. */
+/** `null` for anything without a time and a text, and if reading it throws. */
 function readMarker(item: unknown): FoundMarker | null {
   try {
     const { at, text, url } = item as Readonly<Record<'at' | 'text' | 'url', unknown>>;
@@ -127,7 +127,7 @@ function readMarker(item: unknown): FoundMarker | null {
   }
 }
 
-/** A link that has a secret would be another one without it. */
+/** A link that contains a secret is left out: without the secret it would lead elsewhere. */
 function linkOf(url: string | null, redact: (text: string) => string): string | null {
   return url === null || redact(url) !== url ? null : wellFormed(url);
 }
@@ -136,7 +136,7 @@ function shorten(text: string): string {
   return text.length <= LONGEST_TEXT ? text : `${wellFormed(text.slice(0, LONGEST_TEXT - 1))}…`;
 }
 
-/** The markers that statistics list: those of their window, and the newest ones before its end. */
+/** The markers in statistics: those in their window, and the newest ones before its end. */
 export function markersIn(
   markers: readonly MarkerBody[],
   { minutes, now }: Pick<TaskStatsQuery, 'minutes' | 'now'>,

@@ -25,7 +25,7 @@ export type ProxyModule = Pick<
 
 /** One client's request. */
 export interface ScrapeRequest {
-  /** The client's `Accept`. Only the format that it prefers is asked of the exporter. */
+  /** The client's `Accept`. Only the format that it prefers is requested from the exporter. */
   readonly accept?: string | undefined;
   /** The client's query. Its names must be among {@link ResolvedMetrics.query}. */
   readonly query?: URLSearchParams | string | undefined;
@@ -33,7 +33,7 @@ export interface ScrapeRequest {
   readonly method?: string | undefined;
   /** The client's headers, used only to detect a monitor that scrapes itself. None is forwarded. */
   readonly headers?: IncomingHttpHeaders | undefined;
-  /** Aborted when the client disconnects. After the last client has left, the exporter request is aborted too. */
+  /** Aborted when the client disconnects. After the last disconnect the exporter request is aborted too. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -46,7 +46,7 @@ export interface MetricsServer {
    */
   scrape(request: ScrapeRequest): Promise<MetricsReply>;
   /**
-   * Whether the exporter answers, for the `metrics` component; `null` when that is not known yet. Takes at
+   * Whether the exporter answers, for the `metrics` component; `null` while that is unknown. Takes at
    * most a second, never rejects, and sends the exporter at most one request in five seconds.
    */
   check(): Promise<boolean | null>;
@@ -56,7 +56,7 @@ export interface MetricsServer {
 
 const debug = debugChannel('metrics');
 
-/** Sent with every scrape. A request with this header comes from a monitor: scraping again would never end. */
+/** Sent with every scrape. A request with this header comes from a monitor: scraping again would cause a loop. */
 const LOOP_HEADER = 'x-express-task-monitor-scrape';
 const LOOP = 'The metrics exporter is a task monitor itself. Point metrics.url at the exporter.';
 

@@ -25,11 +25,11 @@ export interface Monitor {
   readonly serializer: Serializer;
   /** `null` when no exporter is configured. */
   readonly metrics: MetricsServer | null;
-  /** The same, when it exports what this library counts. */
+  /** The same, if it exports this library's own metrics. */
   readonly ownMetrics: OwnMetrics | null;
-  /** What it has done, if it exports metrics of its own. */
+  /** Counts of the monitor's work, if it exports own metrics. */
   readonly figures: Figures | null;
-  /** What the host marks in time, oldest first. */
+  /** The host's markers, oldest first. */
   readonly markers: ReadMarkers;
   readonly answers: LruCache<AnswerEntry>;
   readonly workflows: Workflows;
@@ -40,7 +40,7 @@ export interface Monitor {
   countUnreadable(part: SourcePart, call: string, count: number): void;
   /** Number of items that could not be read so far. */
   unreadable(): number;
-  /** Adds work that ends when the monitor is closed, before the sources are. It is to end within a fraction of a second. */
+  /** Adds work to do when the monitor is closed, before its sources. It should end within a fraction of a second. */
   beforeClose(work: () => Promise<void>): void;
   /**
    * Ends all reads, streams and scrapes, and closes the sources that no other router uses. To be called once.
@@ -127,7 +127,7 @@ function openReport({ onError }: ResolvedOptions, { text }: Redactor, figures: F
   return figures === null ? report : figures.counting(report);
 }
 
-/** Waits for a value for at most this long. */
+/** Waits at most this long for a value. */
 function atMost(milliseconds: number, value: unknown): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, milliseconds);

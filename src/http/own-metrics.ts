@@ -10,7 +10,7 @@ import { partsOf } from '../source/combined-part.ts';
 import type { MetricsSource, MonitorSources } from '../source.ts';
 import type { MetricsServer } from './metrics-proxy.ts';
 
-/** What own metrics are made of. */
+/** What own metrics are built from. */
 export interface OwnMetricsContext extends ResolvedOwnMetrics {
   readonly sources: MonitorSources;
   readonly reader: Reader;
@@ -22,15 +22,15 @@ export interface OwnMetrics extends MetricsServer {
   /**
    * Adds figures about the monitor, before the first scrape.
    *
-   * @throws TypeError when the registry of the host has a metric of the same name; everything is closed then
+   * @throws TypeError when the host's registry has a metric of the same name; everything is then closed
    */
   add(collector: Omit<Collector, 'source'>): void;
 }
 
-/** The collector of what is about the monitor itself. */
+/** The name of the collector of figures about the monitor itself. */
 const MONITOR = 'monitor';
 
-/** Opens the meters of the sources. @throws TypeError when the registry of the host has a metric of the same name */
+/** Opens the meters of the sources. @throws TypeError when the host's registry has a metric of the same name */
 export function createOwnMetrics(context: OwnMetricsContext): OwnMetrics {
   const { sources, register, report } = context;
   const exporter = createOwnExporter(register);
@@ -74,7 +74,7 @@ export function createOwnMetrics(context: OwnMetricsContext): OwnMetrics {
   };
 }
 
-/** What a source counts. A source that fails has no series, and the others are served. */
+/** The collector of a source's meter. A source that fails has no series; the others are served. */
 function meterOf(
   { hostname, reader }: OwnMetricsContext,
   part: MetricsSource,
@@ -97,7 +97,7 @@ function meterOf(
           map: (series) => series,
         });
       } catch (error) {
-        // The reader has reported it.
+        // The reader has already reported it.
         if (isMonitorError(error)) return [];
         throw error;
       }

@@ -23,7 +23,7 @@ export interface Parameter<T> {
   readonly schema: ParameterSchema;
   /** Whether it may be given up to 50 times; a task needs to match only one of the values. */
   readonly repeatable: boolean;
-  /** Whether a task has to match all values of a repeatable one. Default: one of them. */
+  /** Whether a task has to match all values of a repeatable parameter. Default: one of them. */
   readonly needsAll?: boolean;
   /** Parses the values as given; none is empty. An empty list: the parameter is absent. */
   read(values: readonly string[]): Reading<T>;
@@ -94,7 +94,7 @@ export function allTexts(description: string, maxLength: number): Parameter<read
   };
 }
 
-/** A number from 0 on, such as 0.5. */
+/** A non-negative number, such as 0.5. */
 export function figure(description: string): Parameter<number | null> {
   return single<number | null>(description, { type: 'number', minimum: 0 }, null, (text) =>
     /^\d{1,12}(?:\.\d{1,9})?$/.test(text)
@@ -126,7 +126,7 @@ export function flag(description: string): Parameter<boolean> {
 /**
  * Some of the given words, separated by commas; all of them when the parameter is absent.
  *
- * @param named further words, which are meant only when they are written. Default: none
+ * @param named further words that apply only when they are written. Default: none
  */
 export function subset<const Word extends string>(
   description: string,

@@ -1,4 +1,4 @@
-/** Matches paths to routes. Works on the raw path, so that settings of the host have no influence. */
+/** Matches paths to routes. Works on the raw path, so that settings of the host have no effect. */
 
 /** A path of the monitor. */
 export interface PathMatch<Row> {
@@ -50,12 +50,12 @@ export function createMatcher<Row extends { readonly path: string }>(
 
 const PARAMETER = '{task_id}';
 
-/** More than the longest path of a route has. */
+/** More segments than the path of any route has. */
 const MOST_SEGMENTS = 6;
 
 function split(path: string): { readonly segments: readonly string[]; readonly slash: boolean } {
   const slash = path.endsWith('/');
-  // A path with more segments than a route has matches none of them.
+  // A path with more segments than any route matches none.
   return { segments: path.slice(1, slash ? -1 : undefined).split('/', MOST_SEGMENTS + 1), slash };
 }
 
@@ -69,7 +69,7 @@ const LONGEST_ID = 512;
 
 /**
  * Decodes a `{task_id}`; `%2F` stays part of it. Control characters are allowed, because queues allow them in ids:
- * bodies and cache keys hold ids as JSON, log lines hold none.
+ * bodies and cache keys contain ids as JSON, and log lines contain no ids.
  *
  * @returns `null` when it is not valid; the fault has then been reported
  */

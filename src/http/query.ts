@@ -22,7 +22,7 @@ export interface QueryNames {
 /** The longest query that is parsed, in characters as the client sent it. */
 export const LONGEST_QUERY = 65_536;
 
-/** The most parameters that are parsed: ten times what the routes take, since the host may have its own. */
+/** The most parameters that are parsed: ten times what the routes accept, since the host may have its own. */
 export const MOST_PAIRS = 2_000;
 
 /** The values given for one name. */
@@ -32,8 +32,8 @@ interface Given {
 }
 
 /**
- * Parses a query (without its `?`) and reports every fault. A query beyond {@link LONGEST_QUERY} or
- * {@link MOST_PAIRS} has only that fault, and its parameters are not looked at.
+ * Parses a query (without its `?`) and reports every fault. For a query beyond {@link LONGEST_QUERY} or
+ * {@link MOST_PAIRS}, only that fault is reported, and its parameters are not parsed.
  */
 export function readQuery(
   search: string,
@@ -63,7 +63,7 @@ export function readQuery(
   return { values, pairs };
 }
 
-/** Why a query is not parsed, found without decoding it; `null` when it is. */
+/** Why a query is not parsed, determined without decoding it; `null` when it is parsed. */
 function findExcess(search: string): { readonly parameter: string; readonly detail: string } | null {
   if (search.length > LONGEST_QUERY) {
     const detail = `Write a query of at most ${LONGEST_QUERY} characters in all; this one has ${search.length}.`;
@@ -79,7 +79,7 @@ function findExcess(search: string): { readonly parameter: string; readonly deta
   return null;
 }
 
-/** The beginning of the name of the pair at `start`, not decoded: it may be long or broken. */
+/** The beginning of the name of the pair at `start`, not decoded: it may be long or invalid. */
 function nameAt(search: string, start: number): string {
   return /^[^=&]*/.exec(search.slice(start, start + 64))?.[0] ?? '';
 }
@@ -130,13 +130,13 @@ function findBroken(search: string): ReadonlySet<number> {
 }
 
 /**
- * Whether `decodeURIComponent` accepts this text. Checks it without the exception that decoding would throw:
- * an exception costs as much as decoding a thousand characters.
+ * Whether `decodeURIComponent` accepts this text. It avoids the exception of `decodeURIComponent`, which takes as long
+ * as decoding a thousand characters.
  */
 export function isPercentEncoding(text: string): boolean {
   if (!text.includes('%')) return true;
   if (/%(?![\da-f]{2})/i.test(text)) return false;
-  // Escapes of ASCII are valid on their own, and no part of a longer sequence.
+  // Escapes of ASCII are valid on their own, and never part of a longer sequence.
   const runs = text.match(/(?:%[89a-f][\da-f])+/gi) ?? [];
   return runs.every((run) => isUtf8(Buffer.from(run.replaceAll('%', ''), 'hex')));
 }

@@ -1,11 +1,11 @@
 /**
- * Sends refusals a little later. A client that ignores `Retry-After` and asks again at once would otherwise keep the
+ * Delays refusals. Otherwise a client that ignores `Retry-After` and immediately repeats its request would keep the
  * host busy with refusals alone.
  */
 
 /** Time between an overload and its answer, in milliseconds. */
 const DELAY_MS = 100;
-/** Most refusals that wait; those above it are sent at once, to bound the memory. */
+/** Maximum number of waiting refusals; further ones are sent immediately, to limit the memory. */
 const MOST_WAITING = 1_000;
 
 /** The refusals of one router. */
@@ -18,7 +18,7 @@ export interface Refusals {
   delay(send: () => void, onError: (error: unknown) => void): void;
 }
 
-/** Creates the refusals of one router; none waits. */
+/** Creates the refusals of one router, without waiting ones. */
 export function createRefusals(): Refusals {
   let waiting = 0;
   return {

@@ -7,7 +7,7 @@ import { tagOf } from './send.ts';
 
 /** The answer with this content. @param content `null` when the source does not know the requested task */
 export function answerWith(content: AnswerContent | null, freshness: Freshness, now: number): AnswerEntry {
-  // While a source is unavailable, a task that was not found may exist in that source.
+  // While a source is unavailable, a task that was not found may exist there.
   if (content === null) throw new MonitorError(errorOf(freshness) ?? 'task_not_found');
   return render(content, freshness, now);
 }
@@ -15,7 +15,7 @@ export function answerWith(content: AnswerContent | null, freshness: Freshness, 
 /**
  * Renders an answer.
  *
- * @param etag ETag of the same content, when it is known. Default: computed
+ * @param etag ETag of the same content, if it is known. Default: computed
  */
 export function render(
   content: AnswerContent,

@@ -11,7 +11,7 @@ export function contentOf(body: object): AnswerContent {
 
 /** A body of several parts, in steps because it may be large. */
 export interface PartedBody extends Omit<AnswerContent, 'stable' | 'render' | 'bytes'> {
-  /** What the ETag covers beside the parts. */
+  /** Additional text that the ETag covers. */
   readonly covers?: string;
   /** JSON text before and after the parts, for a time in milliseconds since 1970. */
   around(generatedAt: number): readonly [before: string, after: string];
@@ -48,13 +48,13 @@ export interface ListBody extends Omit<PartedBody, 'covers' | 'around' | 'parts'
   readonly before: string;
   /** JSON text of each row. */
   readonly rows: readonly string[];
-  /** JSON text behind the rows, such as `],"total":1`. */
+  /** JSON text after the rows, such as `],"total":1`. */
   readonly after: string;
   /** Whether `generated_at` follows. */
   readonly generatedAt: boolean;
 }
 
-/** Characters of a body that is written in one piece: that takes some hundred microseconds. */
+/** Maximum length in characters of a body that is written at once: that takes some hundred microseconds. */
 const SHORT_LENGTH = 131_072;
 
 /** The content of a body with a list, followed by `sources`. */
@@ -98,7 +98,7 @@ function joinRows(rows: readonly string[]): string[] {
   return parts;
 }
 
-/** Rows converted between two pauses. Each can have five texts of some kilobytes to redact. */
+/** Rows converted between two pauses. Each may have five texts of some kilobytes to redact. */
 const ROWS_AT_ONCE = 4;
 
 /** Converts the items of a source with `show`. Counts the items that cannot be read or exceed `most`. */

@@ -12,7 +12,7 @@ import type { MonitorRequest, MonitorResponse } from './exchange.ts';
 /** Value of `Allow`. */
 export const ALLOWED = 'GET, HEAD, OPTIONS';
 
-/** `Retry-After` in seconds: an overload passes sooner than an outage. */
+/** `Retry-After` in seconds: an overload ends sooner than an outage. */
 const RETRY_AFTER = { overloaded: '1', other: '5' };
 
 /** A 200 response that clients may cache and revalidate. */

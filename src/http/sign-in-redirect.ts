@@ -1,4 +1,4 @@
-/** Checks where `authorize` sends a reader to sign in, so that nobody is sent to another site. */
+/** Checks the sign-in address that `authorize` returned, so that users are not redirected to another site. */
 import type { MonitorRequest } from './exchange.ts';
 
 const LONGEST = 2_048;
@@ -10,12 +10,12 @@ const EXPECTED =
 /**
  * Returns the address unchanged: browsers resolve it against the address of the page, also behind a proxy.
  *
- * @param value `redirect` as `authorize` has returned it
- * @param publicUrl the option of this name: its origin is the host's own, too
+ * @param value `redirect` as returned by `authorize`
+ * @param publicUrl the option of this name: its origin also belongs to the host
  * @throws TypeError for anything but a path, or a URL of the host's own origin
  */
 export function readRedirect(value: unknown, request: MonitorRequest, publicUrl: string | null): string {
-  // Browsers read `\` as `/`, and drop line breaks and tabs before they look for `//`.
+  // Browsers read `\` as `/`, and remove line breaks and tabs before they look for `//`.
   const isPlain =
     typeof value === 'string' && value.length <= LONGEST && /^[\x21-\x5b\x5d-\x7e]+$/.test(value);
   if (!isPlain || value.startsWith('//')) throw new TypeError(EXPECTED);
@@ -34,14 +34,14 @@ function isOwnOrigin(value: string, request: MonitorRequest, publicUrl: string |
   return own.some((address) => {
     if (!/^https?:/i.test(address) || !URL.canParse(address)) return false;
     const { protocol, host } = new URL(address);
-    // A proxy may have taken off the TLS: the same host over https is not another site.
+    // A proxy may have terminated TLS: the same host over https is not another site.
     if (target.protocol === 'https:')
       return target.host === new URL(address.replace(/^http:/i, 'https:')).host;
     return protocol === target.protocol && host === target.host;
   });
 }
 
-/** Whether the client came over TLS; behind a proxy that Express trusts, whether it says so. */
+/** Whether the client used TLS. Behind a proxy that Express trusts, the proxy says so. */
 function isSecure(request: MonitorRequest & { readonly secure?: boolean }): boolean {
   return request.secure === true || (request.socket as { encrypted?: boolean }).encrypted === true;
 }

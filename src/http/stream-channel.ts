@@ -6,7 +6,7 @@ import { messageOf, type StreamClient } from './stream-client.ts';
 
 /** A part that does not report when it changes is read this often, in milliseconds. */
 const BLIND_MS = 1_000;
-/** Most full answers in a row for one cursor; the other clients get their turn after that. */
+/** Maximum number of full answers in a row for one cursor, before the other clients get theirs. */
 const MOST_ANSWERS = 20;
 /** A client with more unsent bytes than this does not get several answers in a row. */
 const BUSY_BYTES = 65_536;
@@ -15,11 +15,11 @@ const BUSY_BYTES = 65_536;
 export interface StreamSpec<Since> {
   readonly route: RouteName;
   readonly part: SourcePart | undefined;
-  /** The same for all URLs that differ only in `since`. */
+  /** Equal for all URLs that differ only in `since`. */
   readonly key: string;
   /** `since` of the URL; `null`: the first message is the plain answer to the request. */
   readonly since: Since | null;
-  /** The changes of this many milliseconds come in one message. `null`: as often as streams are looked after. */
+  /** Changes within this many milliseconds are sent in one message. `null`: the interval of all streams. */
   readonly gather?: number | null;
   /** Parses the id of a message; `null` when it is not valid. */
   readSince(id: string): Since | null;
@@ -47,7 +47,7 @@ interface ChannelState<Since> {
   /** When the part was last read, in monotonic milliseconds. */
   readAt: number;
   isBusy: boolean;
-  /** Cursor at which a gap was sent, so that it is sent only once while nothing follows. */
+  /** Cursor at which a gap was sent, so that it is not sent again until the cursor changes. */
   gapCursor: string;
 }
 
@@ -116,7 +116,7 @@ function groupByCursor(clients: ReadonlySet<StreamClient>): Map<string, StreamCl
   return groups;
 }
 
-/** Brings clients with the same cursor up to date, with one answer for all of them. */
+/** Updates clients that have the same cursor, with one answer for all of them. */
 async function serve<Since>(
   state: ChannelState<Since>,
   from: string,

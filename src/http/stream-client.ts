@@ -23,7 +23,7 @@ export interface StreamClient {
   allowedAt: number;
   /** When the stream ends at the latest, in monotonic milliseconds. */
   readonly endsAt: number;
-  /** Number of bytes that are not sent yet. */
+  /** Number of bytes that have not been sent yet. */
   unsent(): number;
   /** @returns false when the client is gone, or was too slow and has been disconnected */
   write(message: Buffer): boolean;

@@ -13,7 +13,7 @@ export function streamable<Since>(monitor: Monitor, respond: Respond, spec: Stre
   };
 }
 
-/** Whether `Accept` names the type itself: wildcards mean JSON. */
+/** Whether `Accept` contains the type explicitly: wildcards mean JSON. */
 function acceptsStream({ headers: { accept } }: MonitorRequest): boolean {
   if (accept === undefined) return false;
   return accept

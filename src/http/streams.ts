@@ -19,21 +19,21 @@ export interface StreamTimes {
   /** How often `authorize` is called again for an open stream. */
   readonly allowed: number;
   /**
-   * Shortest time after which a stream ends, so that its client connects again and passes the host's guards with the
-   * credentials that it has then. The longest is one and a half times that.
+   * Shortest time after which a stream ends, so that its client reconnects and passes the host's guards with its
+   * current credentials. The longest time is one and a half times as long.
    */
   readonly life: number;
 }
 
 const TIMES: StreamTimes = { gather: 250, comment: 15_000, allowed: 60_000, life: 600_000 };
 
-/** The golden ratio: streams that were opened together end at times spread evenly. */
+/** The golden ratio: it spreads the ends of streams that were opened together evenly. */
 const SPREAD = 0.618;
 
 /** All streams of one router. */
 export interface Streams {
   /**
-   * Sends the first message, and later ones for as long as the client stays connected.
+   * Sends the first message, and later ones while the client is connected.
    *
    * @throws MonitorError `overloaded`, or the error of the first read
    */
@@ -43,7 +43,7 @@ export interface Streams {
     spec: StreamSpec<Since>,
     since: Since | null,
   ): Promise<void>;
-  /** How many are open. */
+  /** Number of open streams. */
   count(): number;
   /** Ends all streams, each with the hint to reconnect. */
   close(): void;
@@ -70,7 +70,7 @@ interface StreamsState {
   readonly channels: Map<string, RoutedChannel>;
   /** Open streams, including those that still wait for their first message. */
   count: number;
-  /** How many have been opened so far. */
+  /** Number of streams opened so far. */
   opened: number;
   /** Empty while no stream is open. */
   timers: NodeJS.Timeout[];
@@ -118,7 +118,7 @@ async function openStream<Since>(
     if (state.isClosed) throw new MonitorError('overloaded', 'The monitor was closed.');
     const client = createStreamClient(request, response, first, performance.now() + nextLife(state));
     client.write(messageOf(first));
-    // While the source is unavailable, its last data is all there is to send.
+    // While the source is unavailable, only its last data can be sent.
     if (!first.freshness.ok) {
       client.end();
       return leave();
@@ -172,7 +172,7 @@ function advance({ channels }: StreamsState): void {
   }
 }
 
-/** Sends every client a comment, or ends its stream when it is old, and asks `authorize` again when it is time. */
+/** Sends every client a comment, or ends its stream when it is too old. Calls `authorize` again when it is due. */
 function checkClients(state: StreamsState): void {
   const now = performance.now();
   for (const { route, channel } of state.channels.values()) {

@@ -1,4 +1,4 @@
-/** Finds the handler for a request target. Targets that have been answered are cached. */
+/** Finds the handler for a request target, and caches targets. */
 
 import { MonitorError, type ParameterFault } from '../errors.ts';
 import { createLruCache } from '../lru-cache.ts';
@@ -16,7 +16,7 @@ export interface Target {
   /** The canonical form, relative to the target; `null` when the target is canonical. */
   readonly canonical: string | null;
   /**
-   * Answers the request. To be called after `authorize`: only now are path parameters and query parsed.
+   * Answers the request. To be called after `authorize`: path parameters and query are parsed only here.
    *
    * @throws MonitorError `invalid_parameter`
    */
@@ -41,7 +41,7 @@ interface Row {
 }
 
 const MOST_CACHED = 1_000;
-/** Longer targets are not cached, to bound the memory. In characters. */
+/** Longer targets are not cached, to limit the memory. In characters. */
 const LONGEST_CACHED = 1_024;
 
 /** Creates the targets of one router. */

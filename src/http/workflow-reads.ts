@@ -1,4 +1,4 @@
-/** Reads workflows and builds their graphs: once for all requests that ask for the same task. */
+/** Reads workflows and builds their graphs: once for all requests for the same task. */
 import { MonitorError } from '../errors.ts';
 import { createGraphTracker, type GraphTracker, type GraphView } from '../graph-updates.ts';
 import { createLruCache, type LruCache } from '../lru-cache.ts';
@@ -17,7 +17,7 @@ import { abortableCall, createSingleFlight, leaveOnAbort, type SingleFlight } fr
 import type { DocumentRequest } from './answer-entry.ts';
 import { bytesOf, createWorkflow, rootIdOf, type TreeSource, treeOf, type Workflow } from './workflow.ts';
 
-/** What was read for a task. */
+/** The result of reading the workflow of a task. */
 export interface WorkflowRead {
   /** `null` when no source knows the task. */
   readonly workflow: Workflow | null;
@@ -27,7 +27,7 @@ export interface WorkflowRead {
 /** Which workflow to read. */
 export interface WorkflowTask extends DocumentRequest<TreeSource> {
   readonly taskId: string;
-  /** Whether the workflow may be one that was read for another of its tasks. */
+  /** Whether a workflow that was read for another of its tasks may be returned. */
   readonly isAnyTask: boolean;
 }
 
@@ -46,7 +46,7 @@ export interface WorkflowReads extends WorkflowReadsOptions {
   /** Workflows that are read again only when their source reports a change. */
   readonly held: LruCache<WorkflowRead>;
   readonly reads: SingleFlight<WorkflowRead>;
-  /** The read of each task that is under way. There is one at most, so that each is compared with the one before. */
+  /** Reads in progress, at most one for each task, so that each is compared with the previous one. */
   readonly running: Map<string, RunningRead>;
   /** Number of reads so far. */
   count: number;
@@ -58,13 +58,13 @@ interface RunningRead {
   readonly ended: Promise<unknown>;
 }
 
-/** Bounds of the workflows that are held. */
+/** Bounds of the kept workflows. */
 const HELD = {
   entries: 500,
   bytes: 48 * 1024 * 1024,
   sizeOf: ({ workflow }: WorkflowRead) => bytesOf(workflow),
 };
-/** Creates the workflows of one router; none is held yet. */
+/** Creates the workflows of one router; none is kept yet. */
 export function createWorkflowReads(options: WorkflowReadsOptions): WorkflowReads {
   return {
     ...options,
@@ -77,7 +77,7 @@ export function createWorkflowReads(options: WorkflowReadsOptions): WorkflowRead
 }
 
 /**
- * Reads a workflow, or takes the one that is held if the source reports no change.
+ * Reads a workflow, or returns the kept one if the source reports no change.
  *
  * @param signal aborts when the request has ended
  * @throws MonitorError with the error code of the response
@@ -93,13 +93,13 @@ export async function readWorkflow(
   const running = state.running.get(taskId);
   if (running === undefined || running.revision === before.revision) {
     const found = await state.reads.run(`now ${taskId}`, () => beginRead(state, task), leaveOnAbort(signal));
-    // Begun by a request that was content with the workflow of another task.
+    // The read was started by a request that accepts the workflow of another task.
     const isOther = !task.isAnyTask && found.workflow !== null && found.workflow.taskId !== taskId;
     return isOther ? readWorkflow(state, task, signal) : found;
   }
   const again = (nextSignal: AbortSignal): Promise<WorkflowRead> =>
     readWorkflow(state, { ...task, before: freshnessOf(part, Date.now(), state.report) }, nextSignal);
-  // The read that is under way may have begun before the latest change: all who come now share the next one.
+  // The read in progress may have started before the latest change: all later requests share the next one.
   return state.reads.run(
     `after ${running.number} ${taskId}`,
     () =>
@@ -113,7 +113,7 @@ export async function readWorkflow(
   );
 }
 
-/** A workflow that is held and that the source would still return. */
+/** A kept workflow that is still up to date. */
 function findHeld(
   { held }: WorkflowReads,
   { taskId, isAnyTask }: WorkflowTask,
@@ -182,7 +182,7 @@ async function readAnew(
   return found;
 }
 
-/** Builds the graph, unless another task of the workflow has been asked for meanwhile. */
+/** Builds the graph, unless a request for another task of the workflow has built it in the meantime. */
 function* build(
   state: WorkflowReads,
   number: number,
@@ -196,7 +196,7 @@ function* build(
   return { freshness, workflow: createWorkflow(number, task.taskId, view, state.serializer) };
 }
 
-/** What cannot be read at all is reported to the host, as that of every other read. */
+/** Reports an unreadable tree to the host, like errors of any other read. */
 function* observe(
   { tracker, report }: WorkflowReads,
   { part, taskId }: WorkflowTask,

@@ -4,7 +4,7 @@ import type { TaskTree } from '../model.ts';
 import { createJsonList, type JsonList, type Serializer } from '../serialize.ts';
 import type { TaskSource } from '../source.ts';
 
-/** Roughly what a task, its links and its relations take in memory. */
+/** Approximate memory of a task, its links and its relations, in bytes. */
 const BYTES_PER_TASK = 1_024;
 
 /** A task source that has workflows. */
@@ -13,7 +13,7 @@ export type TreeSource = TaskSource & Required<Pick<TaskSource, 'getTaskTree'>>;
 /** JSON of a workflow that answers share. */
 export type SharedJson = 'nodes' | 'updates' | 'relations';
 
-/** The workflow of a task, and the JSON of its parts as far as anybody has needed it. */
+/** The workflow of a task, and the JSON of its parts, as far as answers have needed it. */
 export interface Workflow extends Readonly<Record<SharedJson, JsonList>> {
   /** Number of the read. */
   readonly number: number;
@@ -39,7 +39,7 @@ export function createWorkflow(
   };
 }
 
-/** Roughly what a workflow takes in memory, in bytes. */
+/** Approximate memory of a workflow, in bytes. */
 export function bytesOf(workflow: Workflow | null): number {
   if (workflow === null) return BYTES_PER_TASK;
   const { view, nodes, updates, relations } = workflow;
@@ -47,7 +47,7 @@ export function bytesOf(workflow: Workflow | null): number {
   return view.graph.tasks.size * BYTES_PER_TASK + jsonBytes;
 }
 
-/** The root id of a task of the workflow; `null` when it is not known from there. */
+/** The root id of a task of the workflow; `null` when the workflow does not show it. */
 export function rootIdOf({ taskId, view: { graph } }: Workflow, askedId: string): string | null {
   if (askedId === taskId) return graph.rootId;
   try {
@@ -58,7 +58,7 @@ export function rootIdOf({ taskId, view: { graph } }: Workflow, askedId: string)
   }
 }
 
-/** What a source returned as a tree. @throws TypeError when it is not one */
+/** Checks that a source returned a tree. @throws TypeError when it did not */
 export function treeOf(given: unknown): TaskTree | null {
   // A source that reads a Map may return undefined.
   if (given === null || given === undefined) return null;

@@ -22,9 +22,9 @@ import {
 
 /** One answer from a workflow. */
 export interface WorkflowQuestion extends WorkflowTask {
-  /** The same for all requests that get the same answer while the source does not change. */
+  /** Equal for all requests that get the same answer while the source does not change. */
   readonly key: string;
-  /** The JSON that it shares with other answers, and how many items of it. It is written first. */
+  /** The shared JSON that it needs, and the number of items. That JSON is written first. */
   needs(workflow: Workflow): readonly [list: SharedJson, count: number];
   content(workflow: Workflow): Steps<AnswerContent>;
 }
@@ -32,12 +32,12 @@ export interface WorkflowQuestion extends WorkflowTask {
 /** The workflows of one router. */
 export interface Workflows {
   /**
-   * Answers a question; equal questions share the answer. Stops when the last client has left.
+   * Answers a question; equal questions share the answer. Stops when the last client has disconnected.
    *
    * @throws MonitorError with the error code of the response
    */
   answer(question: WorkflowQuestion, onLeave: OnLeave | undefined): Promise<AnswerEntry>;
-  /** Frees what is held. */
+  /** Frees the kept workflows. */
   clear(): void;
 }
 
@@ -55,10 +55,10 @@ interface WorkflowsState extends Pick<WorkflowsOptions, 'timeoutMs'> {
 
 /** Longest time of our own work on an answer, in milliseconds. */
 const OWN_WORK_MS = 5_000;
-/** JSON is written for so many more items at once, so that similar limits share the work. */
+/** JSON is written for this many items at a time, so that similar limits share the work. */
 const ITEMS_AT_ONCE = 1_000;
 
-/** Creates the workflows of one router; none is held yet. */
+/** Creates the workflows of one router; none is kept yet. */
 export function createWorkflows(options: WorkflowsOptions): Workflows {
   const state: WorkflowsState = {
     timeoutMs: options.timeoutMs,
@@ -68,7 +68,7 @@ export function createWorkflows(options: WorkflowsOptions): Workflows {
   };
   return {
     answer(question, onLeave) {
-      // No request gets an answer that was begun before the latest change.
+      // No request gets an answer that was started before the latest change.
       const key = `${question.before.revision} ${question.key}`;
       return state.answers.run(key, () => beginAnswer(state, question), onLeave);
     },
@@ -85,7 +85,7 @@ function beginAnswer(state: WorkflowsState, question: WorkflowQuestion): Call<An
     try {
       return await answer(state, question, signal);
     } catch (error) {
-      // The work that it waits for does not know why it left.
+      // If this signal ended the work, its reason is the right error.
       signal.throwIfAborted();
       throw error;
     } finally {
@@ -112,7 +112,7 @@ async function answer(
   );
   const steps = write(question, workflow, freshness);
   const entry = await scheduler.run('graph answer', steps, { signal, client });
-  // The JSON has made it larger.
+  // Writing the JSON has made the entry larger.
   if (reads.held.get(workflow.taskId) === found) reads.held.set(workflow.taskId, found);
   return entry;
 }

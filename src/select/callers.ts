@@ -1,4 +1,4 @@
-/** Which tasks send those that are summed up, and which tasks these send, by name. */
+/** The names of the tasks that sent the counted tasks, and of the tasks that these sent. */
 import { type Steps, sortInSteps } from '../scheduler.ts';
 import type { TaskCaller, TaskStats } from '../source.ts';
 
@@ -7,28 +7,28 @@ const MAX_NAMES = 50;
 /** Relatives that are counted between two pauses. */
 const AT_ONCE = 128;
 
-/** A task, and the one that sent it. */
+/** A task, and the task that sent it. */
 export interface SentTask {
   readonly id: string;
-  /** `null`: nobody knows, or no task did. */
+  /** `null`: unknown, or no task sent it. */
   readonly parentId: string | null;
 }
 
 /** Where the names of relatives are found. */
 export interface FamilyNames {
-  /** The name of a task; `null`: nobody knows. */
+  /** The name of a task; `null`: unknown. */
   nameOf(id: string): string | null;
-  /** The names of the tasks that a task sent; `null` for one whose name nobody knows. */
+  /** The names of the tasks that a task sent; `null` for unknown names. */
   namesSentBy(id: string): Iterable<string | null>;
 }
 
-/** What statistics have of callers. */
+/** The figures about callers in statistics. */
 export type CallerFigures = Required<Pick<TaskStats, 'callers' | 'callees'>>;
 
-/** Of neither anything is known. */
+/** For unknown callers and callees. */
 export const UNKNOWN_CALLERS: CallerFigures = { callers: null, callees: null };
 
-/** Counts the relatives whose names are known. @param tasks those that are summed up */
+/** Counts the relatives whose names are known. @param tasks the counted tasks */
 export function* countCallers(tasks: readonly SentTask[], names: FamilyNames): Steps<CallerFigures> {
   const [callers, callees] = [new Map<string, Counted>(), new Map<string, Counted>()];
   let count = 0;
@@ -55,7 +55,7 @@ function addName(counts: Map<string, Counted>, name: string | null): void {
   else known.count++;
 }
 
-// There may be as many names as tasks: copying what is there takes a tenth of making pairs of it.
+// There may be as many names as tasks: copying the values takes a tenth of the time of making pairs.
 const mostFrequent = (counts: ReadonlyMap<string, Counted>): Steps<readonly TaskCaller[]> =>
   sortInSteps([...counts.values()], byCount, MAX_NAMES);
 
@@ -63,7 +63,7 @@ function byCount(a: TaskCaller, b: TaskCaller): number {
   return b.count - a.count || (a.name < b.name ? -1 : 1);
 }
 
-/** Adds up what sources know. @param all at least one, each `null` where it is not known */
+/** Adds up the lists of several sources. @param all at least one, each `null` if unknown */
 export function mergeCallers(all: readonly (readonly TaskCaller[] | null)[]): readonly TaskCaller[] | null {
   const counts = new Map<string, number>();
   for (const callers of all) {
@@ -76,15 +76,15 @@ export function mergeCallers(all: readonly (readonly TaskCaller[] | null)[]): re
     .slice(0, MAX_NAMES);
 }
 
-/** Collects relatives from tasks that are seen one by one. */
+/** Collects relatives from tasks that are added one by one. */
 export interface FamilyCollector extends FamilyNames {
-  /** Notes a task, whether it is summed up or not. */
+  /** Records a task, whether it is counted or not. */
   note(task: { readonly id: string; readonly name?: string | null; readonly parentId?: string | null }): void;
-  /** Whether the name of a task was noted, or that it has none. */
+  /** Whether the name of a task, or that it has none, is recorded. */
   has(id: string): boolean;
 }
 
-/** @returns one that has seen no task */
+/** @returns an empty collector */
 export function createFamilyCollector(): FamilyCollector {
   const names = new Map<string, string | null>();
   const sent = new Map<string, (string | null)[]>();

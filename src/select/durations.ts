@@ -9,15 +9,15 @@ export interface Durations {
   readonly waits: number[];
 }
 
-/** Durations that are sorted, or merged, between two pauses: less than a millisecond. */
+/** Durations that are sorted or merged between two pauses: less than a millisecond. */
 const AT_ONCE = 4_096;
 
-/** @returns no durations yet */
+/** @returns an empty collection */
 export function noDurations(): Durations {
   return { runtimes: [], waits: [] };
 }
 
-/** Adds the durations of a task. @param runtime like `wait`, NaN: not known */
+/** Adds the durations of a task. @param runtime like `wait`, NaN: unknown */
 export function addDurations({ runtimes, waits }: Durations, runtime: number, wait: number): void {
   if (!Number.isNaN(runtime)) runtimes.push(runtime);
   if (!Number.isNaN(wait)) waits.push(wait);
@@ -37,7 +37,7 @@ function rankIn(sorted: Float64Array): (share: number) => number | null {
   return (share) => sorted[Math.ceil(share * sorted.length) - 1] ?? null;
 }
 
-/** Sorts numbers: parts at first, then two and two of them are merged. */
+/** Sorts numbers: first in parts, which are then merged in pairs. */
 function* sortNumbers(numbers: readonly number[]): Steps<Float64Array> {
   let sorted = new Float64Array(numbers);
   for (let at = 0; at < sorted.length; at += AT_ONCE) {
@@ -52,7 +52,7 @@ function* sortNumbers(numbers: readonly number[]): Steps<Float64Array> {
   return sorted;
 }
 
-/** Merges a sorted part of this length and the one behind it. */
+/** Merges a sorted part of this length with the part that follows it. */
 function* mergeTwo(from: Float64Array, to: Float64Array, start: number, length: number): Steps<void> {
   const middle = Math.min(start + length, from.length);
   const end = Math.min(middle + length, from.length);
@@ -88,10 +88,10 @@ export function percentilesIn(runs: ArrayLike<number>, waits: ArrayLike<number>)
   };
 }
 
-/** What is counted by step. */
+/** The counts of each step. */
 type Counts = Pick<StatsTotals, 'received' | 'succeeded' | 'failed' | 'retried'>;
 
-/** Counts of all steps of a series together: of those in which a figure is known; `null`: there is none. */
+/** Sums over the steps in which a figure is known; `null`: it is known in none. */
 export function totalsIn(series: readonly Counts[]): Counts {
   const sum = (figure: keyof Counts): number | null =>
     series.reduce<number | null>(

@@ -5,10 +5,10 @@
 
 import type { HistogramBucket } from '../source/stats-figures.ts';
 
-/** Number of buckets. Bucket 0 counts what took less than 1 ms, the last one also everything longer. */
+/** Number of buckets. Bucket 0 counts durations below 1 ms, the last one also counts all longer durations. */
 export const BUCKETS = 56;
 
-/** Largest duration that has a bucket of its own, in milliseconds. */
+/** Longest duration that has its own bucket, in milliseconds. */
 const LONGEST_MS = 2 ** 28 - 1;
 
 /** The bucket of a duration. @param ms not negative */
@@ -27,8 +27,8 @@ export function leastOf(bucket: number): number {
 }
 
 /**
- * The duration that a share of all durations does not exceed, in milliseconds: by nearest rank, and evenly spread
- * within its bucket. `null` when nothing was counted.
+ * The duration that a share of all durations does not exceed, in milliseconds: by nearest rank, assuming durations
+ * spread evenly in their bucket. `null` when nothing was counted.
  *
  * @param counts by bucket
  * @param share from 0 to 1
@@ -47,7 +47,7 @@ export function quantileOf(counts: ArrayLike<number>, share: number): number | n
   return least + ((leastOf(bucket + 1) - least) * rank) / (counts[bucket] as number);
 }
 
-/** The buckets from the shortest to the longest that anything is in. @param counts by bucket */
+/** The buckets from the shortest to the longest that is not empty. @param counts by bucket */
 export function bucketsOf(counts: ArrayLike<number>): HistogramBucket[] {
   let first = 0;
   let last = BUCKETS - 1;
@@ -60,7 +60,7 @@ export function bucketsOf(counts: ArrayLike<number>): HistogramBucket[] {
   });
 }
 
-/** Adds buckets that {@link bucketsOf} has made. @param counts by bucket */
+/** Adds buckets made by {@link bucketsOf}. @param counts by bucket */
 export function addBuckets(counts: Float64Array, buckets: readonly HistogramBucket[]): void {
   for (const { le, count } of buckets) {
     const bucket = le === null ? BUCKETS - 1 : Math.max(0, bucketOf(Math.round(le * 1_000)) - 1);

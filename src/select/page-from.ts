@@ -4,27 +4,27 @@ import type { TaskPage, TaskPosition, TaskQuery } from '../source.ts';
 import { passesFilters } from './task-filter.ts';
 import { comparePositions, sortKeyOf } from './task-order.ts';
 
-/** Most rows that are taken together. */
+/** Maximum number of rows that are processed together. */
 const MOST_AT_ONCE = 256;
 
 /** How rows are streamed. */
 export interface PageFromOptions {
   /**
-   * Whether the rows come in the order of `query.sort` and `query.order`, ties by id ascending, rows without a value last.
-   * Reading then stops at the end of the page, or after `query.scan` rows, and rows up to `query.after` may be left
-   * out. Default false: all rows are read, in any order.
+   * Whether the rows arrive in the order of `query.sort` and `query.order`, ties by id ascending, rows without a value
+   * last. Reading then stops at the end of the page, or after `query.scan` rows, and rows up to `query.after` may be
+   * omitted. Default false: all rows are read, in any order.
    */
   readonly isSorted?: boolean;
 }
 
-/** A task and where it stands. */
+/** A task and its position. */
 interface Row extends TaskPosition {
   readonly task: Task;
 }
 
 /**
- * Answers `listTasks` for a source that can only stream its tasks, such as a cursor of a database: filters and sorts them
- * while they arrive, and holds no more than a page.
+ * Answers `listTasks` for a source that can only stream its tasks, such as a cursor of a database: filters and sorts
+ * them while they arrive, and keeps no more than a page in memory.
  *
  * @param tasks every task that may match, each id once
  * @param query as given to `listTasks`
@@ -40,7 +40,7 @@ export async function pageFrom(
 ): Promise<TaskPage> {
   const page: Page = { rows: [], matching: 0, read: 0, last: null };
   let batch: Task[] = [];
-  // Of sorted rows, no more than a page and one are needed, unless filters leave some out.
+  // Of sorted rows, a page and one more row are enough, unless filters exclude some.
   let size = isSorted ? Math.min(MOST_AT_ONCE, query.limit + 1) : MOST_AT_ONCE;
   for await (const task of tasks) {
     batch.push(task);
@@ -56,7 +56,7 @@ export async function pageFrom(
   return { ...pageOf(page.rows, query.limit, page.rows.length > query.limit), total };
 }
 
-/** What is known after some rows. */
+/** The state after some rows. */
 interface Page {
   readonly rows: Row[];
   matching: number;

@@ -1,4 +1,4 @@
-/** What a single source is asked, of a query that may be for several sources with different abilities. */
+/** Derives the query for one source from a query that may be for several sources with different capabilities. */
 
 import { isCombined } from '../source/combined-part.ts';
 import { isFigureCondition, type TaskCondition } from '../source/task-condition.ts';
@@ -6,13 +6,13 @@ import type { TaskQuery, TaskSource } from '../source.ts';
 import { holdsText, passesConditions } from './task-conditions.ts';
 
 /**
- * The query as a source understands it. One that does not know conditions decides them with `search`, as it decides
- * texts: its rows are never those of another query.
+ * The query as a source understands it. A source that does not know conditions applies them with `search`, like
+ * searched texts, so that it never returns rows that do not match.
  *
- * @returns `null`: a condition on `source` leaves this one out
+ * @returns `null`: a condition on `source` excludes this source
  */
 export function queryOfSource(source: TaskSource, query: TaskQuery): TaskQuery | null {
-  // One that is made of others asks each of them so.
+  // A combination does this for each of its sources.
   if (query.conditions.length === 0 || isCombined(source)) return query;
   if (!query.conditions.every((condition) => asksFor(source.name, condition))) return null;
   const conditions = query.conditions.filter(({ field }) => field !== 'source');

@@ -1,18 +1,18 @@
-/** How much waited in queues over time, what entered them and was taken out, and since when they grow. */
+/** The depths of queues over time, the messages that entered and left, and since when queues have been growing. */
 import type { Steps } from '../scheduler.ts';
 import type { QueueDepths } from '../source.ts';
 import type { StatsWindow } from './stats-steps.ts';
 
-/** What is known of one queue in one minute, or in another span of time. */
+/** Figures of one queue in one minute, or in another span of time. */
 export interface QueueSample {
-  /** `null`: what was sent and taken belongs to a queue that is not known. */
+  /** `null`: what was sent and taken belongs to an unknown queue. */
   readonly queue: string | null;
-  /** When the span begins, milliseconds since 1970. */
+  /** Start of the span, in milliseconds since 1970. */
   readonly at: number;
-  /** The most and the last waiting messages; `null`: not read. */
+  /** The maximum and the last number of waiting messages; `null`: not read. */
   readonly mostWaiting: number | null;
   readonly lastWaiting: number | null;
-  /** The greatest age of the oldest due message, in seconds; `null`: not known, or none was due. */
+  /** The greatest age of the oldest due message, in seconds; `null`: unknown, or none was due. */
   readonly age: number | null;
   /** Whether it may be older. */
   readonly isAtLeast: boolean;
@@ -21,10 +21,10 @@ export interface QueueSample {
   readonly started: number;
 }
 
-/** Most queues that are listed, and most steps of all of them. */
+/** Maximum number of listed queues, and of their steps in total. */
 export const MOST_DEPTHS = 20;
 const MOST_STEPS = 6_000;
-/** Samples that are looked at between two pauses. */
+/** Samples that are processed between two pauses. */
 const AT_ONCE = 1_000;
 
 interface QueueSums {
@@ -39,16 +39,16 @@ interface QueueSums {
 }
 
 /**
- * The queues in which most waited, by step of a window.
+ * The queues with the most waiting messages, by step of a window.
  *
- * @param samples in any order; those before the window only say since when a queue grows
+ * @param samples in any order; those before the window only show since when a queue has been growing
  */
 export function* depthsOf(
   samples: Iterable<QueueSample>,
   window: StatsWindow,
 ): Steps<readonly QueueDepths[]> {
   const found = new Map<string, QueueSums>();
-  // Of a step in which something was taken out of unknown queues, nobody knows how much of which.
+  // If messages were taken from unknown queues in a step, no queue's share of them is known.
   const isTakenElsewhere = new Set<number>();
   let count = 0;
   for (const sample of samples) {
@@ -108,7 +108,7 @@ function hasAny({ waiting, sent, received, started }: QueueSums): boolean {
   );
 }
 
-/** @param isTakenElsewhere steps in which something was taken out of queues that are not known */
+/** @param isTakenElsewhere steps in which messages were taken from unknown queues */
 function figuresOf(
   sums: QueueSums,
   isTakenElsewhere: ReadonlySet<number>,
@@ -116,12 +116,12 @@ function figuresOf(
 ): Omit<QueueDepths, 'queue'> {
   const { waiting, oldest, sent, isAtLeast } = sums;
   const points = sums.points.toSorted((a, b) => a.at - b.at);
-  // An engine without messages of receiving reports starts.
+  // An engine that does not report receiving reports starts.
   const taken = sums.received.some((count) => count > 0) ? sums.received : sums.started;
   const isSeen = waiting.map((depth, step) => depth !== null || (taken[step] ?? 0) + (sent[step] ?? 0) > 0);
   const received = taken.map((count, step) => (isSeen[step] && !isTakenElsewhere.has(step) ? count : null));
   const derived = enteredBy(received, lastOfSteps(points, first, stepSeconds * 1_000, waiting.length));
-  // Before the first report, nobody knows whether clients report at all, or whether that part of their reports is kept.
+  // Before the first report, it is unknown whether clients report at all, and whether old reports are kept.
   const reported = sent.findIndex((count) => count > 0);
   const entered = sent.map((count, step) =>
     reported === -1 || step < reported ? (derived[step] ?? null) : isSeen[step] ? count : null,
@@ -133,7 +133,7 @@ function figuresOf(
   };
 }
 
-/** Where clients do not report what they send: what was taken out, and by how much the depth grew. */
+/** For clients that do not report what they send: the messages taken out, plus the growth of the depth. */
 function enteredBy(taken: readonly (number | null)[], last: readonly (number | null)[]): (number | null)[] {
   return taken.map((count, step) => {
     const [before, after] = [last[step - 1] ?? null, last[step] ?? null];
@@ -141,7 +141,7 @@ function enteredBy(taken: readonly (number | null)[], last: readonly (number | n
   });
 }
 
-/** The last depth of each step; one before them counts as that of step −1. */
+/** The last depth of each step; depths before the window count as step −1. */
 function lastOfSteps(
   points: readonly DepthPoint[],
   first: number,
@@ -156,36 +156,36 @@ function lastOfSteps(
   return last;
 }
 
-/** How many messages waited at one time. */
+/** The number of waiting messages at one time. */
 export interface DepthPoint {
   readonly at: number;
   readonly waiting: number;
 }
 
 const MINUTE_MS = 60_000;
-/** Fewer waiting messages are no growth. */
+/** With fewer waiting messages there is no growth. */
 const LEAST_WAITING = 20;
-/** It must have grown by this share of what waits now. */
+/** The depth must have grown by this share of the current depth. */
 const GROWN_SHARE = 1 / 4;
-/** A dip that is smaller than this share of what waits now ends no growth. */
+/** A dip below this share of the current depth does not end the growth. */
 const DIP_SHARE = 1 / 10;
-/** What is as low as the lowest depth, as a share of what waits now. */
+/** Depths up to this share of the current depth above the lowest count as the lowest. */
 const LOW_SHARE = 1 / 50;
-/** A burst of shorter time is no growth. */
+/** Shorter bursts are not growth. */
 const LEAST_MS = 5 * MINUTE_MS;
-/** Growth is not followed over a longer time without a reading. */
+/** Growth is not tracked across a longer time without a reading. */
 const MOST_GAP_MS = 10 * MINUTE_MS;
-/** An older reading says nothing about now. */
+/** Older readings say nothing about now. */
 const FRESH_MS = 3 * MINUTE_MS;
 
 /**
- * Since when a queue grows, milliseconds since 1970; `null`: it does not. It grows if at least 20 messages wait, a
- * quarter of which have come within at least five minutes in which the depth never fell by a tenth of what waits now.
- * It grows since it was last (about) as low as it was at the beginning of that time.
+ * Since when a queue has been growing, in milliseconds since 1970; `null`: it is not. It grows if at least 20 messages
+ * wait, and a quarter of them arrived during at least five minutes in which the depth never fell by a tenth of the
+ * current depth. The growth starts when the depth was last (about) as low as at the beginning of that time.
  *
  * @param points oldest first
- * @param end when it is asked
- * @param spanMs how far two points may lie apart
+ * @param end the time of the question
+ * @param spanMs how far apart two points may be
  */
 export function growingSince(points: readonly DepthPoint[], end: number, spanMs = MINUTE_MS): number | null {
   const last = points.findLastIndex(({ at }) => at <= end);

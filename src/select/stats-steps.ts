@@ -20,7 +20,7 @@ export interface StatsWindow {
   readonly count: number;
 }
 
-/** @param least shortest step that can be answered, in seconds */
+/** @param least shortest possible step, in seconds */
 export function statsWindow(
   query: Pick<TaskStatsQuery, 'minutes' | 'now' | 'stepSeconds'>,
   least = 1,

@@ -35,7 +35,7 @@ export function summarizeTasks(tasks: Iterable<Task>, query: TaskStatsQuery): Ta
   return callers ? { ...stats, ...finish(countCallers(statistics.counted, family)) } : stats;
 }
 
-/** Runs steps to their end at once. */
+/** Runs all steps without a pause. */
 function finish<Result>(steps: Steps<Result>): Result {
   let step = steps.next();
   while (step.done !== true) step = steps.next();

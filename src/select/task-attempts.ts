@@ -5,8 +5,8 @@ const ENDS: ReadonlySet<string> = new Set(['RETRY', 'SUCCESS', 'FAILURE', 'REVOK
 const FAILED: ReadonlySet<string> = new Set(['RETRY', 'FAILURE']);
 
 /**
- * The attempts of a task, as its timeline shows them: oldest first. A change that names no attempt belongs to the one
- * that the changes before it have come to.
+ * The attempts of a task according to its timeline, oldest first. A change that names no attempt belongs to the
+ * attempt that the preceding changes have reached.
  */
 export function attemptsIn(timeline: readonly TaskChangeEntry[]): readonly TaskAttempt[] {
   const attempts = new Map<number, { -readonly [Name in keyof TaskAttempt]: TaskAttempt[Name] }>();

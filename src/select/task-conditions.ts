@@ -1,4 +1,4 @@
-/** Decides the conditions of a list. Linear in the length of the texts: prefixes are compared, never compiled. */
+/** Checks the conditions of a list, in time linear in the length of the texts: prefixes are not regular expressions. */
 import type { Task } from '../model.ts';
 import {
   type ConditionFigure,
@@ -11,8 +11,8 @@ import type { TaskQuery } from '../source/task-query.ts';
 import { waitSecondsOf } from './task-wait.ts';
 
 /**
- * Whether a task meets all conditions of a query. A figure that is not known is in no range, and a task whose worker is
- * not known passes `not_worker`. Conditions on `source` are decided before a source is asked, and count as met.
+ * Whether a task meets all conditions of a query. An unknown figure is in no range, and a task whose worker is unknown
+ * passes `not_worker`. Conditions on `source` are checked before a source is read, and count as met.
  *
  * @param task as its source lists it
  */
@@ -28,13 +28,13 @@ export function passesConditions(
   });
 }
 
-/** @param text what a row shows; `null`: it is not known */
+/** @param text as shown in a row; `null`: unknown */
 export function holdsText({ values, prefixes, isNegated }: TextCondition, text: string | null): boolean {
   if (text === null) return isNegated;
   return (values.includes(text) || prefixes.some((prefix) => text.startsWith(prefix))) !== isNegated;
 }
 
-/** @param figure what a row shows; `null` or `NaN`: it is not known */
+/** @param figure as shown in a row; `null` or `NaN`: unknown */
 export function holdsFigure({ comparison, than }: FigureCondition, figure: number | null): boolean {
   if (figure === null) return false;
   if (comparison === 'gt') return figure > than;
@@ -47,7 +47,7 @@ function textOf(task: Task, field: Exclude<ConditionText, 'source' | 'cause'>): 
   return typeof text === 'string' && text !== '' ? text : null;
 }
 
-/** What a row shows as `null` is not known. */
+/** A figure as shown in a row; `null`: unknown. */
 function figureOf(task: Task, field: ConditionFigure): number | null {
   if (field === 'retries') return Number.isSafeInteger(task.retries) ? (task.retries as number) : null;
   const figure = field === 'wait' ? waitSecondsOf(task) : task.runtime;

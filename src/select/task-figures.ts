@@ -1,8 +1,8 @@
-/** What statistics are made of: one task in numbers. */
+/** The data that statistics are computed from: one task in numbers. */
 import { hasFlag, type Task, type TaskCause } from '../model.ts';
 import { waitSecondsOf } from './task-wait.ts';
 
-/** What is summed up of a task. Times in milliseconds since 1970, `NaN` where unknown. */
+/** The figures of a task. Times in milliseconds since 1970, `NaN` where unknown. */
 export interface TaskFigures {
   readonly id: string;
   readonly state: string;
@@ -10,7 +10,7 @@ export interface TaskFigures {
   readonly isEndUnseen: boolean;
   /** It never ran, and failed because another task did. */
   readonly isConsequence: boolean;
-  /** Why it failed; `null`: it has not, or nobody knows. */
+  /** Why it failed; `null`: it has not failed, or the cause is unknown. */
   readonly cause: TaskCause | null;
   readonly name: string | null;
   readonly worker: string | null;
@@ -28,15 +28,15 @@ export interface TaskFigures {
   readonly runtime: number;
   /** In seconds: how long it waited for its last start. */
   readonly wait: number;
-  /** When each attempt ended that was retried; `null`: some time since it was sent. */
+  /** When each retried attempt ended; `null`: at unknown times. */
   readonly retriedAt: readonly number[] | null;
 }
 
 /**
- * The figures of a task as an object. It does not say when it was retried, except for the last time. A task
+ * The figures of a task as an object. Of its retries, only the time of the last one is known. A task
  * without a number of retries counts as never retried before.
  *
- * @param cause of a task that failed, if it is asked for
+ * @param cause of a task that failed, if it is requested
  */
 export function figuresOf(task: Task, cause: TaskCause | null = null): TaskFigures {
   return {

@@ -32,26 +32,26 @@ interface ChartStep {
   received: number;
   succeeded: number;
   failed: number;
-  /** `null`: a task was retried then or at some other time. */
+  /** `null`: a task may have been retried in this step or in another one. */
   retried: number | null;
-  /** `null`: nobody asked for percentiles of steps. */
+  /** `null`: percentiles of steps are not requested. */
   readonly durations: Durations | null;
 }
 
-/** What the source knows of the time that is summed up. */
+/** What the source knows about the window. */
 export interface StatsOptions {
   /**
-   * Whether everything that happened between these times, milliseconds since 1970, was seen. Of a step of which it
-   * was not, `received` and `retried` are `null`, and a figure that would be 0 is `null` too. Default: it was.
+   * Whether everything that happened between these times, in milliseconds since 1970, was observed. In other steps,
+   * `received`, `retried` and figures that would be 0 are `null`. Default: everything was observed.
    */
   readonly isWhole?: (from: number, to: number) => boolean;
-  /** What is known of causes before the window. Default: nothing. */
+  /** Causes before the window. Default: unknown. */
   readonly before?: CausesBefore;
 }
 
 const NOTHING_BEFORE: CausesBefore = { firstSeen: () => null, since: () => null };
 
-/** Sums of the tasks that were added. Times in milliseconds since 1970. */
+/** Sums over the added tasks. Times in milliseconds since 1970. */
 interface Sums {
   readonly start: number;
   readonly end: number;
@@ -64,9 +64,9 @@ interface Sums {
   readonly workers: Set<string>;
   readonly queues: Set<string>;
   readonly isWhole: (from: number, to: number) => boolean;
-  /** `null`: callers are not asked for. */
+  /** `null`: callers are not requested. */
   readonly counted: SentTask[] | null;
-  /** `null`: causes are not asked for. */
+  /** `null`: causes are not requested. */
   readonly causes: CauseGroups | null;
   readonly mostCauses: number;
   readonly before: CausesBefore;
@@ -76,21 +76,21 @@ interface Sums {
 export interface StatsAccumulator {
   /** Counts a task that has passed the filters, unless it is outside the time window. */
   add(task: TaskFigures): void;
-  /** What was counted so far, if the query asks for callers; otherwise empty. */
+  /** The tasks counted so far, if the query requests callers; otherwise empty. */
   readonly counted: readonly SentTask[];
-  /** Sorts and cuts what was counted. */
+  /** Sorts and cuts the result. */
   result(): Steps<TaskStats>;
 }
 
 /**
  * Creates an accumulator for tasks whose last change is in the time window.
- * - `received`, `succeeded`, `failed` of a step: tasks that were received, that ended as SUCCESS or as FAILURE in
+ * - `received`, `succeeded`, `failed` of a step: tasks that were received, or ended as SUCCESS or FAILURE, in
  *   that step; `retried`: attempts that ended with a retry in that step
- * - `states` leaves out tasks whose end was not seen: nobody knows the state that they are in now
- * - `failed` of a step and of a name leaves out tasks that failed because another one did
+ * - `states` excludes tasks whose end was not seen: their current state is unknown
+ * - `failed` of a step and of a name excludes tasks that failed because another one did
  * - a wait is the time from when the last attempt was sent, or from its eta if that was later, to its start;
- *   where it is not known when it was sent, from when it was received
- * - percentiles by nearest rank; those of a step are of runs that ended, and of waits that were over in it
+ *   if it is unknown when the attempt was sent, from when it was received
+ * - percentiles by nearest rank; those of a step are of the runs and waits that ended in it
  */
 export function createStatsAccumulator(
   query: TaskStatsQuery,
@@ -192,7 +192,7 @@ function addToName(
   addDurations(figures.durations, runtime, wait);
 }
 
-/** The steps without the figures that are not known. */
+/** The steps, with unknown figures as `null`. */
 function* knownSeries({ series, stepSeconds, isWhole, end }: Sums): Steps<TaskStats['series']> {
   const known: TaskStats['series'][number][] = [];
   for (const { durations, ...step } of series) {
