@@ -1,4 +1,4 @@
-/** Longest id that a client can ask for, in characters. Ids in messages can have any length. */
+/** Longest id that a client can request, in characters. Ids in messages can have any length. */
 const MAX_LENGTH = 512;
 
 /** Whether a value can be the id of a task or the hostname of a worker. */

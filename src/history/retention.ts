@@ -1,12 +1,12 @@
 import { readInteger, refuseUnknownKeys } from '../check-options.ts';
 
-/** Bounds of what a history holds. Whichever is reached first evicts the oldest tasks. */
+/** Bounds of a history. The first one that is reached evicts the oldest tasks. */
 export interface RetentionOptions {
   /** Most tasks held. 1 to 10,000,000. Default 100,000. */
   readonly maxTasks?: number;
   /**
-   * Longest time since the last change of a task arrived, in milliseconds, by this process's clock. Older tasks
-   * that are read from storage are not taken in. Default 7 days.
+   * Longest time since the last change of a task arrived, in milliseconds, by this process's clock. Older tasks that
+   * are read from storage are ignored. Default 7 days.
    */
   readonly maxAgeMs?: number;
   /** Most memory of the tasks and their values, estimated, in bytes. At least 1 MiB. Default 256 MiB. */
@@ -17,7 +17,7 @@ export interface RetentionOptions {
   readonly maxValueLength?: number;
   /** Most items of the feed. Default 10,000. */
   readonly maxEvents?: number;
-  /** Most workers; of more, those silent for longest are dropped. Default 1,000. */
+  /** Most workers; beyond it, those silent for longest are dropped. Default 1,000. */
   readonly maxWorkers?: number;
   /** How long an offline worker stays listed, in milliseconds. Default 24 hours. */
   readonly workerExpiryMs?: number;

@@ -1,6 +1,6 @@
 /** Counts over time, as a store keeps them. Times are milliseconds since 1970. */
 
-/** Seconds of a minute, an hour or a day (of UTC): the lengths of time that are counted together. */
+/** Seconds of a minute, an hour or a day (of UTC): the lengths of time for which counts are kept. */
 export type RollupSpan = 60 | 3_600 | 86_400;
 
 /**
@@ -15,13 +15,13 @@ export interface StoredRollup {
   /** Its start. */
   readonly start: number;
   readonly level: RollupLevel;
-  /** Who counted: `''` where every instance hears everything. Cells of several writers are added. */
+  /** The instance that counted: `''` if every instance receives everything. Cells of several writers are added. */
   readonly writer: string;
   /** This one and the next two are `''` where the level does not tell them apart. */
   readonly name: string;
   readonly queue: string;
   readonly worker: string;
-  /** Of two cells with the same key, the one with the larger weight holds. */
+  /** Of two cells with the same key, the one with the larger weight is kept. */
   readonly weight: number;
   /** Nine numbers, 0 or more, which are in columns of their own. */
   readonly counts: readonly number[];
@@ -81,7 +81,7 @@ export interface RollupStore {
    * Adds up the oldest `most` cells of a query over starts and writers: a chart needs a few hundred sums of ten thousand
    * cells.
    *
-   * @returns sums by name, queue and worker, in no order. `times` has the texts of all cells, one behind the other
+   * @returns sums by name, queue and worker, in no order. `times` contains the concatenated texts of all cells
    */
   totals(query: RollupQuery, most: number): Promise<readonly RollupTotal[]>;
   /** @returns sums over names, queues, workers and writers of each start, oldest first */

@@ -33,7 +33,7 @@ export function storeComponent(status: StoreStatus, now: number): Component {
     config: {
       engine,
       phase,
-      // Who collects and writes for the source; the others answer.
+      // The instance that collects and writes for the source; the others only answer.
       is_holder: isHolder,
       waiting,
       delay_seconds: waitingSince === null ? 0 : Math.max(0, Math.floor((now - waitingSince) / 1_000)),
@@ -53,7 +53,7 @@ function timeOf(time: number | null): string | null {
   return time === null ? null : new Date(time).toISOString();
 }
 
-/** @returns a sentence that says what to do; `null`: nothing is wrong, or it is not known */
+/** @returns a sentence that says what to do; `null`: nothing is wrong, or unknown */
 function hintFor({ error, remedy, lost }: StoreStatus): string | null {
   if (error !== null) return remedy;
   if (lost === 0) return null;

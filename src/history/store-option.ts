@@ -9,7 +9,7 @@ const POSTGRES = 'postgresStore(pool) of express-task-monitor/postgres';
 /**
  * @param caller the function that was called, such as `celerySources`
  * @returns `null` without a store
- * @throws TypeError that says what to write; it never contains what was given
+ * @throws TypeError that says what to write; it never contains the given value
  */
 export function readStore(caller: string, value: unknown): StoreEngine | null {
   if (value === undefined || value === null) return null;
@@ -34,7 +34,7 @@ export function readSourceStore(
   );
 }
 
-/** Entries have their own copies of the library: a store is known by its members. */
+/** Entries have their own copies of the library: a store is recognized by its members. */
 function isStore(value: unknown): value is StoreEngine {
   return isRecord(value) && typeof value.engine === 'string' && typeof value.open === 'function';
 }

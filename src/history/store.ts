@@ -1,8 +1,8 @@
 /**
  * Where a history is kept beyond the memory of the process: a database that several instances may share. These are the
- * interfaces between the history (`stored/`), which knows records but no SQL, and the stores (`src/stores/`), which
- * know SQL but not what a record means. Times are milliseconds since 1970, by the clock of the instance that writes
- * unless it says otherwise.
+ * interfaces between the history (`stored/`), which handles records but no SQL, and the stores (`src/stores/`), which
+ * handle SQL but not the meaning of a record. Times are milliseconds since 1970, by the clock of the instance that
+ * writes unless it says otherwise.
  */
 import type { TaskRelation } from '../model.ts';
 import type { TaskFilter, TaskQuery } from '../source.ts';
@@ -28,7 +28,10 @@ export interface StoredFields {
   readonly started: number | null;
   readonly finished: number | null;
   readonly runtime: number | null;
-  /** Id of the cause of its failure; `''`: its texts say nothing; `null`: it has not failed, or nobody has looked yet. */
+  /**
+   * Id of the cause of its failure; `''`: its texts do not show one; `null`: it has not failed, or its cause was not
+   * searched yet.
+   */
   readonly cause: string | null;
   readonly isOpen: boolean;
 }
@@ -46,15 +49,15 @@ export interface StoredTask extends StoredFields {
   readonly texts: string | null;
 }
 
-/** What memory takes in of a stored task: its record says the rest. */
+/** The part of a stored task that memory absorbs: the rest is in its record. */
 export type StoredRecord = Pick<StoredTask, 'id' | 'rootId' | 'timestamp' | 'record' | 'texts'>;
 
 /** What relates a stored task to others, and its name. */
 export type StoredRelatives = Pick<StoredTask, 'id' | 'name' | 'rootId' | 'parentId' | 'groupId' | 'chordId'>;
 
 /**
- * Which stored tasks to list: the filters of a task query, its order and its position. Of its conditions those that a
- * store decides, see `isStoredCondition`.
+ * Which stored tasks to list: the filters of a task query, its order and its position. Only conditions that a store can
+ * decide, see `isStoredCondition`.
  */
 export type StoredQuery = Pick<
   TaskQuery,
@@ -63,8 +66,8 @@ export type StoredQuery = Pick<
   /** Only tasks that have not ended. */
   readonly isOpen: boolean;
   /**
-   * Only tasks whose stored texts or names may contain this lower-case text. It may let others pass, since the
-   * history decides; `null`: all.
+   * Only tasks whose stored texts or names may contain this lower-case text. Others may pass, since the history
+   * decides; `null`: all.
    */
   readonly hint: string | null;
   /** Ids of tasks to leave out, some thousands at most. Default: none. */
@@ -80,8 +83,8 @@ export const WHOLE_AT_ONCE = 50;
 /** The stored tasks of one source. Every call rejects with a `StoreError` when the database cannot answer. */
 export interface TaskStore {
   /**
-   * @returns the ids that were written; the others have been written by another instance since they were read, have moved
-   *   to another day, or were dropped. Whoever reads them again finds out which.
+   * @returns the ids that were written; the others have been written by another instance since they were read, have
+   *   moved to another day, or were dropped. Reading them again shows which.
    */
   write(tasks: readonly StoredTask[]): Promise<ReadonlySet<string>>;
   /** @returns those of the tasks that are stored, in no order, without long texts. A record may take 15 kB */
@@ -109,7 +112,7 @@ export interface TaskStore {
   dropBefore(day: number): Promise<void>;
 }
 
-/** How tasks are related that no record says: what collectors found out. */
+/** Relations that no record contains, as found by collectors. */
 export interface RelationStore {
   /** Each relation is kept once. */
   write(relations: readonly TaskRelation[]): Promise<void>;
@@ -119,11 +122,11 @@ export interface RelationStore {
   isEmpty(): Promise<boolean>;
 }
 
-/** What one instance adds to the feed at once. */
+/** The items that one instance adds to the feed at once. */
 export interface FeedChunk {
   /** Grows with each chunk of the source, whichever instance adds it. */
   readonly number: number;
-  /** The instance that heard the items. */
+  /** The instance that received the items. */
   readonly instance: string;
   /** The items, as text that only the history reads. */
   readonly items: string;
@@ -137,15 +140,15 @@ export interface FeedChunk {
 export interface FeedStore {
   /** @returns the number of the new chunk */
   append(instance: string, items: string, count: number): Promise<number>;
-  /** @returns the chunks behind a number, oldest first, `most` at most */
+  /** @returns the chunks after a number, oldest first, `most` at most */
   read(after: number, most: number): Promise<readonly FeedChunk[]>;
-  /** @returns the newest chunks that hold at least `count` items together, oldest first */
+  /** @returns the newest chunks that together have at least `count` items, oldest first */
   newest(count: number): Promise<readonly FeedChunk[]>;
   /** Drops the oldest chunks beyond the newest `count` items. */
   trim(count: number): Promise<void>;
 }
 
-/** Texts that the instance which collects keeps up to date for the others: workers, queues, components and so on. */
+/** Texts that the collecting instance keeps up to date for the others: workers, queues, components and so on. */
 export interface SnapshotStore {
   /** Replaces the texts of these kinds. */
   write(texts: ReadonlyMap<string, string>): Promise<void>;
@@ -154,29 +157,29 @@ export interface SnapshotStore {
   read(kinds: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
-/** Who holds the lease of a source, after an attempt to take it. */
+/** The holder of the lease of a source, after an attempt to take it. */
 export interface LeaseState {
   /** Whether it is this instance. */
   readonly isHeld: boolean;
   /** The clock of the database. */
   readonly now: number;
-  /** What the holder reported last, as text that only the history reads; `null`: nobody holds it. */
+  /** The holder's last report, as text that only the history reads; `null`: there is no holder. */
   readonly report: string | null;
   /** When another instance than the holder last tried to take it, by the clock of the database; `null`: none did. */
   readonly contendedAt: number | null;
 }
 
-/** Who collects and writes for a source: one instance at a time, by the clock of the database. */
+/** Selects the instance that collects and writes for a source: one at a time, by the clock of the database. */
 export interface StoreLease {
   /**
    * Takes or renews the lease, or notes that this instance wants it.
    *
    * @param holder identifies this instance
    * @param forMs how long it lasts, in milliseconds
-   * @param report what other instances learn of this one while it holds the lease
+   * @param report what other instances read about this one while it holds the lease
    */
   acquire(holder: string, forMs: number, report: string): Promise<LeaseState>;
-  /** Reads who holds it, without taking it. */
+  /** Reads the holder, without taking the lease. */
   look(): Promise<LeaseState>;
   release(holder: string): Promise<void>;
 }
@@ -203,7 +206,7 @@ export interface StoreRetention {
   readonly rollupDays: number;
 }
 
-/** What a source asks of a store. */
+/** What a source requires of a store. */
 export interface StoreOpening {
   /** Name of the source, under which its rows are kept. */
   readonly source: string;
@@ -220,9 +223,9 @@ export interface StoreOpening {
 export interface HistoryStore {
   readonly engine: 'sqlite' | 'postgres';
   readonly retention: StoreRetention;
-  /** Nothing is created or written, whatever a source asks for. */
+  /** Nothing is created or written, whatever a source requests. */
   readonly isReadOnly: boolean;
-  /** What identifies the deployment instead of what its source finds out; `null`: the source decides. */
+  /** Identifies the deployment, in place of the identity that its source determines; `null`: the source decides. */
   readonly deployment: string | null;
 }
 

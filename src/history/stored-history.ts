@@ -8,9 +8,9 @@ import type { History } from './history.ts';
 import type { FeedChunk, StoreEngine } from './store.ts';
 
 /**
- * What this instance hears of what happens.
+ * Which messages this instance receives itself.
  * - `all`: everything, so that memory alone answers what changed lately
- * - `part`: what happens in this process; other instances hear the rest, so that answers read the store, too
+ * - `part`: messages of this process; other instances receive the rest, so answers read the store, too
  * - `nothing`: everything is read from the store
  */
 export type Hearing = 'all' | 'part' | 'nothing';
@@ -26,7 +26,7 @@ export interface StoredHistoryOptions {
   readonly hearing: Hearing;
   /** Nothing is created or written, and the lease is never taken. */
   readonly isReadOnly: boolean;
-  /** Items that stay in a log of the source, which then has no other feed. Default: there is no such log. */
+  /** Number of items that stay in a log of the source, which then has no other feed. Default: there is no such log. */
   readonly logItems?: number;
 }
 
@@ -35,32 +35,32 @@ export interface StoreStatus {
   readonly engine: StoreEngine['engine'];
   /** `opening`: not reached yet. `loading`: memory is being filled. */
   readonly phase: 'opening' | 'loading' | 'ready';
-  /** Whether this instance holds the lease; `null`: it is not known, because the store cannot be reached. */
+  /** Whether this instance holds the lease; `null`: unknown, because the store is unreachable. */
   readonly isHolder: boolean | null;
   /** Changed tasks that are not written yet. */
   readonly waiting: number;
   /** Since when the oldest of them waits; `null`: none does. */
   readonly waitingSince: number | null;
   readonly lastWrite: number | null;
-  /** What the last attempt to read or write failed with, as a sentence without secrets; `null`: it succeeded. */
+  /** The error of the last attempt to read or write, as a sentence without secrets; `null`: it succeeded. */
   readonly error: string | null;
   /** The kind of that error, such as `schema_newer`; `null`: none, or another. */
   readonly code: string | null;
-  /** What to do about it, as a sentence; `null`: nothing, or it is not known. */
+  /** What to do about it, as a sentence; `null`: nothing, or unknown. */
   readonly remedy: string | null;
   /** Tasks, relations and feed items that were dropped before they could be written. */
   readonly lost: number;
-  /** When that was noticed last; `null`: nothing was lost. */
+  /** When a loss was last noticed; `null`: nothing was lost. */
   readonly lostAt: number | null;
   /** Bytes on disk; `null`: not known. */
   readonly bytes: number | null;
 }
 
-/** Texts that the instance which collects keeps for the others, by their kind. Reads are of a copy in memory. */
+/** Texts that the collecting instance keeps for the others, by kind. Reads are of a copy in memory. */
 export interface SharedTexts {
   /** Replaces a text; it is written within a second. Only while this instance holds the lease. */
   publish(kind: string, text: string): void;
-  /** At most 2 seconds old; `null`: nobody has published it. */
+  /** At most 2 seconds old; `null`: not published. */
   read(kind: string): string | null;
   /** Grows with each change that {@link SharedTexts.read} shows. */
   revision(): number;
@@ -72,18 +72,19 @@ export interface EventLog {
   append(text: string, count: number): Promise<void>;
   /** @returns `null`: there is none */
   newest(): Promise<FeedChunk | null>;
-  /** @returns the texts behind a number, oldest first, `most` at most */
+  /** @returns the texts after a number, oldest first, `most` at most */
   read(after: number, most: number): Promise<readonly FeedChunk[]>;
 }
 
-/** A history in memory and in a store. Reads wait for the store only where memory does not know enough. */
+/** A history in memory and in a store. Reads wait for the store only if memory does not know enough. */
 export interface StoredHistory extends Omit<History, 'close'> {
   readonly texts: SharedTexts;
   /** Only with {@link StoredHistoryOptions.logItems}. */
   readonly log: EventLog;
   /**
-   * Statistics of the counts where tasks are too many or too old; else of tasks, by what `ofTasks` makes of them and
-   * of since when there are counts (`null`: there are none). The `reader` sums up its own.
+   * Statistics from the counts if there are too many tasks or they are too old; otherwise from tasks, made by
+   * `ofTasks`, which also gets the time since when there are counts (`null`: there are none). Statistics of `reader`
+   * sum up its own tasks.
    */
   readStats(
     query: TaskStatsQuery,
@@ -95,13 +96,16 @@ export interface StoredHistory extends Omit<History, 'close'> {
   isHolder(): boolean;
   /** Whether another instance that holds the lease, or wants it, was noticed in the last half minute. */
   hasOthers(): boolean;
-  /** Whether this instance wants the lease: only who hears what happens should collect and write. Default: true. */
+  /**
+   * Whether this instance wants the lease: only an instance that receives messages should collect and write. Default:
+   * true.
+   */
   wantLease(wanted: boolean): void;
   /** Opens a text of the host's own, which only the holder of the lease writes. */
   openNotes(): SharedNotes;
   /** Called when the lease is taken or lost. @returns ends the calls */
   onLease(listener: (isHolder: boolean) => void): () => void;
-  /** Changes what this instance hears. From `all` to `nothing`, what memory holds is written and dropped. */
+  /** Changes the hearing. From `all` to `nothing`, the tasks in memory are written and dropped. */
   setHearing(hearing: Hearing): Promise<void>;
   /** Writes what has changed so far, waits 2 seconds at most, and gives the lease back. */
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-/** What a history in memory holds, shared by its writer, index and reader. */
+/** The content of a history in memory, shared by its writer, index and reader. */
 import { randomBytes } from 'node:crypto';
 import type { Redactor } from '../../redact.ts';
 import { turnNow } from '../../turn-clock.ts';
@@ -24,22 +24,19 @@ export interface MemoryHistoryOptions extends RetentionOptions {
    */
   readonly redactor?: Redactor | null;
   /**
-   * Whether whoever records reports everything that happens, and may report it later: the time before the
-   * process counts as seen then, from the earliest record on. Default: false.
+   * Whether the collector reports everything that happens, possibly later: then the time before the process also counts
+   * as seen, from the earliest record on. Default: false.
    */
   readonly backdated?: boolean;
-  /**
-   * Whether events are not reported at all, but only states that are stored: then nothing counts as seen. Default:
-   * false.
-   */
+  /** Whether no events are reported, only stored states: then nothing counts as seen. Default: false. */
   readonly eventless?: boolean;
   /**
-   * Whether a store keeps what is counted by minute, so that queues and workers are counted, too. Default: with a tap.
+   * Whether a store keeps the counts by minute, so that queues and workers are counted, too. Default: true with a tap.
    */
   readonly keepsCounts?: boolean;
   /** Identifies this history in cursors, at most 32 characters. Default: a new random text. */
   readonly instance?: string;
-  /** Hears of everything that changes. Default: nobody does. */
+  /** Called with every change. Default: none. */
   readonly tap?: HistoryTap | null;
   /**
    * Milliseconds by which the clock of the database, to which kept items and cursors of the feed refer, is ahead of
@@ -51,7 +48,7 @@ export interface MemoryHistoryOptions extends RetentionOptions {
 /** Part of the bytes that the per-minute aggregate may take. */
 const AGGREGATE_SHARE = 1 / 16;
 
-/** Everything that is held, and what was counted. Times in milliseconds since 1970. */
+/** Everything in memory, and the counts. Times in milliseconds since 1970. */
 export interface MemoryState {
   readonly instance: string;
   readonly clock: () => number;
@@ -60,17 +57,17 @@ export interface MemoryState {
   readonly tables: Tables;
   readonly workers: WorkerTable;
   readonly feed: Feed;
-  /** What flags depend on beside the tasks. */
+  /** What flags depend on besides the tasks. */
   readonly flags: FlagContext;
   readonly aggregate: MinuteAggregate;
   readonly coverage: Coverage;
   readonly isBackdated: boolean;
   readonly isEventless: boolean;
   readonly tap: HistoryTap | null;
-  /** Told of each event. */
+  /** Called with each event. */
   readonly listeners: Set<EventListener>;
   readonly counts: { evicted: number; received: number; dropped: number };
-  /** Of each part: goes up with every change of an answer. */
+  /** For each part: increases with every change of an answer. */
   readonly revisions: Record<HistoryPart, number>;
   /** Where the clock of statuses and flags stands still while the source is disconnected; `null`: it runs. */
   frozenAt: number | null;
@@ -146,7 +143,7 @@ export function catchUp(state: MemoryState): void {
   evict(state);
 }
 
-/** The same for the tasks that have been held for longest: those that still change are packed later. */
+/** The same for the records that have been unpacked for longest: those that still change are packed later. */
 export function packOldest(state: MemoryState): void {
   state.tables.packOldest();
   evict(state);

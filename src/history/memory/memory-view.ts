@@ -1,4 +1,4 @@
-/** What a history in memory shows to a reader that also reads a store. */
+/** The view of a history in memory for a reader that also reads a store. */
 
 import type { CausesBefore } from '../../causes/cause-groups.ts';
 import type { Task, TaskRelation } from '../../model.ts';
@@ -28,10 +28,10 @@ export interface VisitedTask {
 export interface MemoryView {
   /** Answers from memory alone. */
   readonly reader: HistoryReader;
-  /** What flags of tasks depend on that are not in memory. */
+  /** The data on which flags of tasks that are not in memory depend. */
   readonly flags: FlagContext;
   readonly counts: Pick<MinuteAggregate, 'absorb'>;
-  /** Whether a worker is heard. */
+  /** Whether a worker sends messages. */
   isOnline(hostname: string): boolean;
   /** Whether texts have no secrets. */
   readonly isRedacted: boolean;
@@ -46,7 +46,7 @@ export interface MemoryView {
   relations(id: string): readonly TaskRelation[];
   /** The time of the earliest message of a task, milliseconds since 1970; `null`: the task is not in memory. */
   firstTime(id: string): number | null;
-  /** Whether the beginning of a task was heard: without it, the later messages alone do not say what it is. */
+  /** Whether the first messages of a task were received: the later ones alone do not describe the task. */
   isBegun(id: string): boolean;
   /** Visits every task that passes the filters but the text. */
   visit(query: TaskQuery, visit: (task: VisitedTask) => void): Steps<void>;

@@ -4,9 +4,9 @@ import { isName } from '../names.ts';
 import { addEvent, type MemoryState } from './memory-state.ts';
 import type { Recorder } from './task-recorder.ts';
 
-/** How far ahead of our clock that of a sender may be, in milliseconds. */
+/** How far a sender's clock may be ahead of ours, in milliseconds. */
 const MAX_AHEAD_MS = 24 * 60 * 60_000;
-/** Longest run time that is believed, in seconds: ten years. */
+/** Longest run time that is accepted, in seconds: ten years. */
 const MAX_RUNTIME = 10 * 365 * 24 * 60 * 60;
 
 /** The writer of a history in memory. */
@@ -52,8 +52,8 @@ export function createMemoryWriter(state: MemoryState, recorder: Recorder): Hist
 }
 
 /**
- * The change without what cannot be true, which would stay on top of a list for ever: a time far ahead counts as
- * not reported, so that the time of arrival is taken, and a run time that is negative or endless is left out.
+ * The change without impossible values, which would stay on top of a list for ever: a time far ahead counts as not
+ * reported, so the time of arrival is used, and a negative or excessive run time is left out.
  */
 function plausible(change: TaskChange, now: number): TaskChange {
   const { time, runtime } = change;
@@ -79,7 +79,7 @@ function recordWorker(state: MemoryState, reported: WorkerChange): void {
   const { isNews, isChanged } = workers.record(change);
   revisions.workers++;
   tap?.workerChanged(change.hostname);
-  // Tasks of a worker that came back or left may gain or lose a flag.
+  // Tasks of a worker that came online or went offline may gain or lose a flag.
   if (isNews || isChanged) revisions.tasks++;
   if (!isNews) return;
   const { type, hostname: worker, time } = change;
@@ -88,7 +88,7 @@ function recordWorker(state: MemoryState, reported: WorkerChange): void {
 }
 
 function freezeAt(state: MemoryState, moment: Date | null): void {
-  // No worker could be heard while the source was disconnected.
+  // No messages of workers could arrive while the source was disconnected.
   if (moment === null && state.frozenAt !== null) {
     state.workers.excuse(state.clock() - state.frozenAt);
     state.coverage.addGap(state.frozenAt, state.clock());

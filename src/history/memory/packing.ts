@@ -14,7 +14,7 @@ interface PackingContext {
   readonly related: RelatedTables & { readonly index: TaskIndex };
   readonly rows: Rows;
   readonly open: OpenTasks;
-  /** Hears of changed tasks; `null`: nobody does. */
+  /** Called with changed tasks; `null`: none. */
   readonly tap: Pick<HistoryTap, 'taskChanged'> | null;
   /** Called with each task that has changed. */
   heardOf(slot: number): void;
@@ -25,14 +25,14 @@ export interface Packing {
   /**
    * Writes a record into the table, and updates its indexes.
    *
-   * @param cause of its failure, as it was found before. Default: what its texts tell
+   * @param cause of its failure, as found earlier. Default: derived from its texts
    */
   write(slot: number, record: TaskRecord, cause?: TaskCause | null): void;
   /** Packs a task that has changed since. @returns whether it has */
   packHeld(slot: number): boolean;
   /** Packs all records that have changed. */
   catchUp(): void;
-  /** Packs half of them. The others have changed last, and most of them will soon change again. */
+  /** Packs the half that changed first. Most of the others will soon change again. */
   packOldest(): void;
 }
 

@@ -12,7 +12,7 @@ export function readKept({ records, redaction }: Tables, slot: number): KeptTask
   return keptOf(record, rootId, shortenedIn(records, slot, record), foundCause(records, slot));
 }
 
-/** @returns the same, whatever becomes of the task; its secrets are removed when it is read */
+/** @returns the same, independent of later changes of the task; its secrets are removed when it is read */
 export function detachKept({ records, redaction }: Tables, slot: number): DroppedTask {
   const { record, redacted } = redaction.detach(slot);
   const rootId = record.rootId ?? records.roots[slot] ?? null;
@@ -47,12 +47,12 @@ function textLength({ args, kwargs, result, exception, traceback }: TaskRecord):
   return lengths.reduce((sum, length) => sum + length, 0);
 }
 
-/** What was found in texts of which memory may hold only the beginning now. @returns `undefined`: nobody has looked */
+/** The cause found in texts of which memory may now keep only the beginning. @returns `undefined`: not searched yet */
 function foundCause({ facts, causes, cause }: Records, slot: number): TaskCause | null | undefined {
   return ((facts[slot] as number) & FACT.CAUSE_FOUND) === 0 ? undefined : causes.read(cause[slot] as number);
 }
 
-/** @param cut texts of which memory holds only the beginning */
+/** @param cut texts of which memory keeps only the beginning */
 function keptOf(
   record: TaskRecord,
   rootId: string | null,

@@ -14,20 +14,20 @@ import { createRelationStore } from '../table/relation-store.ts';
 import { createPacking } from './packing.ts';
 import type { HistoryTap } from './tap.ts';
 
-/** Most relations for each task that may be held. */
+/** Maximum number of relations, per task that may be in memory. */
 const RELATIONS_PER_TASK = 2;
 /** Part of the bytes that relations may take. */
 const RELATIONS_SHARE = 1 / 4;
 
-/** Everything that holds tasks, put together. */
+/** All tables and indexes of tasks, assembled. */
 export type Tables = ReturnType<typeof createTables>;
 
 /**
  * @param clock milliseconds
- * @param flags what flags depend on beside the tasks
+ * @param flags what flags depend on besides the tasks
  * @param redactor removes secrets from texts before they are shown or searched; `null`: they stay as they are
- * @param beside bytes of what is held beside the tasks and counts towards their bound
- * @param tap hears of changed and dropped tasks; `null`: nobody does
+ * @param beside bytes of other data that counts towards the bound of the tasks
+ * @param tap is called for changed and dropped tasks; `null`: none
  */
 export function createTables(
   retention: Retention,
@@ -38,7 +38,7 @@ export function createTables(
   tap: Pick<HistoryTap, 'taskChanged' | 'taskDropping'> | null,
 ) {
   const records = createRecords(retention.maxValueBytes, retention.maxValueLength);
-  // Placeholders would hide from a router's rules what parts of secrets are left between them.
+  // Placeholders could hide parts of secrets from a router's rules.
   const index = createTaskIndex(records, clock, createCauseFinder((redactor ?? createRedactor()).text));
   const redaction = createTableRedaction(records, redactor);
   const rows = createRows(records, redaction, flags);
@@ -47,7 +47,7 @@ export function createTables(
     retention.maxTasks * RELATIONS_PER_TASK,
     retention.maxBytes * RELATIONS_SHARE,
   );
-  /** What follows from other tasks has changed. */
+  /** Data derived from other tasks has changed. */
   const changed = (slot: number): void => {
     rows.forget(slot);
     tap?.taskChanged(records.ids[slot] as string);

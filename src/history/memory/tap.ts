@@ -1,4 +1,4 @@
-/** What a history in memory passes on to whoever keeps it, and takes back from there. */
+/** The interface between a history in memory and the code that stores it. */
 import type { TaskCause, TaskRelation, TaskTextField } from '../../model.ts';
 import type { Steps } from '../../scheduler.ts';
 import type { MinuteAggregate } from '../aggregate/minute-aggregate.ts';
@@ -33,29 +33,29 @@ export interface KeptTask {
   /** The reported root, or the one that follows from its parents. */
   readonly rootId: string | null;
   /**
-   * Texts that arrived whole and of which memory holds only the beginning; they are among `record.truncated`, too.
-   * What is kept of them elsewhere must not be replaced by these.
+   * Texts that arrived whole and of which memory keeps only the beginning; they are in `record.truncated`, too. They
+   * must not replace whole texts that are stored.
    */
   readonly shortened: readonly TaskTextField[];
-  /** Why it failed, found in its whole texts. Default: what the record shows. */
+  /** Why it failed, found in its whole texts. Default: derived from the record. */
   readonly cause?: TaskCause | null;
 }
 
-/** A task that memory has dropped, with all that is known of it. */
+/** A task that memory has dropped, with all that is known about it. */
 export interface DroppedTask {
   readonly parentId: string | null;
   readonly groupId: string | null;
   readonly chordId: string | null;
   /** Characters of its texts. */
   readonly textLength: number;
-  /** The task without secrets. These are removed the first time, which takes long where texts are long. */
+  /** The task without secrets. They are removed at the first call, which takes long for long texts. */
   read(): KeptTask;
 }
 
 /** A task that is taken in. */
 export type AbsorbedTask = Omit<KeptTask, 'shortened'> & Partial<KeptTask>;
 
-/** What a history in memory offers to whoever keeps it. Nothing here calls the tap, except where it says so. */
+/** The interface of a history in memory for the code that stores it. Nothing here calls the tap unless stated. */
 export interface MemoryAccess {
   /** Identifies this process in the feed, at most 32 characters. */
   readonly instance: string;
@@ -67,39 +67,41 @@ export interface MemoryAccess {
   catchUp(): void;
   /** `null`: the task is not in memory. Its texts are redacted. */
   readTask(id: string): KeptTask | null;
-  /** The same as it is now, to be read once memory has dropped it: whoever drops tasks cannot wait for redaction. */
+  /** The present task, to be read after memory has dropped it: dropping tasks cannot wait for redaction. */
   detachTask(id: string): DroppedTask | null;
   readWorker(hostname: string): StoredWorker | null;
-  /** @returns the items that this instance has heard behind a number, oldest first, `most` at most, without secrets */
+  /**
+   * @returns the items that this instance has received after a number, oldest first, `most` at most, without secrets
+   */
   readEvents(after: number, most: number): readonly HeardItem[];
   /**
-   * Takes in a task that was kept, possibly by another instance, and merges it with what is known. Not a message: it is
-   * neither counted nor listed in the feed. Its age is that of `heardAt`. The tap hears of a change of this task that
-   * was not reported yet, and of other tasks whose root follows from this one.
+   * Absorbs a stored task, possibly of another instance, and merges it with what is known. Not a message: it is neither
+   * counted nor listed in the feed. Its age is that of `heardAt`. The tap hears of a change of this task that was not
+   * reported yet, and of other tasks whose root follows from this one.
    *
-   * @param task without secrets; where `shortened` is left out, all texts are as they arrived
-   * @param heardAt when the task was last heard of
-   * @returns `'same'`: memory now holds what was given; `'merged'`: memory knew more, which is to be kept, too;
+   * @param task without secrets; without `shortened`, all texts are as they arrived
+   * @param heardAt when its last message arrived
+   * @returns `'same'`: memory now has the given task; `'merged'`: memory knew more, which must be stored, too;
    *   `'refused'`: it does not fit into memory, and counts as dropped
    */
   absorbTask(task: AbsorbedTask, heardAt: number): 'same' | 'merged' | 'refused';
   absorbRelation(relation: TaskRelation): void;
-  /** The later of what is known and what is given holds. */
+  /** The later of the known and the given data is used. */
   absorbWorker(worker: StoredWorker): void;
   /**
-   * Adds items of other instances, or of earlier processes, to the feed. Those that are held already are left out.
-   * What is more than 10 s older than the newest item is put where it belongs; call it with many of them at once.
+   * Adds items of other instances, or of earlier processes, to the feed. Known items are left out. Items more than 10 s
+   * older than the newest one are inserted where they belong; call it with many of them at once.
    *
-   * @param heard items whose details have no secrets, by the instance that heard them
+   * @param heard items whose details have no secrets, by the instance that received them
    */
   absorbEvents(heard: ReadonlyMap<string, readonly HeardItem[]>): Steps<void>;
-  /** Everything was seen between these times, by whoever kept it. */
+  /** Records that everything between these times was seen by the instance that stored it. */
   absorbCoverage(from: number, to: number): void;
   /** Drops all tasks and relations without calling the tap, as if there had been none. */
   forgetTasks(): Steps<void>;
   /**
-   * The latest change among the tasks that were dropped from memory or refused; `-Infinity`: none was. Tasks that
-   * changed later are all in memory, as far as they were heard or absorbed. Valid until the next change.
+   * The latest change among the tasks that were dropped from memory or refused; `-Infinity`: none was. All tasks that
+   * changed later and were received or absorbed are in memory. Valid until the next change.
    */
   droppedThrough(): number;
 }

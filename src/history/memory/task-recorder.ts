@@ -1,4 +1,4 @@
-/** Records what is reported of tasks: merges it into their records, and lets indexes, workers and feed know. */
+/** Records messages about tasks: merges them into records, and updates indexes, workers and feed. */
 
 import type { TaskRelation } from '../../model.ts';
 import type { MinuteAggregate } from '../aggregate/minute-aggregate.ts';
@@ -22,7 +22,7 @@ import type { HistoryTap } from './tap.ts';
 import { tellEvent } from './tell-event.ts';
 import { canvasOf, isReported, shared } from './write-relatives.ts';
 
-/** About what an entry of a record takes, unpacked. */
+/** Approximate size of an unpacked entry of a record, in bytes. */
 const BYTES_PER_ENTRY = 150;
 
 /** What recording a message changes. */
@@ -40,7 +40,7 @@ export interface RecorderContext {
   readonly listeners: Parameters<typeof tellEvent>[0];
   /** Milliseconds. */
   clock(): number;
-  /** Packs the tasks that have been held for longest, and drops what is too much. */
+  /** Packs the records that have been unpacked for longest, and drops tasks beyond the bounds. */
   packOldest(): void;
 }
 
@@ -49,9 +49,9 @@ export type Recorder = Pick<
   HistoryWriter,
   'recordTask' | 'recordFacts' | 'recordRelation' | 'recordMissing' | 'recordEndUnseen'
 > & {
-  /** Records a relation that somebody else has found and kept. */
+  /** Records a relation that another instance has found and stored. */
   absorbRelation: HistoryWriter['recordRelation'];
-  /** Milliseconds between the newest change at its sender and its arrival; `null` when none came. */
+  /** Milliseconds between the newest change at its sender and its arrival; `null` when there was none. */
   lag(): number | null;
 };
 
@@ -118,7 +118,7 @@ function recordTask(state: RecorderState, change: TaskChange): void {
   if (isFull(records.held)) state.packOldest();
 }
 
-/** About what a message adds to a record. */
+/** Approximate size that a message adds to a record, in bytes. */
 function bytesOf({ args, kwargs, result, exception, traceback, detail }: TaskChange): number {
   const characters =
     (args?.length ?? 0) +
@@ -134,7 +134,7 @@ function bytesOf({ args, kwargs, result, exception, traceback, detail }: TaskCha
 function allocate({ tables, maxAgeMs }: RecorderState, change: TaskChange, arrivedAt: number): number | null {
   const { records, relations } = tables;
   const { id, time, heardAt } = change;
-  // What is read from where it is stored may be older than anything that is kept.
+  // Stored messages may be older than everything that is kept.
   const happenedAt = time ?? heardAt ?? arrivedAt;
   if (change.stored === true && happenedAt < arrivedAt - maxAgeMs) return null;
   const slot = allocateSlot(records, id);
@@ -158,7 +158,10 @@ function noteSign(state: RecorderState, { worker, time }: TaskChange, arrivedAt:
   }
 }
 
-/** A stored message is no sign of life, but the worker of an open task must be known so that it can get lost. */
+/**
+ * A stored message is not a sign of life, but the worker of an open task must be known so that the task can count as
+ * lost.
+ */
 function noteStoredWorker(
   { workers, revisions }: RecorderState,
   { worker }: TaskChange,
@@ -203,7 +206,7 @@ function recordFacts(state: RecorderState, slot: number, facts: TaskFacts): void
   if (isFull(records.held)) state.packOldest();
 }
 
-/** @param tap hears of a relation that is new; `null`: nobody does */
+/** @param tap is called with a new relation; `null`: none */
 function recordRelation(
   state: RecorderState,
   { parent, child, relation }: TaskRelation,

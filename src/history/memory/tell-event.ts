@@ -2,7 +2,7 @@ import type { TaskChange } from '../changes.ts';
 import type { EventListener, HeardEvent } from '../heard-events.ts';
 import type { TaskEntry, TaskRecord } from '../merge/record.ts';
 
-/** Tells listeners of a change that has been merged into its record, if it is an event that was heard. */
+/** Tells listeners of a change that has been merged into its record, if it is a live event. */
 export function tellEvent(
   listeners: ReadonlySet<EventListener>,
   record: TaskRecord,

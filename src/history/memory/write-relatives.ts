@@ -25,7 +25,7 @@ export function canvasOf(
 ): { groupId: string | null; chordId: string | null } {
   let groupId: string | null = null;
   let chordId: string | null = null;
-  // Of several the one that sorts first, so that the order in which they arrive does not matter.
+  // The one of several that sorts first, so that the order of arrival does not matter.
   for (const { parent, relation } of relations.to(id)) {
     if (relation === 'group' && (groupId === null || parent < groupId)) groupId = parent;
   }
@@ -35,7 +35,7 @@ export function canvasOf(
   return { groupId, chordId };
 }
 
-/** @returns the id as the table holds it, so that the ids of relatives are stored once */
+/** @returns the string that the table keeps, so that each id is stored once */
 export function shared({ slots, ids }: Records, id: string): string {
   const slot = slots.get(id);
   return slot === undefined ? id : (ids[slot] as string);
@@ -86,9 +86,9 @@ function move(groups: Relatives['byParent'], slot: number, from: string | null, 
 const MAX_RING = 64;
 
 /**
- * Drops the parent of a replaced task where it is one of its own descendants. A task that replaces itself by a
- * group or chain keeps its id as the last step, whose result names the step before as its parent, and that step
- * descends from the task. Results alone do not name its real parent.
+ * Drops the parent of a replaced task if it is one of its own descendants. A task that replaces itself by a group or
+ * chain keeps its id as the last step, whose result names the step before as its parent, and that step descends from
+ * the task. Results alone do not name its real parent.
  */
 function breakRing(tables: RelatedTables, slot: number, record: TaskRecord): void {
   const { records, index, roots, changed } = tables;
@@ -100,7 +100,7 @@ function breakRing(tables: RelatedTables, slot: number, record: TaskRecord): voi
     const { entries, ranks, runtime } = member === slot ? record : readRecord(records, member);
     const time = ranks.lineage < OPENING ? lifeOf(entries, runtime).timestamp : null;
     if (time === null || time < lastTime) continue;
-    // Of several that ended last, none can be told from the others.
+    // Several that ended last cannot be told apart.
     last = time === lastTime ? -1 : member;
     lastTime = time;
   }
@@ -112,7 +112,7 @@ function breakRing(tables: RelatedTables, slot: number, record: TaskRecord): voi
   roots.derive(last);
 }
 
-/** The tasks from this one up over its parents to itself; none if they end elsewhere. */
+/** The tasks from this one through its parents back to itself; none if the parents lead elsewhere. */
 function ringOf({ slots, parents }: Records, slot: number): number[] {
   const ring: number[] = [];
   for (let at: number | undefined = slot; at !== undefined && ring.length < MAX_RING; ) {

@@ -11,7 +11,7 @@ export function runsOf(entries: readonly TaskEntry[]): TaskRuns {
   return onlyRun(entries) ?? attributeEntries(entries);
 }
 
-/** Nearly every task runs once, and everything that is reported belongs to that run. @returns `null` otherwise */
+/** Nearly every task runs once, and all its messages belong to that run. @returns `null` otherwise */
 function onlyRun(entries: readonly TaskEntry[]): TaskRuns | null {
   let received: TaskEntry | null = null;
   let attempt = -1;
@@ -62,7 +62,7 @@ export function decidingEntry({ entries }: Run): TaskEntry {
   return top;
 }
 
-/** When the run started, as well as it is known. */
+/** When the run started, as precisely as it is known. */
 export function startedEntry({ entries }: Run): TaskEntry | null {
   let best: TaskEntry | null = null;
   for (const entry of entries) {

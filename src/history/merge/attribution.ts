@@ -14,19 +14,22 @@ import { highestAttempt } from './highest-attempt.ts';
 import type { TaskEntry } from './record.ts';
 import type { OpenRun, TaskRuns } from './run.ts';
 
-/** What has been attributed so far. */
+/** The attributions so far. */
 interface Attribution {
   /** By attempt, then by time; those whose `received` was missed come before the others of their attempt. */
   readonly runs: OpenRun[];
   /** The highest attempt that is known. */
   readonly attempt: number;
-  /** When each attempt was retried, by its number; nothing where that is not known. */
+  /** When each attempt was retried, by its number; absent if unknown. */
   readonly retriedAt: Map<number, number>;
   /** Attempts whose retry only the backend has reported, perhaps before the worker reported the start. */
   readonly retriedAtBackend: Set<number>;
 }
 
-/** A start is reported at most so long after the next attempt was received, or the retry stored, in milliseconds. */
+/**
+ * Maximum delay of the report of a start, counted from when the next attempt was received or the retry was stored, in
+ * milliseconds.
+ */
 const MAX_OVERLAP_MS = 1_000;
 
 /** Attributes all entries of a task. */
@@ -72,7 +75,7 @@ function isReceivedBefore({ received }: OpenRun, { time, worker }: TaskEntry): b
   return worker === null || received.worker === worker;
 }
 
-/** From the last to the first, since it is the first ones that a monitor misses. */
+/** From the last to the first, since a monitor usually misses the first ones. */
 function attributeRetries(
   state: Attribution,
   retries: readonly TaskEntry[],
@@ -126,7 +129,7 @@ function runOfStart(state: Attribution, event: TaskEntry): OpenRun {
   return laterRun(state, event, open);
 }
 
-/** The last run that its worker had received and that was not over by then: a task reports as it happens. */
+/** The last run that its worker had received and that was not over by then: a task reports immediately. */
 function runOfProgress(state: Attribution, event: TaskEntry): OpenRun {
   const open = state.runs.findLast(
     (run) => isReceivedBefore(run, event) && !isRetriedBefore(state, run, event),
@@ -135,7 +138,7 @@ function runOfProgress(state: Attribution, event: TaskEntry): OpenRun {
 }
 
 /**
- * Where an event belongs that none of its worker's runs was waiting for.
+ * The run of an event that none of its worker's runs was waiting for.
  *
  * @param open the last run of its worker that was not over by then
  */
@@ -215,7 +218,7 @@ function unseenRun({ runs }: Attribution, attempt: number): OpenRun {
 }
 
 /**
- * How far the counted numbers of results fall short. The results of the first attempts were missed if fewer
+ * By how much the counted numbers of results are too low. The results of the first attempts were missed if fewer
  * retries were counted than the attempt that runs now has had.
  */
 function shiftOf({ runs, attempt }: Attribution, entries: readonly TaskEntry[]): number {
@@ -237,7 +240,7 @@ function runOfResult(state: Attribution, result: TaskEntry, shift: number): Open
   const { runs, attempt } = state;
   const { retries, isCounted, time, worker, timeSource } = result;
   const isDated = timeSource === 'sender';
-  // What the backend dates is the end, and the end belongs to the highest attempt.
+  // The backend dates only the end, and the end belongs to the highest attempt.
   const number = retries === null || (isCounted && isDated) ? attempt : isCounted ? retries + shift : retries;
   const received = runs.filter((run) => run.attempt === number && run.received !== null);
   const match = isDated

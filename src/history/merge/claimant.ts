@@ -2,7 +2,7 @@
 import { type Claim, type Field, PRECEDENCE, type Reporter } from './precedence.ts';
 import type { TaskEntry } from './record.ts';
 
-/** The claims of one reporter; `null` for a field about which it is not believed. */
+/** The claims of one reporter; `null` for a field that it may not set. */
 type Claims = Readonly<Record<Field, Claim | null>>;
 
 /** How the time of a message compares with those of the other messages of its task. */
@@ -12,7 +12,7 @@ export interface TimeOrder {
   readonly isEarliestOpening: boolean;
 }
 
-/** Who claims fields of a task. */
+/** A message that claims fields of a task. */
 export interface Claimant extends TimeOrder {
   readonly reporter: Reporter;
   readonly claims: Claims;
@@ -38,7 +38,7 @@ function claimsOf(reporter: Reporter): Claims {
   return Object.fromEntries(claims) as Claims;
 }
 
-/** What is no change in the life of a task has no later or earlier message. */
+/** A message that is not a change in the life of a task has no later or earlier message. */
 function unordered(reporter: Reporter): Claimant {
   return {
     reporter,
@@ -65,7 +65,7 @@ export function claimantOf(entries: readonly TaskEntry[], entry: TaskEntry): Cla
       if (time < entry.time) isEarliestOpening = false;
     }
     if (time <= entry.time || kind !== entry.kind || origin !== entry.origin) continue;
-    // A message that was only read happened at some time before.
+    // A message read from storage happened at some earlier time.
     if (other.state === entry.state && other.timeSource !== 'reading') isLatestOfKind = false;
   }
   return { reporter, claims: CLAIMS[reporter], isLatestOfKind, isLatestOpening, isEarliestOpening };
@@ -76,7 +76,7 @@ function reporterOf({ kind, origin, isStored }: TaskEntry): 'sent' | 'received' 
   return kind === 'sent' || kind === 'received' ? kind : 'event';
 }
 
-/** @returns whether a claim replaces a value that is held with this rank */
+/** @returns whether a claim replaces a present value of this rank */
 export function wins(
   claim: Claim | null | undefined,
   heldRank: number,

@@ -9,7 +9,7 @@ import { type EntryKind, KIND_ORDER, STATE_OF_KIND, type TaskEntry } from './rec
 /** Most entries of one task. Of more, the oldest but the first are dropped. */
 export const MAX_ENTRIES = 64;
 
-/** What a message was to the entries of its task. */
+/** The effect of a message on the entries of its task. */
 export interface Added {
   /** The message, as an entry. */
   readonly entry: TaskEntry;
@@ -58,7 +58,7 @@ function entryOf(change: TaskChange, arrivedAt: number): TaskEntry {
   const detail = change.detail ?? change.exception;
   const isDated = isMoment(time);
   const latest = isMoment(heardAt) ? Math.min(heardAt, arrivedAt) : arrivedAt;
-  // That a message waits in a queue does not tell when it was sent.
+  // A message found in a queue does not show when it was sent.
   const isVague = isStored && (kind === 'sent' || !isMoment(heardAt));
   return {
     kind,
@@ -90,7 +90,7 @@ export function isUndatedState({ origin, timeSource, kind }: TaskEntry): boolean
   return origin === 'result' && timeSource !== 'sender' && kind !== 'sent';
 }
 
-/** Whether the backend repeats what is over: it has no order of its own but that of arrival. */
+/** Whether the backend repeats an earlier state: its messages are ordered only by their arrival. */
 function isOutdated(entries: readonly TaskEntry[], entry: TaskEntry): boolean {
   if (!isUndatedState(entry)) return false;
   let endedAt = Number.NEGATIVE_INFINITY;

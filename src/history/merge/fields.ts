@@ -1,4 +1,4 @@
-/** Takes what a message says of what a task is: name, arguments, queue, times, relatives. */
+/** Takes from a message what the task is: name, arguments, queue, times, relatives. */
 import type { TaskTextField } from '../../model.ts';
 import type { TaskFacts } from '../history.ts';
 import { type Claimant, wins } from './claimant.ts';
@@ -14,7 +14,7 @@ export function takeFields(record: MutableRecord, facts: TaskFacts, by: Claimant
     record.name = name;
     record.ranks.name = claims.name.rank;
   }
-  // A message with neither arguments nor queue nor eta has no keyword arguments and no expiry that count.
+  // A message with neither arguments nor queue nor eta has no valid keyword arguments or expiry.
   if (by.reporter === 'header' || args !== undefined || queue !== undefined || eta !== undefined) {
     takeMessage(record, facts, by);
   }
@@ -54,7 +54,7 @@ function takeMessage(record: MutableRecord, facts: TaskFacts, by: Claimant): voi
   const { args, kwargs, queue, expires } = facts;
   const { ranks } = record;
   const { claims } = by;
-  // Before the arguments raise the rank: the keyword arguments go by the same one.
+  // Before the arguments raise the rank, which also applies to the keyword arguments.
   if (typeof kwargs === 'string' && wins(claims.args, ranks.args, by, record.kwargs === null)) {
     record.kwargs = kwargs;
     if (by.reporter !== 'header') removeTruncated(record, 'kwargs');
@@ -86,7 +86,7 @@ function takeEta(record: MutableRecord, eta: number | null | undefined, by: Clai
 function takeLineage(record: MutableRecord, { parentId, rootId, retries }: TaskFacts, by: Claimant): void {
   const claim = by.claims.lineage;
   const heldRank = record.ranks.lineage;
-  // Only a message that opens an attempt takes a parent or root back.
+  // Only a message that opens an attempt can remove a parent or root.
   const isOpening = by.reporter === 'sent' || by.reporter === 'received';
   if (parentId !== undefined && wins(claim, heldRank, by, record.parentId === null)) {
     const parent = parentId === record.id ? null : parentId;

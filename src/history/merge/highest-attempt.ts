@@ -2,7 +2,7 @@
 import type { TaskEntry } from './record.ts';
 import type { OpenRun } from './run.ts';
 
-/** A retry is reported at most so long after the next attempt has started, in milliseconds. */
+/** Maximum delay of the report of a retry after the next attempt has started, in milliseconds. */
 const MAX_DELAY_MS = 10_000;
 
 /**
@@ -20,11 +20,11 @@ export function highestAttempt(
     if (number !== null) attempt = Math.max(attempt, kind === 'retried' ? number + 1 : number);
   }
   const seen = runs.filter((run) => run.attempt < attempt);
-  // One for each run of an earlier attempt, and for each earlier attempt of which nothing was heard.
+  // One for each run of an earlier attempt, and for each earlier attempt without messages.
   const earlier = seen.length + attempt - new Set(seen.map((run) => run.attempt)).size;
   const first = retries[earlier];
   if (first !== undefined) return mayEnd(runs, attempt, first) ? attempt + retries.length - earlier : attempt;
-  // That of an attempt of which nothing was heard was probably missed, too.
+  // The retry of an attempt without messages was probably missed, too.
   const delay = retries.length > seen.length ? 0 : MAX_DELAY_MS;
   return isEnded(entries, runs, attempt, retries.at(-1), delay) ? attempt + 1 : attempt;
 }

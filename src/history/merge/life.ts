@@ -28,13 +28,13 @@ export interface TaskLife {
   readonly runtimeSource: 'engine' | 'derived' | null;
   /** The highest number of an attempt that any message carried. */
   readonly retries: number | null;
-  /** The number of the attempt that it is in, reported or counted. */
+  /** The number of the current attempt, reported or counted. */
   readonly attempt: number;
   /** It waits for a retry that a worker has already received. */
   readonly isHeld: boolean;
-  /** The message of the attempt that it is in is known, so that the eta of the record is that of the attempt. */
+  /** The message of the current attempt is known, so the eta of the record is that of this attempt. */
   readonly isOpened: boolean;
-  /** Since when it waited for its last start if it had no eta: since it was sent, else since it was received. */
+  /** Since when it waited for its last start if it had no eta: when it was sent, or else received. */
   readonly waitedSince: number | null;
 }
 

@@ -1,11 +1,11 @@
 /**
- * Puts together the entries of one task that two instances have collected. Both may have heard the same messages, at
- * times of their own where a message carries none.
+ * Merges the entries of one task that two instances have collected. Both may have received the same messages, with
+ * different times if a message carries none.
  */
 import { findSinceReceived, isSameReport, isUndatedState, MAX_ENTRIES } from './entries.ts';
 import type { TaskEntry } from './record.ts';
 
-/** How late a message without a time may arrive, and how far apart it reaches two instances, in milliseconds. */
+/** How late a message without a time may arrive, and how far apart two instances may receive it, in milliseconds. */
 const DELAY_MS = 1_000;
 
 /**
@@ -38,7 +38,7 @@ function isLonger(a: readonly TaskEntry[], b: readonly TaskEntry[]): boolean {
   return JSON.stringify(a) >= JSON.stringify(b);
 }
 
-/** Numbers that an instance has counted are too low by the retries that it did not hear, but the other one did. */
+/** Numbers that an instance has counted are too low by the retries that only the other one received. */
 function renumber(entries: readonly TaskEntry[], others: readonly TaskEntry[]): TaskEntry[] {
   const missed = missedRetries(entries, others);
   if (missed === 0) return [...entries];
@@ -84,7 +84,7 @@ function lastEnd(entries: readonly TaskEntry[]): number {
 }
 
 /**
- * Whether an undated state came after an end that only the other instance knew of: it repeats what was over.
+ * Whether an undated state came after an end that only the other instance knew of: it repeats an earlier state.
  *
  * @param ownEnd last end that the instance of the entry knew
  * @param otherEnd last end that the other one knew
@@ -121,7 +121,7 @@ function find(entries: readonly TaskEntry[], entry: TaskEntry): number {
   );
 }
 
-/** Behind everything that had arrived by then. */
+/** After everything that had arrived by then. */
 function positionOf(entries: readonly TaskEntry[], { time }: TaskEntry): number {
   return entries.findLastIndex((other) => other.time <= time) + 1;
 }
@@ -150,10 +150,10 @@ function rankOf({ timeSource }: TaskEntry): number {
   return timeSource === 'sender' ? 0 : timeSource === 'arrival' ? 1 : 2;
 }
 
-/** Of two, that of the message that came last, since later ones of an undated state replace it. */
+/** The value of the message that arrived last, since later messages of an undated state replace earlier ones. */
 function detailOf(first: TaskEntry, second: TaskEntry): string | null {
   if (first.detail === null || second.detail === null) return first.detail ?? second.detail;
-  // A RETRY without a number that comes again is no other one.
+  // A RETRY without a number that arrives again is the same one.
   if (first.kind === 'retried' && first.isCounted) return first.detail;
   if (first.time !== second.time && first.timeSource !== 'sender') return second.detail;
   return [first.detail, second.detail].sort().at(-1) ?? null;

@@ -1,6 +1,6 @@
 /**
- * Puts together what two instances know of one task. Both have folded messages of the same task, some of them the
- * same ones; the result is what one instance would know that had heard all of them.
+ * Merges what two instances know about one task. Both have folded messages of the same task, some of them the same; the
+ * result is what an instance that had received all of them would know.
  */
 import type { TaskTextField } from '../../model.ts';
 import { mergeEntries } from './merge-entries.ts';
@@ -8,14 +8,14 @@ import { OPENING, RESULT_RANK } from './precedence.ts';
 import { laterProgress } from './progress.ts';
 import { KIND_ORDER, type MutableRecord, type Ranks, type TaskEntry, type TaskRecord } from './record.ts';
 
-/** Which of two values of the same rank is held: that of the record with the later (or earlier) message of a kind. */
+/** Which of two values of the same rank is kept: that of the record with the later (or earlier) message of a kind. */
 type Tie = (entries: readonly TaskEntry[], rank: number) => number;
 
 /** Fields that are claimed together. */
 interface Claim {
   readonly rank: keyof Ranks;
   readonly fields: readonly (keyof TaskRecord)[];
-  /** The higher number holds. */
+  /** The higher number is kept. */
   readonly tie: Tie;
   /** From this rank on, a field that is not known is known to have no value. */
   readonly isCertainFrom?: number;
@@ -113,7 +113,7 @@ function takeClaim(
   }
 }
 
-/** The record whose value of a field holds. @param isTie whether no rule says so, and the second may know more */
+/** The record whose value of a field is kept. @param isTie whether no rule decides, and the second may know more */
 function takenFrom(
   field: keyof TaskRecord,
   first: TaskRecord,
@@ -143,7 +143,7 @@ function startsWith(whole: unknown, part: unknown): boolean {
 
 function isTruncated(field: TaskTextField, from: TaskRecord, first: TaskRecord, second: TaskRecord): boolean {
   if (from.truncated.includes(field)) return true;
-  // Whoever said so of an exception is believed for ever; of any other text it holds for that text alone.
+  // For an exception, this mark is permanent; for any other text, it applies only to that text.
   const isKept = field === 'exception' || field === 'traceback';
   return (
     isKept && first[field] === second[field] && (from === first ? second : first).truncated.includes(field)
@@ -179,7 +179,7 @@ function lastSuccess(a: TaskRecord, b: TaskRecord, isCut: boolean): number {
   return 0;
 }
 
-/** What every message carries alike, and what goes by the last one. */
+/** Fields that are equal in every message, and fields that the last one decides. */
 function takeOthers(record: MutableRecord, later: TaskRecord, earlier: TaskRecord): void {
   const isOneOpening = latestOpening(later.entries, OPENING) >= latestOpening(earlier.entries, OPENING);
   const [opened, before] = isOneOpening ? [later, earlier] : [earlier, later];
@@ -195,7 +195,7 @@ function takeOthers(record: MutableRecord, later: TaskRecord, earlier: TaskRecor
     one === other ? (later.runtime ?? earlier.runtime) : one > other ? later.runtime : earlier.runtime;
 }
 
-/** That of who has heard more; each message clears it. */
+/** The value of the record that has more messages, since each message clears it. */
 function isMissing({ entries }: TaskRecord, one: TaskRecord, other: TaskRecord): boolean {
   const isOneWhole = one.entries.length === entries.length;
   const isOtherWhole = other.entries.length === entries.length;
@@ -215,7 +215,7 @@ function latest(entries: readonly TaskEntry[], passes: (entry: TaskEntry) => boo
   return time;
 }
 
-/** The time of the last entry that passes, of those that are preferred where there is one. */
+/** The time of the last entry that passes, of the preferred ones if there are any. */
 function latestOf(
   entries: readonly TaskEntry[],
   isPreferred: (entry: TaskEntry) => boolean,

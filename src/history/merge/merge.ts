@@ -1,7 +1,7 @@
 /**
- * How messages make a task. `merge` is a pure function from a record and a message to the next record; the
- * `apply` functions do the same in place, for an owner that keeps no earlier version. `precedence.ts` says
- * which message is believed.
+ * How messages make a task. `merge` is a pure function from a record and a message to the next record; the `apply`
+ * functions do the same in place, for an owner that keeps no earlier version. `precedence.ts` decides which message
+ * sets a field.
  */
 import type { TaskChange, TaskFacts } from '../history.ts';
 import { claimantOf, HEADER, RELATION } from './claimant.ts';
@@ -32,7 +32,7 @@ export function merge(record: TaskRecord, change: TaskChange, arrivedAt: number)
 export function applyChange(record: MutableRecord, change: TaskChange, arrivedAt: number): Added {
   const { entries } = record;
   const added = addEntry(entries, change, arrivedAt);
-  // A result that is read again from where it is stored does not say where the task is now.
+  // A result that is read again from storage does not show where the task is now.
   const isReadAgain =
     change.origin === 'result' &&
     change.stored === true &&
@@ -49,14 +49,14 @@ export function applyChange(record: MutableRecord, change: TaskChange, arrivedAt
     if (entries.length > MAX_ENTRIES) entries.splice(1, 1);
     return added;
   }
-  // A queue holds more of a message than its sender's event says.
+  // A message in a queue contains more than its sender's event.
   const isFilled = change.stored === true && fillIn(record, change);
   const isFurther = takeProgress(record, change.progress, entry);
   return wasMissing || isFilled || isFurther ? { ...added, isChanged: true } : added;
 }
 
 /**
- * Fills in what the header of the task's message says and no message of the task has said.
+ * Fills in fields of the header of the task's message that no message of the task has set.
  *
  * @returns whether the record has changed
  */
@@ -66,7 +66,7 @@ export function applyFacts(record: MutableRecord, facts: TaskFacts): boolean {
 }
 
 /**
- * Sets what relations say of a task, which counts less than any message of its own.
+ * Sets what relations show about a task, which has a lower rank than any message of its own.
  *
  * @param canvas ids of its group and of the body of its chord; `null`: no relation names one
  * @returns whether the record has changed
@@ -80,7 +80,7 @@ export function applyRelations(
   return isFilledIn(before, record);
 }
 
-/** A task of which anything is said is somewhere. @returns whether it was missing */
+/** A task with any message is not missing. @returns whether it was missing */
 function markFound(record: MutableRecord): boolean {
   const wasMissing = record.isMissing;
   record.isMissing = false;

@@ -1,4 +1,4 @@
-/** Takes what a message says of how an attempt ended: result, exception, run time. */
+/** Takes from a message how an attempt ended: result, exception, run time. */
 import type { TaskTextField } from '../../model.ts';
 import type { TaskChange } from '../history.ts';
 import { type TimeOrder, wins } from './claimant.ts';
@@ -59,7 +59,7 @@ function rankAfter(held: number, reporter: OutcomeReporter): number {
   return reporter === 'worker' ? RESULT_RANK.WORKER : Math.max(held, RESULT_RANK.BACKEND);
 }
 
-/** Notes which texts the sender has cut. Another message may have reported the whole text, which is held then. */
+/** Notes which texts the sender has cut. Another message may have reported the whole text, which is then kept. */
 export function takeTruncated(record: MutableRecord, change: TaskChange): void {
   for (const field of change.truncated ?? []) {
     if (isHeld(record, field, change)) addTruncated(record, field);

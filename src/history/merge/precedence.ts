@@ -1,5 +1,5 @@
 /**
- * Which message is believed about each field of a task, whatever the order in which messages arrive.
+ * Which message sets each field of a task, independent of the order of arrival.
  *
  * Every message claims the fields that it carries. A claim has a rank, which depends on who reports the
  * field. It replaces a value of a lower rank and never one of a higher rank; between equal ranks the tie
@@ -24,7 +24,7 @@ export type OutcomeReporter = 'worker' | 'cut' | 'backend';
  * When a claim replaces a value of the same rank.
  * - `last`: always, so the message that arrives last decides
  * - `first`: never, so the message that arrives first decides
- * - `if unknown`: if there is no value at all; this holds against a lower rank, too
+ * - `if unknown`: if there is no value at all; this also applies to a lower rank
  * - `latest of its kind`: if no message of its kind and origin has a later time
  * - `latest opening`, `earliest opening`: if no `sent` or `received` event has a later (earlier) time
  */
@@ -41,11 +41,11 @@ export interface Claim {
   /** 0 to 7. */
   readonly rank: number;
   readonly tie: Tie;
-  /** The tie rule also holds against a value of a lower rank. */
+  /** The tie rule also applies to a value of a lower rank. */
   readonly isStrict?: boolean;
 }
 
-/** Who may claim a field; who is not listed is not believed. */
+/** Which reporters may claim a field; the claims of others are ignored. */
 export type Rule<Who extends string> = { readonly [Name in Who]?: Claim };
 
 /** A field of what a task is, or fields that are claimed together. */
@@ -90,7 +90,7 @@ const OF_THE_CANVAS: Rule<Reporter> = {
   relation: { rank: 1, tie: 'last' },
 };
 
-/** Every message carries the same value, so that the last one is as good as any. */
+/** Every message carries the same value, so the last one may decide. */
 const SAME_IN_ALL: Rule<Reporter> = {
   sent: { rank: 1, tie: 'last' },
   received: { rank: 1, tie: 'last' },
@@ -163,13 +163,15 @@ export const OUTCOME_PRECEDENCE: Readonly<Record<OutcomeField, Rule<OutcomeRepor
   },
 };
 
-/** Rank of whoever reported the held result. `CUT`: some event has reported a cut text, perhaps not the held one. */
+/**
+ * Rank of the reporter of the present result. `CUT`: some event has reported a cut text, perhaps not the present one.
+ */
 export const RESULT_RANK = { NONE: 0, BACKEND: 1, CUT: 2, WORKER: 3 } as const;
 
 /**
- * What becomes of a reported result, by the rank of the one that is held. The text of the event counts,
- * since it is Python's own, unless it was cut: then the backend has the whole. A cut text that arrives
- * after the backend's is only noted (`note`). Any result must be the latest of its kind.
+ * What happens to a reported result, by the rank of the present one. The text of the event is preferred, since it is
+ * Python's own, unless it was cut: then the backend has the whole text. A cut text that arrives after the backend's is
+ * only noted (`note`). Any result must be the latest of its kind.
  */
 export const RESULT_PRECEDENCE: Readonly<Record<OutcomeReporter, readonly ('take' | 'note' | 'leave')[]>> = {
   //        NONE    BACKEND CUT     WORKER

@@ -15,7 +15,7 @@ export interface KeptProgress {
  * Takes a progress that a message reports, unless a later one is known.
  *
  * @param entry the message
- * @returns whether it says something else than the one that was known
+ * @returns whether it differs from the known one
  */
 export function takeProgress(
   record: { progress: KeptProgress | null },
@@ -46,7 +46,7 @@ function textOf({ value, attempt }: KeptProgress): string {
   return JSON.stringify([percent, current, total, text, attempt]);
 }
 
-/** Estimate of what it takes in memory, in bytes. */
+/** Estimate of its memory, in bytes. */
 export function progressSize(progress: KeptProgress | null): number {
   return progress === null ? 0 : 120 + 2 * (progress.value.text?.length ?? 0);
 }

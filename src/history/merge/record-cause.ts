@@ -6,7 +6,7 @@ import type { TaskRecord } from './record.ts';
 const find = createCauseFinder(null);
 
 /**
- * The cause of a task, from a record without secrets; `null`: it has none, or its texts say nothing.
+ * The cause of a task, from a record without secrets; `null`: it has none, or its texts do not show one.
  *
  * @param shortened texts of which the record has only the beginning
  */
@@ -25,7 +25,7 @@ export function causeOfRecord(
   });
 }
 
-/** A task as it is kept or stored, with what was found in its whole texts. */
+/** A kept or stored task, with the cause found in its whole texts. */
 interface FoundCause {
   readonly record: TaskRecord;
   readonly shortened: readonly TaskTextField[];

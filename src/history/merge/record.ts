@@ -1,6 +1,6 @@
 /**
- * Everything that is known about one task, as plain data: what its messages reported, and what the merge of
- * the next one needs. `merge.ts` makes records from messages, `life.ts` and `timeline.ts` read them.
+ * Everything that is known about one task, as plain data: what its messages reported, and the data for merging the next
+ * one. `merge.ts` makes records from messages, `life.ts` and `timeline.ts` read them.
  */
 import type { TaskTextField } from '../../model.ts';
 import type { TaskChangeType } from '../history.ts';
@@ -104,7 +104,7 @@ export interface TaskRecord {
   readonly eta: number | null;
   readonly expires: number | null;
   readonly parentId: string | null;
-  /** A message said that the task has no parent, so it is the root of its workflow. */
+  /** A message reported that the task has no parent, so it is the root of its workflow. */
   readonly hasNoParent: boolean;
   /** As reported. A root that follows from the parent's is not part of the record. */
   readonly rootId: string | null;
@@ -121,11 +121,11 @@ export interface TaskRecord {
   readonly runtime: number | null;
   /** Texts that their sender has cut. */
   readonly truncated: readonly TaskTextField[];
-  /** It is in no queue and on no worker. If a worker had taken it, it has ended unseen. */
+  /** It is in no queue and on no worker. If a worker had taken it, its end was not observed. */
   readonly isMissing: boolean;
 }
 
-/** A record that only its owner sees, so it may be changed in place. */
+/** A record that only its owner uses, so it may be changed in place. */
 export type MutableRecord = {
   -readonly [Name in keyof Omit<TaskRecord, 'entries' | 'ranks'>]: TaskRecord[Name];
 } & {

@@ -7,7 +7,7 @@ export interface Run {
   readonly received: TaskEntry | null;
   /** The number of its attempt, 0 for the first. */
   readonly attempt: number;
-  /** Everything that was reported about it, except messages that were sent: these cause it. */
+  /** All messages about it, except `sent` messages, which cause it. */
   readonly entries: readonly TaskEntry[];
 }
 

@@ -10,7 +10,7 @@ export interface Stamps {
   readonly isRedacted?: boolean;
 }
 
-/** @returns a copy of its own; `null` for what is too large, no plain data, or nothing */
+/** @returns a copy; `null` if they are too large, not plain data, or absent */
 export function keepStamps(given: unknown): Stamps | null {
   if (given === undefined || given === null) return null;
   let left = MOST_CHARACTERS;

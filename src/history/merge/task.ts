@@ -1,4 +1,4 @@
-/** Makes the task that answers show of a record. */
+/** Makes the task that answers show from a record. */
 import type { Task, TaskCause, TaskDetail, TaskFlag, TaskProgress, TaskTextField } from '../../model.ts';
 import { attemptsIn } from '../../select/task-attempts.ts';
 import type { TaskFigures } from '../../select/task-figures.ts';
@@ -7,14 +7,14 @@ import { lifeOf, retriesIn, type TaskLife } from './life.ts';
 import type { TaskRecord } from './record.ts';
 import { timelineOf } from './timeline.ts';
 
-/** What a task depends on beside its record. */
+/** What a task depends on besides its record. */
 export interface TaskContext {
   /** Root of its workflow. Default: the one that was reported, or the task itself if it is known to have no parent. */
   readonly rootId?: string | null;
   readonly flags?: readonly TaskFlag[];
   /** Of its failure. Default: none is known. */
   readonly cause?: TaskCause | null;
-  /** Texts of which a part is no longer held. */
+  /** Texts of which a part is no longer kept. */
   readonly shortened?: readonly TaskTextField[];
   /** Whether the record has no secrets. */
   readonly isRedacted?: boolean;
@@ -22,7 +22,7 @@ export interface TaskContext {
   readonly life?: TaskLife;
 }
 
-/** The eta of the attempt that a task is in; `null`: it has none, or it is not known. */
+/** The eta of a task's current attempt; `null`: none, or unknown. */
 export function etaOf({ isOpened }: TaskLife, eta: number | null): number | null {
   return isOpened ? eta : null;
 }
@@ -86,7 +86,7 @@ export function toTask(record: TaskRecord, context: TaskContext = {}): Task {
     args: record.args,
     kwargs: record.kwargs,
     result: isSuccess ? record.result : null,
-    // That of an earlier attempt is in the timeline.
+    // The value of an earlier attempt is in the timeline.
     exception: isSuccess ? null : record.exception,
     traceback: isSuccess ? null : record.traceback,
     eta: dateOf(etaOf(life, record.eta)),
@@ -104,7 +104,7 @@ export function toTask(record: TaskRecord, context: TaskContext = {}): Task {
   };
 }
 
-/** The progress of the attempt that a task is in; `null`: it has reported none. */
+/** The progress of a task's current attempt; `null`: not reported. */
 function shownProgress(
   { progress, entries }: Pick<TaskRecord, 'progress' | 'entries'>,
   { attempt }: TaskLife,

@@ -15,10 +15,12 @@ interface Step {
   key: number;
 }
 
-/** Ends of one run follow each other by time alone. */
+/** Ends of one run are ordered only by time. */
 const LAST_ORDER = KIND_ORDER.requeued;
 
-/** A worker reports a retry at most so long after the next attempt began, in milliseconds. More: clocks differ. */
+/**
+ * Maximum delay of the report of a retry after the next attempt began, in milliseconds. If it is longer, clocks differ.
+ */
 const MAX_DELAY_MS = 10_000;
 
 /** @param entries in any order, except that messages found in a queue are in the order of arrival */
@@ -33,7 +35,7 @@ export function timelineOf(entries: readonly TaskEntry[]): TaskChangeEntry[] {
         chains.push([stepOf(entry, run.attempt)]);
     }
   }
-  // By attempt, so that each one is settled after those that follow from it.
+  // By attempt, so that each one is decided after those that follow from it.
   chains.sort((a, b) => attemptOf(a) - attemptOf(b));
   for (const [at, chain] of [...chains.entries()].reverse()) settle(chain, chains.slice(at + 1));
   const isNumbered = entries.some(({ retries, isCounted }) => retries !== null && !isCounted);
@@ -49,7 +51,7 @@ export function timelineOf(entries: readonly TaskEntry[]): TaskChangeEntry[] {
     }));
 }
 
-/** The changes of a run, each after what led to it: their clocks differ by milliseconds. */
+/** The changes of a run, each after its cause: their clocks differ by milliseconds. */
 function chainOf(run: Run): Step[] {
   return run.entries
     .filter((entry) => entry.kind !== 'revoking' && !isReportedByWorker(entry, run))
@@ -87,7 +89,7 @@ function runCausedBy({ entry, attempt }: Step, runs: readonly Run[]): Run | unde
   let least = Number.POSITIVE_INFINITY;
   for (const run of runs) {
     if (run.attempt !== attempt || run.received === null) continue;
-    // Of two that are equally near, the one that came after it.
+    // If two are equally near, the later one.
     const distance = Math.abs(run.received.time - entry.time) + (run.received.time < entry.time ? 0.001 : 0);
     if (distance >= least) continue;
     nearest = run;
@@ -97,7 +99,7 @@ function runCausedBy({ entry, attempt }: Step, runs: readonly Run[]): Run | unde
 }
 
 /**
- * Sets the times of a chain. A change happened before what followed from it, whatever its sender says: a retry
+ * Sets the times of a chain. A change happened before its consequences, whatever time its sender reports: a retry
  * before the next attempt, though workers report it later.
  *
  * @param later the chains of later attempts, and other runs of this one
@@ -110,7 +112,7 @@ function settle(chain: readonly Step[], later: readonly (readonly Step[])[]): vo
     const { kind, timeSource } = step.entry;
     const isNear = timeSource !== 'sender' || (step.time ?? 0) - next < MAX_DELAY_MS;
     if (kind === 'retried' && isNear) followed = Math.min(followed, next);
-    // The time of an arrival that is too late says nothing.
+    // The time of a late arrival is not used.
     if (step.time !== null && step.time > followed) step.time = timeSource === 'sender' ? followed : null;
     if (step.time !== null) followed = step.time;
     key = step.time ?? key;

@@ -2,7 +2,7 @@
 import type { TaskEntry } from './record.ts';
 import type { Run } from './run.ts';
 
-/** What is known of the messages that were sent for a task. Times in whole milliseconds since 1970. */
+/** What is known about the messages that were sent for a task. Times in whole milliseconds since 1970. */
 export interface Sent {
   /** When the last one was sent; `null`: unknown. */
   readonly last: number | null;
@@ -12,7 +12,7 @@ export interface Sent {
   readonly time: number | null;
 }
 
-/** @returns what the entries of a task say of its messages */
+/** @returns what the entries of a task show about its messages */
 export function sentOf(entries: readonly TaskEntry[]): Sent {
   let last: number | null = null;
   let retries = -1;
@@ -37,7 +37,7 @@ export function sentOf(entries: readonly TaskEntry[]): Sent {
 export function waitingSince(sent: Sent, runs: readonly Run[], run: Run): number | null {
   const received = run.received === null ? null : Math.floor(run.received.time);
   if (sent.time === null || Math.max(0, sent.retries) !== run.attempt) return received;
-  // An attempt that was delivered again waited since then, and when it was put back is not known.
+  // An attempt that was delivered again has waited since it was put back, and that time is unknown.
   const before = runs[runs.indexOf(run) - 1];
   const isAgain = before?.attempt === run.attempt && sent.time <= (before.received?.time ?? sent.time);
   return isAgain ? received : sent.time;

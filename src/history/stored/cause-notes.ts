@@ -1,18 +1,18 @@
-/** Causes that were found in tasks while these were written, to be kept when they are new. */
+/** Causes that were found while tasks were written; new ones are stored. */
 import { createLruCache } from '../../lru-cache.ts';
 import type { TaskCause } from '../../model.ts';
 import type { CauseStore, StoredCause } from '../store.ts';
 
-/** Most causes of which it is remembered that they are kept. */
+/** Maximum number of causes that are remembered as stored. */
 const MOST_KNOWN = 5_000;
 /** How far the stored time of the last failure may lag behind, in milliseconds. */
 const LATE_MS = 60 * 60_000;
 
-/** What is to be kept. */
+/** The causes to be stored. */
 export interface CauseNotes {
-  /** A task failed then, milliseconds since 1970. */
+  /** A task failed at this time, milliseconds since 1970. */
   add(cause: TaskCause, time: number): void;
-  /** Writes what is new. Rejects with the store's error; the next call tries again. */
+  /** Writes new causes. Rejects with the store's error; the next call tries again. */
   write(store: CauseStore): Promise<void>;
 }
 

@@ -1,11 +1,14 @@
-/** When somebody who hears everything kept what happened. Times in milliseconds, by the clock of the database. */
+/**
+ * The times for which an instance that receives everything stored what happened. Times in milliseconds, by the clock of
+ * the database.
+ */
 
 /** A span of time, both ends included. */
 export type Span = readonly [from: number, to: number];
 
 /** Most spans that are remembered. */
 const MOST_SPANS = 100;
-/** A hole that is shorter does not divide a span: an instance that takes over has heard what happened meanwhile. */
+/** A shorter gap does not divide a span: an instance that takes over has received the messages of that time. */
 const HOLE_MS = 1_000;
 
 /** @returns the spans as text */
@@ -13,7 +16,7 @@ export function writeSpans(spans: readonly Span[]): string {
   return JSON.stringify(spans.map(([from, to]) => [Math.round(from), Math.round(to)]));
 }
 
-/** @returns what can be read, in order */
+/** @returns the readable spans, in order */
 export function readSpans(text: string | null): Span[] {
   try {
     const rows: unknown = JSON.parse(text ?? '[]');
@@ -27,7 +30,7 @@ export function readSpans(text: string | null): Span[] {
   }
 }
 
-/** @returns the time that any of the spans covers, in order */
+/** @returns the union of the spans, in order */
 export function unionOf(spans: readonly Span[]): Span[] {
   const sorted = spans.toSorted(([a], [b]) => a - b);
   const union: [number, number][] = [];

@@ -78,8 +78,8 @@ export function createState(
 }
 
 /**
- * Memory as the store's side sees it. Once nothing is heard, no task is taken in any more: a load that is still under way
- * would leave tasks behind that nobody keeps up to date, and that hide what others have stored since.
+ * Memory as the code for the store sees it. Once this instance receives nothing, no task is absorbed any more: a load
+ * still under way would add tasks that are no longer kept up to date and hide what others have stored since.
  */
 function createAccess(access: MemoryAccess, stateNow: () => StoredState): MemoryAccess {
   const isDeaf = (): boolean => stateNow().hearing === 'nothing';
@@ -92,7 +92,7 @@ function createAccess(access: MemoryAccess, stateNow: () => StoredState): Memory
   };
 }
 
-/** Notes what changes. @param stateNow gives the state, which is there before anything can change */
+/** Records changes. @param stateNow returns the state, which exists before anything can change */
 function createTap(stateNow: () => StoredState): HistoryTap {
   return {
     taskChanged(id) {
@@ -119,7 +119,7 @@ function createTap(stateNow: () => StoredState): HistoryTap {
   };
 }
 
-/** The history as its reader sees it. */
+/** The view of the history for its reader. */
 export function createView(state: StoredState): StoredView {
   return {
     memory: state.history.view,

@@ -13,12 +13,12 @@ import { statusOf } from './status.ts';
 import { hasOthers, isHolder, mayWrite, PACE, type Pace, type StoredState } from './stored-state.ts';
 import { keepChanged } from './task-backlog.ts';
 
-/** Longest time to write what is left when the history is closed, in milliseconds. */
+/** Longest time to write the remaining changes when the history is closed, in milliseconds. */
 const CLOSE_MS = 2_000;
 
 /**
  * Makes a history that is kept in a store. The store is opened in the background, and again and again until that
- * succeeds; until then, and while the database is away, the history is one in memory.
+ * succeeds; until then, and while the database is unreachable, the history is only in memory.
  *
  * @param memory options of the part in memory. Its `tap`, `instance` and `clockOffset` are set here
  * @param pace for tests
@@ -85,7 +85,7 @@ async function close(state: StoredState, jobs: Jobs): Promise<void> {
   jobs.stop();
   // The last span ends now.
   state.coverageWrittenAt = Number.NEGATIVE_INFINITY;
-  // A process that ends soon after its start has something to write, too.
+  // A process that ends soon after its start may also have changes to write.
   if (!state.isReadOnly) await waitFor(jobs.open(), { ms: rest() });
   const { session } = state;
   if (session !== null && mayWrite(state)) await waitFor(jobs.write(), { ms: rest() });

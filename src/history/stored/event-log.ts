@@ -1,4 +1,4 @@
-/** A log that a source writes itself, in place of the feed of its history. */
+/** A log that a source writes itself, instead of the feed of its history. */
 import { MonitorError } from '../../errors.ts';
 import type { FeedStore } from '../store.ts';
 import type { EventLog } from '../stored-history.ts';

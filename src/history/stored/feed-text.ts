@@ -25,7 +25,7 @@ function rowOf({ number, arrivedAt, item }: HeardItem): Row {
   return row;
 }
 
-/** @returns what can be read */
+/** @returns the readable items */
 export function readFeedText(text: string): HeardItem[] {
   const known = new Map<string, string>();
   const items: HeardItem[] = [];

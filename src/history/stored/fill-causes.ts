@@ -1,4 +1,4 @@
-/** Finds the causes of failures that an earlier version of the library has stored without. */
+/** Finds the causes of failures that an earlier version of the library has stored without a cause. */
 import { runInSlices } from '../../scheduler/in-slices.ts';
 import type { Steps } from '../../scheduler.ts';
 import { lifeOf } from '../merge/life.ts';
@@ -23,8 +23,8 @@ const FAILURES: StoredQuery = {
 export type Ask = <Result>(call: () => Promise<Result>) => Promise<Result>;
 
 /**
- * Finds the causes of all failures that are stored without one, newest first. What other instances write meanwhile
- * already has its cause.
+ * Finds the causes of all failures that are stored without one, newest first. Tasks that other instances write
+ * meanwhile already have their cause.
  */
 export async function fillCauses(
   { tasks, causes }: Pick<StoreSession, 'tasks' | 'causes'>,

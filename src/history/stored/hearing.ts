@@ -1,12 +1,12 @@
-/** What this instance hears, and what it has missed. */
+/** Which messages this instance receives, and which it has missed. */
 import type { Hearing } from '../stored-history.ts';
 import { unionOf } from './coverage-text.ts';
 import type { StoredState } from './stored-state.ts';
 
-/** What changed so long before a gap, in milliseconds, is read again. */
+/** Changes up to this long before a gap, in milliseconds, are read again. */
 const GAP_MARGIN_MS = 5_000;
 
-/** Messages may have been missed: what others wrote since the last one that was heard is read. */
+/** Messages may have been missed: changes that others wrote since the last received message are read. */
 export function gapFound(state: StoredState, since: number | null): void {
   if (state.hearing !== 'all') return;
   const { clock, feed } = state;
@@ -17,7 +17,7 @@ export function gapFound(state: StoredState, since: number | null): void {
   state.hearsSince = clock.elapsed();
 }
 
-/** @param at when this instance stopped to hear everything, milliseconds since 1970; `null`: with the last message */
+/** @param at when this instance stopped receiving everything, milliseconds since 1970; `null`: with the last message */
 function endSpan(state: StoredState, at: number | null): void {
   const { clock, hearsSince, feed } = state;
   if (hearsSince === null) return;
@@ -27,7 +27,7 @@ function endSpan(state: StoredState, at: number | null): void {
   state.hearsSince = null;
 }
 
-/** Stops the clock of the history while the source is disconnected: what happens then is heard by others only. */
+/** Stops the clock of the history while the source is disconnected: only others receive messages then. */
 export function freezeAt(state: StoredState, moment: Date | null): void {
   const { history, frozenAt } = state;
   history.writer.freezeAt(moment);
@@ -41,7 +41,7 @@ export function freezeAt(state: StoredState, moment: Date | null): void {
   }
 }
 
-/** Changes what this instance hears. What memory holds must have been written before. */
+/** Changes the hearing. The content of memory must have been written before. */
 export function changeHearing(state: StoredState, hearing: Hearing): void {
   if (state.hearing === 'all') endSpan(state, state.frozenAt ?? state.clock.now() - state.clock.ahead());
   state.hearing = hearing;

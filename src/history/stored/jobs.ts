@@ -1,4 +1,4 @@
-/** What a stored history does again and again: open the store, renew the lease, write, read copies, load, clean up. */
+/** The repeated work of a stored history: open the store, renew the lease, write, read copies, load, clean up. */
 import type { StoreSession } from '../store.ts';
 import { renewLease } from './lease.ts';
 import { loadSince, loadStored, takeInChunks, takeInTexts } from './loading.ts';
@@ -9,12 +9,12 @@ import { isHolder, mayWrite, ownNow, type StoredState, TEXT } from './stored-sta
 import { keepStore, noteLosses } from './upkeep.ts';
 import { writeBehind } from './write-behind.ts';
 
-/** Between two looks at whether something is to be loaded, in milliseconds. */
+/** Between two checks for data to be loaded, in milliseconds. */
 const LOAD_MS = 1_000;
 const OPEN_MS = 1_000;
 const UPKEEP_MS = 60_000;
 const COUNT_MS = 10_000;
-/** The same where no other instance counts the same: what was not written is lost with the process. */
+/** The same if no other instance counts the same: unwritten counts are lost with the process. */
 const ONLY_COUNT_MS = 2_000;
 /** Longest time to load, write or fold counts, in milliseconds. */
 const COUNT_DEADLINE_MS = 60_000;
@@ -24,9 +24,9 @@ const MOST_CHUNKS = 100;
 /** The repeated work of a stored history. */
 export interface Jobs {
   start(): void;
-  /** Waits until the store is open, if necessary by another attempt. Rejects when that fails. */
+  /** Waits until the store is open, with another attempt if necessary. Rejects when that fails. */
   open(): Promise<void>;
-  /** Writes all that has changed so far, if this instance is to write. */
+  /** Writes all changes so far, if this instance is the one that writes. */
   write(): Promise<void>;
   /** Does everything that is due now, without waiting for its time. */
   wake(): void;
@@ -35,7 +35,7 @@ export interface Jobs {
   stop(): void;
 }
 
-/** Creates the work; nothing has begun. */
+/** Creates the work without starting it. */
 export function createJobs(state: StoredState): Jobs {
   const listeners = new Set<(isHolder: boolean) => void>();
   const watch = createLeaseWatch(state, (held) => {
@@ -59,7 +59,7 @@ export function createJobs(state: StoredState): Jobs {
   const opening = createPulse(async () => {
     await open(state);
     opening.stop();
-    // Who writes, and what the clock of the database shows, is known before the first write.
+    // The first write needs the holder and the clock of the database.
     await lease.run().catch(() => {});
     isOpen = true;
     if (!isStopped) for (const pulse of all) pulse.start();
@@ -100,7 +100,7 @@ async function open(state: StoredState): Promise<void> {
     session = await calls.ask('open', () => opened);
   } catch (error) {
     warnOnce(state);
-    // One that is opened after all, but too late.
+    // A session that opens too late.
     void opened.then((late) => store.close(late)).catch(() => {});
     throw error;
   }
@@ -114,12 +114,12 @@ async function open(state: StoredState): Promise<void> {
     access: state.access,
     writer: state.hearing === 'part' ? state.instance : '',
     rollupDays: store.retention.rollupDays,
-    // Minutes are those of the clock that counts.
+    // Minutes are those of this instance's clock, which counts.
     clock: () => Math.floor(ownNow(state)),
   });
 }
 
-/** The host learns once that its store cannot be used: nothing else fails because of it. */
+/** The host is informed once that its store cannot be used: nothing else fails because of it. */
 function warnOnce(state: StoredState): void {
   if (state.hasWarned || state.isClosed) return;
   state.hasWarned = true;
@@ -134,7 +134,7 @@ function warnOnce(state: StoredState): void {
 async function countUp(state: StoredState): Promise<void> {
   const { rollups, session, calls, hearing, isReadOnly, options } = state;
   if (rollups === null || session === null) return;
-  // Who hears nothing and never will reads the counts of others when they are asked for.
+  // An instance that never receives messages reads the counts of others on request.
   if (!isReadOnly || hearing === 'all') {
     const isWriter = mayWrite(state) && hearing !== 'nothing';
     const role = { writes: isWriter, isHolder: isHolder(state) && !isReadOnly };
@@ -147,7 +147,7 @@ async function countUp(state: StoredState): Promise<void> {
   state.revision++;
 }
 
-/** Reads what others have written, where this instance does not hear everything itself. */
+/** Reads what others have written, if this instance does not receive everything itself. */
 async function readCopies(state: StoredState): Promise<void> {
   const { session, hearing, texts, feed, calls } = state;
   if (session === null || hearing === 'all') return;
@@ -178,7 +178,7 @@ async function load(state: StoredState): Promise<void> {
   }
 }
 
-/** Notices when the lease is taken or lost, also when nobody answers. */
+/** Notices when the lease is taken or lost, even if the store does not answer. */
 function createLeaseWatch(
   state: StoredState,
   changed: (isHolder: boolean) => void,

@@ -1,6 +1,6 @@
 /**
- * Completes tasks of which memory knows the end alone, because it has dropped the beginning or was started later. Who
- * writes reads what is stored before it writes; this is for the instances that leave writing to another one.
+ * Completes tasks of which memory knows only the end, because it has dropped the beginning or was started later. The
+ * instance that writes reads stored tasks before it writes; this is for the other instances.
  */
 import type { StoreSession } from '../store.ts';
 import { loadWhole } from './loading.ts';
@@ -8,10 +8,10 @@ import type { StoredState } from './stored-state.ts';
 
 /** Most tasks that are looked up at a time; the others follow with the next write. */
 const MOST = 5_000;
-/** A task of which the store knows no more is not read again for so long, in milliseconds. */
+/** For how long a task about which the store knows no more is not read again, in milliseconds. */
 const AGAIN_MS = 10_000;
 
-/** Takes in what is stored of tasks that have changed lately. Rejects with what the store throws. */
+/** Absorbs the stored data of tasks that have changed lately. Rejects with what the store throws. */
 export async function completeTasks(state: StoredState, session: StoreSession): Promise<void> {
   const { access, history, tasks, clock, calls, completed } = state;
   if (state.hearing !== 'all' || access.droppedThrough() === Number.NEGATIVE_INFINITY) return;

@@ -7,7 +7,7 @@ import type { LeaseState, StoreSession } from '../store.ts';
 import { isHolder, type StoredState } from './stored-state.ts';
 import { oldestWaiting } from './write-behind.ts';
 
-/** The holder stops when so much of its lease is left. */
+/** The holder stops when this much of its lease is left. */
 const MARGIN = 1 / 40;
 /** Longest wait for an answer, in milliseconds. */
 const DEADLINE_MS = 3_000;
@@ -48,7 +48,10 @@ function noteOthers({ lease, clock }: StoredState, found: LeaseState): void {
   );
 }
 
-/** What other instances learn of the holder: up to when it has written what it heard, by the clock of the database. */
+/**
+ * What other instances read about the holder: up to when it has written everything it received, by the clock of the
+ * database.
+ */
 function reportOf(state: StoredState): string {
   const { clock } = state;
   const through = oldestWaiting(state) ?? state.caughtUpAt;

@@ -1,4 +1,4 @@
-/** Takes what is stored into memory: at the start, and what others wrote while this instance heard nothing. */
+/** Loads stored data into memory: at the start, and after times in which this instance received nothing. */
 import type { TaskRelation } from '../../model.ts';
 import { runInSlices } from '../../scheduler/in-slices.ts';
 import { type Steps, scheduler } from '../../scheduler.ts';
@@ -19,9 +19,9 @@ import { type StoredState, TEXT } from './stored-state.ts';
 import { noteChanged } from './task-backlog.ts';
 import { readWorkersText } from './worker-text.ts';
 
-/** Bounds of one page of tasks: the fewer pages, the sooner memory is full. */
+/** Bounds of one page of tasks: fewer pages fill memory sooner. */
 const PAGE = { most: 2_000, characters: 1_000_000 };
-/** Relations that are taken in between two pauses. */
+/** Relations that are loaded between two pauses. */
 const RELATIONS_AT_ONCE = 64;
 /** Most relations of the tasks of one page. */
 const MOST_RELATIONS = 20_000;
@@ -33,8 +33,8 @@ const ALL: StoredQuery = {
 };
 
 /**
- * Takes in workers, coverage and the feed, then all open tasks and the newest others, as many as memory holds. What live
- * messages have changed meanwhile is merged.
+ * Loads workers, coverage and the feed, then all open tasks and the newest others, as many as fit into memory. Changes
+ * by live messages are merged.
  */
 export async function loadStored(state: StoredState, session: StoreSession): Promise<void> {
   await state.texts.refresh(session.snapshots);
@@ -45,14 +45,14 @@ export async function loadStored(state: StoredState, session: StoreSession): Pro
   await loadTasks(state, session, ALL);
 }
 
-/** Takes in the tasks that have changed since a moment, milliseconds since 1970, and who covered the time since. */
+/** Loads the tasks that have changed since a moment, milliseconds since 1970, and the coverage of that time. */
 export async function loadSince(state: StoredState, session: StoreSession, moment: number): Promise<void> {
   await state.texts.refresh(session.snapshots);
   takeInTexts(state);
   await loadTasks(state, session, { ...ALL, since: new Date(moment) });
 }
 
-/** Takes in workers, and the time that others have covered. */
+/** Loads workers, and the time that others have covered. */
 export function takeInTexts(state: StoredState): void {
   const { texts, access, clock, hostnames } = state;
   const ahead = clock.ahead();
@@ -77,7 +77,7 @@ async function loadFeed(state: StoredState, session: StoreSession): Promise<void
   await takeInChunks(state, chunks);
 }
 
-/** Adds what other instances and earlier processes have heard to the feed. */
+/** Adds items that other instances and earlier processes have received to the feed. */
 export async function takeInChunks(state: StoredState, chunks: readonly FeedChunk[]): Promise<void> {
   const { feed, access } = state;
   for (const { number } of chunks) feed.readThrough = Math.max(feed.readThrough, number);
@@ -86,7 +86,7 @@ export async function takeInChunks(state: StoredState, chunks: readonly FeedChun
   await runInSlices('load', access.absorbEvents(heard));
 }
 
-/** The items of chunks, by the instance that heard them. */
+/** The items of chunks, by the instance that received them. */
 function* itemsOf(chunks: readonly FeedChunk[]): Steps<Map<string, HeardItem[]>> {
   const heard = new Map<string, HeardItem[]>();
   for (const { instance, items } of chunks) {
@@ -98,7 +98,7 @@ function* itemsOf(chunks: readonly FeedChunk[]): Steps<Map<string, HeardItem[]>>
   return heard;
 }
 
-/** Reads the pages of a list until it ends or memory is full. The next page is read while one is taken in. */
+/** Reads the pages of a list until it ends or memory is full. The next page is read while one is absorbed. */
 async function loadTasks(state: StoredState, session: StoreSession, query: StoredQuery): Promise<void> {
   const { calls } = state;
   const read = (after: StoredQuery['after'], limit: number): Promise<readonly StoredRecord[]> =>
@@ -111,7 +111,7 @@ async function loadTasks(state: StoredState, session: StoreSession, query: Store
     size = nextReadSize(page, PAGE);
     next = last === undefined ? null : read({ key: last.timestamp, id: last.id }, size);
     const relations = ahead(readRelations(state, session, page));
-    // The last one first: the sorted sequences of memory grow at their end, and not at every place of a page.
+    // The last one first: the sorted sequences of memory then grow at their end, not in the middle.
     const cut = await scheduler.run('load', takeIn(state, page.toReversed(), false));
     await loadWhole(state, session, cut.ids);
     await scheduler.run('load', takeInRelations(state, await relations));
@@ -119,7 +119,7 @@ async function loadTasks(state: StoredState, session: StoreSession, query: Store
   }
 }
 
-/** Takes in tasks with their long texts, a few at a time. */
+/** Loads tasks with their long texts, a few at a time. */
 export async function loadWhole(
   state: StoredState,
   session: StoreSession,
@@ -151,13 +151,13 @@ function* takeInRelations({ access }: StoredState, relations: readonly TaskRelat
   }
 }
 
-/** A read that may fail before anybody waits for it. */
+/** A read that may fail before it is awaited. */
 function ahead<Result>(read: Promise<Result>): Promise<Result> {
   read.catch(() => {});
   return read;
 }
 
-/** What came of a page. */
+/** The result of a page. */
 interface TakenIn {
   /** Tasks with texts of which the list has the beginning only. */
   readonly ids: string[];

@@ -1,4 +1,4 @@
-/** The progress of a task as JSON: a list takes a third of an object. */
+/** The progress of a task as JSON: an array takes a third of the space of an object. */
 import type { KeptProgress } from '../merge/progress.ts';
 
 /** @returns what JSON keeps */
@@ -7,7 +7,7 @@ export function writeProgress({ value, at, attempt, isRedacted }: KeptProgress):
   return [at, attempt, isRedacted === true ? 1 : 0, current, total, percent, text];
 }
 
-/** @returns `null` for what {@link writeProgress} has not written */
+/** @returns `null` for text that {@link writeProgress} has not written */
 export function readProgress(written: unknown): KeptProgress | null {
   if (!Array.isArray(written)) return null;
   const [at, attempt, isRedacted, current, total, percent, text] = written as unknown[];

@@ -1,4 +1,4 @@
-/** Work that is done again and again, and less often while it fails. */
+/** Repeated work, done less often while it fails. */
 
 /** Longest wait after a failure, in milliseconds. */
 const MOST_WAIT_MS = 30_000;
@@ -6,9 +6,9 @@ const MOST_WAIT_MS = 30_000;
 /** Repeated work. At most one run is under way. */
 export interface Pulse {
   start(): void;
-  /** Does the work without waiting for its time. What is under way is done once more. */
+  /** Does the work without waiting for its time. A run that is under way is followed by another one. */
   wake(): void;
-  /** Does the work, begun from now on, and waits for it. Rejects with what it throws. */
+  /** Starts the work anew and waits for it. Rejects with what it throws. */
   run(): Promise<void>;
   /** Ends the repetition, not the run that is under way. */
   stop(): void;

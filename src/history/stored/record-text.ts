@@ -1,4 +1,4 @@
-/** Records as text, and back. Texts that are long stand apart, so that a list does not read them. */
+/** Records as text, and back. Long texts are stored separately, so that a list does not read them. */
 import { isTraceId, type TaskCause, type TaskTextField } from '../../model.ts';
 import { isRecord } from '../../values.ts';
 import type { KeptTask } from '../memory/tap.ts';
@@ -16,7 +16,7 @@ import { readStamps, writeStamps } from './stamps-text.ts';
 
 /** Of the format. Texts of another version are not read. */
 const VERSION = 1;
-/** Longest text that stands in the record itself, in characters. */
+/** Longest text in the record itself, in characters. */
 const LONGEST_INLINE = 2_048;
 
 const TEXT_FIELDS: readonly TaskTextField[] = ['args', 'kwargs', 'result', 'exception', 'traceback'];
@@ -28,7 +28,7 @@ const STRINGS = [
 const NUMBERS = ['eta', 'expires', 'runtime'] as const;
 const FLAGS = ['hasNoParent', 'isMissing'] as const;
 
-// Stored are positions in these lists: new names are added at the end.
+// The record contains positions in these lists: new names are added at the end.
 const KINDS: readonly EntryKind[] = [
   ...(['sent', 'received', 'revoking', 'started', 'custom', 'retried', 'requeued'] as const),
   ...(['revoked', 'rejected', 'propagated', 'failed', 'succeeded'] as const),
@@ -77,14 +77,14 @@ export function writeRecordText(record: TaskRecord, cause: TaskCause | null): Re
 }
 
 /**
- * @param texts `null` also where they were not read: long texts are cut then, and said to be truncated
+ * @param texts `null` also if they were not read: long texts are then cut and marked as truncated
  * @returns `null` for a text of another version
  */
 export function readRecordText(id: string, record: string, texts: string | null): MutableRecord | null {
   return readText(id, record, texts)?.record ?? null;
 }
 
-/** @returns a stored task as memory takes it in; `null` for a text of another version */
+/** @returns a stored task as memory absorbs it; `null` for a text of another version */
 export function readKeptTask({
   id,
   record,
@@ -97,7 +97,7 @@ export function readKeptTask({
   return { record: read.record, rootId, shortened, ...(cause !== undefined && { cause }) };
 }
 
-/** What is read may come from anywhere: it is taken as it is only where it has the right type. */
+/** The text may come from anywhere: a value is used only if it has the right type. */
 function readText(
   id: string,
   text: string,
@@ -175,7 +175,7 @@ function parse(text: string): Readonly<Record<string, unknown>> | null {
   }
 }
 
-/** Most of what is stored are entries: an array takes a third of an object. */
+/** Most of the stored text is entries: an array takes a third of the space of an object. */
 function writeEntry(entry: TaskEntry): unknown[] {
   const flags =
     (entry.origin === 'result' ? 1 : 0) |

@@ -1,8 +1,8 @@
-/** Stamps as JSON, which has no numbers of any length, nor all others. */
+/** Stamps as JSON, which lacks integers of any length and some other numbers. */
 import { isRecord } from '../../values.ts';
 import type { Stamps } from '../merge/stamps.ts';
 
-/** The only key of an object that stands for something else. */
+/** The only key of an object that represents such a number. */
 const MARK = '~';
 /** Deepest nesting that is read. */
 const DEEPEST = 200;
@@ -12,7 +12,7 @@ export function writeStamps({ value, size, isRedacted }: Stamps): unknown {
   return [encode(value), size, isRedacted === true ? 1 : 0];
 }
 
-/** @returns `null` for what {@link writeStamps} has not written */
+/** @returns `null` for text that {@link writeStamps} has not written */
 export function readStamps(written: unknown): Stamps | null {
   if (!Array.isArray(written) || typeof written[1] !== 'number') return null;
   const [value, size, isRedacted] = written as [unknown, number, unknown];

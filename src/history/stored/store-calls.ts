@@ -2,16 +2,16 @@
 import type { Redactor } from '../../redact.ts';
 import { isRecord } from '../../values.ts';
 
-/** What a store is asked for. The status shows what the latest call of each kind failed with. */
+/** Kinds of calls. The status shows the error of the latest call of each kind. */
 export type CallKind = 'open' | 'lease' | 'write' | 'load' | 'copy' | 'upkeep' | 'read';
 
-/** What a call failed with. */
+/** The error of a call. */
 export interface StoreProblem {
   /** The kind of the error, such as `schema_newer` or `unreachable`; `null`: it has none. */
   readonly code: string | null;
   /** One sentence without secrets. */
   readonly sentence: string;
-  /** What to do about it; `null`: it is not known. */
+  /** What to do about it; `null`: unknown. */
   readonly remedy: string | null;
 }
 
@@ -20,12 +20,12 @@ export interface StoreCalls {
   /**
    * Waits for a call.
    *
-   * @throws what it rejects with, or an error when it takes too long
+   * @throws what it rejects with, or an error after too long a time
    */
   ask<Result>(kind: CallKind, call: () => Promise<Result>, withinMs?: number): Promise<Result>;
   /** Notes the outcome of a call that was made elsewhere. @param error `null`: it succeeded */
   note(kind: CallKind, error: unknown): void;
-  /** What is wrong now; `null`: every kind of call succeeded when it was last made. */
+  /** The present problem; `null`: the last call of each kind succeeded. */
   problem(): StoreProblem | null;
   /** Called when the store answers again. */
   onAnswer(listener: () => void): void;
@@ -33,7 +33,7 @@ export interface StoreCalls {
 
 /** Longest wait for an answer, unless the caller says otherwise, in milliseconds. */
 const DEADLINE_MS = 20_000;
-/** What fails is tried again within 30 seconds, unless nobody needs it any more. In milliseconds. */
+/** Failed calls are repeated within 30 seconds, unless they are no longer needed. In milliseconds. */
 const REMEMBERED_MS = 90_000;
 /** The order in which problems are shown: the first is the cause of the others. */
 const KINDS: readonly CallKind[] = ['open', 'lease', 'write', 'load', 'copy', 'upkeep', 'read'];
@@ -49,7 +49,7 @@ export function createStoreCalls(redactor: Redactor | null): StoreCalls {
       return;
     }
     const isBack = problems.delete(kind);
-    // Nobody may ask again for what a client asked for.
+    // A client's request may not be repeated.
     problems.delete('read');
     if (isBack) for (const listener of listeners) listener();
   }
@@ -99,7 +99,7 @@ async function within<Result>(promise: Promise<Result>, ms: number): Promise<Res
 /** Longest sentence of a problem, in characters. */
 const LONGEST = 300;
 
-/** What an error of a driver or a store says, without secrets. */
+/** The message of an error of a driver or a store, without secrets. */
 function problemOf(error: unknown, redactor: Redactor | null): StoreProblem {
   const known = isRecord(error) ? error : {};
   const code = typeof known.code === 'string' && known.code !== '' ? known.code : null;

@@ -5,7 +5,7 @@ import type { KnownIds, ReaderContext } from './reader-context.ts';
 import { isStoreAway } from './store-reads.ts';
 
 const MOST_REMEMBERED = 10_000;
-/** How long an answer of the store holds, in milliseconds. */
+/** How long an answer of the store is valid, in milliseconds. */
 const HOLDS_MS = 30_000;
 /** Tasks of one read. */
 const BATCH = 1_000;
@@ -27,8 +27,8 @@ export function createKnownIds(): KnownIds {
 }
 
 /**
- * Which of these tasks are known. Asks the store only for what memory does not know. While the store is away these
- * count as unknown: what collectors found out about them is then shown.
+ * Which of these tasks are known. Asks the store only for what memory does not know. While the store is unreachable
+ * these count as unknown: the findings of collectors about them are then shown.
  */
 export function listKnown(
   reader: ReaderContext,

@@ -3,10 +3,10 @@ import type { OpenTaskSummary, TaskGroup } from '../../../source.ts';
 
 /** Most running tasks that are listed. */
 const MOST_RUNNING = 2_000;
-/** Most ids named of a group. */
+/** Maximum number of ids listed for a group. */
 const MOST_EXAMPLES = 3;
 
-/** @param earlier whose tasks changed before those of the other, so that they are named first */
+/** @param earlier the summary whose tasks changed first, so that they are listed first */
 export function sumOfOpen(later: OpenTaskSummary, earlier: OpenTaskSummary): OpenTaskSummary {
   const running = [...earlier.running, ...later.running].sort((a, b) => a.startedAt - b.startedAt);
   return {

@@ -1,7 +1,7 @@
-/** How many tasks are read at once. A driver takes in what has arrived in one turn of the event loop. */
+/** How many tasks are read at once. A driver decodes everything that has arrived in one turn of the event loop. */
 import type { StoredRecord } from '../../store.ts';
 
-/** Tasks of the first read, whose size nobody knows. A record may take 15 kB. */
+/** Tasks of the first read, whose size is unknown. A record may take 15 kB. */
 export const FIRST_READ = 100;
 /** The fewest and most of a later one. */
 const FEWEST_READ = 50;
@@ -11,7 +11,7 @@ const READ_CHARACTERS = 500_000;
 
 /**
  * @param tasks that were read last; records of one source are alike
- * @param bounds other ones than for answers, of which several are read at the same time
+ * @param bounds replace those for answers, of which several are read at the same time
  */
 export function nextReadSize(
   tasks: readonly Pick<StoredRecord, 'record'>[],

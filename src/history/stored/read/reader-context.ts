@@ -1,12 +1,12 @@
-/** What reads over memory and a store have in common. */
+/** The common context of reads over memory and a store. */
 import type { StoredView } from '../stored-view.ts';
 import type { StoreReads } from './store-reads.ts';
 
-/** What every read gets. */
+/** The context of every read. */
 export interface ReaderContext extends StoredView {
   readonly reads: StoreReads;
   readonly known: KnownIds;
-  /** Takes in what others have counted since the last time. Rejects with what the store throws. */
+  /** Loads what others have counted since the last time. Rejects with what the store throws. */
   readonly readCounts: () => Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** Decides from what statistics are made: from tasks where they are all known, else from rollups. */
+/** Decides how statistics are made: from tasks if all are known, otherwise from rollups. */
 import { scheduler } from '../../../scheduler.ts';
 import { depthsOf } from '../../../select/queue-depths.ts';
 import { statsWindow } from '../../../select/stats-steps.ts';
@@ -23,7 +23,7 @@ interface StatsState {
   readonly ofTasks: Read;
 }
 
-/** @param ofTasks makes statistics of tasks. Default: of those of memory and store */
+/** @param ofTasks makes statistics from tasks. Default: from those of memory and store */
 export type StatsReader = (
   query: TaskStatsQuery,
   context: ReadContext,
@@ -57,7 +57,7 @@ function oldestKept({ now, retention }: StoredView): number {
   return now() - retention.taskDays * DAY_MS;
 }
 
-/** Since when the counts of a window are known, when they are made of tasks. */
+/** Since when the counts of a window are known, if they are made from tasks. */
 function tasksSince(view: StoredView, query: TaskStatsQuery): Date | null {
   const since = view.countedSince();
   const oldest = oldestKept(view);
@@ -66,7 +66,7 @@ function tasksSince(view: StoredView, query: TaskStatsQuery): Date | null {
     : new Date(Math.max(since.getTime(), oldest));
 }
 
-/** What memory alone does not know. */
+/** The part that memory alone does not know. */
 async function withStore(
   state: StatsState,
   query: TaskStatsQuery,
@@ -87,7 +87,7 @@ async function withStore(
   }
 }
 
-/** Counts with the causes of failures, if they are asked for and the store can say them. */
+/** Counts with the causes of failures, if requested and available from the store. */
 async function withCauses(
   { view, reads }: StatsState,
   query: TaskStatsQuery,

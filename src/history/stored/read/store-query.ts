@@ -1,4 +1,4 @@
-/** What a store is asked for to answer a query. */
+/** The request to a store for a query. */
 
 import { isFigureCondition, type TaskCondition } from '../../../source/task-condition.ts';
 import type { TaskQuery } from '../../../source.ts';
@@ -27,7 +27,7 @@ export function storeQuery(query: TaskQuery, changed: Partial<StoredQuery> = {})
     ...{ limit, after, states, names, workers, queues, causes, rootId, parentId, groupId },
     ...{ since, until, sort, order },
     conditions: conditions.filter(isStoredCondition),
-    // A version that knew no causes may have left one behind when the task did not fail after all.
+    // A version without causes may have left one when the task did not fail after all.
     ...(query.causes.length > 0 && states.length === 0 && { states: ['FAILURE'] }),
     isOpen: false,
     hint: hintOf(query.q),
@@ -35,7 +35,7 @@ export function storeQuery(query: TaskQuery, changed: Partial<StoredQuery> = {})
   };
 }
 
-/** What is decided by rows. What is stored may have no cause yet. */
+/** Decided by rows, since a stored task may have no cause yet. */
 const NOT_STORED: ReadonlySet<string> = new Set(['engineState', 'cause', 'wait', 'retries']);
 
 /** Whether a store decides a condition: it has the fields by which lists are filtered, and the run time. */
@@ -48,7 +48,7 @@ export function isDecidedHere({ q, conditions }: Pick<TaskQuery, 'q' | 'conditio
   return q !== null || !conditions.every(isStoredCondition);
 }
 
-/** Whether only tasks with a state of their engine pass: no recorded one has any. */
+/** Whether only tasks with an engine state pass: no recorded task has one. */
 export function asksForEngineState({ engineStates, conditions }: TaskQuery): boolean {
   if (engineStates.length > 0) return true;
   return conditions.some(
@@ -62,7 +62,7 @@ const PLAIN = /[a-z0-9 ]+/g;
 const SHORTEST_HINT = 3;
 
 /**
- * The longest part of a text searched for that a store can look for: it must stand in the stored text as it is, and
+ * The longest part of a text searched for that a store can look for: the stored text must contain it unchanged, and
  * databases differ from JavaScript in the lower case of letters beyond ASCII.
  */
 function hintOf(q: string | null): string | null {

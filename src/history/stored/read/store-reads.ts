@@ -15,11 +15,11 @@ const MOST_WAITING = 128;
 const MOST_WAIT_MS = 2_000;
 /** Longest read, in milliseconds. The client of the database may answer later, or never. */
 const DEADLINE_MS = 8_000;
-/** A read that never ends gives its turn back after so many milliseconds. */
+/** A read that never ends gives its turn back after this many milliseconds. */
 const GIVEN_UP_MS = 30_000;
-/** So long after the start reads wait for the store to be opened, in milliseconds. */
+/** For how long after the start reads wait until the store is open, in milliseconds. */
 const OPENING_MS = 2_000;
-/** Between two looks whether it has been opened, in milliseconds. */
+/** Between two checks whether it is open, in milliseconds. */
 const LOOK_MS = 20;
 
 /** Reads from the store. */
@@ -27,7 +27,7 @@ export interface StoreReads {
   /**
    * Waits for a turn and reads.
    *
-   * @param ms longest read, in milliseconds: shorter where memory has an answer, too
+   * @param ms longest read, in milliseconds: shorter if memory also has an answer
    * @returns rejects with a MonitorError: `source_unavailable`, `source_timeout` or `overloaded`; with the reason of
    *   the signal when that aborts
    */
@@ -38,7 +38,7 @@ export interface StoreReads {
   ): Promise<Result>;
 }
 
-/** What is read from. */
+/** The store that is read. */
 interface ReadsOptions {
   session(): StoreSession | null;
   noteRead(error: unknown): void;
@@ -94,7 +94,7 @@ async function takeTurn(state: State, signal: AbortSignal): Promise<void> {
   });
   state.waiting.add(start);
   await waitFor(turn, { ms: MOST_WAIT_MS, signal });
-  // Whoever gives a turn takes the waiter off the list, and the number of those that run stays.
+  // The read that ends removes the waiter from the list, and the number of running reads stays the same.
   const hasTurn = !state.waiting.delete(start);
   if (hasTurn && signal.aborted) endTurn(state);
   signal.throwIfAborted();

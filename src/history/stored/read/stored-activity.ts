@@ -1,4 +1,4 @@
-/** What rules judge, where memory lacks tasks that have not ended. */
+/** The data for rules, if memory lacks tasks that have not ended. */
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import { ALL_TASKS } from '../../../source/task-query.ts';
 import type { Activity, Awaitable, OpenTaskSummary, ReadContext } from '../../../source.ts';
@@ -15,7 +15,7 @@ import { scanTasks } from './task-scan.ts';
 
 /** Most stored tasks that are summed up. */
 const MOST_OPEN = 5_000;
-/** Tasks that are taken in between two pauses. */
+/** Tasks that are added between two pauses. */
 const TASKS_AT_ONCE = 16;
 
 /** Reads the store for tasks that memory does not hold, and for the counts of others. */
@@ -34,14 +34,14 @@ async function withStored(reader: ReaderContext, dropped: number, context: ReadC
     const open = await scheduler.run('activity', addOpen(reader, known.open, tasks), context);
     return { ...known, open: { ...open, isWhole: open.isWhole && !isCut } };
   } catch (error) {
-    // Memory has what happened lately, and of what happened before it knows a part.
+    // Memory has recent events, and a part of earlier ones.
     if (!isStoreAway(error) || dropped === Number.POSITIVE_INFINITY) throw error;
     const known = await memory.reader.getActivity(context);
     return { ...known, open: { ...known.open, isWhole: false } };
   }
 }
 
-/** Stored tasks that have not ended, those that changed first at first, and whether there are more. */
+/** Stored tasks that have not ended, in the order in which they changed, and whether there are more. */
 async function readOpen(
   reader: ReaderContext,
   dropped: number,

@@ -1,4 +1,4 @@
-/** Who sent the tasks of statistics and what these sent, over memory and a store. */
+/** The callers of the tasks of statistics and the tasks that these sent, from memory and a store. */
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import {
   type CallerFigures,
@@ -12,11 +12,11 @@ import type { StoredRelatives } from '../../store.ts';
 import type { ReaderContext } from './reader-context.ts';
 import { isStoreAway } from './store-reads.ts';
 
-/** Of more tasks, relatives are not looked for. */
+/** For more tasks, relatives are not searched. */
 const MOST_TASKS = 20_000;
 /** Most tasks sent by them that are read from the store. */
 const MOST_SENT = 20_000;
-/** Tasks that are worked on between two pauses. */
+/** Tasks that are processed between two pauses. */
 const TASKS_AT_ONCE = 128;
 /** Tasks whose relatives are read at once. */
 const BATCH = 1_000;
@@ -46,7 +46,7 @@ export async function storedCallers(
   }
 }
 
-/** What memory has dropped and nobody has written yet, by id. */
+/** Tasks that memory has dropped and that are not written yet, by id. */
 function* droppedOf({ droppedTasks }: ReaderContext): Steps<ReadonlyMap<string, Cold>> {
   const cold = new Map<string, Cold>();
   for (const [id, dropped] of [...droppedTasks()]) {
@@ -116,7 +116,7 @@ function* namesIn(
     nameOf: (id) => (memory.has(id) ? family.nameOf(id) : (names.get(id) ?? null)),
     *namesSentBy(id) {
       yield* family.namesSentBy(id);
-      // What memory holds is newer.
+      // The tasks in memory are newer.
       for (const task of byParent.get(id) ?? []) if (!memory.has(task.id)) yield task.name;
     },
   };

@@ -1,4 +1,4 @@
-/** Failures by cause, as the store adds them up, and when causes were first seen. */
+/** Failures by cause, as summed up by the store, and when causes were first seen. */
 import { type CauseGroup, isNewIn, mostFrequent } from '../../../causes/cause-groups.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import type { StatsWindow } from '../../../select/stats-steps.ts';
@@ -29,7 +29,7 @@ export async function causesOfStore(
 ): Promise<Causes> {
   const { names, queues, workers } = filter;
   const query: FailureQuery = { from: window.first, to: window.end + 1, names, queues, workers };
-  // One more shows that there are more, and one may stand for what is not kept apart.
+  // One more shows that there are more, and one may stand for causes that are not kept separately.
   const counts = await session.causes.counts(query, most + 2);
   const listed = counts.filter(({ cause }) => cause !== '');
   const since = await knownSince(session, countedSince);
@@ -53,7 +53,7 @@ export async function causesOfStore(
   };
 }
 
-/** The same causes, with what the store knows of the time before. Rejects with what the store throws. */
+/** The same causes, with what the store knows about the time before. Rejects with what the store throws. */
 export async function withFirstSeen(
   session: CauseSession,
   causes: readonly CauseGroup[],
@@ -82,7 +82,7 @@ async function knownSince(
   return text === undefined || countedSince === null ? null : Math.max(Number(text), countedSince.getTime());
 }
 
-/** What was read of some causes. */
+/** The data that was read about some causes. */
 interface ReadCauses {
   readonly wanted: readonly CauseCount[];
   readonly parts: readonly CausePart[];
@@ -120,7 +120,7 @@ function* groupsOf({ wanted, parts, steps, texts, window, since }: ReadCauses): 
   return groups;
 }
 
-/** What is known of one cause. */
+/** The data about one cause. */
 interface Sums {
   readonly names: Map<string, number>;
   readonly workers: Map<string, number>;

@@ -1,4 +1,4 @@
-/** Takes what others have counted minute by minute into memory, where this instance does not hear everything. */
+/** Loads the counts of others into memory by minute, if this instance does not receive everything. */
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import { shareCalls } from '../../../single-flight.ts';
 import { MINUTE_MS, WIDTH } from '../../aggregate/cells.ts';
@@ -6,7 +6,7 @@ import type { StoredRollup } from '../../rollup-store.ts';
 import { columnsOf } from '../rollups/rollup-cells.ts';
 import type { ReaderContext } from './reader-context.ts';
 
-/** Counts of so many minutes are judged. */
+/** The number of minutes whose counts are judged. */
 const MINUTES = 24 * 60;
 /** Minutes of one read. */
 const MINUTES_AT_ONCE = 120;
@@ -17,9 +17,11 @@ const MOST_CELLS = 20_000;
 /** Between two reads, in milliseconds: counts are written every 10 s. */
 const READ_MS = 5_000;
 
-/** @returns takes in what was counted since the last time, for all who ask at once; rejects with what the store throws */
+/**
+ * @returns loads what was counted since the last time, once for concurrent calls; rejects with what the store throws
+ */
 export function createStoredCounts(reader: Pick<ReaderContext, 'reads' | 'memory'>): () => Promise<void> {
-  /** All minutes before this one have been taken in. */
+  /** All minutes before this one have been loaded. */
   let from = Number.NEGATIVE_INFINITY;
   return shareCalls(async () => {
     const to = Math.floor(Date.now() / MINUTE_MS) + 1;
@@ -39,13 +41,13 @@ function read(
 ): Promise<readonly StoredRollup[]> {
   const all = { names: [], queues: [], workers: [] };
   const query = { level: 1, span: 60, from: from * MINUTE_MS, to: to * MINUTE_MS, ...all } as const;
-  // Nobody's signal ends it: others may wait for it, too.
+  // No caller's signal ends it: others may wait for it, too.
   return reads.read((session) => session.rollups.read(query, MOST_CELLS), {
     signal: new AbortController().signal,
   });
 }
 
-/** What several have counted of one name in one minute is added. They come one after the other. */
+/** Counts of several instances for one name and minute are added. They are adjacent. */
 function* absorb({ memory }: Pick<ReaderContext, 'memory'>, cells: readonly StoredRollup[]): Steps<void> {
   const sums = new Map<string, { readonly cell: StoredRollup; readonly columns: Float64Array }>();
   for (const cell of cells) {

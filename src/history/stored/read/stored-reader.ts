@@ -1,4 +1,4 @@
-/** Answers every read from memory and a store: from memory alone where that knows enough. */
+/** Answers every read from memory and a store: from memory alone if that is enough. */
 import type { HistoryReader } from '../../history.ts';
 import type { StoredView } from '../stored-view.ts';
 import { createKnownIds, listKnown } from './known-ids.ts';
@@ -12,7 +12,7 @@ import { getTask } from './task-details.ts';
 import { listTasks } from './task-pages.ts';
 import { getTaskTree } from './task-trees.ts';
 
-/** All instances on one store list the same tasks in the same order, so that cursors hold at each of them. */
+/** All instances on one store list the same tasks in the same order, so cursors are valid at each of them. */
 const INSTANCE = 'store';
 
 /** Answers of a stored history. */
@@ -43,8 +43,8 @@ export function createStoredReader(view: StoredView): StoredReader {
 }
 
 /**
- * For one read: memory is asked first, and may be filled before it is looked at whether the store has to be asked, too.
- * What memory answered then lacks what it has by now.
+ * For one read: memory is asked first, and may be filled before the decision whether to ask the store, too. The answer
+ * of memory then lacks what it has by now.
  */
 function fromNowOn(context: ReaderContext): ReaderContext {
   const before = context.droppedThrough();

@@ -11,16 +11,16 @@ import { toFigures, toTask } from '../../merge/task.ts';
 import type { StoredTask } from '../../store.ts';
 import { readKeptTask } from '../record-text.ts';
 
-/** What rows depend on beside their records. */
+/** What rows depend on besides their records. */
 export type RowContext = Pick<MemoryView, 'flags' | 'isRedacted'>;
 
-/** A task that memory does not hold. */
+/** A task that is not in memory. */
 export interface ColdTask {
   readonly record: TaskRecord;
   readonly rootId: string | null;
   /** Texts of which only the beginning was read. */
   readonly shortened: readonly TaskTextField[];
-  /** As it was found in whole texts. Default: what the record shows. */
+  /** As found in whole texts. Default: derived from the record. */
   readonly cause?: TaskCause | null;
 }
 
@@ -34,7 +34,7 @@ export function readStored(task: StoredTask, isWhole: boolean): ColdTask | null 
   const { record, rootId, shortened } = kept;
   const found = kept.cause === undefined ? {} : { cause: kept.cause };
   if (isWhole || shortened.length === 0) return { record, rootId, shortened: NOTHING, ...found };
-  // Rows say so of the texts that they show, see rowOf().
+  // Rows mark cut texts that they show, see rowOf().
   const truncated = record.truncated.filter((field) => !shortened.includes(field));
   return { record: { ...record, truncated }, rootId, shortened, ...found };
 }

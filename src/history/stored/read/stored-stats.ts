@@ -19,8 +19,8 @@ const TASKS_AT_ONCE = 16;
 const MINUTE_MS = 60_000;
 
 /**
- * Sums up the tasks that last changed within the window. What changed before the newest 20,000 of the stored ones is
- * not known; neither is what memory has dropped while the store cannot be read.
+ * Sums up the tasks that last changed within the window. Changes before the newest 20,000 stored tasks are unknown; so
+ * are tasks that memory has dropped while the store cannot be read.
  */
 export function getTaskStats(
   reader: ReaderContext,
@@ -29,7 +29,7 @@ export function getTaskStats(
 ): Awaitable<TaskStats> {
   const window = windowOf(query);
   const known = reader.droppedThrough();
-  // Who sent a task may have changed long before it.
+  // The caller of a task may have changed long before it.
   const isRecent = query.callers !== true && window.since.getTime() > known;
   const isInMemory = known === Number.NEGATIVE_INFINITY || isRecent;
   return isInMemory
@@ -37,14 +37,14 @@ export function getTaskStats(
     : sumBoth(reader, query, window, context);
 }
 
-/** The tasks of the window, in no order of theirs. */
+/** The tasks of the window, in no particular order. */
 function windowOf({ now, minutes, filter }: TaskStatsQuery): TaskQuery & { readonly since: Date } {
   const start = now.getTime() - minutes * MINUTE_MS;
   const since = filter.since !== null && filter.since.getTime() > start ? filter.since : new Date(start);
   return { ...filter, since, after: null, sort: 'timestamp', order: 'desc' };
 }
 
-/** Figures of the tasks that memory does not hold, by id. */
+/** Figures of the tasks that are not in memory, by id. */
 type ColdFigures = Map<string, TaskFigures>;
 
 async function sumBoth(
@@ -96,7 +96,7 @@ async function sumBoth(
   }
 }
 
-/** What is stored of tasks that changed later than memory has dropped any is in memory. */
+/** Stored tasks that changed later than all dropped ones are in memory. */
 function untilOf(reader: ReaderContext, { now }: TaskStatsQuery, { until }: TaskQuery): Date {
   const last = Math.min(now.getTime(), reader.droppedThrough()) + 1;
   return until !== null && until.getTime() < last ? until : new Date(last);
@@ -117,7 +117,7 @@ function* addStored(
   }
 }
 
-/** What memory has dropped before it was written is newer than what is stored. */
+/** Tasks that memory has dropped before they were written are newer than the stored ones. */
 function* addDropped(
   { memory, droppedTasks }: ReaderContext,
   query: TaskQuery,
@@ -132,7 +132,10 @@ function* addDropped(
   }
 }
 
-/** Memory holds a newer one of those that it did not list; one that has come into memory since then has not changed. */
+/**
+ * Memory has newer versions of tasks that it did not list; a task that was loaded into memory since then has not
+ * changed.
+ */
 function isStillCold({ memory }: ReaderContext, query: TaskQuery, id: string): boolean {
   const row = memory.has(id) ? memory.row(id) : null;
   return row === null || passesFilters(row, query);

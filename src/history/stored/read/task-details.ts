@@ -13,7 +13,7 @@ import { type ColdTask, readStored, rowOf } from './stored-rows.ts';
 const MOST_CHILDREN = 20_000;
 /** Longest wait for the stored children of a task that memory knows, in milliseconds. */
 const CHILDREN_MS = 1_000;
-/** By how much clocks of senders may differ, in milliseconds. */
+/** Maximum difference between the clocks of senders, in milliseconds. */
 const CLOCKS_MS = 60_000;
 
 /** Answers at once where memory knows enough. */
@@ -60,7 +60,7 @@ async function readBoth(
       reads.read((session) => session.tasks.linkedIds('parentId', [id], MOST_CHILDREN), context, ms),
       reads.read((session) => session.relations.read([id], MOST_CHILDREN), context, ms),
     ]);
-    // It may have come into memory meanwhile.
+    // It may be in memory by now.
     const own = known ?? (await memory.reader.getTask(id, context));
     const cold = own === null ? (dropped ?? readWhole(stored)) : null;
     if (own === null && cold === null) return null;
@@ -99,7 +99,7 @@ function childrenIn(
 ): readonly string[] {
   const children = new Set(memory.children(id));
   for (const [child, { parentId }] of droppedTasks()) if (parentId === id) children.add(child);
-  // What memory knows of a task is newer.
+  // The data in memory is newer.
   for (const child of sent) if (!memory.has(child)) children.add(child);
   for (const { parent, child, relation } of relations) {
     if (parent === id && relation !== 'group' && relation !== 'chord') children.add(child);

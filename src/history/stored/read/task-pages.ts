@@ -1,4 +1,4 @@
-/** Pages of the task list over memory and a store: one list by sort value and id, whichever holds a task. */
+/** Pages of the task list over memory and a store: one list by sort value and id, wherever a task is. */
 
 import type { Task } from '../../../model.ts';
 import { type Steps, scheduler, sortInSteps } from '../../../scheduler.ts';
@@ -22,7 +22,7 @@ const ROWS_AT_ONCE = 8;
 const PAGE_MS = 3_000;
 /** Longest wait for the number of tasks, once the page is there, in milliseconds. */
 const COUNT_MS = 250;
-/** Longest search of the store for one page, in milliseconds; the next page goes on. */
+/** Longest search of the store for one page, in milliseconds; the next page continues. */
 const SEARCH_MS = 2_000;
 /** Stored tasks of the first read of a long page or a search. */
 const FIRST_BATCH = 250;
@@ -45,7 +45,7 @@ function withStore(
   page: TaskPage,
   context: ReadContext,
 ): Awaitable<TaskPage> {
-  // No recorded task has a state of its engine.
+  // No recorded task has an engine state.
   if (asksForEngineState(query)) return page;
   const since = reader.droppedThrough();
   const isWholeList =
@@ -77,7 +77,7 @@ async function listBoth(
   } catch (error) {
     const last = page.tasks.at(-1);
     if (!isStoreAway(error) || last === undefined) throw error;
-    // The list has no end, so that nobody takes it for complete.
+    // The list has no end, so that it does not appear complete.
     const next = page.next ?? { key: sortKeyOf(last, query.sort), id: last.id };
     return { tasks: page.tasks, next, total: null, cursorExact: false };
   }
@@ -89,13 +89,13 @@ interface Listed {
   readonly position: TaskPosition;
 }
 
-/** A page that is being put together. */
+/** A page that is being assembled. */
 interface Merge {
   readonly reader: ReaderContext;
   readonly query: TaskQuery;
-  /** Rows behind the start of the page, by id. */
+  /** Rows after the start of the page, by id. */
   readonly rows: Map<string, Listed>;
-  /** Tasks that are newer here than in the store, although memory does not hold them. */
+  /** Tasks that are newer here than in the store, although they are not in memory. */
   readonly dropped: ReadonlyMap<string, DroppedTask>;
   /** How far the rows of memory are known; `null`: to their end. */
   readonly memoryEnd: TaskPosition | null;
@@ -172,7 +172,7 @@ function* addStored(merge: Merge, tasks: readonly StoredTask[]): Steps<void> {
   }
 }
 
-/** What memory knows of a task holds, also where it has come into memory since its page was made. */
+/** The data in memory is used, even if the task came into memory after its page was made. */
 function addOne(merge: Merge, stored: StoredTask): void {
   const { reader, query, rows, dropped } = merge;
   const { memory } = reader;

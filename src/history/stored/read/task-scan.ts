@@ -5,10 +5,10 @@ import { FIRST_READ, nextReadSize } from './read-size.ts';
 import type { ReaderContext } from './reader-context.ts';
 
 /**
- * Reads the tasks of a list in its order, as many as `most` at most. While one page is worked on, the next is read.
+ * Reads the tasks of a list in its order, up to `most`. The next page is read while one is processed.
  *
  * @param take is called with each page
- * @returns the last task where there may be more; `null`: the list has ended
+ * @returns the last task if there may be more; `null`: the list has ended
  */
 export async function scanTasks(
   { reads }: ReaderContext,
@@ -19,7 +19,7 @@ export async function scanTasks(
 ): Promise<StoredTask | null> {
   const read = (after: StoredQuery['after'], limit: number): Promise<readonly StoredTask[]> => {
     const page = reads.read((session) => session.tasks.list({ ...query, after, limit }), context);
-    // It may fail before anybody waits for it.
+    // It may fail before it is awaited.
     page.catch(() => {});
     return page;
   };

@@ -13,7 +13,7 @@ const MOST_EXCEPT = 2_000;
  * Counts the tasks of memory and those of the store that memory does not hold.
  *
  * @param page of memory, with its total
- * @returns `null`: it is not known, or there are too many
+ * @returns `null`: unknown, or there are too many
  */
 export async function countAll(
   reader: ReaderContext,
@@ -23,7 +23,7 @@ export async function countAll(
 ): Promise<number | null> {
   if (isDecidedHere(query) || page.total === null || page.total > MOST_COUNTED) return null;
   const since = reader.droppedThrough();
-  // What is stored of tasks that changed later is in memory.
+  // Stored tasks that changed later are in memory.
   const until = Number.isFinite(since) ? new Date(since + 1) : null;
   const isEarlier = until !== null && (query.until === null || until < query.until);
   const counted: TaskQuery = isEarlier ? { ...query, until, after: null } : { ...query, after: null };
@@ -41,7 +41,7 @@ async function idsInMemory(
   query: TaskQuery,
   context: ReadContext,
 ): Promise<readonly string[] | null> {
-  // Nobody has counted these as tasks of memory.
+  // These are not counted as tasks in memory.
   if (droppedTasks().size > 0) return null;
   const ids = new Set<string>();
   for (const id of changedIds()) {

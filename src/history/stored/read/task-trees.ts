@@ -13,7 +13,7 @@ import { createWorkflowSearch, hasMore, rowIn, searchOn } from './workflow-searc
 /** Most times that the store is asked. A workflow of so many steps without a common root is listed in part. */
 const MOST_ROUNDS = 64;
 
-/** Answers without the store where memory knows the whole workflow. */
+/** Answers without the store if memory knows the whole workflow. */
 export function getTaskTree(
   reader: ReaderContext,
   id: string,
@@ -35,7 +35,7 @@ function withStore(
   return isAll || (known !== null && isWhole(reader, known)) ? known : readBoth(reader, id, known, context);
 }
 
-/** What a task led to happened later than it did, so memory knows all of it if it knows where the workflow began. */
+/** The consequences of a task happened later, so memory knows all of them if it knows the beginning of the workflow. */
 function isWhole(reader: ReaderContext, { rootId, tasks, truncated }: TaskTree): boolean {
   if (truncated === true) return true;
   const ids = new Set(tasks.map(({ id }) => id));
@@ -62,7 +62,7 @@ async function readBoth(
     const tasks = await withTracebacks(reader, tree.tasks, (other) => stored.has(other), context);
     return { ...tree, tasks, truncated: tree.truncated === true || isCut || hasMore(search) };
   } catch (error) {
-    // Memory has a part of the workflow, and says so.
+    // Memory has a part of the workflow, and the answer says so.
     if (known !== null && isStoreAway(error)) return { ...known, truncated: true };
     throw error;
   }

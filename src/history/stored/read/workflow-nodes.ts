@@ -1,4 +1,4 @@
-/** Puts tasks of memory and of a store into a history of their own, which finds the workflow that they form. */
+/** Puts tasks from memory and a store into a separate history, which finds their workflow. */
 import type { Task, TaskRelation, TaskTree } from '../../../model.ts';
 import type { Steps } from '../../../scheduler.ts';
 import { workflowOf } from '../../answers/workflow.ts';
@@ -8,7 +8,7 @@ import { emptyRecord } from '../../merge/record.ts';
 import { holdRecord } from '../../table/held-records.ts';
 import { allocateSlot } from '../../table/records.ts';
 
-/** By what a task is related to others. */
+/** The relations of a task. */
 export type WorkflowNode = Pick<Task, 'id' | 'parentId' | 'rootId' | 'groupId' | 'chordId'>;
 
 /** Tasks that are indexed between two pauses. */
@@ -73,7 +73,7 @@ function* addNodes({ tables }: MemoryState, nodes: Iterable<WorkflowNode>): Step
   tables.catchUp();
 }
 
-/** A row with what only the other tasks say of its relatives. */
+/** A row with the relatives that only other tasks name. */
 function related(row: Task, node: Task): Task {
   const isWhole = RELATIVES.every((field) => row[field] != null || node[field] == null);
   if (isWhole) return row;

@@ -1,6 +1,6 @@
 /**
- * Rows of the tasks of a workflow that only the store has. Records may take 15 kB each: they are read in
- * small parts, and of a large workflow rows keep no more of their texts than graphs show.
+ * Rows of the tasks of a workflow that only the store has. Records may take 15 kB each: they are read in small parts,
+ * and the rows of a large workflow keep only the part of their texts that graphs show.
  */
 import type { Task, TaskTextField } from '../../../model.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
@@ -11,7 +11,7 @@ import { FIRST_READ, nextReadSize } from './read-size.ts';
 import type { ReaderContext } from './reader-context.ts';
 import { type ColdTask, readStored, rowOf } from './stored-rows.ts';
 
-/** Rows keep whole texts until so many characters of records have been read for a workflow. */
+/** Rows keep whole texts until this many characters of records have been read for a workflow. */
 const WHOLE_CHARACTERS = 16_000_000;
 /** Longest text of later rows, in characters: as much as graphs show by default. */
 const LONGEST_TEXT = 256;

@@ -1,4 +1,6 @@
-/** Finds which tasks of memory and of a store belong to a workflow, in steps: each asks for what the last has found. */
+/**
+ * Finds which tasks of memory and of a store belong to a workflow, in steps: each looks up what the last one has found.
+ */
 import type { Task, TaskRelation } from '../../../model.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import type { ReadContext } from '../../../source.ts';
@@ -38,7 +40,7 @@ interface IdQueue {
   readonly known: Set<string>;
   /** To be looked up in memory. */
   readonly fresh: string[];
-  /** To be asked for in the store. */
+  /** To be looked up in the store. */
   open: string[];
 }
 
@@ -70,12 +72,12 @@ function newQueue(): IdQueue {
   return { known: new Set(), fresh: [], open: [] };
 }
 
-/** Whether the store has to be asked for more. Where there is too much, nothing more can be added. */
+/** Whether more has to be read from the store. Once there is too much, nothing more can be added. */
 export function hasMore({ tasks, groups, roots, isCut }: WorkflowSearch): boolean {
   return !isCut && [tasks, groups, roots].some(({ fresh, open }) => fresh.length + open.length > 0);
 }
 
-/** Looks up in memory all that was found, then asks the store for a part of it. */
+/** Looks up all found ids in memory, then a part of them in the store. */
 export async function searchOn(search: WorkflowSearch, context: ReadContext): Promise<void> {
   await scheduler.run('workflow', lookUp(search), context);
   const [tasks, groups, roots] = [search.tasks, search.groups, search.roots].map(take) as [
@@ -109,14 +111,14 @@ function take(queue: IdQueue): string[] {
   return queue.open.splice(0, BATCH);
 }
 
-/** Takes in what memory knows of all ids that were found. */
+/** Adds what memory knows about all found ids. */
 function* lookUp(search: WorkflowSearch): Steps<void> {
   const { tasks, groups, roots, reader, dropped, droppedBy } = search;
   if (droppedBy.size === 0) yield* relateDropped(search);
   roots.open.push(...roots.fresh.splice(0));
   let count = 0;
   for (const queue of [groups, tasks, groups, tasks]) {
-    // What is found meanwhile is appended.
+    // Ids found meanwhile are appended.
     for (let at = 0; at < queue.fresh.length; at++) {
       const id = queue.fresh[at] as string;
       const cold = dropped.get(id)?.read();
@@ -150,7 +152,7 @@ function* addFound(
 function addStored(search: WorkflowSearch, task: StoredRelatives): void {
   const { reader, dropped, stored } = search;
   reachTask(search, task.id);
-  // What memory knows of a task is newer.
+  // The data in memory is newer.
   if (!search.tasks.known.has(task.id) || reader.memory.has(task.id) || dropped.has(task.id)) return;
   stored.add(task.id);
   addNode(search, task);

@@ -1,4 +1,4 @@
-/** Counts over time in a store: written by whoever writes, folded and dropped by the holder of the lease. */
+/** Counts over time in a store: written by the instance that writes, folded and dropped by the holder of the lease. */
 import type { MemoryAccess } from '../../memory/tap.ts';
 import type { RollupStore } from '../../rollup-store.ts';
 import { DAY_MS, dropRollups, foldRollups, HOUR_MS } from './rollup-folder.ts';
@@ -17,19 +17,18 @@ export interface RollupRole {
 export interface Rollups {
   /**
    * Loads, writes, folds and drops what is due. To be called every 10 s, when the role changes, and before the end. One
-   * call runs at a time: a later one waits for it. Rejects with what the store throws; the next call does what was
-   * not done.
+   * call runs at a time: a later one waits for it. Rejects with what the store throws; the next call does the rest.
    */
   turn(role: RollupRole): Promise<void>;
-  /** This instance hears what happens from now on: what others have counted so far is loaded again. */
+  /** This instance receives messages from now on: what others have counted so far is loaded again. */
   restart(): void;
 }
 
-/** What {@link createRollups} takes. */
+/** Parameters of {@link createRollups}. */
 export interface RollupsOptions {
   readonly store: RollupStore;
   readonly access: Pick<MemoryAccess, 'counts' | 'isWatched'>;
-  /** Who counts: `''` where every instance hears everything, else this instance. */
+  /** The instance that counts: `''` if every instance receives everything, otherwise this one. */
   readonly writer: string;
   readonly rollupDays: number;
   /** Milliseconds since 1970. */

@@ -142,7 +142,7 @@ export function writeTimes(times: ArrayLike<number>): string {
   return text;
 }
 
-/** Adds histograms that were written as text. What cannot be read is left out. */
+/** Adds histograms that were written as text. Unreadable parts are left out. */
 export function addTimes(times: Float64Array, text: string): void {
   let bucket = 0;
   let number = 0;

@@ -1,4 +1,4 @@
-/** How much waited in queues over time, from rollups. */
+/** How many messages waited in queues over time, from rollups. */
 
 import { scheduler } from '../../../scheduler.ts';
 import { depthsOf, MOST_DEPTHS, type QueueSample } from '../../../select/queue-depths.ts';
@@ -12,10 +12,12 @@ import type { Piece } from './rollup-pieces.ts';
 
 /** Most cells that one answer reads of one level and span. */
 const MOST_CELLS = 50_000;
-/** What messages of a queue do. */
+/** Movements of messages of a queue. */
 const MOVES = ['sent', 'received', 'started'] as const;
 
-/** The queues in which most waited. Rejects with what the store throws. @param queues only these; empty: all */
+/**
+ * The queues with the most waiting messages. Rejects with what the store throws. @param queues only these; empty: all
+ */
 export async function readDepths(
   store: RollupStore,
   pieces: readonly Piece[],
@@ -31,7 +33,7 @@ export async function readDepths(
     Promise.all(pieces.map((piece) => store.peaks({ ...piece, ...all, queues, level: 2 }, whole))),
   ]);
   const most = new Map<string, number>();
-  // Queues that nobody has read, and out of which something was taken.
+  // Queues that were not read, and from which messages were taken.
   for (const { queue, counts } of moves.flat()) {
     if (queue !== UNKNOWN && MOVES.some((move) => (counts[OUTCOMES[move]] ?? 0) > 0)) most.set(queue, 0);
   }
@@ -49,7 +51,7 @@ export async function readDepths(
   return await scheduler.run('stats', depthsOf(samples, window), context);
 }
 
-/** What a cell of level 2 or 5 says of its queue. */
+/** The counts of a queue in a cell of level 2 or 5. */
 export function sampleOf({ level, queue, start, counts }: StoredRollup): QueueSample {
   const at = (column: number): number => counts[column] ?? 0;
   const name = queue === UNKNOWN ? null : queue;

@@ -1,6 +1,6 @@
 /**
- * Folds minutes to hours and hours to days: whatever has counted less than what it is made of is folded again. So it
- * does not matter how often, how late or by how many instances it is done.
+ * Folds minutes to hours and hours to days: a cell whose counts are below the sum of its parts is folded again. So it
+ * does not matter how often, how late or by how many instances this is done.
  */
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import { OUTCOME_COUNT } from '../../aggregate/cells.ts';
@@ -20,7 +20,7 @@ const MOST_CELLS = 100_000;
 /** Parts of a span that are read one after the other, so that all its cells need not be in memory. */
 const PARTS = 12;
 
-/** What is folded to what. */
+/** Which span is folded to which. */
 interface Fold {
   readonly from: RollupSpan;
   readonly to: RollupSpan;
@@ -29,13 +29,15 @@ interface Fold {
 const TO_HOURS: Fold = { from: 60, to: 3_600 };
 const TO_DAYS: Fold = { from: 3_600, to: 86_400 };
 
-/** Folds what is complete between two times. Rejects with what the store throws. @param now milliseconds since 1970 */
+/**
+ * Folds the complete spans between two times. Rejects with what the store throws. @param now milliseconds since 1970
+ */
 export async function foldRollups(store: RollupStore, since: number, now: number): Promise<void> {
   await foldSpans(store, TO_HOURS, since, now);
   await foldSpans(store, TO_DAYS, since, now);
 }
 
-/** Drops what is too old: minutes after two days, the rest after `days`. */
+/** Drops old cells: minutes after two days, the rest after `days`. */
 export async function dropRollups(store: RollupStore, days: number, now: number): Promise<void> {
   const oldest = startOf(now - days * DAY_MS, DAY_MS);
   await store.dropBefore(60, Math.max(oldest, startOf(now - MINUTE_DAYS * DAY_MS, HOUR_MS)));
@@ -90,7 +92,7 @@ function* addCells(sums: SumsByKey, cells: readonly StoredRollup[]): Steps<void>
     const sum = sumsOf(sums, cell);
     if (cell.level !== 0) addStored(sum, cell);
     else {
-      // What several have watched was watched once.
+      // Time that several instances have watched counts once.
       const before = watched.start === cell.start ? watched.seconds : 0;
       const seconds = Math.max(before, cell.counts[WATCHED] ?? 0);
       watched = { start: cell.start, seconds };

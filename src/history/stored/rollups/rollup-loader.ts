@@ -1,4 +1,4 @@
-/** Loads at the start what has been counted before, so that counting goes on. */
+/** Loads earlier counts at the start, so that counting continues. */
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import { freeMinutes, MINUTE_MS } from '../../aggregate/cells.ts';
 import { absorbTaskCell } from '../../aggregate/task-cells.ts';
@@ -10,7 +10,7 @@ import { MOST_CELLS, type RollupWriter } from './rollup-writer.ts';
 const HOUR_MINUTES = 60;
 const DAY_MINUTES = 1_440;
 
-/** Where all instances hear the same, what they have counted is loaded. Rejects with what the store throws. */
+/** If all instances receive the same messages, their counts are loaded. Rejects with what the store throws. */
 export async function loadCounts(writer: RollupWriter): Promise<void> {
   const { store, clock, startMinute, kept, counts, watchedBefore } = writer;
   const thisMinute = Math.floor(clock() / MINUTE_MS);
@@ -42,7 +42,7 @@ export async function loadCounts(writer: RollupWriter): Promise<void> {
     if (minute <= startMinute) kept.counted.add(minute);
     if (minute >= first) watchedBefore.set(minute, stored[WATCHED] ?? 0);
   }
-  // What was read from storage meanwhile has been counted by whoever counted these minutes.
+  // Tasks read from storage meanwhile have been counted by the instance that counted these minutes.
   const isKnown = (minute: number): boolean => minute < startMinute && kept.counted.has(minute);
   counts.drop(isKnown);
   freeMinutes(kept.tasks.cells, isKnown);

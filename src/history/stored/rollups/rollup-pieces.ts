@@ -1,4 +1,4 @@
-/** Of which minutes, hours and days the counts of a window are made. */
+/** The minutes, hours and days from which the counts of a window are made. */
 import type { RollupQuery, RollupSpan, RollupStore } from '../../rollup-store.ts';
 import { DAY_MS, HOUR_MS, MINUTE_DAYS } from './rollup-folder.ts';
 
@@ -12,11 +12,11 @@ export interface Folded {
 }
 
 const MINUTE_MS = 60_000;
-/** How far back the end of what is folded is searched: longer than that, nobody has folded anything. */
+/** How far back the end of the folded time is searched: before that, nothing is assumed to be folded. */
 const SEARCHED = { hours: 4 * DAY_MS, days: 10 * DAY_MS };
 const ALL = { names: [], queues: [], workers: [] } as const;
 
-/** Asks the store how far folding has come. Minutes and hours behind that are read instead. */
+/** Reads from the store how far folding has come. Later minutes and hours are read instead. */
 export async function readFolded(store: RollupStore, now: number): Promise<Folded> {
   const end = async (span: RollupSpan, from: number): Promise<number> => {
     const sums = await store.sums({ level: 0, span, from, to: now + DAY_MS, ...ALL });
@@ -59,7 +59,7 @@ export function piecesOf(
       ];
     }
   }
-  // Where there are no minutes any more, a part of an hour is taken for the whole.
+  // Without minutes, the whole hour is used for a part of it.
   const hasMinutes = from >= minutesSince(now);
   const first = hasMinutes ? ceil(from, HOUR_MS) : floor(from, HOUR_MS);
   const end = Math.min(

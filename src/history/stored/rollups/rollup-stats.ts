@@ -83,7 +83,7 @@ export async function statsOfRollups(
   };
 }
 
-/** The queues of a window, where its tasks are all known. Rejects with what the store throws. */
+/** The queues of a window whose tasks are all known. Rejects with what the store throws. */
 export async function depthsOfRollups(
   store: RollupStore,
   query: TaskStatsQuery,
@@ -102,19 +102,19 @@ async function readingOf(store: RollupStore, query: TaskStatsQuery, now: number)
   const window = hasMinutes ? asked : statsWindow(query, HOUR_SECONDS);
   const folded = await readFolded(store, now);
   const { first: from, end, stepSeconds } = window;
-  // What happened at the end is part of the window.
+  // The end is part of the window.
   const to = end + 1;
   const finest: RollupSpan =
     stepSeconds % DAY_SECONDS === 0 ? 86_400 : stepSeconds % HOUR_SECONDS === 0 ? 3_600 : 60;
-  // Steps of 90 minutes begin within hours, which then count where they begin.
+  // Steps of 90 minutes begin within hours, whose counts belong to the step in which they begin.
   const bySteps = piecesOf({ from, to }, hasMinutes || finest !== 60 ? finest : 3_600, folded, now);
-  // Of long windows, names are counted up to the last full hour: the minutes behind it are many cells.
+  // In long windows, names are counted up to the last full hour: the minutes after it are many cells.
   const isLong = to - from > LONG_MS && Number.isFinite(folded.hours);
   const inAll = piecesOf({ from, to: isLong ? Math.min(to, folded.hours) : to }, 86_400, folded, now);
   return { store, filters: { names, queues, workers }, window, bySteps, inAll };
 }
 
-/** The level on which one row has what the filters let pass. */
+/** The level on which one row has the counts that pass the filters. */
 function levelOf({ names, queues, workers }: Reading['filters']): RollupLevel {
   const filtered = [names, queues, workers].map((texts) => texts.length > 0);
   if (filtered.filter(Boolean).length > 1) return 4;
@@ -170,7 +170,7 @@ async function readSeries(reading: Reading): Promise<Series> {
   };
 }
 
-/** Percentiles by step. Where too many cells would have to be read, the last steps have none. */
+/** Percentiles by step. If too many cells would have to be read, the last steps have none. */
 async function readDurations(
   { store, filters, window, bySteps }: Reading,
   context: ReadContext,
@@ -207,7 +207,7 @@ async function readTotals({ store, filters, inAll }: Reading, level: RollupLevel
 }
 
 async function readNames(reading: Reading, context: ReadContext): Promise<NameSums> {
-  // Of some tasks, workers and queues are found in the same cells.
+  // With filters, workers and queues are found in the same cells.
   const totals = await readTotals(reading, levelOf(reading.filters) === 0 ? 1 : 4);
   const sums = createNameSums();
   await scheduler.run('stats', addAll(sums, totals), context);
@@ -221,7 +221,10 @@ function* addAll(sums: NameSums, totals: readonly RollupTotal[]): Steps<void> {
   }
 }
 
-/** The workers or queues of all tasks. @returns `null`: the filters ask for those of some tasks, which other cells have */
+/**
+ * The workers or queues of all tasks. @returns `null`: the filters select tasks, whose workers and queues are in other
+ * cells
+ */
 async function readKeys(reading: Reading, level: 2 | 3): Promise<readonly string[] | null> {
   if (levelOf(reading.filters) !== 0) return null;
   const keys = new Set<string>();

@@ -1,6 +1,6 @@
 /**
  * Keeps the counts of the per-minute aggregate: writes those that have changed, and loads them at the start so that
- * counting goes on. A cell is always written as a whole, so that writing it again changes nothing.
+ * counting continues. A cell is always written as a whole, so that writing it again changes nothing.
  */
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import { MINUTE_MS } from '../../aggregate/cells.ts';
@@ -26,14 +26,14 @@ import {
   WATCHED,
 } from './rollup-cells.ts';
 
-/** What is counted here, and where it is kept. */
+/** The counts, and where they are kept. */
 export interface RollupContext {
   readonly store: RollupStore;
   readonly counts: MinuteAggregate;
   readonly kept: KeptCounts;
   /** Whether everything that happened between these times was seen here. */
   readonly isWatched: (from: number, to: number) => boolean;
-  /** `''` where every instance hears everything. */
+  /** `''` if every instance receives everything. */
   readonly writer: string;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
@@ -50,17 +50,17 @@ export interface RollupWriter extends RollupContext {
   unwritten: number;
   /** Seconds that were watched before this process, of the minutes around its start. */
   readonly watchedBefore: Map<number, number>;
-  /** The last minute of which it is written whether it was watched. */
+  /** The last minute for which the watched time is written. */
   watchedMinute: number;
 }
 
-/** Rounds of changes that whoever takes over writes again: three turns of 10 s. */
+/** Rounds of changes that an instance writes again when it takes over: three turns of 10 s. */
 const REPEATED_ROUNDS = 3;
 /** Cells of one call of the store. */
 const BATCH = 1_000;
 /** Most cells that are read at once. */
 export const MOST_CELLS = 100_000;
-/** Longest time of which it is written that nothing was watched, in minutes. */
+/** Longest time that is recorded as not watched, in minutes. */
 const MOST_UNWATCHED = 60;
 /** A part of a minute that is watched or not, in milliseconds. */
 const WATCH_MS = 10_000;
@@ -80,7 +80,7 @@ export async function writeCounts(writer: RollupWriter): Promise<void> {
   const { store, kept } = writer;
   const { tasks } = kept;
   if (writer.hasSkipped) {
-    // Another instance has written late counts; which of them, nobody knows.
+    // Another instance has written late counts, and which ones is unknown.
     freeUnbased(tasks);
     writer.hasSkipped = false;
   }
@@ -101,7 +101,7 @@ export async function writeCounts(writer: RollupWriter): Promise<void> {
   freeOldMinutes(tasks, (minute) => later.has(minute));
 }
 
-/** What is not written here is written by another instance. */
+/** Another instance writes what is not written here. */
 export function skipCounts(writer: RollupWriter): void {
   const { kept } = writer;
   const { tasks } = kept;
