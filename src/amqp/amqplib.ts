@@ -12,7 +12,7 @@ import { displayAmqpUrl } from './urls.ts';
 /** Seconds between heartbeats, unless the settings name another number. A dead peer is noticed after two or three. */
 const HEARTBEAT = 10;
 
-/** What amqplib has beside its documented interface. Everything may be absent in another version. */
+/** Undocumented members of amqplib. Everything may be absent in another version. */
 interface Inner {
   readonly connection?: {
     readonly serverProperties?: Readonly<Record<string, unknown>>;
@@ -56,7 +56,7 @@ async function connect(address: AmqpAddress, signal: AbortSignal): Promise<Opene
   const amqplib = await loadAmqplib();
   const open = amqplib.connect as unknown as Connect;
   signal.throwIfAborted();
-  // amqplib does not hand out its socket, which would keep the process alive while it is connecting.
+  // amqplib does not expose its socket, which would keep the process alive while it is connecting.
   const unreference = ({ socket }: { socket?: Unreferencable }): void => void socket?.unref?.();
   subscribe('net.client.socket', unreference as ChannelListener);
   const reads = createPacedReads();
@@ -118,7 +118,7 @@ function withoutReferences<Client extends Inner>(client: Client): Client {
   return client;
 }
 
-/** The version of the server at the other end of a connection; `null` if it does not say. */
+/** The version of the server at the other end of a connection; `null` if it does not report it. */
 export function versionOf(client: AmqpClient): string | null {
   const version = (client as AmqpClient & Inner).connection?.serverProperties?.version;
   return typeof version === 'string' ? version : null;

@@ -1,4 +1,4 @@
-/** Channels with a deadline for every reply, and without errors that nobody handles. */
+/** Channels with a deadline for every reply, and without unhandled errors. */
 import type { ServerProblem } from '../server-problems.ts';
 import type { AmqpClient, AmqpClientChannel, PublishOptions } from './client.ts';
 import { type AmqpLimits, withAmqpDeadline } from './deadline.ts';
@@ -22,7 +22,7 @@ export interface AmqpChannel {
   close(): Promise<void>;
 }
 
-/** What a channel is for. */
+/** The purpose of a channel. */
 export interface ChannelKind {
   /** Whether RabbitMQ confirms each published message, see {@link publishConfirmed}. Default false. */
   readonly confirm?: boolean;
@@ -38,7 +38,7 @@ export async function openChannel(
   limits: AmqpLimits,
 ): Promise<AmqpChannel> {
   const opening = attempt(() => (confirm ? client.createConfirmChannel() : client.createChannel()));
-  // Between the reply and its arrival here, nothing else may happen to the channel unseen.
+  // Nothing that happens to the channel between the reply and its arrival here may be missed.
   const wrapping = opening.then(wrap);
   try {
     return await withAmqpDeadline(wrapping, limits);
@@ -105,9 +105,9 @@ async function attempt<T>(run: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Publishes on a channel that confirms, and waits until RabbitMQ has taken the message.
+ * Publishes on a channel that confirms, and waits until RabbitMQ has accepted the message.
  *
- * @throws AmqpError when it was not taken, or nothing is known of it
+ * @throws AmqpError when it was not accepted, or that is unknown
  */
 export function publishConfirmed(
   channel: AmqpChannel,

@@ -1,6 +1,6 @@
-/** What this library uses of the package `amqplib`, by structure. Imports nothing. */
+/** The part of the package `amqplib` that this library uses, by structure. Imports nothing. */
 
-/** What connections and channels have of Node's EventEmitter. */
+/** The part of Node's EventEmitter that connections and channels have. */
 export interface AmqpEmitter {
   on(event: string, listener: (...values: unknown[]) => void): unknown;
   removeListener(event: string, listener: (...values: unknown[]) => void): unknown;
@@ -88,7 +88,7 @@ export interface AmqpClientChannel extends AmqpEmitter {
     allUpTo?: boolean,
     requeue?: boolean,
   ): void;
-  /** On a confirm channel, `confirmed` is called once RabbitMQ has taken or refused the message. */
+  /** On a confirm channel, `confirmed` is called once RabbitMQ has accepted or refused the message. */
   publish(
     exchange: string,
     routingKey: string,

@@ -34,9 +34,9 @@ const NOT_CONNECTED: AmqpConnectionState = {
   problem: null,
 };
 
-/** What a connection is for. */
+/** The purpose of a connection. */
 export interface AmqpConnectionOptions extends Pick<SessionOptions, 'prepare' | 'probe' | 'isPaced'> {
-  /** For the log. */
+  /** Label for the log. */
   readonly label: string;
   readonly endpoint: AmqpEndpoint;
   /** Whether to begin with a host chosen at random. Default false: with the first. */
@@ -51,9 +51,12 @@ export interface AmqpConnection {
   /** Connects, unless it has been started. */
   start(): void;
   state(): AmqpConnectionState;
-  /** Whether RabbitMQ takes no messages now, because it is short of memory or disk space. Known once one was sent. */
+  /**
+   * Whether RabbitMQ accepts no messages now, because it is short of memory or disk space. Known once a message was
+   * sent.
+   */
   isBlocked(): boolean;
-  /** Such as `3.10.8`; `null` while it is not known. */
+  /** Such as `3.10.8`; `null` while unknown. */
   version(): string | null;
   /** Of the host that was last tried, without user, password and query. */
   url(): string | null;

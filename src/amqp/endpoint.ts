@@ -1,6 +1,6 @@
 import type { AmqpClient } from './client.ts';
 
-/** A RabbitMQ that connections of ours are opened to. */
+/** A RabbitMQ to which we open connections. */
 export interface AmqpEndpoint {
   /** How many hosts there are to try. */
   readonly hosts: number;
@@ -25,10 +25,12 @@ export interface OpenedClient {
   readonly client: AmqpClient;
   /** Whether it belongs to the host: it is not closed then. */
   readonly isLent: boolean;
-  /** To be called once somebody listens: lets through what came with the opening, see `opening-reads.ts`. */
+  /**
+   * To be called once there are listeners: passes on the data that arrived with the opening, see `opening-reads.ts`.
+   */
   readonly startReading?: () => void;
-  /** Lets messages collect from now on, see `paced-reads.ts`. Absent where they come as they are sent. */
+  /** Lets messages collect from now on, see `paced-reads.ts`. Absent if they arrive as they are sent. */
   readonly startPacing?: () => void;
-  /** Such as `3.10.8`; `null` if it is not known. */
+  /** Such as `3.10.8`; `null` if unknown. */
   readonly version: string | null;
 }

@@ -4,8 +4,8 @@ import type { AmqpEndpoint, OpenedClient } from './endpoint.ts';
 import { amqpError } from './problems.ts';
 
 /**
- * A connection of the host's: one that `connect` of amqplib has made, with or without its recovery, or a function
- * that makes one. The host's connection is lent and never closed. What the function makes is ours: it is called
+ * A connection of the host's: one that `connect` of amqplib has made, with or without its recovery, or a function that
+ * makes one. The host's connection is lent and never closed. A connection made by the function is ours: it is called
  * for each connection that is needed, and again whenever one was lost.
  */
 export type GivenAmqpConnection = AmqpClient | (() => Promise<AmqpClient>);
@@ -52,7 +52,7 @@ function lend(client: AmqpClient): AmqpEndpoint['open'] {
       });
     }
     if (isClosed) throw amqpError('HOSTCLOSED');
-    // All attempts wait for one channel: amqplib keeps everybody who asks until the connection is back.
+    // All attempts wait for one channel: amqplib keeps every request until the connection is back.
     asking ??= openAnyChannel(client).finally(() => {
       asking = null;
     });

@@ -1,7 +1,7 @@
 /**
- * amqplib hands out a connection only after it has handled whatever arrived together with the reply to
- * `connection.open`. Nobody can listen before that, so an error among it would end the host's process. What follows that
- * reply is therefore held back until somebody listens.
+ * amqplib returns a connection only after it has handled all data that arrived together with the reply to
+ * `connection.open`. There can be no listeners before that, so an error in this data would end the host's process. Data
+ * after that reply is therefore held back until there are listeners.
  */
 import type { Socket } from 'node:net';
 
@@ -19,7 +19,7 @@ const OPEN_OK = 0x000a_0029;
 export interface OpeningReads {
   /** Options for the socket, with and without TLS. */
   readonly socketOptions: object;
-  /** To be called once somebody listens. */
+  /** To be called once there are listeners. */
   release(): void;
 }
 
@@ -27,11 +27,11 @@ export interface OpeningReads {
 export function createOpeningReads(): OpeningReads {
   const endOfOpenOk = createFrameReader();
   let socket: Socket | null = null;
-  /** What arrived behind the reply; `null` while nothing is held back. */
+  /** The data that arrived after the reply; `null` while nothing is held back. */
   let held: Buffer[] | null = null;
   let isOpen = false;
 
-  /** Node passes the number of bytes that it has written into its buffer. @returns whether to go on reading */
+  /** Node passes the number of bytes that it has written into its buffer. @returns whether to continue reading */
   function callback(this: Socket, bytes: number, buffer: Buffer): boolean {
     socket = this;
     const chunk = Buffer.from(buffer.subarray(0, bytes));

@@ -1,7 +1,7 @@
 /**
- * Lets messages collect in the socket of a consumer, so that one read takes many of them: RabbitMQ sends each message by
- * itself, and waking up for each of them takes more CPU time than everything else. amqplib asks for more after each
- * read, so it is enough to answer later; node-redis takes what comes, see `redis/paced-reads.ts`.
+ * Lets messages collect in the socket of a consumer, so that one read takes many of them: RabbitMQ sends each message
+ * by itself, and waking up for each of them takes more CPU time than everything else. amqplib requests more after each
+ * read, so a later answer is enough; node-redis takes data as it arrives, see `redis/paced-reads.ts`.
  */
 import { Socket } from 'node:net';
 
@@ -14,7 +14,7 @@ const MUCH = 48 * 1024;
 export interface PacedReads {
   /** Options for the socket. One with TLS ignores them: it reads each message when it arrives. */
   readonly socketOptions: object;
-  /** To be called when the messages begin: until then, each read is a reply that somebody waits for. */
+  /** To be called when the messages begin: until then, each read is an awaited reply. */
   start(): void;
 }
 

@@ -133,7 +133,7 @@ function describe(error: unknown): ServerProblem | null {
   return known === null ? null : problemFor(known);
 }
 
-/** Only the login, the virtual host and limits are told apart by the text of a reply. */
+/** Only the login, the virtual host and limits are distinguished by the text of a reply. */
 function byReply(reply: number, text: string): ProblemCode {
   const isGeneral = reply === 403 || reply === 530;
   return (isGeneral ? firstMatch(BY_MESSAGE.slice(0, 3), text) : null) ?? BY_REPLY[reply] ?? 'REFUSED';
@@ -141,6 +141,6 @@ function byReply(reply: number, text: string): ProblemCode {
 
 function codeOf(code: string, text: string): ProblemCode | null {
   if (isProblemCode(code)) return code;
-  // OpenSSL reports an alert of the other side by the code EPROTO, too.
+  // OpenSSL also reports an alert of the other side by the code EPROTO.
   return code === 'EPROTO' && /alert/i.test(text) ? 'CLIENTCERT' : firstMatch(BY_CODE, code);
 }

@@ -13,7 +13,7 @@ const SILENT_INTERVALS = 4;
 
 /** A connection that is up. */
 export interface AmqpSession {
-  /** Such as `3.10.8`; `null` if RabbitMQ does not say. */
+  /** Such as `3.10.8`; `null` if RabbitMQ does not report it. */
   readonly version: string | null;
   /** @throws AmqpError when there is no channel in time */
   channel(kind?: ChannelKind, limits?: AmqpLimits): Promise<AmqpChannel>;
@@ -21,14 +21,14 @@ export interface AmqpSession {
   fail(reason: unknown): void;
 }
 
-/** What a session is for. */
+/** The purpose of a session. */
 export interface SessionOptions {
   readonly endpoint: AmqpEndpoint;
   /** Index of the host to connect to. */
   readonly host: number;
   /** Declares and consumes, before the session counts as ready. */
   readonly prepare?: ((session: AmqpSession) => Promise<unknown>) | undefined;
-  /** Whether messages may come a tenth of a second later, many at a time. Default false. */
+  /** Whether messages may arrive a tenth of a second later, many at a time. Default false. */
   readonly isPaced?: boolean | undefined;
   /**
    * Sends a request every two seconds, for a sign of life: the heartbeats of amqplib notice a dead peer much later.
@@ -36,9 +36,9 @@ export interface SessionOptions {
    */
   readonly probe?: ((session: AmqpSession) => Promise<unknown>) | undefined;
   readonly onReady: (session: AmqpSession) => void;
-  /** Called when RabbitMQ has answered a probe, with the time of asking in milliseconds since 1970. */
+  /** Called when RabbitMQ has answered a probe, with the time of the request in milliseconds since 1970. */
   readonly onAlive: (askedAt: number) => void;
-  /** Called when RabbitMQ stops taking messages, and when it takes them again. */
+  /** Called when RabbitMQ stops accepting messages, and when it accepts them again. */
   readonly onBlocked: (isBlocked: boolean) => void;
 }
 
@@ -95,7 +95,7 @@ async function run(state: State): Promise<never> {
           return await openChannel(client, kind, limits);
         } catch (error) {
           const { code } = describeAmqpError(error);
-          // A connection that ended before anybody watched it. A deadline may be the caller's, and prove nothing.
+          // A connection that ended before it was watched. A deadline may be the caller's, and prove nothing.
           if (code !== 'TimeoutError') state.fail(error);
           throw error;
         }
@@ -112,7 +112,7 @@ async function run(state: State): Promise<never> {
     clearTimeout(late);
     clearInterval(probes);
     unwatch();
-    // Whatever is still open, or being opened, ends now.
+    // Everything that is open, or being opened, ends now.
     state.attempt.abort();
   }
 }
@@ -170,12 +170,12 @@ function startProbes({ options, fail }: State, session: AmqpSession): NodeJS.Tim
   }, PROBE_INTERVAL).unref();
 }
 
-/** The goodbye of AMQP waits for a reply, which a frozen RabbitMQ does not give. */
+/** The closing handshake of AMQP waits for a reply, which a frozen RabbitMQ does not give. */
 async function closeGently({ client, isLent }: OpenedClient): Promise<void> {
   if (isLent) return;
   let timer: NodeJS.Timeout | undefined;
   const grace = new Promise<void>((resolve) => {
-    // Not unreferenced: whoever awaits our `close()` must get there.
+    // Not unreferenced: a caller that awaits our `close()` must get a result.
     timer = setTimeout(resolve, CLOSE_GRACE);
   });
   const closing = withAmqpDeadline(

@@ -5,13 +5,13 @@ import { createGate, type Gate, type GateLimits } from './gate.ts';
 import { describeError, isOutage, RedisError, type RedisProblem, redisError } from './problems.ts';
 import type { Outcome, ReaderState, ReadOptions, RedisReader } from './reader.ts';
 
-/** Where a reader gets its client from. */
+/** The supply of a reader's client. */
 export interface ClientSupply {
   /** The client, once it is up. Rejects with the reason while it is not. */
   acquire(options: ReadOptions): Promise<RedisClient>;
   /** The promise, or a rejection as soon as the client loses its connection. */
   untilLost<T>(promise: Promise<T>): Promise<T>;
-  /** Called with the moment of asking when Redis has answered. */
+  /** Called when Redis has answered, with the time of the request. */
   answered(askedAt: number): void;
   /** Called when no read is possible. */
   failed(problem: RedisProblem): void;
@@ -20,7 +20,7 @@ export interface ClientSupply {
   close(): Promise<void>;
 }
 
-/** What a reader may have under way. */
+/** Limits on the pending commands of a reader. */
 export interface ReaderLimits extends GateLimits {
   /** Default for {@link ReadOptions.timeoutMs}. */
   readonly timeoutMs: number;
@@ -28,7 +28,7 @@ export interface ReaderLimits extends GateLimits {
   readonly perWrite: number;
 }
 
-/** Somebody who leaves before this has learnt nothing about Redis, in milliseconds. */
+/** A caller that stops waiting earlier than this shows nothing about Redis, in milliseconds. */
 const PATIENCE = 1_500;
 
 interface Reading {
@@ -73,7 +73,7 @@ export function createReader(supply: ClientSupply, limits: ReaderLimits): RedisR
   };
 }
 
-/** @param send must stop when `isWanted` is false, because nobody waits any more */
+/** @param send must stop when `isWanted` is false, because no caller waits any more */
 async function run<T>(
   reading: Reading,
   { signal, timeoutMs = reading.limits.timeoutMs }: ReadOptions,
@@ -113,7 +113,7 @@ async function sendAll(
   return replies;
 }
 
-/** A command that nobody waits for is not sent late, and none is sent after `close()`. */
+/** A command without a waiting caller is not sent late, and none is sent after `close()`. */
 async function sendPart(
   reading: Reading,
   part: readonly RedisCommand[],

@@ -5,7 +5,7 @@ import type { RedisEndpoint } from './endpoint.ts';
 import { type CeleryRedisConnection, nodeRedisClient } from './node-redis.ts';
 import type { RedisReader } from './reader.ts';
 
-/** A reader over a connection of its own, opened at the first command and kept up from then on. */
+/** A reader over a connection of its own, opened at the first command and kept open from then on. */
 export function createRedisReader(label: string, endpoint: RedisEndpoint): RedisReader {
   return createReader(keptUp(label, endpoint), {
     capacity: 1_000,

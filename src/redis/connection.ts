@@ -6,7 +6,7 @@ import { describeError, RedisError, type RedisProblem, redisError } from './prob
 import type { ReaderState } from './reader.ts';
 import { type Session, type SessionOptions, startSession } from './session.ts';
 
-/** The pauses between attempts, in milliseconds: a Redis that returns is found within the longest. */
+/** The pauses between attempts, in milliseconds: a Redis that is available again is found within the longest. */
 const FIRST_PAUSE = 50;
 const LONGEST_PAUSE = 1_000;
 
@@ -27,9 +27,9 @@ export const NOT_CONNECTED: ConnectionState = {
   problem: null,
 };
 
-/** What a connection is for. */
+/** The purpose of a connection. */
 export interface ConnectionOptions extends Pick<SessionOptions, 'open' | 'prepare'> {
-  /** For the log. */
+  /** Label for the log. */
   readonly label: string;
   /** @param again whether it had been up before */
   readonly onUp?: (again: boolean) => void;

@@ -1,6 +1,6 @@
 import type { OpenClient } from './node-redis.ts';
 
-/** A Redis that connections of ours are opened to. */
+/** A Redis to which we open connections. */
 export interface RedisEndpoint {
   readonly open: OpenClient;
   /** Equal for two endpoints on the same server with the same credentials. Holds the password: never show it. */

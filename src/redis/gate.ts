@@ -4,7 +4,7 @@ import { redisError } from './problems.ts';
 export interface GateLimits {
   /** Commands under way at a time. */
   readonly capacity: number;
-  /** Groups of commands that may queue for room; 0: those that find none are refused. */
+  /** Groups of commands that may queue for room; 0: groups without room are refused. */
   readonly queued: number;
 }
 

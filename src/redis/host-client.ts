@@ -4,7 +4,7 @@ import { ioredisClient, isIoredis } from './ioredis.ts';
 import { type CeleryRedisClient, isNodeRedis, nodeRedisClient } from './node-redis.ts';
 
 /**
- * Adapts a client of ioredis or node-redis, also one that BullMQ has wrapped.
+ * Adapts a client of ioredis or node-redis, including one wrapped by BullMQ.
  *
  * @returns `null` for anything else
  */

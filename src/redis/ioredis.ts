@@ -30,7 +30,7 @@ interface Ioredis extends ClientEvents {
   nodes?(role: 'master'): readonly Ioredis[];
 }
 
-/** Options of a client that finds its server through Sentinels; its `host` then means nothing. */
+/** Options of a client that finds its server through Sentinels; its `host` is then ignored. */
 interface IoredisOptions extends ClientAddress {
   readonly sentinels?: readonly ClientAddress[];
   /** The name of the master. */
@@ -41,8 +41,8 @@ interface IoredisOptions extends ClientAddress {
 const CONNECT_TIMEOUT = 3_000;
 
 /**
- * Makes our own client fail at once and for good. Whoever asks next opens another one: nothing waits in a queue
- * of ioredis, no timer keeps the process alive, and a Redis that returns is found within one request.
+ * Makes our own client fail at once and for good. The next request opens another one: nothing waits in a queue of
+ * ioredis, no timer keeps the process alive, and a Redis that is available again is found within one request.
  */
 const OVERRIDES = {
   lazyConnect: true,
@@ -145,7 +145,7 @@ export async function openIoredis(address: IoredisAddress): Promise<OwnClient> {
   }, CONNECT_TIMEOUT).unref();
   try {
     await raw.connect();
-    // If Redis refuses another database, ioredis stays in the first one, whose queues are not the wanted ones.
+    // If Redis refuses another database, ioredis stays in the first one, which has other queues.
     if (raw.options.db) await raw.select(raw.options.db);
   } catch (error) {
     raw.disconnect();

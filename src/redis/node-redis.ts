@@ -1,6 +1,6 @@
 /**
- * Clients of the package redis (node-redis), version 5 or 6: the host's, duplicates of them, and our own. The
- * package is imported only when a URL asks for a client of our own, so a host's client keeps its version.
+ * Clients of the package redis (node-redis), version 5 or 6: the host's, duplicates of them, and our own. The package
+ * is imported only when a URL requires a client of our own, so a host's client keeps its version.
  */
 import { failedImport } from '../server-problems.ts';
 import {
@@ -16,8 +16,8 @@ import { RedisError } from './problems.ts';
 import type { RedisAddress } from './urls.ts';
 
 /**
- * What this source uses of a node-redis client; one made by `createClient`, or by `createSentinel` of
- * version 6, fits.
+ * The part of a node-redis client that this source uses; one made by `createClient`, or by `createSentinel` of version
+ * 6, fits.
  */
 export interface CeleryRedisClient {
   /** Makes a client of the same server and credentials. Only duplicates are connected and closed. */
@@ -77,7 +77,7 @@ interface NodeRedisMaster {
 /** Time for the TCP and TLS handshake, in milliseconds. */
 const CONNECT_TIMEOUT = 3_000;
 
-/** In place of the host's: no types of its choice, and no time limit, which would end once a command is written. */
+/** Replaces the host's options: no type mapping, and no time limit, which would end once a command is written. */
 const COMMAND_OPTIONS = { typeMapping: {}, timeout: undefined, abortSignal: undefined };
 
 /** Commands whose key is their second argument. */
@@ -106,7 +106,7 @@ export function nodeRedisClient(raw: NodeRedis & ClientEvents): RedisClient {
   return self;
 }
 
-/** One master of a cluster; its client is asked for at each command, as it changes with the topology. */
+/** One master of a cluster; its client is looked up for each command, because it changes with the topology. */
 function masterClient(raw: NodeRedis, cluster: RedisClient, master: NodeRedisMaster): RedisClient {
   return {
     ...cluster,
@@ -140,10 +140,10 @@ async function loadRedis() {
 }
 
 /**
- * Makes a client of our own. It never reconnects by itself: node-redis gives up for good after some errors and
- * waits for ever after others, so the connection that uses it opens the next one.
+ * Makes a client of our own. It never reconnects by itself: node-redis gives up permanently after some errors and waits
+ * for ever after others, so the connection that uses it opens the next one.
  *
- * @param reads paces its reads; by default, it reads what has arrived at once
+ * @param reads paces its reads; by default, it reads at once
  * @throws RedisError if the package is not installed
  */
 export async function createOwnClient(

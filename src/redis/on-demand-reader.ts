@@ -31,7 +31,7 @@ const debug = debugChannel('bullmq');
 interface ClientOrigin {
   /** The client, connected or not. Called again after it rejected and after {@link ClientOrigin.drop}. */
   open(): Promise<RedisClient>;
-  /** Called when a client of our own is of no more use. */
+  /** Called when a client of our own is no longer usable. */
   readonly drop?: () => void;
 }
 
@@ -161,7 +161,7 @@ function untilUp({ listeners }: OnDemand, signal: AbortSignal | undefined, ms: n
   return withDeadline(up, signal, ms).finally(() => listeners.delete(listener));
 }
 
-/** Clients keep commands that wait while they reconnect; those who asked learn at once that it is lost. */
+/** Clients keep waiting commands while they reconnect; callers are informed of the loss at once. */
 function untilLost<T>({ listeners }: OnDemand, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const listener = (up: boolean): void => {

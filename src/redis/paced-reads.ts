@@ -16,7 +16,7 @@ export interface PacedReads {
    * reads each message when it arrives.
    */
   readonly socketOptions: object;
-  /** To be called when the messages begin: until then, each read is a reply that somebody waits for. */
+  /** To be called when the messages begin: until then, each read is an awaited reply. */
   start(): void;
 }
 
@@ -29,7 +29,7 @@ export function createPacedReads(): PacedReads {
 
   function resume(socket: Socket): void {
     isPaused = false;
-    // What was read before the pause took effect counts as taken: it must not begin another pause.
+    // Data read before the pause took effect counts as taken: it must not begin another pause.
     taken = socket.bytesRead;
     socket.resume();
   }

@@ -1,6 +1,6 @@
 /**
- * Problems of Redis, its clients and the network, in our own sentences. The messages of clients and servers are
- * never passed on, because they may contain addresses, user names or commands.
+ * Problems of Redis, its clients and the network, in our own sentences. Messages of clients and servers are never
+ * passed on, because they may contain addresses, user names or commands.
  */
 import {
   connectionSentences,

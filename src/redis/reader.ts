@@ -56,7 +56,7 @@ export interface RedisReader {
    * One command to each master of a cluster, or to the one server, for what concerns a whole server.
    *
    * @param commandFor what to send to the master of this address; `null`: nothing
-   * @throws RedisError when Redis is away, late or refuses one of them
+   * @throws RedisError when Redis is unreachable, late or refuses one of them
    */
   onEachMaster(
     commandFor: (master: string) => RedisCommand | null,

@@ -50,7 +50,7 @@ async function findMaster(
       reason = 'NOMASTER';
     } catch (error) {
       const { code } = describeError(error);
-      // Nobody waits any more, or another Sentinel cannot help.
+      // No caller waits any more, or another Sentinel cannot help.
       if (signal.aborted || code === 'NOPACKAGE') throw error;
       if (LOGIN_CODES.has(code) && reason === 'NOSENTINEL') reason = 'SENTINELLOGIN';
     }
@@ -84,13 +84,13 @@ async function askSentinel(
   }
 }
 
-/** A demoted master learns late that it is one; what it is sent and what it publishes until then is lost. */
+/** A demoted master is informed late; commands and publications until then are lost. */
 async function verifyMaster(client: CeleryRedisConnection): Promise<void> {
   let role: unknown;
   try {
     role = await sendCommand(client, ['ROLE']);
   } catch (error) {
-    // A user without the right to ask is no reason to show nothing.
+    // A user without the right to send the command must still see data.
     if (ROLE_HIDDEN.has(describeError(error).code)) return;
     throw error;
   }

@@ -1,6 +1,6 @@
 /**
- * One client of Redis, from opening to its end. Every attempt to connect is a new session: node-redis neither
- * comes back after every error, nor notices that the other side is gone.
+ * One client of Redis, from opening to its end. Every attempt to connect is a new session: node-redis does not
+ * reconnect after every error, and does not notice that the other side is gone.
  */
 import { type CeleryRedisConnection, destroyClient, type OpenClient } from './node-redis.ts';
 import { redisError } from './problems.ts';
@@ -12,7 +12,7 @@ const CLOSE_GRACE = 1_000;
 /** Intervals without a reply after which a connection counts as dead, though its socket is open. */
 const SILENT_INTERVALS = 3;
 
-/** What a session is for. */
+/** The purpose of a session. */
 export interface SessionOptions {
   readonly open: OpenClient;
   /** Subscribes, before the session counts as ready. It calls `heard` on each message. */
@@ -127,7 +127,7 @@ function startPings(state: State, client: CeleryRedisConnection): NodeJS.Timeout
 async function closeGently(client: CeleryRedisConnection): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const grace = new Promise<void>((resolve) => {
-    // Not unreferenced: whoever awaits our `close()` must get there.
+    // Not unreferenced: a caller that awaits our `close()` must get a result.
     timer = setTimeout(resolve, CLOSE_GRACE);
   });
   try {

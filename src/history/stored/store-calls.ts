@@ -49,7 +49,7 @@ export function createStoreCalls(redactor: Redactor | null): StoreCalls {
       return;
     }
     const isBack = problems.delete(kind);
-    // A client's request may not be repeated.
+    // A client may never repeat its request.
     problems.delete('read');
     if (isBack) for (const listener of listeners) listener();
   }

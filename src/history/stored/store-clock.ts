@@ -1,15 +1,15 @@
 /**
  * The clock of the database, as far as this instance knows it. It decides who holds the lease and on which day a task
- * is first written, so that instances whose own clocks are wrong or jump agree all the same.
+ * is first written, so instances agree even if their own clocks are wrong or jump.
  */
 
 /** Times in milliseconds. */
 export interface StoreClock {
-  /** Time that only goes forward, whatever happens to the clock of this instance. Its origin has no meaning. */
+  /** Time that only increases, whatever happens to the clock of this instance. Its origin has no meaning. */
   elapsed(): number;
   /** The clock of the database, since 1970; that of this instance as long as the database has not answered. */
   now(): number;
-  /** Learns what the clock of the database showed. @param askedAt {@link StoreClock.elapsed} before the question */
+  /** Records what the clock of the database showed. @param askedAt {@link StoreClock.elapsed} before the question */
   learn(databaseNow: number, askedAt: number): void;
   /** A moment of {@link StoreClock.elapsed}, by the clock of the database. */
   databaseAt(elapsed: number): number;
@@ -33,7 +33,7 @@ export function createStoreClock(
     elapsed: () => Math.floor(monotonic()),
     now: () => monotonic() + offsetNow(),
     learn(databaseNow, askedAt) {
-      // The answer was made at some time between question and now.
+      // The answer was made at some time between the question and now.
       offset = databaseNow - (askedAt + monotonic()) / 2;
     },
     databaseAt: (elapsed) => elapsed + offsetNow(),

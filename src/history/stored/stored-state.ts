@@ -1,4 +1,4 @@
-/** What a stored history consists of, shared by its parts. Times as `StoreClock.elapsed` unless a name says otherwise. */
+/** The state of a stored history, shared by its parts. Times as `StoreClock.elapsed` unless a name says otherwise. */
 
 import type { TaskRelation } from '../../model.ts';
 import type { MemoryAccess } from '../memory/tap.ts';
@@ -22,9 +22,9 @@ export const TEXT = {
   tasks: 'history.tasks',
 } as const;
 
-/** How often things are done, in milliseconds. */
+/** Intervals of the repeated work, in milliseconds. */
 export interface Pace {
-  /** Between two writes, and between two looks at what others have written. */
+  /** Between two writes, and between two reads of what others have written. */
   readonly intervalMs: number;
   /** How long the lease lasts. */
   readonly leaseMs: number;
@@ -32,10 +32,10 @@ export interface Pace {
   readonly renewalMs: number;
 }
 
-/** Twice the interval, and the time of the statements, is what other instances are behind. */
+/** Other instances lag by twice the interval plus the time of the statements. */
 export const PACE: Pace = { intervalMs: 750, leaseMs: 3_500, renewalMs: 600 };
 
-/** What this instance and others know of the lease. */
+/** What is known about the lease. */
 export interface LeaseView {
   /** Until when this instance holds it at least. */
   heldUntil: number;
@@ -46,7 +46,7 @@ export interface LeaseView {
   isWanted: boolean;
   /** The last time that another instance was noticed; `-Infinity`: none was. */
   othersSeenAt: number;
-  /** Up to when its holder has written what it heard; `-Infinity`: nobody has. */
+  /** Up to when its holder has written what it received; `-Infinity`: unknown. */
   writtenThrough: number;
 }
 
@@ -56,23 +56,23 @@ export interface RelationBacklog {
   lost: number;
 }
 
-/** The items of the feed that this instance has heard. */
+/** The items of the feed that this instance has received. */
 export interface FeedBacklog {
-  /** Numbers of the last item that was written, and of the last one that was heard. */
+  /** Numbers of the last item that was written, and of the last one that was received. */
   written: number;
   heard: number;
   /** Since when the oldest unwritten one waits. */
   since: number;
-  /** Numbers that had been heard at some moments, the oldest first, while another instance writes. */
+  /** Numbers that had been received at some moments, the oldest first, while another instance writes. */
   readonly marks: { readonly number: number; readonly at: number }[];
-  /** Its arrival by the clock of this instance, milliseconds since 1970; `null`: nothing was heard. */
+  /** Its arrival by the clock of this instance, milliseconds since 1970; `null`: nothing was received. */
   lastArrival: number | null;
   /** Number of the last chunk that was read. */
   readThrough: number;
   lost: number;
 }
 
-/** Everything of one stored history. */
+/** The whole state of one stored history. */
 export interface StoredState {
   readonly options: StoredHistoryOptions;
   /** Identifies this instance: as the holder of the lease, and in the feed. */
@@ -100,11 +100,11 @@ export interface StoredState {
   /** Hostnames of known workers, and whether one of them has changed since it was written. */
   readonly hostnames: Set<string>;
   areWorkersChanged: boolean;
-  /** Whether the stored texts were taken in, so that writing them anew loses nothing that others wrote. */
+  /** Whether the stored texts were loaded, so that writing them anew loses nothing that others wrote. */
   areTextsKnown: boolean;
   /** Spans that others have covered, by the clock of the database. */
   spans: readonly Span[];
-  /** Since when this instance hears everything; `null`: it does not. */
+  /** Since when this instance receives everything; `null`: it does not. */
   hearsSince: number | null;
   coverageWrittenAt: number;
   /** When the changes of all messages until then were last collected. */
@@ -113,11 +113,11 @@ export interface StoredState {
   readonly completed: Map<string, number>;
   /** Whether memory still lacks what the store has. */
   isLoading: boolean;
-  /** From when on what others wrote is to be read, milliseconds since 1970; `null`: nothing is. */
+  /** From which time on changes by others are to be read, milliseconds since 1970; `null`: none are. */
   reloadFrom: number | null;
   /** Since when the source is disconnected, milliseconds since 1970; `null`: it is not. */
   frozenAt: number | null;
-  /** Grows when others may have written what changes an answer. */
+  /** Increases when others may have written something that changes an answer. */
   revision: number;
   batches: number;
   /** Milliseconds since 1970, by the clock of this instance. */
@@ -128,7 +128,7 @@ export interface StoredState {
   /** When old days were last dropped. */
   cleanedAt: number;
   hasWarned: boolean;
-  /** How much was lost when it was last looked at, and when more was found, by the clock of this instance. */
+  /** How much was lost at the last check, and when an increase was found, by the clock of this instance. */
   lostBefore: number;
   lostAt: number | null;
   isClosed: boolean;
@@ -144,14 +144,14 @@ export function ownNow({ clock }: Pick<StoredState, 'clock'>): number {
   return clock.now() - clock.ahead();
 }
 
-/** Whether this instance is to write what it has heard. */
+/** Whether this instance is to write what it has received. */
 export function mayWrite(state: StoredState): boolean {
   if (state.isReadOnly || state.session === null) return false;
-  // Where nothing is heard, only what was heard before can wait.
+  // If nothing is received, only earlier changes can wait.
   return state.hearing !== 'all' || isHolder(state);
 }
 
-/** How long another instance is remembered that was noticed by the lease, in milliseconds. */
+/** How long an instance noticed through the lease is remembered, in milliseconds. */
 const OTHERS_MS = 30_000;
 
 /** Whether another instance that holds the lease, or wants it, was noticed lately. */
@@ -159,7 +159,7 @@ export function hasOthers({ lease, clock }: StoredState): boolean {
   return clock.elapsed() - lease.othersSeenAt < OTHERS_MS;
 }
 
-/** Whether other instances may write what this one does not hear. */
+/** Whether other instances may write changes that this one does not receive. */
 export function isShared(state: StoredState): boolean {
   const { hearing, lease } = state;
   if (hearing !== 'part') return hearing === 'nothing';

@@ -1,14 +1,18 @@
-/** What the reads of a stored history know of it. `read/` answers from this; `create-stored-history.ts` provides it. */
+/**
+ * The interface of a stored history for its reads. `read/` answers from this; `create-stored-history.ts` provides it.
+ */
 import type { MemoryView } from '../memory/memory-view.ts';
 import type { DroppedTask } from '../memory/tap.ts';
 import type { StoreRetention, StoreSession } from '../store.ts';
 import type { Hearing } from '../stored-history.ts';
 
-/** A history in memory and its store, as its reader sees them. Functions are called with every read: they are cheap. */
+/**
+ * The view of a history in memory and its store for its reader. Functions are called with every read: they are cheap.
+ */
 export interface StoredView {
   /** Answers from memory alone. */
   readonly memory: MemoryView;
-  /** `null`: the store has not been opened yet. Calls of a session reject while the database is away. */
+  /** `null`: the store has not been opened yet. Calls of a session reject while the database is unreachable. */
   session(): StoreSession | null;
   hearing(): Hearing;
   /** For how long the store keeps what is written. */
@@ -17,17 +21,21 @@ export interface StoredView {
   now(): number;
   /**
    * Tasks that changed later are all in memory. `Infinity` while memory is being filled, while other instances write
-   * what this one does not hear, and where it hears nothing. `-Infinity`: memory knows all that the store does.
+   * changes that this one does not receive, and if it receives nothing. `-Infinity`: memory knows all that the store
+   * does.
    */
   droppedThrough(): number;
-  /** Ids of tasks that differ from what is stored, or may: what waits to be written. */
+  /** Ids of tasks that differ, or may differ, from the stored ones: those that wait to be written. */
   changedIds(): Iterable<string>;
   /**
-   * By id: tasks that memory has dropped before they were written. The store does not know them yet. Those that are
-   * written disappear from here: whoever needs all of them over a pause copies the map.
+   * By id: tasks that memory has dropped before they were written. The store does not know them yet. Written tasks
+   * disappear from here: code that needs all of them across a pause copies the map.
    */
   droppedTasks(): ReadonlyMap<string, DroppedTask>;
-  /** Grows when others may have written what changes an answer of this history, and when the store answers again. */
+  /**
+   * Increases when others may have written something that changes an answer of this history, and when the store answers
+   * again.
+   */
   revision(): number;
   /** Since when there are counts over time in the store; `null`: there are none, or the store was not asked yet. */
   countedSince(): Date | null;

@@ -9,7 +9,7 @@ import { mergeRecords } from '../merge/merge-records.ts';
 const MOST_DROPPED = 20_000;
 /** Most characters of their texts. */
 const MOST_DROPPED_TEXT = 32 * 1024 * 1024;
-/** What a task takes beside its texts, in characters. */
+/** Size of a task besides its texts, in characters. */
 const CHARACTERS_PER_TASK = 500;
 /** Tasks whose stored version is remembered. The others are looked up before they are written again. */
 const MOST_VERSIONS = 20_000;
@@ -20,20 +20,20 @@ export interface StoredVersion {
   readonly version: number;
 }
 
-/** What waits. Times as {@link StoreClock.elapsed}. */
+/** The waiting tasks. Times as {@link StoreClock.elapsed}. */
 export interface TaskBacklog {
-  /** By id: since when it waits. The oldest come first. Tasks that are being written stay here until they are. */
+  /** By id: since when the task waits. The oldest come first. Tasks that are being written stay here until they are. */
   readonly changed: Map<string, number>;
-  /** Of those that are being written: which have changed again, and when. */
+  /** Tasks being written that have changed again, and when. */
   readonly again: Map<string, number>;
-  /** Those that are being written. */
+  /** Tasks being written. */
   readonly writing: Set<string>;
   /** Changed tasks that memory has dropped. */
   readonly dropped: Map<string, DroppedTask>;
   droppedText: number;
   /**
-   * Of tasks in memory that were written or read lately. Of one that memory has dropped, messages that come later tell
-   * only a part: what is stored must be read before they are written.
+   * Of tasks in memory that were written or read lately. If memory has dropped a task, later messages contain only a
+   * part of it: the stored task must be read before they are written.
    */
   readonly versions: Map<string, StoredVersion>;
   /** Tasks that memory has dropped since their write began. */
@@ -83,14 +83,14 @@ export function noteDropping(
     keepDropped(backlog, id, task);
     return;
   }
-  // The write that is under way may still succeed; if it does not, the task is missing in the next one.
+  // The write that is under way may still succeed; if it does not, the next one lacks the task.
   if (writing.has(id) && !again.has(id)) return;
   forget(backlog, id);
   backlog.lost++;
 }
 
 /**
- * Keeps the tasks that wait, since memory is about to forget all tasks.
+ * Keeps the waiting tasks, since memory is about to drop all tasks.
  *
  * @param detach takes one from memory
  */
@@ -101,7 +101,7 @@ export function* keepChanged(backlog: TaskBacklog, detach: (id: string) => Dropp
   }
 }
 
-/** Keeps a task that is not in memory any more, together with what is kept of it. */
+/** Keeps a task that is no longer in memory, merged with what is already kept of it. */
 export function keepDropped(backlog: TaskBacklog, id: string, task: DroppedTask): void {
   const known = backlog.dropped.get(id);
   const kept = known === undefined ? task : droppedTask(bothOf(known.read(), task.read()));
@@ -109,7 +109,7 @@ export function keepDropped(backlog: TaskBacklog, id: string, task: DroppedTask)
   backlog.dropped.set(id, kept);
 }
 
-/** What two instances, or two times, know of one task. */
+/** Merges what two instances, or two times, know about one task. */
 export function bothOf(one: KeptTask, other: KeptTask): KeptTask {
   const record = mergeRecords(one.record, other.record);
   const shortened = [one, other].flatMap((task) =>
@@ -118,7 +118,7 @@ export function bothOf(one: KeptTask, other: KeptTask): KeptTask {
   return { record, rootId: other.rootId ?? one.rootId, shortened };
 }
 
-/** Takes out a task that is written, or that others have written. One that has changed meanwhile waits again. */
+/** Removes a task that this or another instance has written. A task that has changed meanwhile waits again. */
 export function settle(backlog: TaskBacklog, id: string): void {
   const later = backlog.again.get(id);
   if (later === undefined) {
@@ -130,7 +130,7 @@ export function settle(backlog: TaskBacklog, id: string): void {
   backlog.changed.set(id, later);
 }
 
-/** Takes out a task that can no longer be read. */
+/** Removes a task that can no longer be read. */
 export function lose(backlog: TaskBacklog, id: string): void {
   forget(backlog, id);
   backlog.lost++;
@@ -143,7 +143,7 @@ function forget(backlog: TaskBacklog, id: string): void {
   backlog.dropped.delete(id);
 }
 
-/** Takes out the tasks that wait since before a moment: others have written them. */
+/** Removes the tasks that have waited since before a moment: others have written them. */
 export function pruneBefore(backlog: TaskBacklog, moment: number): void {
   for (const [id, since] of backlog.changed) {
     if (since >= moment) return;
@@ -168,7 +168,7 @@ export function rememberVersion({ versions }: TaskBacklog, id: string, version: 
   }
 }
 
-/** Characters of a task, about. */
+/** Approximate number of characters of a task. */
 function sizeOf(task: DroppedTask | undefined): number {
   return task === undefined ? 0 : CHARACTERS_PER_TASK + task.textLength;
 }

@@ -1,4 +1,4 @@
-/** Reads what is stored of tasks that are about to be written, and takes it in. */
+/** Reads and absorbs the stored data of tasks that are about to be written. */
 
 import { runInSlices } from '../../scheduler/in-slices.ts';
 import type { Steps } from '../../scheduler.ts';
@@ -15,7 +15,7 @@ import { keepDropped, rememberVersion, type TaskBacklog } from './task-backlog.t
 
 const DAY_MS = 24 * 60 * 60_000;
 
-/** What writing tasks needs. */
+/** Parameters of writing tasks. */
 export interface TaskWriterContext {
   readonly backlog: TaskBacklog;
   readonly access: MemoryAccess;
@@ -28,11 +28,14 @@ export interface TaskWriterContext {
 export interface Batch {
   /** Ids that are not written yet. */
   open: readonly string[];
-  /** What is stored of the tasks that were looked up. */
+  /** The stored data of the tasks that were looked up. */
   readonly stored: Map<string, TaskRecord>;
 }
 
-/** Reads what is stored of these tasks. Of many with long texts, most leave the batch and wait for the next one. */
+/**
+ * Reads the stored data of these tasks. If many have long texts, most of them leave the batch and wait for the next
+ * one.
+ */
 export async function lookUp(
   context: TaskWriterContext,
   store: TaskStore,
@@ -62,7 +65,7 @@ export function dayAt(clock: StoreClock): number {
 
 /**
  * @param isWhole whether the long texts of the tasks were read, too
- * @returns the ids of those with long texts, which were not taken in
+ * @returns the ids of those with long texts, which were not absorbed
  */
 function* takeIn(
   { backlog, access }: TaskWriterContext,

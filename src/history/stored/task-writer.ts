@@ -1,6 +1,6 @@
 /**
- * Writes changed tasks behind the messages, in batches. Nothing that records or answers waits for it: batches are
- * prepared in the time of the scheduler. While the database is away the changes stay where they are, in memory.
+ * Writes changed tasks behind the messages, in batches. Nothing that records or answers waits for it: the scheduler
+ * gives the time to prepare batches. While the database is unreachable, the changes stay in memory.
  */
 import { isDone } from '../../model.ts';
 import { runInSlices } from '../../scheduler/in-slices.ts';
@@ -23,13 +23,13 @@ const LARGE_BATCH = 1_000;
 const MANY = 5_000;
 /** Most characters of one statement; a batch may exceed it by one task. */
 const BATCH_TEXT = 4 * 1024 * 1024;
-/** How often a task is merged with what others write meanwhile, before it waits for the next time. */
+/** How often a task is merged with concurrent writes of others before it waits for the next time. */
 const ATTEMPTS = 3;
 
 /**
- * Writes the oldest of the tasks that wait, as many as one statement takes.
+ * Writes the oldest waiting tasks, as many as fit into one statement.
  *
- * @returns how many wait no more
+ * @returns how many no longer wait
  */
 export async function writeTasks(context: TaskWriterContext, session: WrittenSession): Promise<number> {
   const { backlog, calls } = context;
@@ -51,19 +51,19 @@ export async function writeTasks(context: TaskWriterContext, session: WrittenSes
         settle(backlog, id);
         writing.delete(id);
       }
-      // Another instance has written these, or more has to be known of them.
+      // Another instance has written these, or their stored data has to be read.
       unknown = batch.open = batch.open.filter((id) => writing.has(id));
     }
   } finally {
     writing.clear();
     backlog.gone.clear();
-    // What has changed again before it could be written waits since its first change.
+    // A task that has changed again before it could be written has waited since its first change.
     backlog.again.clear();
   }
   return before - changed.size;
 }
 
-/** What tasks are written to. */
+/** The tables to which tasks are written. */
 type WrittenSession = Pick<StoreSession, 'tasks' | 'causes'>;
 
 const NONE: ReadonlySet<string> = new Set();
@@ -74,7 +74,7 @@ async function writeBatch(
   { tasks: store, causes: found }: WrittenSession,
   tasks: readonly StoredTask[],
 ): Promise<ReadonlySet<string>> {
-  // What a task names is there before the task.
+  // Data that a task refers to is written before the task.
   await causes.write(found);
   try {
     return await store.write(tasks);
@@ -122,7 +122,7 @@ function* storedTasks(context: TaskWriterContext, batch: Batch): Steps<StoredTas
     if (task === null) lose(backlog, id);
     if (task === null || text >= BATCH_TEXT) backlog.writing.delete(id);
     if (whole === null || text >= BATCH_TEXT) continue;
-    // What changes from now on is not in this write.
+    // Later changes are not part of this write.
     backlog.again.delete(id);
     const stored = toStored(whole, day, version + 1, context.causes);
     text += stored.record.length + (stored.texts?.length ?? 0);
@@ -136,7 +136,7 @@ function* storedTasks(context: TaskWriterContext, batch: Batch): Steps<StoredTas
 }
 
 /**
- * A task with the whole texts that are stored, where memory has only their beginning.
+ * A task with the whole stored texts, if memory has only their beginning.
  *
  * @returns `null`: it has to be looked up first
  */
@@ -153,7 +153,7 @@ function wholeTask(task: KeptTask, stored: TaskRecord | undefined): KeptTask | n
   return { ...task, record };
 }
 
-/** A message that comes late makes a task again that was dropped. */
+/** A late message creates a dropped task again. */
 function keptTask({ backlog, access }: TaskWriterContext, id: string): KeptTask | null {
   const dropped = backlog.dropped.get(id)?.read() ?? null;
   const task = access.readTask(id);

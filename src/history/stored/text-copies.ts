@@ -2,15 +2,15 @@
 import type { SnapshotStore } from '../store.ts';
 import type { StoreCalls } from './store-calls.ts';
 
-/** The texts as this instance knows them. */
+/** The texts known to this instance. */
 export interface TextCopies {
   /** Replaces a text. It is shown at once, and written with the next {@link TextCopies.write}. */
   publish(kind: string, text: string): void;
-  /** `null`: nobody has published it. */
+  /** `null`: not published. */
   read(kind: string): string | null;
   /** Grows with each change that {@link TextCopies.read} shows. */
   revision(): number;
-  /** Writes what was published since the last time. */
+  /** Writes the texts that were published since the last time. */
   write(store: SnapshotStore): Promise<void>;
   /** Reads the texts that others have written since the last time. @returns their kinds */
   refresh(store: SnapshotStore): Promise<ReadonlySet<string>>;

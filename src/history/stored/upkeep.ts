@@ -1,4 +1,4 @@
-/** What the holder of the lease does for the store: old days are dropped, and the feed is kept short. */
+/** Maintenance of the store by the holder of the lease: old days are dropped, and the feed is kept short. */
 import type { StoreSession } from '../store.ts';
 import { type Ask, fillCauses, KNOWN_SINCE } from './fill-causes.ts';
 import { lostIn } from './status.ts';
@@ -6,7 +6,7 @@ import { isHolder, ownNow, type StoredState } from './stored-state.ts';
 
 /** Between two clean-ups, in milliseconds. */
 const CLEAN_MS = 60 * 60_000;
-/** How many feeds' worth of items stay. */
+/** How many times the length of the feed is kept. */
 const FEEDS = 2;
 
 /** Longest clean-up, in milliseconds. */
@@ -14,7 +14,7 @@ const DEADLINE_MS = 120_000;
 
 const DAY_MS = 24 * 60 * 60_000;
 
-/** Notes when more has been lost. */
+/** Records when more has been lost. */
 export function noteLosses(state: StoredState): void {
   const lost = lostIn(state);
   if (lost === state.lostBefore) return;

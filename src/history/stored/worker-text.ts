@@ -13,7 +13,7 @@ export function writeWorkersText(workers: readonly StoredWorker[], aheadMs: numb
   );
 }
 
-/** @returns what can be read */
+/** @returns the readable workers */
 export function readWorkersText(text: string, aheadMs: number): StoredWorker[] {
   try {
     const rows: unknown = JSON.parse(text);

@@ -1,4 +1,4 @@
-/** Writes what has changed since the last time: tasks, relations, feed, workers and texts. */
+/** Writes the changes since the last time: tasks, relations, feed, workers and texts. */
 
 import type { TaskRelation } from '../../model.ts';
 import { runInSlices } from '../../scheduler/in-slices.ts';
@@ -19,17 +19,20 @@ const MOST_RELATIONS = 20_000;
 const RELATIONS_AT_ONCE = 1_000;
 /** Most items of one chunk of the feed. */
 const ITEMS_AT_ONCE = 500;
-/** What an instance heard so long before the holder's report, in milliseconds, the holder may not have heard yet. */
+/**
+ * How long before the holder's report, in milliseconds, an instance may have received something that the holder has
+ * not.
+ */
 const REPORT_MARGIN_MS = 5_000;
 /** Between two writes of the spans that were covered, in milliseconds. */
 const COVERAGE_MS = 5_000;
 
-/** Writes all that has changed until now, unless another instance does. */
+/** Writes all changes until now, unless another instance does. */
 export async function writeBehind(state: StoredState): Promise<void> {
   const heardThrough = state.clock.elapsed();
   state.access.catchUp();
   state.caughtUpAt = heardThrough;
-  // Behind the changes that were just collected, so that they are written, too.
+  // After the changes that were just collected, so that they are written, too.
   const through = state.clock.elapsed();
   const { session, clock, tasks } = state;
   if (session === null || !mayWrite(state)) {
@@ -49,7 +52,7 @@ export async function writeBehind(state: StoredState): Promise<void> {
   state.lastWrite = clock.now() - clock.ahead();
 }
 
-/** Since when the oldest change waits that is not written; `null`: all are. */
+/** Since when the oldest unwritten change waits; `null`: all are written. */
 export function oldestWaiting({ tasks, relations, feed }: StoredState): number | null {
   const oldest = [
     tasks.changed.values().next().value,
@@ -59,7 +62,7 @@ export function oldestWaiting({ tasks, relations, feed }: StoredState): number |
   return oldest.length === 0 ? null : Math.min(...oldest);
 }
 
-/** Drops what the holder of the lease has heard and written, too. */
+/** Drops changes that the holder of the lease has also received and written. */
 function leaveToHolder(state: StoredState): void {
   if (state.hearing !== 'all' || !state.lease.isKnown) return;
   const { relations, feed } = state;
@@ -107,7 +110,7 @@ async function writeFeed(state: StoredState, { feed: store }: StoreSession): Pro
     }
     const text = await runInSlices('store', writeFeedText(items));
     await calls.ask('write', () => store.append(access.instance, text, items.length));
-    // Items that memory has dropped meanwhile are missing between two chunks.
+    // Items that memory has dropped meanwhile leave a gap between two chunks.
     feed.lost += first.number - feed.written - 1;
     feed.written = last.number;
     feed.since = began;
@@ -116,7 +119,7 @@ async function writeFeed(state: StoredState, { feed: store }: StoreSession): Pro
 
 async function writeTexts(state: StoredState, { snapshots }: StoreSession): Promise<void> {
   const { texts, clock } = state;
-  // Where several instances write workers, each replaces the text of the others, and so has to know it.
+  // If several instances write workers, each replaces the text of the others, so it must have read it.
   const isReplacing = state.areWorkersChanged && state.hearing === 'part';
   if (!state.areTextsKnown || isReplacing) {
     await texts.refresh(snapshots);
@@ -135,7 +138,7 @@ async function writeTexts(state: StoredState, { snapshots }: StoreSession): Prom
   await texts.write(snapshots);
 }
 
-/** The time in which this instance has heard everything, up to now. */
+/** The time in which this instance has received everything, up to now. */
 function ownSpan({ hearsSince, clock }: StoredState): Span[] {
   return hearsSince === null ? [] : [[clock.databaseAt(hearsSince), clock.now()]];
 }

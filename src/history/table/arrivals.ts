@@ -1,6 +1,6 @@
 /**
- * Rows in the order in which they were last heard of, by this process's clock, oldest first. Retention goes by
- * this order, so that a sender's wrong clock does not shorten or extend how long a task is kept.
+ * Rows in the order of their last message, by this process's clock, oldest first. Retention goes by this order, so that
+ * a sender's wrong clock does not shorten or extend how long a task is kept.
  */
 const NONE = 0xffffffff;
 
@@ -9,12 +9,12 @@ export interface Arrivals {
   /** Puts a row at the end. */
   touch(slot: number, at: number): void;
   remove(slot: number): void;
-  /** The row not heard of for longest; −1 when there is none. */
+  /** The row whose last message is oldest; −1 when there is none. */
   oldest(): number;
-  /** When that row was last heard of; `Infinity` when there is none. */
+  /** When that message arrived; `Infinity` when there is none. */
   oldestAt(): number;
   has(slot: number): boolean;
-  /** The row heard of next after this one; −1 when it is the last. */
+  /** The row after this one; −1 when it is the last. */
   next(slot: number): number;
   /** When a listed row was put at the end. */
   at(slot: number): number;

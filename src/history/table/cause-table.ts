@@ -3,14 +3,14 @@ import { createFirstSeen, type FirstSeen } from '../../causes/first-seen.ts';
 import type { TaskCause } from '../../model.ts';
 import { createInternedStrings, type InternedStrings } from './interned-strings.ts';
 
-/** What the texts of a cause take, compared with its id. */
+/** The memory of the texts of a cause, as a multiple of that of its id. */
 const TEXTS_SHARE = 2;
 
 /** Causes by number; 0 stands for none. */
 export interface CauseTable {
   /** The ids. */
   readonly strings: InternedStrings;
-  /** When causes were first seen, also those whose tasks have been dropped. */
+  /** When causes were first seen, including those whose tasks have been dropped. */
   readonly seen: FirstSeen;
   /** Estimate of the memory. */
   bytes(): number;
@@ -24,7 +24,7 @@ export interface CauseTable {
 export function createCauseTable(): CauseTable {
   const strings = createInternedStrings();
   const seen = createFirstSeen();
-  // A number that is used again is described again.
+  // A number that is reused is described again.
   const causes: (TaskCause | null)[] = [null];
   return {
     strings,

@@ -8,7 +8,7 @@ import type { InternedStrings } from './interned-strings.ts';
 const KINDS = Object.keys(KIND_ORDER) as EntryKind[];
 const TIME_SOURCES = ['sender', 'arrival', 'reading'] as const;
 
-// What fits into one number: the kind, four flags, the source of the time, the number of retries.
+// Packed into one number: the kind, four flags, the source of the time, the number of retries.
 const KIND_BITS = 0xf;
 const FROM_RESULT = 0x10;
 const STORED = 0x20;
@@ -162,7 +162,7 @@ function writeEntry(table: EntryTable, at: number, entry: TaskEntry): void {
   }
 }
 
-/** Stores the number of a text, which is held from then on. */
+/** Stores the number of a text, which is referenced from then on. */
 function setString(strings: InternedStrings, numbers: Uint32Array, at: number, text: string | null): void {
   const old = numbers[at] as number;
   const number = text === null ? 0 : strings.intern(text);

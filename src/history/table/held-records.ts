@@ -1,5 +1,5 @@
 /**
- * The records of tasks that have changed, kept unpacked until somebody reads or too many are held: most tasks get
+ * The records of tasks that have changed, kept unpacked until a read, or until there are too many: most tasks get
  * several messages in a row, and unpacking, packing and indexing cost more than merging one.
  */
 import type { MutableRecord } from '../merge/record.ts';
@@ -38,7 +38,7 @@ export function isFull({ records, bytes }: HeldRecords): boolean {
 }
 
 /**
- * Passes on held records and lets go of them, those that have been held for longest first.
+ * Passes on held records and releases them, those that have been held for longest first.
  *
  * @param keep how many stay
  */

@@ -1,7 +1,6 @@
 /**
- * Strings that repeat (task names, workers, queues, states), each stored once under a number from 1 on; 0
- * stands for none. A string without references is dropped and its number used again, so that invented names
- * cannot fill the memory.
+ * Strings that repeat (task names, workers, queues, states), each stored once under a number from 1 on; 0 stands for
+ * none. A string without references is dropped and its number reused, so that invented names cannot fill the memory.
  */
 export interface InternedStrings {
   /** Estimate of the memory that the strings and their lists in the indexes take. */
@@ -21,7 +20,7 @@ export interface InternedStrings {
   onForgotten(callback: (number: number) => void): void;
 }
 
-/** About what a string takes beside its characters: its list in the index, its entry here, its header. */
+/** Approximate memory of a string besides its characters: its list in the index, its entry here, its header. */
 const BYTES_PER_STRING = 300;
 
 /** @returns an empty table */
@@ -30,7 +29,7 @@ export function createInternedStrings(): InternedStrings {
   const texts: string[] = [''];
   const references: number[] = [0];
   const free: number[] = [];
-  // Messages come in bursts of one worker or name.
+  // Messages arrive in bursts of one worker or name.
   let lastText = '';
   let lastNumber = 0;
   let forgotten: (number: number) => void = () => {};

@@ -1,6 +1,6 @@
 /**
- * The tasks as columns: typed arrays hold what every task has (about 60 bytes a task), a map holds what few
- * tasks have. A task is a row number, its "slot", which is used again after the task was dropped.
+ * The tasks as columns: typed arrays hold what every task has (about 60 bytes a task), a map holds what few tasks have.
+ * A task is a row number, its "slot", which is reused after the task was dropped.
  */
 import { TASK_STATES, type TaskTextField } from '../../model.ts';
 import { type KeptProgress, progressSize } from '../merge/progress.ts';
@@ -11,7 +11,7 @@ import { createHeldRecords, type HeldRecords } from './held-records.ts';
 import { createInternedStrings, type InternedStrings } from './interned-strings.ts';
 import { createValueStore, type Text, type ValueStore } from './values.ts';
 
-/** What only some tasks have. Times in milliseconds. */
+/** Data that only some tasks have. Times in milliseconds. */
 export interface Extra {
   exception: Text | null;
   traceback: Text | null;
@@ -28,11 +28,11 @@ export interface Extra {
 
 /** Bits of {@link Records.facts}: what is true of a task. */
 export const FACT = {
-  /** A message said that the task has no parent. */
+  /** A message reported that the task has no parent. */
   NO_PARENT: 1,
   /** The root follows from the parent's. */
   ROOT_DERIVED: 2,
-  /** In no queue and on no worker; if a worker had taken it, it has ended unseen. */
+  /** In no queue and on no worker; if a worker had taken it, its end was not observed. */
   MISSING: 4,
   /** The secrets were removed from the text. */
   ARGS_REDACTED: 8,
@@ -40,7 +40,7 @@ export const FACT = {
   RESULT_REDACTED: 32,
   EXCEPTION_REDACTED: 64,
   TRACEBACK_REDACTED: 128,
-  /** The cause of its failure is found, as far as its texts tell. */
+  /** The cause of its failure was searched in its texts. */
   CAUSE_FOUND: 256,
 } as const;
 
@@ -90,7 +90,7 @@ export interface Records {
 /** @param maxValueBytes and maxValueLength as in the retention options */
 export function createRecords(maxValueBytes: number, maxValueLength: number): Records {
   const states = createInternedStrings();
-  // Held for ever, so that their numbers never change.
+  // Referenced for ever, so that their numbers never change.
   for (const state of TASK_STATES) states.retain(states.intern(state));
   const workers = createInternedStrings();
   const capacity = 1024;
@@ -178,7 +178,7 @@ export function freeSlot(records: Records, slot: number): void {
   records.free.push(slot);
 }
 
-/** @returns what only some tasks have, to be changed */
+/** @returns the data that only some tasks have, to be changed */
 export function extraOf(records: Records, slot: number): Extra {
   let extra = records.extras.get(slot);
   if (extra === undefined) {

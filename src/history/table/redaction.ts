@@ -1,7 +1,7 @@
 /**
- * Removes secrets from the texts of tasks, the first time that an answer or a search reads them: redacting each
- * message as it arrives would cost too much. What is redacted takes the place of the raw text, so that each
- * text is redacted once. A text that changes later is redacted again when it is read.
+ * Removes secrets from the texts of tasks, the first time that an answer or a search reads them: redacting each message
+ * on arrival would cost too much. The redacted text replaces the raw one, so each text is redacted once. A text that
+ * changes later is redacted again when it is read.
  */
 import type { TaskTextField } from '../../model.ts';
 import { type Redactor, redactValue } from '../../redact.ts';
@@ -19,7 +19,7 @@ export interface TableRedaction {
   searched(slot: number): void;
   /** The record of a task, without secrets. It must not be changed. */
   record(slot: number): MutableRecord;
-  /** The record of a task as it is now, and what removes its secrets later, whatever has become of the task. */
+  /** The present record of a task, and a function that removes its secrets later, independent of the task. */
   detach(slot: number): DetachedRecord;
   /** The texts that the table holds of a task have no secrets. */
   mark(slot: number): void;
@@ -27,7 +27,7 @@ export interface TableRedaction {
   readonly isActive: boolean;
 }
 
-/** A record that the table may forget. */
+/** A record that the table may drop. */
 export interface DetachedRecord {
   /** With secrets. */
   readonly record: MutableRecord;
@@ -139,7 +139,7 @@ export function shortenedIn(records: Records, slot: number, record: MutableRecor
   });
 }
 
-/** Notes that a text of the table is only the beginning of the one that arrived. */
+/** Marks a text of the table as only the beginning of the one that arrived. */
 export function markShortened(records: Records, slot: number, field: TaskTextField): void {
   const held = textAt(records, slot, field);
   if (held === null) return;
@@ -174,8 +174,8 @@ function redactedStamps(stamps: Stamps | null, redactor: Redactor): Stamps | nul
 }
 
 /**
- * A record that has changed since it was packed. Its raw texts are packed later, so its redacted ones are not
- * kept; but what has not changed is not redacted twice.
+ * A record that has changed since it was packed. Its raw texts are packed later, so its redacted ones are not kept; but
+ * unchanged texts are not redacted twice.
  */
 function redactedCopy(
   records: Records,
@@ -235,7 +235,7 @@ function setTextAt(records: Records, slot: number, field: TaskTextField, text: T
   }
 }
 
-/** A string of its own: a part of the raw text would keep all of it in memory. */
+/** A separate string: a part of the raw text would keep all of it in memory. */
 export function ownCopy(text: string): string {
   return Buffer.from(text, 'utf16le').toString('utf16le');
 }

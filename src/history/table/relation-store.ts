@@ -7,13 +7,13 @@ import type { TaskRelation } from '../../model.ts';
 import { type Arrivals, createArrivals } from './arrivals.ts';
 import { createSlotGroups, type SlotGroups } from './slot-groups.ts';
 
-/** About what columns, two indexes and the order of age take. */
+/** Approximate memory of the columns, two indexes and the order of age. */
 const BYTES_PER_RELATION = 250;
 
 /** A relation that names both of its ends. */
 export type Edge = TaskRelation & { readonly parent: string };
 
-/** The relations. Between two ids there is one, and beside it membership of a group. */
+/** The relations. Between two ids there is one, in addition to membership of a group. */
 export interface RelationStore {
   /** Estimate in bytes. */
   bytes(): number;
@@ -128,7 +128,7 @@ function bytesOf({ parent, child }: Edge): number {
   return BYTES_PER_RELATION + parent.length + child.length;
 }
 
-/** By the rule of graphs; of kinds that are equally specific, the one that sorts first. */
+/** By the rule of graphs; if kinds are equally specific, the one that sorts first. */
 function isMoreSpecific({ relation }: Edge, before: Edge): boolean {
   const difference = specificityOf(relation) - specificityOf(before.relation);
   return difference === 0 ? relation < before.relation : difference > 0;

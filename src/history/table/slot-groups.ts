@@ -9,7 +9,7 @@ export interface SlotGroups {
   list(key: string): readonly number[];
 }
 
-/** About what a key takes beside its characters: its entry here, its header. */
+/** Approximate memory of a key besides its characters: its entry here, its header. */
 const BYTES_PER_KEY = 200;
 
 /** @returns an empty table */

@@ -1,4 +1,4 @@
-/** Workers as they are kept beyond the process, and as other instances know them. */
+/** Workers as they are stored and as other instances read them. */
 import { isRecord } from '../../values.ts';
 import { isName } from '../names.ts';
 import type { StoredWorker, WorkerRecord } from './worker-record.ts';
@@ -9,7 +9,7 @@ export function toStored(worker: WorkerRecord): StoredWorker {
   return { ...worker, facts: { ...facts }, bornAt: Number.isFinite(bornAt) ? bornAt : null };
 }
 
-/** @returns a record of its own; `null` for what is no worker */
+/** @returns a record of its own; `null` if it is not a worker */
 export function fromStored(stored: StoredWorker): WorkerRecord | null {
   const { hostname, heardAt, isHeard, heartbeatAt, intervalMs, clockAheadMs, bornAt, saidGoodbye, facts } =
     stored;
@@ -23,7 +23,7 @@ export function fromStored(stored: StoredWorker): WorkerRecord | null {
 }
 
 /**
- * Takes in what another instance knows of a worker: of each field, the later knowledge.
+ * Merges what another instance knows about a worker: for each field, the later value.
  *
  * @returns whether anything has changed
  */

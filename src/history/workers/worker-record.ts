@@ -1,10 +1,10 @@
-/** What is known of one worker, and how its messages change that. */
+/** The data about one worker, and how its messages change it. */
 import type { Worker, WorkerStatus } from '../../model.ts';
 import type { WorkerChange } from '../history.ts';
 
 /** Celery's own default, used until a worker reports its interval. */
 const DEFAULT_INTERVAL_MS = 2_000;
-/** How late a message of a worker may come. */
+/** How late a message of a worker may arrive. */
 const GRACE_MS = 2_000;
 /** How far a reported uptime may be off: it is rounded, and the worker's clock is not ours. */
 const BIRTH_MARGIN_MS = 2_000;
@@ -12,14 +12,14 @@ const BIRTH_MARGIN_MS = 2_000;
 /** One worker. Times in milliseconds. */
 export interface WorkerRecord {
   readonly hostname: string;
-  /** When it was last heard, by our clock; of a worker that never was, when it became known. */
+  /** When its last message arrived, by our clock; without any message, when it became known. */
   heardAt: number;
   /** False while it is known only from stored messages. */
   isHeard: boolean;
   /** Its last heartbeat, by its own clock. */
   heartbeatAt: number | null;
   intervalMs: number;
-  /** How far its clock is ahead of ours, as its last message shows; what the message took makes it less. */
+  /** How far its clock is ahead of ours, by its last message; the delay of the message lowers it. */
   clockAheadMs: number;
   /** The earliest time, by its own clock, at which its present process can have existed. */
   bornAt: number;
@@ -48,12 +48,12 @@ export function newWorker(hostname: string, knownAt: number): WorkerRecord {
   };
 }
 
-/** How long a worker may be silent and count as online, in milliseconds. */
+/** How long a silent worker counts as online, in milliseconds. */
 export function onlineMs({ intervalMs }: WorkerRecord): number {
   return 2 * intervalMs + GRACE_MS;
 }
 
-/** The queue of a worker that consumes from one alone; `null`: from several, or it is not known. */
+/** The queue of a worker that consumes from only one; `null`: from several, or unknown. */
 export function soleQueueOf(worker: WorkerRecord | undefined): string | null {
   const queues = worker?.facts.queues ?? [];
   return queues.length === 1 ? (queues[0] ?? null) : null;
@@ -70,7 +70,7 @@ export function isOvertaken({ heartbeatAt }: WorkerRecord, { type, time }: Worke
 }
 
 /**
- * Takes in a message.
+ * Applies a message.
  *
  * @param now milliseconds
  * @returns whether tasks that the worker took before are lost now, since its process is another
@@ -80,7 +80,7 @@ export function applyChange(worker: WorkerRecord, change: WorkerChange, now: num
   if (!isReply) worker.clockAheadMs = change.time - now;
   const isOther = change.pid != null && worker.facts.pid != null && change.pid !== worker.facts.pid;
   const isReborn = updateBirth(worker, change, isOther);
-  // A reply sent before the goodbye may arrive behind it.
+  // A reply sent before the goodbye may arrive after it.
   const isLate = isReply && worker.saidGoodbye && now - worker.heardAt < GRACE_MS;
   worker.isHeard = true;
   if (!isLate) {
@@ -96,7 +96,7 @@ export function applyChange(worker: WorkerRecord, change: WorkerChange, now: num
 /**
  * Finds out since when the present process of a worker has existed.
  *
- * @param isOther whether it is not the process of before
+ * @param isOther whether it is another process than before
  * @returns whether tasks that it took before are lost now
  */
 function updateBirth(worker: WorkerRecord, change: WorkerChange, isOther: boolean): boolean {
@@ -105,7 +105,7 @@ function updateBirth(worker: WorkerRecord, change: WorkerChange, isOther: boolea
   // The time of a reply is by our clock.
   const askedAt = type === 'reply' ? time + worker.clockAheadMs : time;
   if (uptimeSeconds != null) bornAt = askedAt - uptimeSeconds * 1_000 - BIRTH_MARGIN_MS;
-  // A process that comes online without ever having run a task took none of the known ones.
+  // A process that comes online without having run a task has taken none of the known tasks.
   else if (type === 'online' && (isOther || (worker.facts.pid == null && processed === 0))) bornAt = time;
   else if (isOther) bornAt = worker.heartbeatAt ?? bornAt;
   // Reported uptimes differ by their rounding.
@@ -137,7 +137,7 @@ export function toWorker({ hostname, heartbeatAt, facts }: WorkerRecord, status:
     queues: facts.queues ?? null,
     software: facts.software ?? null,
     loadAverage: facts.loadAverage ?? null,
-    // As last reported: one that counts on would make every answer a new one.
+    // As last reported: a running count would change every answer.
     uptimeSeconds: facts.uptimeSeconds == null ? null : Math.floor(facts.uptimeSeconds),
   };
 }

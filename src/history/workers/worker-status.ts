@@ -1,4 +1,4 @@
-/** What silence says about a worker. Times in milliseconds. */
+/** The status of a worker, by the time since its last message. Times in milliseconds. */
 import type { WorkerStatus } from '../../model.ts';
 import { onlineMs, type WorkerRecord } from './worker-record.ts';
 
@@ -7,7 +7,7 @@ const STALE_MS = 60_000;
 /** How long a silent worker is reported as missing. */
 const MISSING_MS = 5 * 60_000;
 
-/** Online while it is heard in time, then stale, then offline; offline at once after a goodbye. */
+/** Online while its messages arrive in time, then stale, then offline; offline at once after a goodbye. */
 export function statusOf(worker: WorkerRecord, now: number): WorkerStatus {
   if (worker.saidGoodbye) return 'offline';
   const silent = now - worker.heardAt;

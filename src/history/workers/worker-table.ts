@@ -25,20 +25,21 @@ export interface WorkerTable {
   /** A message about a task counts as a sign of life of its worker. @returns whether its status changed */
   sign(hostname: string, heardAt: number): boolean;
   /**
-   * A stored message names a worker. It gets as long as any worker to be heard before its tasks count as lost.
+   * A stored message names a worker. It gets as much time as any other to send a message before its tasks count as
+   * lost.
    *
    * @returns whether the worker was unknown
    */
   mention(hostname: string): boolean;
-  /** A worker as it is kept; `null`: it is not known. */
+  /** A worker as it is kept; `null`: unknown. */
   read(hostname: string): StoredWorker | null;
   /**
-   * Takes in what an earlier process or another instance knew of a worker: the later knowledge holds.
+   * Merges what an earlier process or another instance knew about a worker: the later value is used.
    *
    * @returns whether an answer about workers has changed, and whether its status or its birth has
    */
   absorb(worker: StoredWorker): { isNews: boolean; isChanged: boolean };
-  /** A time (milliseconds) in which no worker could be heard does not count as silence. */
+  /** A time (milliseconds) in which no worker could be received does not count as silence. */
   excuse(ms: number): void;
   list(): Worker[];
   check(): WorkerCheck;
@@ -50,9 +51,9 @@ export interface WorkerTable {
    * @param since when the worker took it, by the worker's clock; NaN: unknown
    */
   isLost(hostname: string, since: number): boolean;
-  /** Whether a worker is heard in time. */
+  /** Whether messages of a worker arrive in time. */
   isOnline(hostname: string): boolean;
-  /** The queue of a worker that consumes from one alone; `null`: from several, or it is not known. */
+  /** The queue of a worker that consumes from only one; `null`: from several, or unknown. */
   soleQueueOf(hostname: string): string | null;
   /** Workers that are offline and did not say goodbye. */
   silent(): SilentWorker[];
@@ -66,9 +67,9 @@ interface WorkerState {
   readonly workers: Map<string, WorkerRecord>;
   readonly now: () => number;
   readonly maxWorkers: number;
-  /** The worker of the last message about a task: such messages come in bursts of one worker. */
+  /** The worker of the last message about a task: such messages arrive in bursts of one worker. */
   last: WorkerRecord | null;
-  /** The next workers to evict, last first, and when they were last heard. Found for many evictions at once. */
+  /** The next workers to evict, last first, and when their last messages arrived. Found for many evictions at once. */
   oldest: { readonly worker: WorkerRecord; readonly heardAt: number }[];
   /** Whether a worker that was not offline had to be evicted, so that an unknown one may be alive. */
   hasEvicted: boolean;
@@ -76,7 +77,7 @@ interface WorkerState {
 
 /**
  * @param now milliseconds; stands still while the source is disconnected
- * @param maxWorkers of more, those silent for longest are evicted
+ * @param maxWorkers beyond it, those silent for longest are evicted
  * @param expiryMs how long an offline worker is listed
  */
 export function createWorkerTable(now: () => number, maxWorkers: number, expiryMs: number): WorkerTable {
@@ -88,7 +89,7 @@ export function createWorkerTable(now: () => number, maxWorkers: number, expiryM
     sign: (hostname, heardAt) => sign(state, hostname, heardAt),
     mention(hostname) {
       if (workers.has(hostname)) return false;
-      // It must not evict a worker that was heard.
+      // It must not evict a worker that has sent messages.
       if (workers.size < maxWorkers) findOrAdd(state, hostname);
       else state.hasEvicted = true;
       return true;
@@ -173,7 +174,7 @@ function absorb(
 
 const UNCHANGED = { isNews: false, isChanged: false };
 
-/** Drops a worker for one that was heard later. @returns whether there is one */
+/** Drops a worker for one with a later message. @returns whether there is one */
 function makeRoom(state: WorkerState, { heardAt }: WorkerRecord): boolean {
   if (state.oldest.length === 0) findOldest(state);
   const next = nextOldest(state);
@@ -226,7 +227,7 @@ function evictOldest(state: WorkerState): void {
   drop(state, worker);
 }
 
-/** The next worker to evict that has not been heard since it was found. */
+/** The next worker to evict that has sent no message since it was found. */
 function nextOldest({ workers, oldest }: WorkerState): WorkerRecord | null {
   for (let next = oldest.pop(); next !== undefined; next = oldest.pop()) {
     const { worker, heardAt } = next;
@@ -235,7 +236,7 @@ function nextOldest({ workers, oldest }: WorkerState): WorkerRecord | null {
   return null;
 }
 
-/** Messages of invented workers must not cost a look at all workers each. */
+/** A message of an invented worker must not cost a pass over all workers. */
 function findOldest(state: WorkerState): void {
   const sorted = [...state.workers.values()].sort((a, b) =>
     isEvictedBefore(a, b) ? 1 : isEvictedBefore(b, a) ? -1 : 0,

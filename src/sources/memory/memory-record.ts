@@ -57,7 +57,7 @@ const TYPE_OF: Readonly<Record<string, TaskChangeType>> = {
 
 const STATES = Object.keys(TYPE_OF).join(', ');
 
-/** Other words for these states. As a state of its own, each would leave the task unfinished for ever. */
+/** Other words for these states. As a custom state, each would leave the task unfinished for ever. */
 const OTHER_WORDS: Readonly<Record<string, TaskState>> = {
   ...Object.fromEntries(Object.keys(TYPE_OF).map((state) => [state.toLowerCase(), state])),
   ...{ done: 'SUCCESS', ok: 'SUCCESS', complete: 'SUCCESS', completed: 'SUCCESS', finished: 'SUCCESS' },

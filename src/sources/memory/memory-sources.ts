@@ -31,7 +31,7 @@ export interface MemoryWorkerRecord extends Partial<Omit<WorkerChange, 'time'>> 
   readonly timestamp?: Date | number;
 }
 
-/** How much waits in a queue of the host's own. */
+/** How many messages wait in a queue of the host's own. */
 export interface MemoryQueueRecord {
   readonly queue: string;
   /** Tasks that a worker could take now. */
@@ -40,28 +40,31 @@ export interface MemoryQueueRecord {
   readonly oldestDueAt?: Date | number | null;
 }
 
-/** Sources that hold what the host records. */
+/** Sources that keep what the host records. */
 export interface MemorySources extends HistorySources, Pick<MonitorSources, 'schedules' | 'components'> {
   readonly health: HealthSource;
   /**
-   * Records that a task was sent, started, ended … Never throws, since monitoring must not make a queue fail.
+   * Records that a task was sent, started, ended and so on. Never throws, since monitoring must not make a queue fail.
    * A record that cannot be read is passed to `onError` and counted as dropped.
    */
   record(record: MemoryRecord): void;
   /** Records that a worker started, lives or ended. Never throws, like {@link MemorySources.record}. */
   recordWorker(record: MemoryWorkerRecord): void;
-  /** Records how much waits in a queue now; once a minute is enough. Never throws, like {@link MemorySources.record}. */
+  /**
+   * Records how many messages wait in a queue now; once a minute is enough. Never throws, like {@link
+   * MemorySources.record}.
+   */
   recordQueue(record: MemoryQueueRecord): void;
   /**
-   * Frees what is held. Later records are ignored, and routers answer 503. With a store, what was recorded last is
-   * written first, and a promise is returned, which never rejects and resolves within about three seconds. Called when
-   * the last router that shows these sources is closed.
+   * Frees the memory. Later records are ignored, and routers answer 503. With a store, the last records are written
+   * first, and a promise is returned, which never rejects and resolves within about three seconds. Called when the last
+   * router that shows these sources is closed.
    */
   close(): Awaitable<void>;
 }
 
 /**
- * Sources for a queue in this process: the host records what happens, the routes read it back.
+ * Sources for a queue in this process: the host records what happens, and the routes read it.
  *
  * @example
  * const queue = memorySources();
@@ -99,7 +102,7 @@ export function memorySources(options: MemorySourcesOptions = {}): MemorySources
   };
 }
 
-/** Its `close` returns a promise where there is a store. */
+/** Its `close` returns a promise if there is a store. */
 function historyOf({ name, retention, redactor, now, store }: ResolvedMemoryOptions): OpenHistory {
   const memory = { ...retention, now, redactor, backdated: true };
   if (store === null) return createMemoryHistory(memory);
@@ -116,7 +119,7 @@ type OpenHistory = Omit<History, 'close'> & { close(): Awaitable<void> } & Parti
     Pick<StoredHistory, 'status' | 'openNotes'>
   >;
 
-/** The store is the only part of this source that can be away. */
+/** The store is the only part of this source that can be unreachable. */
 function componentsOf(name: string, status: StoredHistory['status']): ComponentSource {
   return withStoreComponent({ name, listComponents: () => Promise.resolve([]) }, { status });
 }
