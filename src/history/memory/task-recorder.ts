@@ -158,10 +158,7 @@ function noteSign(state: RecorderState, { worker, time }: TaskChange, arrivedAt:
   }
 }
 
-/**
- * A stored message is not a sign of life, but the worker of an open task must be known so that the task can count as
- * lost.
- */
+/** A stored message is no sign of life, but only an open task whose worker is known can count as lost. */
 function noteStoredWorker(
   { workers, revisions }: RecorderState,
   { worker }: TaskChange,

@@ -25,8 +25,7 @@ export interface WorkerTable {
   /** A message about a task counts as a sign of life of its worker. @returns whether its status changed */
   sign(hostname: string, heardAt: number): boolean;
   /**
-   * A stored message names a worker. It gets as much time as any other to send a message before its tasks count as
-   * lost.
+   * A stored message names a worker. Like any other, it gets time to send a message before its tasks are lost.
    *
    * @returns whether the worker was unknown
    */
@@ -39,7 +38,7 @@ export interface WorkerTable {
    * @returns whether an answer about workers has changed, and whether its status or its birth has
    */
   absorb(worker: StoredWorker): { isNews: boolean; isChanged: boolean };
-  /** A time (milliseconds) in which no worker could be received does not count as silence. */
+  /** A time (milliseconds) in which no message could arrive does not count as silence. */
   excuse(ms: number): void;
   list(): Worker[];
   check(): WorkerCheck;
@@ -77,7 +76,7 @@ interface WorkerState {
 
 /**
  * @param now milliseconds; stands still while the source is disconnected
- * @param maxWorkers beyond it, those silent for longest are evicted
+ * @param maxWorkers if there are more, those silent for longest are evicted
  * @param expiryMs how long an offline worker is listed
  */
 export function createWorkerTable(now: () => number, maxWorkers: number, expiryMs: number): WorkerTable {

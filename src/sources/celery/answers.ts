@@ -1,4 +1,4 @@
-/** The answering half of the source: its parts, made of a history and of a deployment. */
+/** The answering half of the source: its parts, made from a history and a deployment. */
 import type { HistoryReader } from '../../history/history.ts';
 import { type HistorySources, historySources } from '../../history/history-sources.ts';
 import { withInstanceWalks } from '../../history/instance-walks.ts';
@@ -31,7 +31,7 @@ export function createAnswers(name: string, reader: HistoryReader, deployment: D
   };
 }
 
-/** What the rules judge: the history's, with what only the deployment shows. */
+/** The data for the rules: that of the history, and the part that only the deployment has. */
 function withSight(activity: Activity, deployment: Deployment): Activity {
   const { blind, waiting } = deployment.sight();
   if (waiting === null) return { ...activity, blind };

@@ -1,4 +1,4 @@
-/** Asks the broker now and then whether it takes writes, so that a hint says when it does not. */
+/** Checks now and then whether the broker accepts writes, so that a hint can report that it does not. */
 import type { Broker } from './broker.ts';
 import type { Problem } from './problem.ts';
 
@@ -10,7 +10,10 @@ export interface BrokerWatch {
   close(): void;
 }
 
-/** @param report is called with the problem of a broker that takes no writes; `null`: it takes them, or is away */
+/**
+ * @param report is called with the problem of a broker that accepts no writes; `null`: it accepts them, or is
+ * unreachable
+ */
 export function createBrokerWatch(
   broker: Pick<Broker, 'check'>,
   report: (problem: Problem | null) => void,

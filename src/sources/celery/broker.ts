@@ -13,9 +13,9 @@ import type { QueuedTask } from './protocol/messages.ts';
 /** A broker. Nothing is connected before `events.start`, a control request, a reading or a check. */
 export interface Broker {
   readonly events: BrokerEvents;
-  /** Remote control of the workers; `null` where the transport offers none. */
+  /** Remote control of the workers; `null` if the transport offers none. */
   readonly control: Mailbox | null;
-  /** Reads queues; `null` where the transport cannot. */
+  /** Reads queues; `null` if the transport cannot. */
   readonly queues: QueueReader | null;
   /** The data of the component `broker`. Never contains a password. */
   describe(): BrokerDescription;
@@ -31,7 +31,7 @@ export interface Broker {
    * where the transport cannot look.
    */
   diagnose?(signal: AbortSignal): Promise<readonly Hint[]>;
-  /** What the broker has found by itself to hide data. Absent where it looks for nothing. */
+  /** Causes of hidden data that the broker has found itself. Absent if it searches for none. */
   hints?(): readonly Hint[];
   /** Closes every connection and removes what was created in the broker. Resolves within about two seconds. */
   close(): Promise<void>;
@@ -70,7 +70,7 @@ export interface EventHandlers {
    * @param isContinued whether these are further events of the message before. Default false
    */
   message(body: unknown, isContinued?: boolean): void;
-  /** A message was dropped, because more arrive than can be taken in. */
+  /** A message was dropped, because more arrive than can be processed. */
   lost(): void;
   /**
    * A message with an unreadable body.

@@ -12,7 +12,7 @@ const VALUE_LENGTH = 65_536;
 
 /** The parts of a Celery source, for any broker and result backend. */
 export interface CelerySourceOptions extends Omit<LiveOptions, 'valueLength'> {
-  /** Limits on what is held in memory. */
+  /** Limits on the history in memory. */
   readonly retention: RetentionOptions;
 }
 
@@ -22,7 +22,7 @@ export type ClosableParts = CeleryParts & {
   close(): Promise<void>;
 };
 
-/** A Celery source: a history in memory, what collects into it, and what answers from it. */
+/** A Celery source: a history in memory, its collector, and its answers. */
 export function createCelerySource(options: CelerySourceOptions): ClosableParts {
   const { retention, broker, redactor = null } = options;
   const history = createMemoryHistory({ ...retention, redactor, eventless: broker === null });
@@ -38,7 +38,7 @@ export function valueLengthOf({ maxValueLength = VALUE_LENGTH }: RetentionOption
   return maxValueLength;
 }
 
-/** What is metered of a deployment that is collected here. RabbitMQ counts consumers, and lists no messages. */
+/** The metered data of a deployment that is collected here. RabbitMQ counts consumers, and lists no messages. */
 export function meterOf(
   { broker }: Pick<LiveOptions, 'broker'>,
   history: History,

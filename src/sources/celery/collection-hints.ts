@@ -1,11 +1,11 @@
-/** What a collection knows of what it cannot see. */
+/** What a collection knows about data that it cannot see. */
 import type { Broker } from './broker.ts';
 import type { Collector } from './collector.ts';
 import { createHints, type Hints } from './hints/hints.ts';
 import type { Observer } from './hints/observer.ts';
 import type { ResultBackend } from './result-backend.ts';
 
-/** What hints depend on of the options of a collection. */
+/** The options of a collection on which hints depend. */
 interface HintedOptions {
   readonly broker: Broker | null;
   readonly backend: ResultBackend | null;
@@ -38,7 +38,7 @@ export function hintsOf(options: HintedOptions, observer: Observer, collector: C
   });
 }
 
-/** Why tasks may happen unseen; `null`: nothing is known to hide them. */
+/** Why tasks may run unobserved; `null`: nothing is known to hide them. */
 export function blindness({ events }: Collector, observer: Observer, hints: Hints): string | null {
   if (events === null) return 'The events of this broker cannot be read.';
   const silent = hints.silentWorkers();

@@ -1,4 +1,4 @@
-/** What a collection consists of, as far as the options ask for it. */
+/** The parts of a collection that the options enable. */
 import type { History } from '../../history/history.ts';
 import type { Redactor } from '../../redact.ts';
 import type { Broker } from './broker.ts';
@@ -37,7 +37,7 @@ export interface CollectionOptions {
   readonly foreignBackend: string | null;
   /** Removes secrets from texts before they are shown or searched. Default: none; they stay as they are. */
   readonly redactor?: Redactor | null;
-  /** What a store has. Default: there is no store. */
+  /** The content of the store. Default: there is no store. */
   readonly kept?: KeptTasks | null;
 }
 
@@ -68,7 +68,7 @@ export function queuesOf(
     lineage,
     redactor,
     known: () => {
-      // Where no broker lists them, only workers know which queues there are.
+      // If no broker lists them, only workers know which queues exist.
       if (!reader.listsMessages && control?.inspection.queuesOf() === null) void control.inspection.refresh();
       return control?.inspection.knownQueues() ?? [];
     },

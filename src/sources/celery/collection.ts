@@ -38,9 +38,9 @@ export interface Collection {
   readonly results: Results | null;
   readonly schedules: Schedules;
   snapshot(): DeploymentSnapshot;
-  /** Why tasks may happen unseen; `null`: nothing is known to hide them. */
+  /** Why tasks may run unobserved; `null`: nothing is known to hide them. */
   blind(): string | null;
-  /** Whether what happens is heard: events, or published results where there are no events to hear. */
+  /** Whether messages are received: events, or published results if there are no events. */
   isListening(): boolean;
   /** Stops collecting. The connections of broker and backend stay open. */
   close(): Promise<void>;
@@ -194,7 +194,7 @@ function onConnected(
   } else if (again) onGap(parts, taskWatch);
 }
 
-/** Results and workers know what the events that were missed would have reported. */
+/** Results and workers have the data of missed events. */
 function onGap({ results }: Parts, taskWatch: TaskWatch | null): void {
   results?.onGap();
   taskWatch?.askSoon();

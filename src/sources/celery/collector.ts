@@ -5,7 +5,7 @@ import { type ConnectionState, statusOfConnections } from './connection-state.ts
 import type { Intake } from './intake.ts';
 import type { PublishedResults } from './result-backend.ts';
 
-/** How fresh the data of some connections is. */
+/** The freshness of the data of some connections. */
 type Freshness = Pick<SourceStatus, 'ok' | 'asOf' | 'error' | 'reason'>;
 
 /** Listens to a deployment and records its messages. */
@@ -24,13 +24,13 @@ export interface Collector {
   start(onConnected: OnConnected, onGap: () => void): void;
   /** Messages received so far. */
   messages(): number;
-  /** How fresh the tasks and the feed are. */
+  /** The freshness of the tasks and the feed. */
   status(): Freshness;
-  /** How fresh the workers are: only events report them. */
+  /** The freshness of the workers: only events report them. */
   workerStatus(): Freshness;
 }
 
-/** What a collector needs. */
+/** Parameters of a collector. */
 export interface CollectorOptions {
   readonly events: BrokerEvents | null;
   readonly results: PublishedResults | null;

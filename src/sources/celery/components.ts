@@ -22,7 +22,7 @@ export interface ComponentsOptions {
   readonly redactor: Redactor | null;
 }
 
-/** Answers `/api/components/`: broker, result backend, what listens to both, remote control, and beat. */
+/** Answers `/api/components/`: broker, result backend, the listener to both, remote control, and beat. */
 export function createComponents(options: ComponentsOptions): ComponentSource {
   const { name, collection } = options;
   return {

@@ -1,4 +1,4 @@
-/** What identifies a deployment in a store that may keep several. */
+/** The identity of a deployment in a store that may keep several. */
 import type { Broker } from './broker.ts';
 import type { ResultBackend } from './result-backend.ts';
 import type { CelerySettings } from './settings.ts';

@@ -1,6 +1,6 @@
 /**
- * What the answers of a source need to know of a deployment beside its tasks, workers and feed, which a history has:
- * how fresh all of that is, what waits in queues, and everything that is not a task.
+ * The data of a deployment that answers need besides its tasks, workers and feed, which are in a history: their
+ * freshness, the tasks that wait in queues, and everything that is not a task.
  */
 import type { HistorySources } from '../../history/history-sources.ts';
 import type {
@@ -14,22 +14,22 @@ import type {
 } from '../../source.ts';
 import type { Waiting } from './queues/waiting-tasks.ts';
 
-/** How fresh the data of a deployment is. */
+/** The freshness of the data of a deployment. */
 export type DeploymentStatus = Pick<SourceStatus, 'ok' | 'asOf' | 'error' | 'reason'>;
 
-/** What the rules judge, as far as a history cannot know it. */
+/** The data for the rules that a history does not have. */
 export interface Sight {
-  /** Why tasks may happen unseen; `null`: nothing is known to hide them. */
+  /** Why tasks may run unobserved; `null`: nothing is known to hide them. */
   readonly blind: string | null;
-  /** What waits in queues; `null` where their messages cannot be listed. */
+  /** The tasks that wait in queues; `null` if messages cannot be listed. */
   readonly waiting: Activity['open']['waiting'] | null;
 }
 
 /** A deployment, with texts that are redacted. */
 export interface Deployment {
-  /** How fresh the tasks and the feed are. */
+  /** The freshness of the tasks and the feed. */
   status(): DeploymentStatus;
-  /** How fresh the workers are: only events report them. */
+  /** The freshness of the workers: only events report them. */
   workerStatus(): DeploymentStatus;
   /** Tasks that wait in queues; `null` where their messages cannot be listed. */
   readonly waiting: Waiting | null;
@@ -40,6 +40,6 @@ export interface Deployment {
   sight(): Sight;
   /** The task source of a history, which then also finds what only the deployment knows. */
   withLookup(tasks: HistorySources['tasks']): HistorySources['tasks'];
-  /** The worker source of a history, with what only the workers themselves know. */
+  /** The worker source of a history, with the data that only the workers themselves have. */
   withInspection(workers: WorkerSource): WorkerSource;
 }

@@ -5,7 +5,7 @@ import type { Broker } from './broker.ts';
 import type { Collector } from './collector.ts';
 import type { ResultBackend } from './result-backend.ts';
 
-/** What checks are made of. */
+/** Parameters of the checks. */
 export interface HealthOptions {
   readonly name: string;
   readonly reader: HistoryReader;

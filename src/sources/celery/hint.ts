@@ -1,5 +1,5 @@
-/** What a hint consists of, and how its sentences show names. */
-/** Stable codes of the hints. Hints are shown in this order: what hides most comes first. */
+/** The parts of a hint, and how its sentences show names. */
+/** Stable codes of the hints. Hints are shown in this order: the hint about the most hidden data comes first. */
 export const HINT_CODES = [
   'broker_read_only',
   'acl_events',

@@ -6,7 +6,7 @@ import { decodeGroup } from './protocol/result-nodes.ts';
 import { decodeResult } from './protocol/results.ts';
 import { workerChangeOf } from './protocol/worker-events.ts';
 
-/** What the body of a message is that could be parsed. */
+/** The type of a parsed body. */
 const JSON_TYPE = 'application/json';
 
 /** Observers that are called for each message after the history. */

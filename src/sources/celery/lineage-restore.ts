@@ -1,6 +1,6 @@
 /**
- * Brings back what relations that are still to come depend on, for tasks that were loaded from a store: the history has
- * their parents, groups and chords, and the result backend the children that they have listed.
+ * Restores the data on which future relations depend, for tasks that were loaded from a store: the history has their
+ * parents, groups and chords, and the result backend the children that they have listed.
  */
 import type { HistoryReader } from '../../history/history.ts';
 import { isDone, type Task } from '../../model.ts';
@@ -18,13 +18,13 @@ const MOST_GROUPS = 50;
 /** Results looked up at once. */
 const BATCH = 500;
 
-/** What is brought back, from where, and to whom. */
+/** The sources and the target of the restored data. */
 export interface LineageRestoreOptions {
   readonly reader: Pick<HistoryReader, 'listTasks'>;
   readonly lineage: Pick<Lineage, 'restored'>;
   /** `null` without a result backend. */
   readonly results: Pick<Results, 'lookup'> | null;
-  /** `null` without a store: nothing is brought back then. */
+  /** `null` without a store: nothing is restored then. */
   readonly kept: KeptTasks | null;
 }
 
@@ -58,7 +58,7 @@ async function restore(parts: Parts, kept: KeptTasks): Promise<void> {
       await results?.lookup(ended.slice(at, at + BATCH), signal);
     }
   } catch {
-    // The store cannot be read. Relations follow from what is heard.
+    // The store cannot be read. Relations follow from received messages.
   }
 }
 
@@ -82,7 +82,7 @@ function isRelated({ id, parentId, rootId, groupId, chordId }: Task): boolean {
   return parentId != null || groupId != null || chordId != null || (rootId != null && rootId !== id);
 }
 
-/** Tasks that may have listed children: those that have ended, and parents of which nothing else is known here. */
+/** Tasks that may have listed children: those that have ended, and parents about which nothing else is known here. */
 function endedAmong(tasks: ReadonlyMap<string, Task>): string[] {
   const ids = new Set<string>();
   for (const { id, state, parentId } of tasks.values()) {

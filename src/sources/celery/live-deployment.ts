@@ -10,12 +10,12 @@ import { createHealth } from './health.ts';
 import { waitingGroups } from './queues/oldest-due.ts';
 import type { ResultBackend } from './result-backend.ts';
 
-/** What it consists of. */
+/** Its parts. */
 export interface LiveDeploymentOptions extends ComponentsOptions {
   readonly reader: HistoryReader;
   readonly index: Pick<HistoryIndex, 'sentAt'>;
   readonly collection: Collection;
-  /** Asked by health checks alone; `null` where it cannot be read. */
+  /** Used only by health checks; `null` if it cannot be read. */
   readonly broker: Broker | null;
   readonly backend: ResultBackend | null;
 }
@@ -67,12 +67,12 @@ function scheduleSource({ collection, redactor }: LiveDeploymentOptions): Schedu
 }
 
 /**
- * Tasks wait where their messages are; a task that the history takes for waiting may have run unseen. Where messages
+ * Tasks wait where their messages are; a task that waits according to the history may have run unobserved. If messages
  * cannot be listed, the history decides.
  */
 function sightOf({ blind, queues }: Collection, index: Pick<HistoryIndex, 'sentAt'>): Sight {
   if (queues === null) return { blind: blind(), waiting: null };
-  // The queues are read less often while nobody asks.
+  // The queues are read less often without requests.
   queues.asked();
   if (!queues.listsMessages) return { blind: blind(), waiting: null };
   return { blind: blind(), waiting: waitingGroups(queues.index().messages, index.sentAt, Date.now()) };

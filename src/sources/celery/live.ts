@@ -5,7 +5,7 @@ import { type CollectionOptions, createCollection } from './collection.ts';
 import type { Deployment } from './deployment.ts';
 import { createLiveDeployment } from './live-deployment.ts';
 
-/** What is collected, and how its connections are closed. */
+/** The collected deployment, and how its connections are closed. */
 export interface LiveOptions extends CollectionOptions {
   /** Called at the end, to close the connections of broker and backend. */
   readonly closeConnections: () => Promise<void>;
@@ -15,7 +15,7 @@ export interface LiveOptions extends CollectionOptions {
 export interface Live {
   readonly deployment: Deployment;
   readonly parts: CeleryParts;
-  /** Whether it hears what happens. */
+  /** Whether it receives messages. */
   isListening(): boolean;
   /** Closes the connections, too. The history stays open. */
   close(): Promise<void>;

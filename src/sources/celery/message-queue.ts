@@ -1,4 +1,4 @@
-/** Takes messages in their order: at once while the turn of the event loop has time left, else in later turns. */
+/** Processes messages in order: at once while the turn of the event loop has time left, otherwise in later turns. */
 import { type Steps, scheduler } from '../../scheduler.ts';
 
 /** Most characters that may wait. Redis ends a subscriber that is 32 MB behind. */
@@ -10,7 +10,7 @@ export interface MessageQueue<Message> {
   push(message: Message): void;
   /** Whether messages wait. */
   isBehind(): boolean;
-  /** Forgets the messages that wait, and takes no more. */
+  /** Drops the waiting messages, and accepts no more. */
   close(): void;
 }
 

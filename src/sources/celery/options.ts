@@ -114,7 +114,7 @@ export interface CelerySourcesOptions {
 /** The option `collect` of `celerySources`. */
 export type Collect = 'every' | 'leader' | false;
 
-/** What is checked where the connections are chosen. */
+/** Options that are checked where the connections are chosen. */
 type GivenNames = 'broker' | 'backend' | 'eventQueue' | 'management';
 
 /** {@link CelerySourcesOptions}, checked and complete, except for those that choose connections. */
@@ -150,7 +150,7 @@ const KEYS: KeysOf<CelerySourcesOptions> = {
   management: true,
 };
 
-/** What people write instead of an option, and what to write. */
+/** Common mistakes in names of options, and the correct names. */
 const HINTS: OptionHints = {
   url: 'broker',
   redis: 'broker',

@@ -36,7 +36,7 @@ export interface Replies {
 /**
  * Sends a request and collects the replies.
  *
- * @param workers node names of those who are to act on it; default: all workers
+ * @param workers node names of the workers that are to act on it; default: all workers
  * @throws ControlFailure when nothing could be sent, or no reply be received
  */
 export type Broadcast = (
@@ -45,7 +45,10 @@ export type Broadcast = (
   workers?: readonly string[],
 ) => Promise<Replies>;
 
-/** Who answered the last request that was waited for to its end; the last one, where receivers are not counted. */
+/**
+ * The workers that answered the last request that was waited for to its end; or the last request, if receivers are not
+ * counted.
+ */
 interface UsualReplies {
   readonly names: ReadonlySet<string>;
   readonly receivers: number | null;
@@ -62,7 +65,7 @@ interface Broadcaster {
 
 /** The replies to one request, while they arrive. */
 interface Collection {
-  /** Node names of those who were asked; `null`: all workers. */
+  /** Node names of the workers that were asked; `null`: all workers. */
   readonly workers: readonly string[] | null;
   readonly values: Map<string, unknown>;
   answers: number;
@@ -194,7 +197,7 @@ function isComplete({ known }: Broadcaster, collection: Collection): boolean {
   return isCounted && names.every((name) => values.has(name));
 }
 
-/** Whether so many have answered that the rest gets only a short time more. */
+/** Whether enough have answered that the rest gets only a short time more. */
 function isEnough({ usual, known }: Broadcaster, collection: Collection): boolean {
   const { workers, values, answers, receivers, isSent } = collection;
   if (!isSent) return false;

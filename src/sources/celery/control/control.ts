@@ -12,7 +12,7 @@ const REFUSED_PAUSE_MS = 60_000;
 /** For how long a ping decides who can be asked, in milliseconds. */
 const PING_AGE_MS = 1000;
 
-/** What remote control needs. */
+/** Parameters of remote control. */
 export interface ControlOptions {
   readonly mailbox: Mailbox;
   /** Names of the workers that are online, as far as is known without asking. */
@@ -25,7 +25,7 @@ export interface ControlOptions {
 
 /** How to ask. */
 export interface AskOptions {
-  /** How long to wait for replies, in milliseconds; the first who asks decides. Default 1,000. */
+  /** How long to wait for replies, in milliseconds; the first caller decides. Default 1,000. */
   readonly timeoutMs?: number;
   /** For `ping`: how old replies may be, in milliseconds. Default 0. */
   readonly maxAgeMs?: number;
@@ -102,7 +102,7 @@ async function ask(
   const { lastPing, requests } = state;
   if (command === 'ping' && lastPing !== null && now - lastPing.at < maxAgeMs) return lastPing.replies;
   const start = () => ({ result: sendOrExplain(state, command, timeoutMs) });
-  // The request itself never fails: this is who stops waiting.
+  // The request itself never fails: only this caller stops waiting.
   return requests.run(command, start, signal && leaveOnAbort(signal)).catch(() => null);
 }
 

@@ -59,7 +59,7 @@ export function isControlId(text: string): boolean {
 /**
  * A request with the body, byte for byte, that Celery's own client sends.
  *
- * @param workers node names of those who are to act on it; `null`: all workers
+ * @param workers node names of the workers that are to act on it; `null`: all workers
  * @throws TypeError for an unknown command, for names that no worker can have, and for a malformed id
  */
 export function createRequest(

@@ -1,6 +1,6 @@
 /**
- * Asks each worker only what it is known to be able to answer. Every worker can answer a ping, which shows
- * who answers in JSON; no other worker is asked anything more.
+ * Asks each worker only what it can answer. Every worker can answer a ping, which shows which workers answer in JSON;
+ * other workers are not asked anything more.
  */
 import type { Broadcast, Replies } from './broadcast.ts';
 import type { InspectCommand } from './encoder.ts';

@@ -21,7 +21,7 @@ export interface Inspection {
    * the answers.
    */
   withInspection(workers: WorkerSource): WorkerSource;
-  /** Asks the workers, once for all who ask at the same time, unless the last answers are fresh. */
+  /** Asks the workers, once for concurrent callers, unless the last answers are fresh. */
   refresh(): Promise<void>;
   /** To be called for each `worker-online`: a new process may have other facts. */
   workerOnline(hostname: string): void;
@@ -37,7 +37,7 @@ interface InspectionState {
   readonly history: CollectedHistory;
   /** Queues by worker. */
   readonly queues: Map<string, readonly string[]>;
-  /** All queues, also those that no worker consumes any more: what waits there matters most. */
+  /** All queues, including those that no worker consumes any more: messages waiting there matter most. */
   readonly names: Set<string>;
   /** Workers that answered the last time. */
   answered: ReadonlySet<string>;
@@ -45,7 +45,7 @@ interface InspectionState {
   freshUntil: number;
   /** Whether a worker has ever answered. */
   isKnown: boolean;
-  /** Asks the workers once for all who want it at the same time. */
+  /** Asks the workers once for concurrent callers. */
   readonly inspect: () => Promise<void>;
   timer: NodeJS.Timeout | undefined;
   closed: boolean;
@@ -85,7 +85,7 @@ function refresh(state: InspectionState): Promise<void> {
 
 async function inspect(state: InspectionState): Promise<void> {
   const { control, history, queues, names } = state;
-  // Before the replies: a reply that comes late would make its worker seem younger than it is.
+  // Before the replies: a late reply would make its worker seem younger than it is.
   const time = Date.now();
   const [stats, active, registered] = await Promise.all([
     control.ask('stats'),
@@ -122,7 +122,7 @@ function withInspection(state: InspectionState, workers: WorkerSource): WorkerSo
   const { status } = workers;
   return {
     ...workers,
-    // An answer that has not changed is not asked for again, yet its facts grow old.
+    // An unchanged answer is not requested again, but its facts age.
     ...(status === undefined
       ? {}
       : {

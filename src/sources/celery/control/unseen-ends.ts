@@ -1,9 +1,9 @@
-/** Finds tasks that no worker has any more, although no message reported their end. */
+/** Finds tasks that no worker has any more although no message reported their end. */
 import { isTaken } from '../../../history/changes.ts';
 import type { CollectedHistory, OpenTask } from '../../../history/history.ts';
 import type { Running } from './running.ts';
 
-/** How long nothing must have been heard of a task before its worker is asked about it, in milliseconds. */
+/** How long a task must have been without messages before its worker is asked about it, in milliseconds. */
 const SETTLED_MS = 15_000;
 /** How long at least passes between the two replies that prove an end: an event may be late. */
 const APART_MS = 5_000;
@@ -13,10 +13,10 @@ const LONGEST_WAIT_MS = 300_000;
 /** Most open tasks to examine at once. */
 const MAX_OPEN = 5_000;
 
-/** What is needed to judge. */
+/** Parameters of the decision. */
 export interface UnseenEndsOptions {
   readonly history: CollectedHistory;
-  /** Whether a message of this task is in a queue or unacknowledged; `null` when that is not known. */
+  /** Whether a message of this task is in a queue or unacknowledged; `null` when unknown. */
   readonly isQueued: (id: string) => boolean | null;
   /** Looks up stored results and records them. */
   readonly lookUp: (ids: string[]) => Promise<unknown>;
@@ -49,9 +49,9 @@ interface State {
 }
 
 /**
- * A task has ended unseen when the worker that took it has answered twice, some seconds apart, that it does not run
- * it, without any message of the task in between, and there is no stored result. Which worker takes the next attempt of
- * a task that waits for a retry is not known: all workers have answered, and its message is in no queue.
+ * A task has ended unobserved when the worker that took it has answered twice, some seconds apart, that it does not run
+ * it, without any message of the task in between, and there is no stored result. For a task that waits for a retry, the
+ * worker of the next attempt is unknown: all workers have answered, and its message is in no queue.
  */
 export function createUnseenEnds(options: UnseenEndsOptions): UnseenEnds {
   const state: State = { options, absent: new Map(), waits: new Map() };

@@ -24,11 +24,11 @@ export interface WorkerControl {
   close(): Promise<void>;
 }
 
-/** What remote control needs. */
+/** Parameters of remote control. */
 export interface WorkerControlOptions {
   readonly mailbox: Mailbox;
   readonly history: CollectedHistory;
-  /** Whether the host wants events to be switched on. */
+  /** Whether the host wants events to be enabled. */
   readonly enableEvents: boolean;
   /** Called with the replies to every request. */
   readonly onReplies: (replies: Replies) => void;

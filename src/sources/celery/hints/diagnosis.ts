@@ -2,7 +2,7 @@
 import type { Hint } from '../hint.ts';
 import { type HintInput, resultsSeen, upFor } from './input.ts';
 
-/** What the diagnosis asks. Each answer may take some seconds; a rejection counts as no finding. */
+/** The questions of the diagnosis. Each answer may take some seconds; a rejection counts as no finding. */
 export interface Diagnoses {
   /** Where else events are published. Absent where the broker cannot look. */
   readonly events?: ((signal: AbortSignal) => Promise<readonly Hint[]>) | undefined;
@@ -24,13 +24,13 @@ const TIMES: DiagnosisTimes = { tick: 1000, quiet: 10_000 };
 
 /** Diagnoses by itself, each thing once for each connection. */
 export interface Diagnosis {
-  /** What was found and is not refuted by what has arrived since. */
+  /** Findings that later messages have not refuted. */
   hints(input: DiagnosisInput): Hint[];
-  /** Ends what is under way. Resolves within about a second. */
+  /** Ends running diagnoses. Resolves within about a second. */
   close(): Promise<void>;
 }
 
-/** What the need for a diagnosis is judged by. */
+/** The data that decides whether a diagnosis is needed. */
 export type DiagnosisInput = Pick<HintInput, 'facts' | 'broker' | 'backend' | 'now'>;
 
 /** One thing to look for. */
@@ -46,7 +46,7 @@ interface Look {
   running: Promise<void> | null;
 }
 
-/** @param input what is known now */
+/** @param input the present state */
 export function createDiagnosis(
   diagnoses: Diagnoses,
   input: () => DiagnosisInput,

@@ -1,4 +1,4 @@
-/** Hints from what workers and clients send, or do not. */
+/** Hints from messages that workers and clients send or do not send. */
 
 import type { Hint } from '../hint.ts';
 import { listed } from '../hint.ts';
@@ -114,7 +114,7 @@ function noWorkers({ facts, broker, now }: HintInput): Hint[] {
   const silence = Math.min(upFor(broker, now), now - (facts.lastWorker ?? 0));
   if (waiting.length === 0 || silence < 30_000) return [];
   const names = waiting.map(({ name }) => name);
-  // Somebody may paste this into a shell.
+  // Users may paste this into a shell.
   const plain = names
     .filter((name) => /^[\w.:@-]+$/.test(name))
     .toSorted()
@@ -151,7 +151,7 @@ function clockSkew({ facts, now }: HintInput): Hint[] {
   ];
 }
 
-/** How long unreadable messages are spoken of, in milliseconds, and how many readable ones refute them. */
+/** How long unreadable messages are mentioned, in milliseconds, and how many readable ones refute them. */
 const UNREAD_FOR = 600_000;
 const READ_AGAIN = 20;
 

@@ -1,4 +1,4 @@
-/** What was observed, as far as hints need it. Times in milliseconds since 1970, by our clock. */
+/** The observations that hints need. Times in milliseconds since 1970, by our clock. */
 import type { BrokerAccess, QueueCounts } from '../broker.ts';
 import type { Hint } from '../hint.ts';
 import type { Problem } from '../problem.ts';
@@ -19,15 +19,15 @@ export interface HintOptions {
   readonly hasBackend: boolean;
   /** The hint for a right that the broker's user lacks; `null` where the transport has no such rights. */
   readonly brokerHint?: ((access: BrokerAccess) => Hint | null) | undefined;
-  /** What the broker has found by itself. */
+  /** Findings of the broker itself. */
   readonly brokerHints?: (() => readonly Hint[]) | undefined;
   /** The hint for a right that the result backend's user lacks. */
   readonly backendHint?: ((access: BackendAccess) => Hint | null) | undefined;
-  /** What the result backend itself knows to hide results. */
+  /** Causes of hidden results that the result backend itself knows. */
   readonly backendHints?: (() => readonly Hint[]) | undefined;
 }
 
-/** What may be refused, besides subscriptions. `broker`: it takes no writes. */
+/** What may be refused, besides subscriptions. `broker`: it accepts no writes. */
 export type AccessArea = 'broker' | 'results' | 'queues' | 'schedules' | 'control';
 
 /** The kinds of messages that may use another serializer than JSON. */

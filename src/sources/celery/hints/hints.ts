@@ -1,4 +1,4 @@
-/** Says why data is missing, from what was observed, what the diagnosis found, and the rules. */
+/** Reports why data is missing, from observations, findings of the diagnosis, and the rules. */
 import type { ConnectionState } from '../connection-state.ts';
 import type { Hint, HintComponent } from '../hint.ts';
 import { createDiagnosis, type Diagnoses, type DiagnosisInput, type DiagnosisTimes } from './diagnosis.ts';
@@ -24,7 +24,7 @@ export interface Hints {
   close(): Promise<void>;
 }
 
-/** What hints are made from. */
+/** The data from which hints are made. */
 export interface HintParts {
   readonly options: HintOptions;
   readonly observer: Observer;

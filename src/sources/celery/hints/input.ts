@@ -1,4 +1,4 @@
-/** What the rules for hints judge by. */
+/** The input of the rules for hints. */
 import type { ConnectionState } from '../connection-state.ts';
 import type { Hint } from '../hint.ts';
 import type { Facts, HintOptions } from './facts.ts';
@@ -7,7 +7,7 @@ import type { Facts, HintOptions } from './facts.ts';
 export interface HintInput {
   readonly options: HintOptions;
   readonly facts: Facts;
-  /** What the diagnosis found. */
+  /** The findings of the diagnosis. */
   readonly found: readonly Hint[];
   /** The connection over which events arrive; `null` without one. */
   readonly broker: ConnectionState | null;

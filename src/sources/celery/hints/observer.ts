@@ -45,7 +45,7 @@ export interface Observer {
   facts(): Facts;
 }
 
-/** What was counted. Times in milliseconds since 1970. */
+/** The counts. Times in milliseconds since 1970. */
 interface State {
   readonly workers: Map<string, WorkerFacts>;
   readonly sent: SentWatch;

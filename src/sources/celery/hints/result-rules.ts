@@ -112,7 +112,7 @@ function withoutBackend({ options }: HintInput): Hint[] {
   ];
 }
 
-/** Results that are kept where nobody else can read them, with what to set instead. */
+/** Results that are kept where no other process can read them, with the setting to use instead. */
 function foreignBackend(scheme: string): Hint {
   const isSql = /^(?:django-db|django_celery_results\.|db|database)(?:$|[+:.\w])/.test(scheme);
   const isRpc = /^(?:rpc|amqp)$/.test(scheme);

@@ -148,7 +148,7 @@ function halve(state: State): void {
   state.mask = state.mask * 2 + 1;
   for (const id of announcedIds) if (!inSample(state, id)) announcedIds.delete(id);
   if (announcedIds.size <= MOST_IDS) return;
-  // Somebody sends ids that all have the same hash.
+  // A client sends ids that all have the same hash.
   announcedIds.clear();
   state.mask = -1;
 }

@@ -1,4 +1,4 @@
-/** What messages announce about tasks that will be sent, kept until those tasks are seen. */
+/** Announcements in messages about tasks that will be sent, kept until those tasks appear. */
 import type { TaskRelation } from '../../../model.ts';
 import { readAnnounced } from '../protocol/announced.ts';
 import { isId } from '../protocol/ids.ts';
@@ -16,7 +16,7 @@ import {
 } from './pending-links.ts';
 import { type Linking, relate } from './relate.ts';
 
-/** Takes in what the message of a task announces. */
+/** Adds the announcements of a task's message. */
 export function takeAnnouncements(linking: Linking, queued: QueuedTask, task: LinkedTask): void {
   const { relations, behindChord, groups, errbacks, names } = readAnnounced(queued);
   takeRelations(linking, relations, queued.facts.rootId ?? null);
@@ -50,7 +50,7 @@ export function recordExpected({ history }: Linking, task: LinkedTask): void {
   });
 }
 
-/** Takes in the steps of a chain behind a failed task. */
+/** Adds the steps of a chain after a failed task. */
 export function takeNeverRan(linking: Linking, failedId: string, steps: readonly string[]): void {
   // Messages that announced them say more.
   if (!isId(failedId) || steps.some((id) => (linking.links.tasks.get(id)?.expected ?? null) !== null)) return;

@@ -1,4 +1,4 @@
-/** What a stored result lists of the tasks that were sent, and a stored group of its members. */
+/** The sent tasks that a stored result lists, and the members that a stored group lists. */
 
 import { isId } from '../protocol/ids.ts';
 import type { ResultNode } from '../protocol/messages.ts';
@@ -16,7 +16,7 @@ import {
 } from './pending-links.ts';
 import { type Linking, relate } from './relate.ts';
 
-/** A longer list is not read to its end, so nothing follows from what is missing there. */
+/** A longer list is not read to its end, so an absent child proves nothing. */
 const MAX_LISTED = 10_000;
 /** Most callbacks that are identified by their position among the children. */
 const MAX_CALLBACKS = 20;
@@ -27,7 +27,7 @@ export function listChildren(linking: Linking, nodes: readonly ResultNode[], tas
   if (task !== null && count >= MAX_LISTED) childrenOf(task).isPartial = true;
 }
 
-/** Takes in the children of a task that succeeded. */
+/** Adds the children of a task that succeeded. */
 export function listLastChildren(linking: Linking, task: LinkedTask, nodes: readonly ResultNode[]): void {
   const { links } = linking;
   childrenOf(task).last = [sentLast(links, nodes.at(-1)), sentLast(links, nodes.at(-2))];
@@ -58,7 +58,7 @@ function listAll(
 ): number {
   let count = nodes.length;
   for (const node of nodes) {
-    // A task that is tried again lists itself.
+    // A retried task lists itself.
     if (!isId(node.id) || node.id === task?.id) continue;
     if (node.members !== null) {
       if (task !== null) addGroup(linking.links, task, node.id);

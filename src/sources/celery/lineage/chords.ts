@@ -71,7 +71,7 @@ function relateHeader(linking: Linking, group: LinkedGroup, memberId: string, bo
   }
 }
 
-/** Decides again what could not be decided before the parent of this task was known. */
+/** Repeats decisions that were impossible before the parent of this task was known. */
 export function decideWithParent(linking: Linking, task: LinkedTask): void {
   const { links } = linking;
   const undecided = task.undecidedMembers;
@@ -141,7 +141,7 @@ function isResultsOf({ count, sum }: ListArgument, group: Counted): boolean {
   return group.results === count && group.members.size === count && group.sum === sum;
 }
 
-/** A group without what descends from a task that may be the body of its chord. */
+/** A group without the descendants of a task that may be the body of its chord. */
 function headerOf({ links }: Linking, group: LinkedGroup, body: LinkedTask): Counted {
   const extra = group.members.size - (body.argument?.count ?? 0);
   if (extra <= 0 || extra > MAX_EXTRA) return group;

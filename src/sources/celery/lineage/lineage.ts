@@ -21,7 +21,7 @@ import {
 import { type Linking, relate } from './relate.ts';
 import { unknownRelatives } from './relatives.ts';
 
-/** What a kept task says of its relations. */
+/** The relations in a kept task. */
 export type RestoredTask = Pick<Task, 'id' | 'parentId' | 'rootId' | 'groupId' | 'chordId' | 'args' | 'kind'>;
 
 /** Accepts messages and results in any order, any number of times. */
@@ -41,7 +41,7 @@ export interface Lineage {
   sized(groupId: string, size: number): void;
   /** Steps of a chain that never ran because a task failed: those behind it, in the order of the chain. */
   neverRan(failedId: string, steps: readonly string[]): void;
-  /** A task that an earlier process has heard of, as it was kept. */
+  /** A task that an earlier process has stored. */
   restored(task: RestoredTask): void;
   /** Ids in relations or results of which nothing else is known, and which are worth looking up. */
   unknownRelatives(id: string, limit: number): string[];
@@ -139,7 +139,7 @@ function takeMessage(linking: Linking, queued: QueuedTask): void {
   if (!announcesNothing) takeAnnouncements(linking, queued, task);
 }
 
-/** Takes in that a task names its parent. */
+/** Records that a task names its parent. */
 function claimParent(
   linking: Linking,
   reported: Pick<TaskFacts, 'id' | 'args' | 'kind'>,
@@ -160,7 +160,7 @@ function claimParent(
 }
 
 /**
- * Takes in that a task names its group.
+ * Records that a task names its group.
  *
  * @param digest of its result, if it succeeded
  */
@@ -171,7 +171,7 @@ function joinGroup(linking: Linking, task: LinkedTask, groupId: string, digest: 
   decideBodies(linking, group);
 }
 
-/** Takes in the failure that is stored for the body of a chord because a header task failed. */
+/** Records the failure that is stored for the body of a chord because a header task failed. */
 function breakBody(linking: Linking, body: LinkedTask, headerTaskId: string): void {
   body.isBrokenBody = true;
   const headerTask = linkedTask(linking.links, headerTaskId);

@@ -22,7 +22,7 @@ export function setParent(linking: Linking, task: LinkedTask, parent: LinkedTask
   decideWithParent(linking, task);
 }
 
-/** Reports what a task is to its parent. To be called whenever something of either has changed. */
+/** Reports how a task is related to its parent. To be called whenever something of either has changed. */
 export function relateToParent(linking: Linking, task: LinkedTask, parent: LinkedTask): void {
   relateStep(linking, task, parent);
   if (parent.announced?.errbacks?.has(task.id) === true) relate(linking, parent.id, task.id, 'link_error');

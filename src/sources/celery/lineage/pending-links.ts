@@ -4,20 +4,20 @@
  */
 import type { ListArgument } from './header-results.ts';
 
-/** What is known of a task that is related to others. */
+/** The data about a task that is related to others. */
 export interface LinkedTask {
   readonly id: string;
   /** The group that its own message or result names. */
   group: string | null;
   /** The parent that was reported last; never the task itself. */
   parent: string | null;
-  /** Something has reported that it has no parent. Of a task that replaced itself, both may be reported. */
+  /** A message has reported that it has no parent. For a task that replaced itself, both may be reported. */
   isRoot: boolean;
   /** How it ended, by its stored result, which a worker writes together with the list of its children. */
   end: 'open' | 'succeeded' | 'failed';
   /** What it sent, by its stored results; `null` before one of them lists children. */
   children: ListedChildren | null;
-  /** Tasks that name it as their parent and that it has not listed, as far as is known. */
+  /** Tasks that name it as their parent and that it has not listed, if known. */
   claims: Set<string> | null;
   /** What its own message announced; `null` before a message that announces something. */
   announced: AnnouncedTasks | null;

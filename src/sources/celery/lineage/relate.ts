@@ -2,7 +2,7 @@ import type { CollectedHistory } from '../../../history/history.ts';
 import type { TaskRelationKind } from '../../../model.ts';
 import type { PendingLinks } from './pending-links.ts';
 
-/** What the functions of this folder work on. */
+/** The context of the functions of this folder. */
 export interface Linking {
   readonly links: PendingLinks;
   /** Receives each relation, some of them more than once. */

@@ -1,16 +1,16 @@
-/** What is known of workers and queues at the moment of a scrape. */
+/** The state of workers and queues at the time of a scrape. */
 import type { HeardWorker } from '../../../history/history.ts';
 import type { Queue } from '../../../model.ts';
 import type { Steps } from '../../../scheduler.ts';
 import type { MetricSeries, MetricValue } from '../../../source.ts';
 import { NAMES } from './families.ts';
 
-/** How long a worker may be silent and count as up, in milliseconds. */
+/** How long a silent worker counts as up, in milliseconds. */
 const UP_MS = 5 * 60_000;
 /** How long it is listed as down after that. */
 const DOWN_MS = 10 * 60_000;
 
-/** Whether workers are up, and what they run. */
+/** Whether workers are up, and how many tasks they run. */
 export function workerGauges(workers: readonly HeardWorker[]): MetricSeries[] {
   const up: MetricValue[] = [];
   const active: MetricValue[] = [];
@@ -30,7 +30,9 @@ function isUp({ saidGoodbye, silentMs }: HeardWorker): boolean {
   return !saidGoodbye && silentMs <= UP_MS;
 }
 
-/** What waits in queues and who consumes from them. @param hasConsumers whether the broker counts consumers */
+/**
+ * How many messages wait in queues, and the consumers of each. @param hasConsumers whether the broker counts consumers
+ */
 export function* queueGauges(
   queues: readonly Queue[],
   workers: readonly HeardWorker[],
@@ -52,7 +54,7 @@ export function* queueGauges(
   ];
 }
 
-/** `null` while no worker has said what it consumes from. */
+/** `null` while no worker has reported its queues. */
 function* consumersOf(
   workers: readonly HeardWorker[],
 ): Steps<Map<string, { readonly workers: number; readonly processes: number }> | null> {

@@ -7,7 +7,7 @@ import { FAMILIES } from './families.ts';
 import { queueGauges, workerGauges } from './gauges.ts';
 import { createTaskCounts } from './task-counts.ts';
 
-/** What is metered. */
+/** The metered data. */
 export interface MeterContext {
   readonly history: Pick<History, 'index' | 'onEvent'>;
   readonly parts: Pick<CeleryParts, 'queues' | 'workers'>;
@@ -41,13 +41,13 @@ export function createMetricsSource(name: string, context: MeterContext): Metric
   };
 }
 
-/** While the broker cannot be reached, nothing is known of workers and queues. */
+/** While the broker is unreachable, nothing is known about workers and queues. */
 async function readGauges(
   { history, parts, hasConsumers }: MeterContext,
   read: ReadContext,
 ): Promise<MetricSeries[]> {
   const { workers, queues } = parts;
-  // Asking for the status also asks the workers anew; what they answer is for the next scrape.
+  // Requesting the status also asks the workers again; their answers are for the next scrape.
   const heard = isCurrent(workers) ? history.index.heardWorkers() : [];
   const listed = isCurrent(queues) ? await queues.listQueues(read) : [];
   const ofQueues = await scheduler.run('metrics', queueGauges(listed, heard, hasConsumers), read);

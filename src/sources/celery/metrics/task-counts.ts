@@ -1,4 +1,4 @@
-/** Counts events about tasks, by name, queue and, if asked for, worker. */
+/** Counts events about tasks, by name, queue and, if requested, worker. */
 import type { HeardEvent } from '../../../history/history.ts';
 import {
   addDuration,
@@ -38,9 +38,9 @@ interface TaskSeries {
   wait: Durations | null;
 }
 
-/** What a label is when it is not known; celery-exporter writes the same, and its boards leave it out. */
+/** The value of an unknown label; celery-exporter writes the same, and its dashboards leave it out. */
 const UNKNOWN = 'None';
-/** What is counted under when there are too many series. */
+/** The label of counts beyond the maximum number of series. */
 const OTHER = 'other';
 const OTHERS = `${OTHER}\n${OTHER}\n${OTHER}`;
 /** Longest value of a label, in characters. */
@@ -49,10 +49,10 @@ const LONGEST = 256;
 /** `sent`, `failed` without an exception, and {@link OTHER} exceptions are series, too. */
 const SERIES_EACH = KINDS.length + 3 + seriesOf(RUN_BOUNDS) + seriesOf(WAIT_BOUNDS);
 
-/** @param options `mostSeries` is exceeded by none, however many names there are */
+/** @param options `mostSeries` is never exceeded, however many names there are */
 export function createTaskCounts({ hostname, mostSeries }: MeterOptions): TaskCounts {
   const all = new Map<string, TaskSeries>();
-  // The series of what is counted under `other`.
+  // The series of the counts under `other`.
   let left = mostSeries - SERIES_EACH;
   let overflow = 0;
   const find = (name: string, queue: string, worker: string): TaskSeries => {

@@ -10,7 +10,7 @@ import { resultSubscription } from './result-channels.ts';
 /** The part after the prefix in every key and channel of a result (celery/backends/base.py). */
 const RESULT = 'celery-task-meta-';
 
-/** Most alternatives that a sentence names. */
+/** Maximum number of alternatives in a sentence. */
 const MOST = 3;
 
 /**

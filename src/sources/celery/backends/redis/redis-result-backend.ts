@@ -20,7 +20,7 @@ import {
 /** How long a diagnosis listens for results, in milliseconds. */
 const LISTEN_MS = 8000;
 
-/** What the backend is made of. */
+/** Parameters of the backend. */
 export interface RedisResultBackendOptions {
   readonly endpoint: RedisEndpoint;
   /** Connection for commands to the same database; closed with the backend. */

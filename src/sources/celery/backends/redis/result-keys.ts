@@ -16,7 +16,7 @@ export interface ResultKeys {
   isGroup(key: string): boolean;
 }
 
-/** @param settings of which the prefix of the backend's keys is used */
+/** @param settings for the prefix of the backend's keys */
 export function resultKeys(settings: CelerySettings): ResultKeys {
   const { prefix } = resultSubscription(settings);
   const { prefix: groupPrefix } = groupSubscription(settings);

@@ -29,7 +29,7 @@ const MEASURED = 100_000;
 /** Bytes of a value, until some have been read. */
 const FIRST_GUESS = 4096;
 
-/** A connection, and what reading over it has shown. */
+/** A connection, and statistics of reading over it. */
 export interface ValueStore {
   readonly reader: RedisReader;
   /** Commands sent so far. */
@@ -66,7 +66,7 @@ export async function scanKeys(
   return { cursor: String(next ?? '0'), keys: asTexts(keys) };
 }
 
-/** Number of keys in the database; `null` when the user may not ask. */
+/** Number of keys in the database; `null` when the user may not read it. */
 export async function countKeys(store: ValueStore, signal: AbortSignal): Promise<number | null> {
   try {
     return Number(await sendOne(store, ['DBSIZE'], signal));
@@ -76,7 +76,7 @@ export async function countKeys(store: ValueStore, signal: AbortSignal): Promise
   }
 }
 
-/** Values in parts of bounded size, in no particular order; the next part is read when it is asked for. */
+/** Values in parts of bounded size, in no particular order; the next part is read on request. */
 export async function* readValues(
   store: ValueStore,
   keys: readonly string[],
@@ -164,7 +164,7 @@ async function lengthsOf(store: ValueStore, keys: readonly string[], signal: Abo
   } catch (error) {
     if (!isRefusal(error)) throw error;
   }
-  // One of the keys is not a text. Which one shows only when they are asked about one by one.
+  // One of the keys is not a text. Only single requests show which one.
   const lengths: number[] = [];
   for (const command of commands) {
     lengths.push(Number(await sendOne(store, command, signal).catch(unlessRefused(0))));

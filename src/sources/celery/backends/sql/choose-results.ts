@@ -1,4 +1,4 @@
-/** Which results are read over the option `sql`, by what the app calls its result backend. */
+/** Which results are read through the option `sql`, by the app's name of its result backend. */
 import type { CelerySettings } from '../../settings.ts';
 import type { ResultWriter } from './result-tables.ts';
 
@@ -11,7 +11,7 @@ const UNREADABLE =
 
 /** Results in a database of the app. */
 export interface SqlResults {
-  /** `null`: found out by the tables that exist. */
+  /** `null`: determined from the existing tables. */
   readonly writer: ResultWriter | null;
 }
 
@@ -38,7 +38,7 @@ export function chooseSqlResults(
     return null;
   }
   if (hasSql) return { writer };
-  // The settings are those of the app, which may not be reachable. The option is what is wanted.
+  // The settings are those of the app, which may be unreachable. The option has priority.
   if (backend === undefined) return null;
   throw new TypeError(
     "celerySources: 'backend' names results in a database of the app, which are read with the option 'sql'. Write " +
@@ -46,7 +46,7 @@ export function chooseSqlResults(
   );
 }
 
-/** The settings may name any backend; the option is what is wanted. */
+/** The settings may name any backend; the option has priority. */
 function refuseUnreadable(backend: unknown): void {
   const scheme = typeof backend === 'string' ? UNREADABLE.exec(backend.trim())?.[0] : undefined;
   if (scheme === undefined) return;

@@ -1,4 +1,4 @@
-/** Reports results soon after they were written, by asking again and again. */
+/** Reports results soon after they were written, by polling. */
 import { pause } from '../../../../waiting.ts';
 import type { ConnectionState } from '../../connection-state.ts';
 import { createMessageQueue, type MessageQueue } from '../../message-queue.ts';
@@ -19,12 +19,12 @@ const LAST_RETRY_MS = 10_000;
 const GROUPS_EVERY = 3;
 /** Rows whose values are read and handed over before the next ones. */
 const AT_ONCE = 1_000;
-/** How often the values of a row are asked for while other statements succeed. */
+/** How often the values of a row are requested while other statements succeed. */
 const MOST_FAILURES = 3;
-/** No more rows are looked for while so many wait to be handed over. */
+/** No more rows are searched while this many wait to be handed over. */
 const MOST_PENDING = 20_000;
 
-/** What polling needs. */
+/** Parameters of polling. */
 export interface PublishedResultsOptions {
   readonly reader: SqlReader;
   readonly finder: TableFinder;
@@ -36,7 +36,7 @@ export interface PublishedResultsOptions {
 export interface PolledResults extends PublishedResults {
   /** Looks again at those of these rows whose tasks have not ended. */
   watch(heads: readonly RowHead[]): void;
-  /** By how much dates of new rows are behind the clock of the database, in milliseconds; 0: less than ten minutes. */
+  /** How far dates of new rows are behind the clock of the database, in milliseconds; 0: less than ten minutes. */
   skew(): number;
   close(): void;
 }
@@ -57,7 +57,7 @@ interface State {
   connection: ConnectionState;
   /** `null` before the tables were found. */
   positions: RowPositions | null;
-  /** Whether there were no tables before, so that nothing that is in them has been read. */
+  /** Whether there were no tables before, so that none of their rows has been read. */
   isMissing: boolean;
   readonly lastGroups: Record<GroupTable, number>;
   polls: number;
@@ -206,7 +206,7 @@ async function handOverPart(
       pending.delete(keys.get(row.id) ?? 0);
     }
   }
-  // Those that are left were removed meanwhile.
+  // The remaining rows were removed meanwhile.
   for (const { key } of heads) pending.delete(key);
 }
 

@@ -1,18 +1,18 @@
-/** Says which results are hidden, and what to do about it. */
+/** Hints about results that are hidden, with the remedy. */
 import type { Hint } from '../../hint.ts';
 import type { SqlReader } from '../../sql/sql-reader.ts';
 import { RESULT_TABLES, type ResultTables, type ResultWriter } from './result-tables.ts';
 
-/** What is known of the results of a database. */
+/** What is known about the results of a database. */
 export interface ResultKnowledge {
   readonly reader: SqlReader;
-  /** Who was said to write them; `null`: nobody said. */
+  /** The configured writer; `null`: none is configured. */
   readonly writer: ResultWriter | null;
-  /** `null`: none were found, or not yet. */
+  /** `null`: not found, or not searched yet. */
   readonly tables: ResultTables | null;
-  /** Whether tables were looked for. */
+  /** Whether tables were searched. */
   readonly hasLooked: boolean;
-  /** By how much the dates of new rows are behind the clock of the database, in milliseconds; 0: hardly. */
+  /** How far the dates of new rows are behind the clock of the database, in milliseconds; 0: hardly. */
   readonly skew: number;
 }
 
@@ -35,7 +35,7 @@ export function deniedHint({ reader, writer, tables }: ResultKnowledge): Hint {
   return { code: 'acl_results', component: 'backend', sentence, line };
 }
 
-/** What hides results without any failure. */
+/** Causes that hide results without any failure. */
 export function resultHints(known: ResultKnowledge): readonly Hint[] {
   const { tables } = known;
   if (tables === null) return known.hasLooked ? [noTables(known)] : [];

@@ -18,7 +18,7 @@ export interface ResultOfRow {
   readonly id: string;
   /** Celery's own JSON. */
   readonly text: string;
-  /** When the row was written, in milliseconds since 1970; `null` if it does not say so. */
+  /** When the row was written, in milliseconds since 1970; `null` if unknown. */
   readonly writtenAt: number | null;
 }
 
@@ -69,7 +69,7 @@ export function addText(meta: ResultMeta, name: string, value: string | null): v
 }
 
 /**
- * Adds what is JSON already.
+ * Adds text that is already JSON.
  *
  * @returns false for what is no JSON or too long beside the rest, which is left out
  */

@@ -1,4 +1,4 @@
-/** Reads rows of results: which there are, and what they hold. */
+/** Reads rows of results: their keys, and their values. */
 import { type Steps, scheduler } from '../../../../scheduler.ts';
 import { pause } from '../../../../waiting.ts';
 import type { SqlReader } from '../../sql/sql-reader.ts';
@@ -8,7 +8,7 @@ import type { ResultOfRow } from './result-meta.ts';
 import type { ResultTables } from './result-tables.ts';
 import { LONGEST_VALUE, type ResultText, resultText } from './result-text.ts';
 
-/** What shows that a row was written again, without its texts. */
+/** The columns that show that a row was written again, without its texts. */
 export interface RowHead {
   /** Its primary key. */
   readonly key: number;
@@ -52,7 +52,7 @@ export async function lastKey(reader: SqlReader, { from }: SqlTable, signal: Abo
   return (row === undefined ? null : keyOf(row, 'n')) ?? 0;
 }
 
-/** Ids that one statement asks for. Lists have one of two lengths, so that drivers prepare few statements. */
+/** Ids in one statement. Lists have one of two lengths, so that drivers prepare few statements. */
 const IDS = 50;
 const FEW_IDS = 10;
 /** Rows with long values are read fewer at a time, so that one answer has at most about so many characters. */
@@ -78,7 +78,10 @@ export function listsOf(
 
 /** Reads the values of rows. */
 export interface RowValues {
-  /** Reads the results of these tasks in their order, some at a time. Rests between statements for as long as they took. */
+  /**
+   * Reads the results of these tasks in their order, some at a time. Pauses between statements for as long as they
+   * took.
+   */
   read(ids: readonly string[], signal: AbortSignal): AsyncGenerator<readonly ResultOfRow[], void>;
 }
 

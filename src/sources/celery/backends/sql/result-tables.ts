@@ -34,7 +34,7 @@ const CHORDS = 'django_celery_results_chordcounter';
 const NEEDED = ['id', 'task_id', 'status', 'date_done', 'result', 'traceback'];
 
 /**
- * Finds the tables and what they have.
+ * Finds the tables and their features.
  *
  * @param writer `null`: not known; that of Django wins, unless it is empty
  * @returns `null` when there are none, unless a writer is given
@@ -56,7 +56,7 @@ export async function findResultTables(
         break;
       }
     } catch (error) {
-      // MySQL also refuses tables that do not exist, and nobody said that there are any.
+      // MySQL also refuses tables that do not exist, and no writer is configured.
       if (writer !== null || problemOf(error).code !== 'NOPERM') throw error;
     }
   }

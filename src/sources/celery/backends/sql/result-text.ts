@@ -1,6 +1,6 @@
 /**
  * Writes rows of results as Celery's own JSON of a result ("meta"), as other backends store it, so that the same code
- * decodes all of them. Members beginning with `monitor_` say what a row lacks.
+ * decodes all of them. Members beginning with `monitor_` describe what a row lacks.
  */
 
 import type { Steps } from '../../../../scheduler.ts';
@@ -161,7 +161,7 @@ function addMeta(meta: ResultMeta, text: string | null): void {
       if (json !== 'null') meta.members.set(name, json);
     }
   } catch {
-    // Without it, only the children are not known.
+    // Without it, only the children are unknown.
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Reads what was written since the last poll. No statement reads a whole table: rows are found by ranges of the primary
- * key, by lists of keys, and by ranges of an index on `date_done` where there is one.
+ * Reads rows that were written since the last poll. No statement reads a whole table: rows are found by ranges of the
+ * primary key, by lists of keys, and by ranges of an index on `date_done` where there is one.
  */
 import type { SqlReader } from '../../sql/sql-reader.ts';
 import { MOST_ROWS } from '../../sql/sql-reader.ts';
@@ -17,9 +17,9 @@ import {
   takeChanged,
 } from './row-positions.ts';
 
-/** Most pages of {@link MOST_ROWS} rows that a poll reads of each kind. The next poll reads on. */
+/** Most pages of {@link MOST_ROWS} rows that a poll reads of each kind. The next poll continues. */
 const MOST_PAGES = 5;
-/** Clocks of workers differ, and rows are committed after they were dated: so much is read again, in milliseconds. */
+/** Clocks of workers differ, and rows are committed after they were dated: this much is read again, in milliseconds. */
 const OVERLAP_MS = 10_000;
 /** Polls between two that read the overlap again. */
 const SWEEP_EVERY = 5;
@@ -35,7 +35,7 @@ export interface PollParts {
   readonly signal: AbortSignal;
 }
 
-/** The positions at the beginning: what is there already is not reported. */
+/** The positions at the beginning: existing rows are not reported. */
 export async function firstPositions(parts: PollParts): Promise<RowPositions> {
   const { top, clock } = await readEnd(parts);
   const positions = newPositions(top, dateAt(parts, clock - OVERLAP_MS));
@@ -141,7 +141,7 @@ async function readDates(
     const values = [from, from, String(after)];
     const heads = headsOf(await reader.select({ text, values, limit: MOST_ROWS }, signal));
     takeChanged(positions, heads);
-    // What is no date of four digits of a year comes last.
+    // Text without a date with a four-digit year comes last.
     const end = heads.findLast((head) => head.date !== null && parseSqlTime(head.date, 'UTC') !== null);
     isFull = heads.length === MOST_ROWS && end === heads.at(-1);
     from = end?.date ?? from;

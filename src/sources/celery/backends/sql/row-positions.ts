@@ -12,7 +12,7 @@ const MOST_GAPS = 500;
 /** Keys before a row that may belong to rows of other workers that are committed later. */
 const LONGEST_GAP = 50;
 const MOST_OPEN = 20_000;
-/** So many rows, or twice as many, have their last state remembered: those of the overlap. */
+/** The last state is remembered for this many rows, up to twice as many: those of the overlap. */
 const MOST_SEEN = 20_000;
 
 /** States after which a result is not written again, except by a retry of the whole task. */
@@ -27,22 +27,22 @@ export interface RowPositions {
   /** How far the index of dates was read: a date as the database writes it, and the last key of that date. */
   lastDate: string;
   lastDateKey: number;
-  /** Rows that were written and have not been handed over, by key. They stay while the database is away. */
+  /** Rows that were written and have not been handed over, by key. They stay while the database is unreachable. */
   readonly pending: Map<number, RowHead>;
   /** Skipped keys, and when they were noticed by the monotonic clock. */
   readonly gaps: Map<number, number>;
   /** Keys of results whose tasks have not ended, those looked at last behind the others. */
   readonly open: Set<number>;
-  /** By how much the dates of new rows are behind, in milliseconds; 0: less than ten minutes. */
+  /** How far the dates of new rows are behind, in milliseconds; 0: less than ten minutes. */
   skew: number;
-  /** When rows were last looked for, by the monotonic clock. */
+  /** When rows were last searched, by the monotonic clock. */
   polledAt: number;
   /** State and date of rows, by key; `seenBefore` has older ones. */
   seen: Map<number, string>;
   seenBefore: ReadonlyMap<number, string>;
 }
 
-/** @param lastKey the greatest key; what has a smaller one was there before */
+/** @param lastKey the greatest key; rows with a smaller one existed before */
 export function newPositions(lastKey: number, lastDate: string): RowPositions {
   const seen = { seen: new Map(), seenBefore: new Map() };
   const now = { skew: 0, polledAt: performance.now() };

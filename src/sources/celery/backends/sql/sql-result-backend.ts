@@ -7,11 +7,11 @@ import type { ResultWriter } from './result-tables.ts';
 import { createStoredResults } from './stored-results.ts';
 import { createTableFinder } from './table-finder.ts';
 
-/** What the backend is made of. */
+/** Parameters of the backend. */
 export interface SqlResultBackendOptions {
-  /** Closed by whoever made it. */
+  /** Closed by its creator. */
   readonly reader: SqlReader;
-  /** Who writes the results; `null`: found out by the tables that exist. */
+  /** Who writes the results; `null`: determined from the existing tables. */
   readonly writer: ResultWriter | null;
   /** Between two polls, in milliseconds; for tests. Default 1,000. */
   readonly pollMs?: number;

@@ -11,11 +11,11 @@ const STEP = 500;
 /** Groups of each table that are read at the start, those stored last. */
 const MOST_GROUPS = 1_000;
 
-/** What reading stored results needs. */
+/** Parameters of reading stored results. */
 export interface StoredResultsOptions {
   readonly reader: SqlReader;
   readonly finder: TableFinder;
-  /** Receives what a scan finds. */
+  /** Receives the results of a scan. */
   readonly found: (heads: readonly RowHead[]) => void;
 }
 

@@ -3,7 +3,7 @@ import type { SqlReader } from '../../sql/sql-reader.ts';
 import { createRowValues, type RowValues } from './result-rows.ts';
 import { findResultTables, type ResultTables, type ResultWriter } from './result-tables.ts';
 
-/** How long tables that do not exist are not looked for again, in milliseconds. */
+/** How long tables that do not exist are not searched again, in milliseconds. */
 const MISSING_FOR_MS = 3_000;
 
 /** The tables of results, and how their rows are read. */
@@ -19,15 +19,15 @@ export interface TableFinder {
    * @throws SqlError
    */
   find(signal: AbortSignal): Promise<FoundTables | null>;
-  /** What was found last; `null` before, and when there are none. */
+  /** The tables that were found last; `null` before, and when there are none. */
   known(): FoundTables | null;
-  /** Whether they were looked for, and the database answered. */
+  /** Whether they were searched, and the database answered. */
   hasLooked(): boolean;
   /** To be called with errors of statements: a migration may have changed the tables. */
   failed(error: unknown): void;
 }
 
-/** @param writer whose tables to find; `null`: not known */
+/** @param writer whose tables to find; `null`: unknown */
 export function createTableFinder(reader: SqlReader, writer: ResultWriter | null): TableFinder {
   let found: FoundTables | null = null;
   let missingSince = Number.NEGATIVE_INFINITY;

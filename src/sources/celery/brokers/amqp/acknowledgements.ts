@@ -6,7 +6,7 @@ const DELAY_MS = 250;
 
 /** Acknowledges the messages of one consumer, which are taken in the order of their tags. */
 export interface Acknowledgements {
-  /** This message and all before were taken. */
+  /** This message and all earlier ones were processed. */
   taken(deliveryTag: number): void;
   /** Has the last message delivered again, so that it does not count as forgotten by its consumer. */
   renew(): void;

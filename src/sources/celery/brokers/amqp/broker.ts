@@ -14,14 +14,14 @@ import { deniedHint, permissionLine } from './permissions.ts';
 import { watchPolicy } from './queue-policy.ts';
 import { createAmqpQueueReader } from './queues/queue-reader.ts';
 
-/** What a broker on RabbitMQ needs. */
+/** Parameters of a broker on RabbitMQ. */
 export interface AmqpBrokerOptions {
   readonly endpoint: AmqpEndpoint;
   readonly settings: CelerySettings;
   /** Names of queues that the host gives. */
   readonly queues: readonly string[];
   readonly eventQueue: ResolvedEventQueue;
-  /** `null` where the host gives no management API. */
+  /** `null` if the host gives no management API. */
   readonly management: ResolvedManagement | null;
 }
 
@@ -41,8 +41,8 @@ export function createAmqpBroker(options: AmqpBrokerOptions): Broker {
     management === null
       ? null
       : watchPolicy(management, virtualHost ?? '/', events.queue, () => events.state().up);
-  // Three connections: RabbitMQ stops reading from one that publishes when it is short of memory, and whoever may not
-  // receive events may still read queues.
+  // Three connections: RabbitMQ stops reading from a publishing connection when it is short of memory, and a user who
+  // may not receive events may still read queues.
   const reads = connect();
   const requests = connect();
   const subject = { settings, virtualHost };
@@ -73,7 +73,9 @@ export function createAmqpBroker(options: AmqpBrokerOptions): Broker {
   };
 }
 
-/** Nothing is published for it: RabbitMQ says that it takes nothing once a request was sent to the workers. */
+/**
+ * Nothing is published for it: RabbitMQ reports that it accepts no messages after a request was sent to the workers.
+ */
 async function check(
   reads: AmqpConnection,
   requests: AmqpConnection,

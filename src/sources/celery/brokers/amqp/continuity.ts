@@ -1,16 +1,16 @@
 /**
- * Tells whether anything was lost between two connections, and which messages come for the second time.
+ * Detects whether anything was lost between two connections, and which messages arrive for the second time.
  *
  * The last message that was received is never acknowledged. After a reconnect, RabbitMQ therefore delivers it again,
  * before everything that came later. If it does not, then messages are missing: RabbitMQ was restarted (it does not
- * save events), the queue overflowed or expired, or somebody emptied it. All of these take the oldest message first.
+ * save events), the queue overflowed, expired or was emptied. All of these take the oldest message first.
  */
 import { createHash } from 'node:crypto';
 
 /** Longer messages are remembered by their hash. */
 const LONG_MESSAGE = 4096;
 
-/** What a message is compared by. */
+/** The data by which messages are compared. */
 type Fingerprint = Buffer;
 
 /** The part of a message that is needed here. */
@@ -40,7 +40,7 @@ export interface Continuity {
   resume(found: FoundQueue | null): boolean;
   /** Gives up waiting for the last message. */
   giveUp(): void;
-  /** Whether it is not known yet if messages are missing. */
+  /** Whether it is still unknown if messages are missing. */
   isWaiting(): boolean;
 }
 
@@ -50,9 +50,9 @@ export interface Continuity {
  */
 export function createContinuity(most: number, onGap: () => void): Continuity {
   let received: Fingerprint[] = [];
-  /** The last message before the connection was lost, while it has not come again. */
+  /** The last message before the connection was lost, until it arrives again. */
   let awaited: Fingerprint | null = null;
-  /** Whether messages of the lost connection may still come after others. */
+  /** Whether messages of the lost connection may still arrive after others. */
   let isUnordered = false;
 
   function remember(fingerprint: Fingerprint): void {
@@ -80,7 +80,7 @@ export function createContinuity(most: number, onGap: () => void): Continuity {
     resume(found) {
       const last = received.at(-1) ?? null;
       const isEmpty = found !== null && found.ready === 0 && found.consumers === 0;
-      // Another message may have come before the one that was awaited: only its own return would prove anything.
+      // Another message may have arrived before the awaited one: only the awaited one would prove anything.
       const isUnproven = awaited !== null && awaited !== last;
       // Without any message before, nothing shows whether there was one since.
       const isMissing = found === null || last === null || isEmpty || isUnproven;

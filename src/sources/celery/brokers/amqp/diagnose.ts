@@ -1,4 +1,4 @@
-/** Finds out why no events arrive over RabbitMQ: where else they may be published, and what refuses workers. */
+/** Finds out why no events arrive over RabbitMQ: where else they may be published, and why RabbitMQ refuses workers. */
 import { type AmqpConnection, createAmqpConnection } from '../../../../amqp/connection.ts';
 import type { AmqpEndpoint } from '../../../../amqp/endpoint.ts';
 import { describeAmqpError } from '../../../../amqp/problems.ts';
@@ -10,7 +10,7 @@ import type { AmqpEvents } from './events.ts';
 /** The virtual host of a URL that names none. */
 const DEFAULT_VIRTUAL_HOST = '/';
 
-/** What a diagnosis looks at. */
+/** Parameters of a diagnosis. */
 export interface DiagnosisOptions {
   readonly endpoint: AmqpEndpoint;
   /** A connection to the virtual host. */
@@ -19,7 +19,7 @@ export interface DiagnosisOptions {
   readonly settings: CelerySettings;
 }
 
-/** Looks once. Nobody but the administrator of RabbitMQ can list its virtual hosts and exchanges. */
+/** Looks once. Only the administrator of RabbitMQ can list its virtual hosts and exchanges. */
 export async function diagnoseEvents(
   options: DiagnosisOptions,
   signal: AbortSignal,
@@ -28,7 +28,7 @@ export async function diagnoseEvents(
   return hint === null ? [] : [hint];
 }
 
-/** Evidence: nobody had declared the exchange of events before this monitor did. */
+/** Evidence: the exchange of events did not exist before this monitor declared it. */
 async function exchangeHint(options: DiagnosisOptions, signal: AbortSignal): Promise<Hint | null> {
   const { endpoint, connection, events, settings } = options;
   if (events.hadExchange() !== false) return null;
@@ -91,7 +91,7 @@ async function hasExchange(
   }
 }
 
-/** Evidence: the version alone, and that no worker is heard. */
+/** Evidence: the version, and that no worker sends messages. */
 function versionHint(version: string | null): Hint | null {
   const [major = 0, minor = 0] = (version ?? '').split('.').map(Number);
   if (!(major > 4 || (major === 4 && minor >= 3))) return null;

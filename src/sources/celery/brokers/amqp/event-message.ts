@@ -33,7 +33,7 @@ function deliver(body: unknown, handlers: EventHandlers, isContinued = false): v
   else handlers.message(body, isContinued);
 }
 
-/** kombu compresses bodies where `event_serializer` or a signal of the app asks for it. */
+/** kombu compresses bodies if `event_serializer` or a signal of the app requires it. */
 function isJson({ contentType, headers }: AmqpMessage['properties']): boolean {
   return contentType === 'application/json' && typeof headers?.compression !== 'string';
 }

@@ -8,7 +8,7 @@ import type { CelerySettings } from '../../settings.ts';
 import { OWN_PREFIX } from './control/control-names.ts';
 import type { ResolvedEventQueue } from './event-queue-options.ts';
 
-/** What is declared in RabbitMQ. */
+/** The queue as it is declared in RabbitMQ. */
 export interface EventQueue {
   readonly exchange: string;
   /** The same for as long as this instance runs, unless the queue is exclusive. */
@@ -83,7 +83,7 @@ export async function openEventQueue(
     : await exists(session, (channel) => channel.request((raw) => raw.checkQueue(queue.name())));
   const channel = await session.channel();
   if (hadExchange === null) await declareExchange(channel, queue.exchange);
-  // Declaring again what exists changes nothing, and needs a right that it needed before.
+  // Declaring an existing exchange again changes nothing, and needs the same right as before.
   if (found === null) await channel.request((raw) => raw.assertQueue(queue.name(), queue.declaration));
   await channel.request((raw) => raw.bindQueue(queue.name(), queue.exchange, '#'));
   return { channel, found, hadExchange: hadExchange !== null };
@@ -104,7 +104,7 @@ async function declareExchange(channel: AmqpChannel, exchange: string): Promise<
   }
 }
 
-/** RabbitMQ ends the channel on which something is asked for that does not exist. @returns `null` for that */
+/** RabbitMQ ends the channel after a request for something that does not exist. @returns `null` for that */
 async function exists<T>(session: AmqpSession, ask: (channel: AmqpChannel) => Promise<T>): Promise<T | null> {
   const channel = await session.channel();
   try {

@@ -19,7 +19,7 @@ import {
 } from './event-queue.ts';
 import type { ResolvedEventQueue } from './event-queue-options.ts';
 
-/** Messages that RabbitMQ delivers without acknowledgement: all that is ever held in memory. */
+/** Messages that RabbitMQ delivers without acknowledgement: no more are ever held in memory. */
 const PREFETCH = 500;
 
 /**
@@ -37,10 +37,10 @@ const FULL_AGAIN_MS = 60_000;
 /** How long `close` tries to delete the queue, in milliseconds. */
 const DELETE_MS = 1_000;
 
-/** Events over AMQP, with what only the broker needs to know of them. */
+/** Events over AMQP, with data that only the broker needs. */
 export interface AmqpEvents extends BrokerEvents {
   readonly queue: EventQueue;
-  /** Whether anybody but monitors had declared the exchange of events; `null` before the first connection. */
+  /** Whether a process other than a monitor had declared the exchange of events; `null` before the first connection. */
   hadExchange(): boolean | null;
   /** Of the host that was last tried, without user, password and query. */
   url(): string | null;
@@ -50,7 +50,7 @@ export interface AmqpEvents extends BrokerEvents {
   close(): Promise<void>;
 }
 
-/** What listening needs. */
+/** Parameters of listening. */
 export interface AmqpEventsOptions {
   readonly endpoint: AmqpEndpoint;
   readonly settings: CelerySettings;
@@ -90,7 +90,7 @@ interface State {
   since: number;
 }
 
-/** Receives Celery's events over a queue that RabbitMQ keeps while this instance is away. */
+/** Receives Celery's events from a queue that RabbitMQ keeps while this instance is disconnected. */
 export function createAmqpEvents({ endpoint, settings, queue, shuffle }: AmqpEventsOptions): AmqpEvents {
   const state: State = {
     queue: eventQueueOf(settings, queue),
@@ -204,7 +204,7 @@ function* takeSteps(
 async function probe(state: State): Promise<void> {
   const { opened, queue, continuity } = state;
   if (opened === null) return;
-  // Silence is noticed by who asks for the sign of life.
+  // The code that requests the sign of life notices silence.
   const asking = opened.channel.request((raw) => raw.checkQueue(queue.name()), { timeoutMs: 60_000 });
   const { messageCount } = await asking;
   state.ready = messageCount;

@@ -14,7 +14,7 @@ export interface Permissions {
 /** Whose permissions they are. */
 export interface PermissionSubject {
   readonly settings: CelerySettings;
-  /** `null` if it is not known. */
+  /** `null` if unknown. */
   readonly virtualHost: string | null;
 }
 
@@ -96,6 +96,6 @@ function shellName(name: string | null): string {
 }
 
 function shellQuoted(text: string): string {
-  // Control characters could hide what a pasted line does.
+  // Control characters could hide the effect of a pasted line.
   return `'${text.replace(/\p{C}/gu, '?').replaceAll("'", "'\\''")}'`;
 }

@@ -1,19 +1,19 @@
-/** Looks whether a policy of RabbitMQ takes messages from the queue of events earlier than its own bounds. */
+/** Checks whether a policy of RabbitMQ drops messages from the queue of events earlier than its own bounds. */
 import { isRecord } from '../../../../values.ts';
 import { type Hint, quoted } from '../../hint.ts';
 import type { EventQueue } from './event-queue.ts';
 import { getJson } from './management/get-json.ts';
 import type { ResolvedManagement } from './management/management-options.ts';
 
-/** All in milliseconds: how often the need to look is checked, and how often to look. */
+/** All in milliseconds: how often the need for a check is tested, and how often to check. */
 const TICK_MS = 2_000;
 const INTERVAL_MS = 300_000;
 const DEADLINE_MS = 5_000;
 const MOST_BYTES = 256 * 1024;
 
-/** Looks now and then. */
+/** Checks now and then. */
 export interface PolicyWatch {
-  /** The hint for a policy that drops events; `null` if there is none, or it is not known. */
+  /** The hint for a policy that drops events; `null` if there is none, or unknown. */
   hint(): Hint | null;
   close(): void;
 }

@@ -12,7 +12,7 @@ import { checkWritable } from './replica.ts';
 /** How long a diagnosis listens, in milliseconds: workers send a heartbeat every two seconds. */
 const LISTEN_MS = 8000;
 
-/** What a broker on Redis needs. */
+/** Parameters of a broker on Redis. */
 export interface RedisBrokerOptions {
   readonly endpoint: RedisEndpoint;
   /** For commands. It may be shared with a result backend in the same database, and is not closed here. */

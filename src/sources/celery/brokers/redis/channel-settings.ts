@@ -4,7 +4,7 @@ import { quoted } from '../../hint.ts';
 import type { CelerySettings, CeleryTransportOptions } from '../../settings.ts';
 import { eventSubscriptions } from './channels.ts';
 
-/** What differs from what this source is set to. */
+/** The settings that differ from those of this source. */
 export interface ChannelSettings {
   /** The channel's name without the routing key. */
   readonly name: string;
@@ -90,7 +90,7 @@ function wantedOptions(
   };
 }
 
-/** Only what is not so already. */
+/** Only the settings that differ. */
 function difference(
   present: CelerySettings,
   exchange: string,

@@ -20,7 +20,7 @@ const EVENT_PATTERNS: readonly string[] = ['*celeryev*', '*worker.heartbeat'];
 const BINDING = '_kombu.binding.';
 const BINDINGS = [`${BINDING}celery`, `${BINDING}celeryev`, `${BINDING}celery.pidbox`];
 
-/** Most alternatives that a sentence names. */
+/** Maximum number of alternatives in a sentence. */
 const MOST = 3;
 
 /** Where keys of a broker were found. */

@@ -15,7 +15,7 @@ const LONG_MESSAGE = 64 * 1024;
 
 const NOT_STARTED: ConnectionState = { up: false, asOf: null, since: null, reconnects: 0, problem: null };
 
-/** Events over Redis, with what only the broker needs to know of them. */
+/** Events over Redis, with data that only the broker needs. */
 export interface RedisEvents extends BrokerEvents {
   close(): Promise<void>;
 }

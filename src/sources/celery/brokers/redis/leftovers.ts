@@ -1,6 +1,6 @@
 /**
- * Removes what remote control writes to Redis: the reply lists and their entries in the set of bindings.
- * Nothing may stay there after a failure, nor after a crash.
+ * Removes what remote control writes to Redis: the reply lists and their entries in the set of bindings. Nothing may
+ * stay there after a failure or a crash.
  */
 
 import { escapeGlob } from '../../../../redis/acl.ts';
@@ -21,7 +21,7 @@ const LATE_MS = 2000;
 const TIMEOUT_MS = 1000;
 const MOST_REMEMBERED = 100;
 
-/** What has been created and must be removed. */
+/** Keys that have been created and must be removed. */
 export interface Leftovers {
   readonly address: ControlAddress;
   readonly commands: RedisReader;
@@ -104,7 +104,7 @@ async function remove(leftovers: Leftovers, oid: string): Promise<void> {
   }
 }
 
-/** Removes what processes left that ended while they waited for replies. */
+/** Removes keys of processes that ended while they waited for replies. */
 async function removeAbandoned(leftovers: Leftovers): Promise<void> {
   const { address, commands } = leftovers;
   const pattern = `${escapeGlob(OID_PREFIX)}*`;

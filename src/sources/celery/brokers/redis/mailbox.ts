@@ -40,7 +40,7 @@ const OTHER_SEPARATOR: ControlProblem = {
 
 interface MailboxState {
   readonly address: ControlAddress;
-  /** For everything that is answered at once. */
+  /** For all commands that are answered at once. */
   readonly commands: RedisReader;
   /** Waits for replies. */
   readonly waiting: RedisReader;

@@ -28,7 +28,7 @@ export function redbeatLocation(settings: CelerySettings, broker: RedisEndpoint 
   return SENTINEL.test(url) ? behindSentinels(settings) : unreadable(url);
 }
 
-/** Redbeat takes nothing but the scheme from the URL. The options name the Sentinels. */
+/** Redbeat uses only the scheme of the URL. The options name the Sentinels. */
 function behindSentinels(settings: CelerySettings): RedbeatLocation {
   const option =
     settings.redbeat_redis_options === undefined ? 'broker_transport_options' : 'redbeat_redis_options';

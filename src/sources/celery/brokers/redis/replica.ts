@@ -2,8 +2,8 @@ import { describeError, type RedisProblem, redisError } from '../../../../redis/
 import type { RedisReader } from '../../../../redis/reader.ts';
 
 /**
- * Asks for a sign of life, and whether Redis takes writes: a master that was made a replica keeps its connections, so
- * that nothing else shows it. Nothing is written. A user who may not send INFO learns the first alone.
+ * Requests a sign of life, and whether Redis accepts writes: a master that was made a replica keeps its connections, so
+ * nothing else shows it. Nothing is written. A user who may not send INFO gets only the sign of life.
  *
  * @returns what is wrong; a read-only replica has the code `READONLY`
  */

@@ -9,7 +9,7 @@ export interface ReplyList {
   readonly oid: string;
   /** Monotonic, in milliseconds. */
   readonly openedAt: number;
-  /** Who waits for replies, by ticket. */
+  /** The requests that wait for replies, by ticket. */
   readonly listeners: Map<string, ReplyListener>;
   /** Whether the list is being read. */
   isReceiving: boolean;

@@ -16,7 +16,7 @@ import { type ControlNames, controlNames, newReplyQueue } from './control-names.
 /** Most replies that wait for us to read them. */
 const MOST_REPLIES = 10_000;
 
-/** What a mailbox needs. */
+/** Parameters of a mailbox. */
 export interface AmqpMailboxOptions {
   /** Used for nothing that must work while RabbitMQ takes no messages. Closed with the mailbox. */
   readonly connection: AmqpConnection;
@@ -38,7 +38,7 @@ interface Session {
 
 interface MailboxState extends AmqpMailboxOptions {
   readonly names: ControlNames;
-  /** Who waits for replies, by ticket. */
+  /** The requests that wait for replies, by ticket. */
   readonly listeners: Map<string, ReplyListener>;
   /** The session, or the attempt to open one. `null` in it: no worker has ever listened. */
   session: Promise<Session | null> | null;
@@ -73,7 +73,7 @@ async function send(
   const limits: AmqpLimits = { signal, timeoutMs };
   try {
     if (state.closed) throw amqpError('CLOSED');
-    // What is sent now would reach the workers much later.
+    // A request sent now would reach the workers much later.
     if (connection.isBlocked()) throw amqpError('BLOCKED');
     const session = await sessionOf(state, limits);
     if (session === null) return { receivers: 0, end() {} };
@@ -99,7 +99,7 @@ async function send(
       receivers: returned.delete(ticket) ? 0 : null,
       end(isComplete) {
         listeners.delete(ticket);
-        // Somebody may have deleted the exchange of replies, and with it the binding of our queue.
+        // The exchange of replies may have been deleted, and with it the binding of our queue.
         if (!isComplete && session.repliedAt < sentAt && listeners.size === 0) void channel.close();
       },
     };

@@ -13,7 +13,7 @@ const PAGE_ROWS = 500;
 const MOST_ROWS = 10_000;
 /** Milliseconds between two readings: RabbitMQ renews its statistics every 5 seconds. */
 const INTERVAL_MS = 5_000;
-/** So many times as long as a reading took, nothing is read. */
+/** The pause after a reading, as a multiple of its duration. */
 const REST_SHARE = 20;
 /** Figures that are older are not shown, in milliseconds. */
 const STALE_MS = 20_000;

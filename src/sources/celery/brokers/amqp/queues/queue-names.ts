@@ -7,7 +7,7 @@ import type { ManagedQueue } from '../management/managed-queues.ts';
 
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
-/** What the broker holds for whom. */
+/** The kinds of queues of the broker. */
 export interface QueueKinds {
   /** Whether a queue may hold messages of tasks, also delayed ones. */
   mayHoldTasks(name: string, queue?: ManagedQueue): boolean;
@@ -15,7 +15,7 @@ export interface QueueKinds {
   isTaskQueue(name: string, queue?: ManagedQueue): boolean;
 }
 
-/** Tells queues of tasks from those of events, of remote control and of results. */
+/** Distinguishes queues of tasks from those of events, of remote control and of results. */
 export function queueKinds({ event_queue_prefix: prefix }: CelerySettings): QueueKinds {
   const ofEvents = `${filledString(prefix) ?? 'celeryev'}.`;
   const mayHoldTasks = (name: string, queue?: ManagedQueue): boolean => {

@@ -17,14 +17,14 @@ const MAX_QUEUES = 1000;
 /** How long the first reading waits for the management API, in milliseconds. */
 const FIRST_WAIT_MS = 800;
 /**
- * Milliseconds until a queue that does not exist is looked for again, which doubles each time: it costs a channel and a
- * line in RabbitMQ's log. And most such queues to look for in one reading.
+ * Milliseconds until a queue that does not exist is searched again, doubled each time: it costs a channel and a line in
+ * RabbitMQ's log. And the maximum number of such queues in one reading.
  */
 const FIRST_PAUSE_MS = 15_000;
 const LONGEST_PAUSE_MS = 600_000;
 const MOST_MISSED = 10;
 
-/** What a reader needs. */
+/** Parameters of a reader. */
 export interface AmqpQueueReaderOptions {
   /** Not one that messages are published on: RabbitMQ stops reading from those while it is short of memory. */
   readonly connection: AmqpConnection;
@@ -35,9 +35,9 @@ export interface AmqpQueueReaderOptions {
   readonly management: ManagedQueues | null;
 }
 
-/** What a passive declaration reports. */
+/** The result of a passive declaration. */
 interface Depth {
-  /** `null`: it is not there, or another connection's own. */
+  /** `null`: it does not exist, or is exclusive to another connection. */
   readonly waiting: number | null;
   readonly consumers: number | null;
 }
@@ -60,7 +60,7 @@ interface ReaderState extends AmqpQueueReaderOptions {
   reading: QueueReading;
 }
 
-/** Asks nothing before the first reading. */
+/** Sends nothing before the first reading. */
 export function createAmqpQueueReader(options: AmqpQueueReaderOptions): QueueReader {
   const { settings, given } = options;
   const state: ReaderState = {

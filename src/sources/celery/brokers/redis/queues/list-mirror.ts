@@ -28,7 +28,7 @@ export interface ListMirror {
   /** See `MessagePosition`. */
   readonly part: string;
   readonly window: Window;
-  /** What the last look found. */
+  /** The problem found by the last look. */
   length: number;
   /** Whether the Redis user may not read the list. */
   isRefused: boolean;
@@ -47,7 +47,7 @@ export interface ListMirror {
   rereadAt: number;
 }
 
-/** What reading a list needs. */
+/** Parameters of reading a list. */
 export interface ListReading {
   /** Elements from a position counted from the right, next to run first. */
   readonly range: (mirror: ListMirror, start: number, count: number) => Promise<readonly string[]>;

@@ -38,7 +38,7 @@ interface ReaderState {
   reading: QueueReading;
 }
 
-/** Asks nothing before the first reading. @param given names of queues that the host gives */
+/** Sends nothing before the first reading. @param given names of queues that the host gives */
 export function createRedisQueueReader(
   reader: RedisReader,
   settings: CelerySettings,
@@ -97,7 +97,7 @@ function updateLists(state: ReaderState, known: readonly string[]): boolean {
   return !isSame;
 }
 
-/** Asks for the lengths and the ends of all lists at once. @returns whether a length has changed */
+/** Requests the lengths and the ends of all lists at once. @returns whether a length has changed */
 async function lookAtEnds(state: ReaderState, now: number): Promise<boolean> {
   const { reader, keys, lists, taken, budget } = state;
   const questions = lists.map((list) => questionsFor(list, now));
@@ -121,7 +121,7 @@ async function lookAtEnds(state: ReaderState, now: number): Promise<boolean> {
   return isChanged;
 }
 
-/** The ends of an empty list are not asked for, nor those of large messages in every look. */
+/** The ends of an empty list are not requested, nor those of large messages in every look. */
 function questionsFor({ key, length, lookAt }: ListMirror, now: number): string[][] {
   const size = ['LLEN', key];
   if (length === 0 || now < lookAt) return [size];

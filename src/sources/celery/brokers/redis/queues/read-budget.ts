@@ -9,7 +9,7 @@ export interface ReadBudget {
   /**
    * To be called before each reading.
    *
-   * @param held memory of the messages that are kept, in bytes
+   * @param held memory of the kept messages, in bytes
    */
   begin(held: number, now: number): void;
   /** Whether more may be read. */

@@ -19,7 +19,7 @@ const REREAD_MS = 5000;
 /** The messages that workers have taken and not acknowledged. */
 export interface TakenMirror {
   readonly window: Window;
-  /** What the last look found. */
+  /** The problem found by the last look. */
   count: number;
   /** Whether the Redis user may not read them. */
   isRefused: boolean;
@@ -32,7 +32,7 @@ export interface TakenMirror {
   readAt: number;
 }
 
-/** What reading needs. */
+/** Parameters of reading. */
 export interface TakenReading {
   readonly reader: RedisReader;
   readonly keys: QueueKeys;
