@@ -2,13 +2,13 @@
 import type { TaskCause } from '../model.ts';
 import { type Steps, sortInSteps } from '../scheduler.ts';
 
-/** Most groups of a result. */
+/** Maximum number of groups in a result. */
 export const MOST_CAUSES = 1_000;
-/** Most names, and most workers, of a group. */
+/** Maximum number of names, and of workers, in a group. */
 export const MOST_LISTED = 20;
-/** Most groups that are counted at a time: of more, those with the fewest failures are left out. */
+/** Maximum number of groups during counting: beyond it, those with the fewest failures are dropped. */
 const MOST_COUNTED = 20_000;
-/** Groups that are left when there were too many. */
+/** Number of groups that are kept when there were too many. */
 const KEPT = 10_000;
 
 /** A task that failed. Time in milliseconds since 1970. */
@@ -24,26 +24,26 @@ export interface Failure {
 /** Failures with one cause. */
 export interface CauseGroup extends TaskCause {
   readonly count: number;
-  /** When the first failure ever known had this cause; `null`: not known. */
+  /** When the first known failure with this cause happened; `null`: unknown. */
   readonly firstSeen: Date | null;
-  /** When the last of these failed; `null`: not known. */
+  /** When the last of these failed; `null`: unknown. */
   readonly lastSeen: Date | null;
   /** The most frequent names and workers, 20 at most. */
   readonly names: readonly string[];
   readonly workers: readonly string[];
-  /** The id of the last of these tasks; `null`: not known. */
+  /** The id of the last of these tasks; `null`: unknown. */
   readonly sample: string | null;
-  /** Whether the first failure with this cause is in the window; `null`: too little is known of what was before. */
+  /** Whether the first failure with this cause is in the window; `null`: too little is known about the time before. */
   readonly isNew: boolean | null;
-  /** How many of these failed in each step of the window. */
+  /** Number of these failures in each step of the window. */
   readonly activity: readonly number[];
 }
 
-/** What is known of the time before the window. Times in milliseconds since 1970. */
+/** What is known about the time before the window. Times in milliseconds since 1970. */
 export interface CausesBefore {
-  /** When the first failure was seen that had a cause; `null`: none is known. */
+  /** When the first failure with this cause was seen; `null`: none is known. */
   firstSeen(id: string): number | null;
-  /** Since when failures are known; `null`: not known. */
+  /** Since when failures are known; `null`: unknown. */
   since(): number | null;
 }
 
@@ -53,9 +53,9 @@ interface Period {
   readonly end: number;
 }
 
-/** The window that is summed up. */
+/** The window of the statistics. */
 interface CauseWindow extends Period {
-  /** How many steps it has. */
+  /** Number of steps. */
   readonly steps: number;
   /** The step of a time; −1: none. */
   stepOf(time: number): number;
@@ -76,17 +76,17 @@ interface Counted {
 /** Counts failures by cause. */
 export interface CauseGroups {
   add(failure: Failure): void;
-  /** The most frequent causes, `most` at most, and whether there are others. */
+  /** The most frequent causes, at most `most`, and whether there are others. */
   result(most: number, before: CausesBefore): Steps<CauseGroupsResult>;
 }
 
-/** What was counted. */
+/** The result of counting. */
 export interface CauseGroupsResult {
   readonly causes: readonly CauseGroup[];
   readonly causesTruncated: boolean;
 }
 
-/** @returns no groups yet */
+/** @returns an empty collection */
 export function createCauseGroups(window: CauseWindow): CauseGroups {
   const groups = new Map<string, Counted>();
   let isCut = false;
@@ -145,7 +145,7 @@ function dropRarest(groups: Map<string, Counted>): void {
   for (const { id } of rarest) groups.delete(id);
 }
 
-/** The most frequent first, then by what never changes. */
+/** The most frequent first, ties by id. */
 export function compareGroups(
   a: { readonly count: number; readonly id: string },
   b: { readonly count: number; readonly id: string },
@@ -161,7 +161,7 @@ function increment<Key>(counts: Map<Key, number>, key: Key): void {
   counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
-/** The texts that were counted most often, 20 at most. */
+/** The most frequent texts, at most 20. */
 export function mostFrequent(counts: ReadonlyMap<string, number>): string[] {
   const sorted = [...counts].sort(([a, many], [b, more]) => more - many || compareText(a, b));
   return sorted.slice(0, MOST_LISTED).map(([text]) => text);
@@ -186,14 +186,14 @@ function groupOf(
   };
 }
 
-/** What did not happen for so long before is new in any window, in milliseconds. */
+/** A cause that was not seen for this long counts as new in any window, in milliseconds. */
 const LONG_ENOUGH = 24 * 3_600_000;
 
 /**
- * Whether a cause is new in a window; `null`: too little is known of what was before. It is new if it was not seen for
- * the length of the window before it was seen first, or for a day. A history that has just begun has never seen anything.
+ * Whether a cause is new in a window; `null`: too little is known about the time before. It is new if it was not seen
+ * before for the length of the window or for a day. A history that has just begun cannot tell.
  *
- * @param since when failures are known from; `null`: not known
+ * @param since since when failures are known; `null`: unknown
  */
 export function isNewIn({ start, end }: Period, firstSeen: number, since: number | null): boolean | null {
   if (firstSeen < start) return false;

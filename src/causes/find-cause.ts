@@ -6,15 +6,15 @@ import { findTraceParts, readFrame } from './innermost-frame.ts';
 import { normalizeMessage } from './normalize-message.ts';
 import { type ErrorText, readError } from './read-error.ts';
 
-/** Longest part of an exception that is looked at, in characters. */
+/** Longest part of an exception that is examined, in characters. */
 const LONGEST = 2_048;
-/** Digits of an id. */
+/** Number of digits of an id. */
 const ID_LENGTH = 12;
-/** Most texts that are remembered, and the longest of them. */
+/** Maximum number of cached texts, and maximum length of each. */
 const MOST_TEXTS = 1_000;
 const LONGEST_REMEMBERED = 512;
 
-/** What is known of a failure. */
+/** The texts of a failure. */
 export interface FailureTexts {
   readonly exception: string | null;
   readonly traceback: string | null;
@@ -26,13 +26,13 @@ export interface FailureTexts {
 /** Removes the secrets from a part of a text, as `Redactor.text` does. */
 export type RemoveSecrets = (text: string, field: 'exception' | 'traceback', isCut: boolean) => string;
 
-/** Finds causes; what it has found in equal texts, it remembers. `null`: the texts say nothing. */
+/** Finds causes, and caches them by text. `null`: the texts contain no cause. */
 export type FindCause = (texts: FailureTexts) => TaskCause | null;
 
 /**
- * Looks at the first 2,048 characters of the exception, and at the frame in the traceback that is innermost.
+ * Examines the first 2,048 characters of the exception, and the innermost frame in the traceback.
  *
- * @param removeSecrets is applied first: what differs in a secret alone has one cause. `null`: there are none
+ * @param removeSecrets is applied first: failures that differ only in a secret have one cause. `null`: no secrets
  */
 export function createCauseFinder(removeSecrets: RemoveSecrets | null): FindCause {
   const errors = createLruCache<ErrorText>({ entries: MOST_TEXTS });
@@ -86,10 +86,10 @@ const NO_TRACE = { frame: null, error: null };
 const NO_ERROR: ErrorText = { exception: null, message: '' };
 
 /**
- * The cause of a task: the one that its source has found, else the one in its texts. `null`: it has not failed, failed
- * because another task did, or its texts say nothing.
+ * The cause of a task: the one from its source, otherwise the one in its texts. `null`: it has not failed, it failed
+ * because another task did, or its texts contain no cause.
  *
- * @param textOf a value as text; `null`: it has none
+ * @param textOf converts a value to text; `null`: it has none
  */
 export function causeOfTask(
   task: Task,

@@ -1,23 +1,23 @@
-/** Remembers when each cause was first seen, also when the tasks are no longer known. */
+/** Records when each cause was first seen, even if its tasks are no longer known. */
 import type { CausesBefore } from './cause-groups.ts';
 
-/** Most causes that are remembered. */
+/** Maximum number of recorded causes. */
 const MOST = 10_000;
-/** Bytes of one, roughly. */
+/** Approximate memory of one, in bytes. */
 const BYTES_EACH = 120;
 
 /** When causes were first seen. Times in milliseconds since 1970. */
 export interface FirstSeen extends Pick<CausesBefore, 'firstSeen'> {
-  /** Before this, what was seen has been forgotten; `-Infinity`: nothing has. */
+  /** Causes seen before this time may have been forgotten; `-Infinity`: none has. */
   readonly forgottenUntil: number;
-  /** Estimate of the memory. */
+  /** Estimated memory. */
   bytes(): number;
-  /** A task failed then. */
+  /** Records the failure of a task at this time. */
   note(id: string, time: number): void;
   clear(): void;
 }
 
-/** @returns nothing seen yet */
+/** @returns an empty record */
 export function createFirstSeen(): FirstSeen {
   const times = new Map<string, number>();
   const seen: FirstSeen & { forgottenUntil: number } = {
@@ -36,7 +36,7 @@ export function createFirstSeen(): FirstSeen {
   };
   return seen;
 
-  /** The one that was entered first: invented causes do not displace others for long. */
+  /** The cause that was added first: invented causes do not displace others for long. */
   function forgetOldest(): void {
     const [oldest] = times;
     if (oldest === undefined) return;

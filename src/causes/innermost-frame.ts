@@ -1,13 +1,13 @@
 /** Finds where an error was raised: the innermost frame of a Python traceback or of a JavaScript stack. */
 
-/** Longest part of a traceback that is looked at, in characters. */
+/** Longest part of a traceback that is examined, in characters. */
 const LONGEST = 4_096;
-/** Lines that are looked at beyond the first one that may be a frame. */
+/** Number of lines that are examined after the first one that may be a frame. */
 const MOST_LINES = 16;
 /** Longest name of a file or a function that is shown, in characters. */
 const LONGEST_NAME = 80;
 
-/** What of a traceback tells where the error was raised. */
+/** The parts of a traceback that show where the error was raised. */
 export interface TracePart {
   /** The line of the innermost frame; `null`: none was found. */
   readonly frame: string | null;
@@ -17,14 +17,14 @@ export interface TracePart {
 
 const PYTHON_TRACEBACK = 'Traceback (most recent call last):';
 const PYTHON_FRAME = 'File "';
-/** What Python writes before the lines of a group of exceptions. */
+/** What Python writes before the lines of an exception group. */
 const INDENT = /^[\s|+]*$/;
 const JS_FRAME = /^\s*at \S/;
 
 /**
- * Finds the lines in the end of a Python traceback, or in the beginning of a JavaScript stack.
+ * Finds the lines at the end of a Python traceback, or at the start of a JavaScript stack.
  *
- * @param isCut whether its end is missing: then the innermost frame of a Python traceback is, too
+ * @param isCut whether the end is missing: then the innermost frame of a Python traceback is missing, too
  */
 export function findTraceParts(traceback: string, isCut: boolean): TracePart {
   if (!traceback.startsWith(PYTHON_TRACEBACK)) {
@@ -47,7 +47,7 @@ function pythonFrame(tail: string): string | null {
   return null;
 }
 
-/** Frames of Node itself are passed over, unless there are no others. */
+/** Frames of Node itself are skipped, unless there are no others. */
 function scriptParts(head: string): TracePart {
   const lines = head.split('\n');
   const first = lines.findIndex((line) => JS_FRAME.test(line));
@@ -62,7 +62,7 @@ function lineAt(text: string, start: number): string {
   return text.slice(start, end < 0 ? undefined : end);
 }
 
-/** @param line of a frame @returns such as `charge.py in capture`; `null`: it is no frame */
+/** @param line of a frame @returns such as `charge.py in capture`; `null`: it is not a frame */
 export function readFrame(line: string): string | null {
   return readPythonFrame(line) ?? readScriptFrame(line);
 }

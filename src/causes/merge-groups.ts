@@ -1,4 +1,4 @@
-/** Adds up groups of failures that were counted apart, such as those of several sources. */
+/** Adds up groups of failures that were counted separately, such as those of several sources. */
 import {
   type CauseGroup,
   type CauseGroupsResult,
@@ -9,7 +9,7 @@ import {
 
 /** Groups that were counted together. */
 export interface CountedApart {
-  /** `undefined`: causes are not known there. */
+  /** `undefined`: its causes are unknown. */
   readonly causes?: readonly CauseGroup[] | undefined;
   readonly causesTruncated?: boolean | undefined;
   /** For each step of `activity`, the step of the result; −1: none. */

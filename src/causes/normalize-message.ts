@@ -1,6 +1,6 @@
 /**
- * Replaces what differs between two failures of one cause: numbers, ids, addresses and quoted values. It reads each
- * character a bounded number of times, whatever the text is.
+ * Replaces the parts that differ between failures with the same cause: numbers, ids, addresses and quoted values. Each
+ * character of any text is read a bounded number of times.
  */
 import { placeholderIn } from './placeholders.ts';
 
@@ -36,9 +36,9 @@ export function normalizeMessage(text: string): string {
 }
 
 /**
- * The position behind the closing quote; −1: this one opens nothing, such as an apostrophe.
+ * The position after the closing quote; −1: the quote opens nothing, such as an apostrophe.
  *
- * @param unclosed quotes that do not close in the rest of the text
+ * @param unclosed quotes that are not closed in the rest of the text
  */
 function quoteEnd(text: string, start: number, unclosed: Set<string>): number {
   const quote = text[start] as string;
@@ -56,7 +56,7 @@ function endOfRun(text: string, start: number): number {
   return end;
 }
 
-/** What ends a sentence is no part of a token. */
+/** Punctuation at the end of a sentence is not part of a token. */
 function endOfToken(text: string, start: number, runEnd: number): number {
   let end = runEnd;
   while (end > start + 1 && '.,:;!?'.includes(text[end - 1] as string)) end--;
@@ -71,7 +71,7 @@ const ASCII = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)
 const WORD_CODES = Uint8Array.from(ASCII, (character) => Number(/\w/.test(character)));
 const TOKEN_CODES = Uint8Array.from(ASCII, (character) => Number(/[\w.:/\\@+\-%~=&?#$]/.test(character)));
 
-/** Letters, digits, and everything beyond ASCII. @param code `NaN`: there is no character */
+/** Letters, digits, and all characters beyond ASCII. @param code `NaN`: there is no character */
 function isWord(code: number): boolean {
   return code > 127 || WORD_CODES[code] === 1;
 }

@@ -4,9 +4,9 @@ const NUMBER = '<number>';
 const ID = '<id>';
 const ADDRESS = '<address>';
 
-// Every pattern is linear, or for short tokens only.
+// Every pattern is linear, or applied to short tokens only.
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
-/** Most tokens are words, in which nothing else has to be looked for. */
+/** Most tokens are words, which contain nothing to replace. */
 const WORD = /^[A-Za-z]{1,15}$/;
 const HEX_ADDRESS = /^0x[0-9a-f]+$/i;
 const ONLY_NUMBERS = /^[+-]?\d[\d.,:/+_-]*[%Z]?$/;
@@ -20,7 +20,7 @@ const DIGITS = /\d+/g;
 
 /** Longest address, with its port and its zone, in characters. */
 const LONGEST_IPV6 = 64;
-/** Longest token that is looked at: what is longer has no spaces, and is no sentence. */
+/** Longest token that is examined: a longer text without spaces is not a sentence. */
 const LONGEST = 512;
 
 /** @returns the token with placeholders */
@@ -36,21 +36,21 @@ export function placeholderIn(token: string): string {
     .replaceAll('\0', ID);
 }
 
-/** A URL, an address of mail, of a host, or in memory. */
+/** A URL, an e-mail address, an address of a host, or an address in memory. */
 function isAddress(token: string): boolean {
   if (token.includes('://')) return true;
   const at = token.indexOf('@');
   if (at > 0 && at < token.length - 1) return true;
   if (HEX_ADDRESS.test(token) || IPV4.test(token) || HOST_AND_PORT.test(token)) return true;
-  // A time of day has two colons, too.
+  // A time of day also has two colons.
   return token.length <= LONGEST_IPV6 && IPV6.test(token) && (token.includes('::') || /[a-f]/i.test(token));
 }
 
-/** Fewest characters of a random text, and of hexadecimal letters without a digit. */
+/** Minimum length of a random text, and of hexadecimal letters without a digit. */
 const SHORTEST_RANDOM = 16;
 const SHORTEST_HEX = 16;
 
-/** A long text of capital letters, small ones and many digits. */
+/** A long text of capital letters, small letters and many digits. */
 function isRandom(chunk: string): boolean {
   if (chunk.length < SHORTEST_RANDOM || !/[a-z]/.test(chunk) || !/[A-Z]/.test(chunk)) return false;
   return digitsIn(chunk) * 8 >= chunk.length;
@@ -65,7 +65,7 @@ function wordOf(word: string): string {
   return word.length >= 6 && changesIn(word) >= 3 ? '\0' : word.replace(DIGITS, NUMBER);
 }
 
-/** How often letters and digits take turns. */
+/** Number of changes between letters and digits. */
 function changesIn(word: string): number {
   let changes = 0;
   for (let at = 1; at < word.length; at++) if (isDigit(word, at) !== isDigit(word, at - 1)) changes++;

@@ -1,10 +1,10 @@
-/** Takes an error apart: the name of its class and its message, as Python, JavaScript and Celery write them. */
+/** Splits an error into the name of its class and its message, as Python, JavaScript and Celery write them. */
 
 /** An error, as text. */
 export interface ErrorText {
-  /** Without its module; `null`: the text has none. */
+  /** Name of the class without its module; `null`: the text has none. */
   readonly exception: string | null;
-  /** With all values; `''`: there is none. */
+  /** The message with all values; `''`: there is none. */
   readonly message: string;
 }
 
@@ -39,13 +39,13 @@ export function readError(text: string): ErrorText {
   return { exception: null, message: unquoted(trimmed) ?? trimmed };
 }
 
-/** A class begins with a capital letter, or stands in a module. */
+/** A class name begins with a capital letter, or follows the name of a module. */
 function isClass(path: string, name: string): boolean {
   const first = name[0] as string;
   return path !== name || first !== first.toLowerCase();
 }
 
-/** Where a dotted name ends that the text begins with. */
+/** The end of the dotted name with which the text begins. */
 function endOfPath(text: string): number {
   if (!/^[A-Za-z_$]/.test(text)) return 0;
   let end = 0;
@@ -54,8 +54,8 @@ function endOfPath(text: string): number {
 }
 
 /**
- * The message in the arguments of an exception, as Python's repr has them: sentences without their quotes. The one
- * argument of a KeyError is a value, like those of several that are one word.
+ * The message in the arguments of an exception, as Python's repr writes them: sentences without their quotes. The only
+ * argument of a KeyError counts as a value, and so does each of several arguments that is a single word.
  */
 function messageOf(args: string, name: string): string {
   const parts = argumentsIn(args);
@@ -68,7 +68,7 @@ function messageOf(args: string, name: string): string {
     .join(', ');
 }
 
-/** The arguments, divided at the commas outside of quotes and brackets. */
+/** The arguments, split at the commas outside of quotes and brackets. */
 function argumentsIn(args: string): string[] {
   const parts: string[] = [];
   let quote = '';
@@ -87,12 +87,12 @@ function argumentsIn(args: string): string[] {
       start = at + 1;
     }
   }
-  // A tuple of one ends with a comma.
+  // A tuple with one item ends with a comma.
   const last = args.slice(start).trim();
   return last === '' && parts.length > 0 ? parts : [...parts, last];
 }
 
-/** The content of a text that is quoted as a whole, as far as it goes; `null`: it is not. */
+/** The content of a text that is quoted as a whole, even if it is cut; `null`: it is not. */
 function unquoted(text: string): string | null {
   const quote = text[0];
   if (quote !== "'" && quote !== '"') return null;
@@ -103,7 +103,7 @@ function unquoted(text: string): string | null {
   return unescaped(text.slice(1));
 }
 
-/** Lines are not told apart. */
+/** Replaces escapes; line breaks become blanks. */
 function unescaped(text: string): string {
   return text.includes('\\')
     ? text.replace(/\\(.)/g, (_, of: string) => (/[nrt]/.test(of) ? ' ' : of))

@@ -1,14 +1,14 @@
-/** Lets every rule judge every source. */
+/** Runs every rule on every source. */
 import type { Steps } from '../scheduler.ts';
 import type { ComponentBody } from '../wire.ts';
 import { clear, type Finding, type Judgement, type Rule, type SourceSituation } from './finding.ts';
 import { RULES } from './rules.ts';
 import { judgeServers, SOURCE_DOWN } from './source-down.ts';
 
-/** Most findings of one rule about one source that are listed. */
+/** Maximum number of listed findings of one rule about one source. */
 export const MOST_FINDINGS = 20;
 
-/** A finding, and which rule found it in which source. */
+/** A finding with its rule and its source. */
 export interface FoundProblem extends Finding {
   readonly code: string;
   /** `null`: several sources, or the monitor itself. */
@@ -16,26 +16,26 @@ export interface FoundProblem extends Finding {
   readonly since: number;
 }
 
-/** Whether a rule has judged a source. */
+/** The outcome of a rule for a source. */
 export interface RuleOutcome {
   readonly code: string;
   /** `null`: the rule is about all sources together. */
   readonly source: string | null;
-  /** `found` also where the rule could not judge everything. */
+  /** Also `found` if the rule could not judge everything. */
   readonly status: 'found' | 'clear' | 'unknown';
   /** Why it could not judge everything; `null`: it could. */
   readonly reason: string | null;
-  /** How many problems it found, also those that are not listed. */
+  /** Number of problems found, including those that are not listed. */
   readonly found: number;
-  /** How many of them are critical. */
+  /** Number of critical ones. */
   readonly critical: number;
-  /** The subjects of those that are not listed. */
+  /** The subjects of the findings that are not listed. */
   readonly unlisted: readonly (string | null)[];
   /** The subjects that it could not judge; `null`: all of them. */
   readonly unjudged: readonly string[] | null;
 }
 
-/** What all rules say at one moment. */
+/** The results of all rules at one time. */
 export interface Evaluation {
   /** The worst first. */
   readonly findings: readonly FoundProblem[];
@@ -44,13 +44,13 @@ export interface Evaluation {
   readonly at: number;
 }
 
-/** What is judged. */
+/** The data that is judged. */
 export interface Situation {
   readonly now: number;
   readonly sources: readonly SourceSituation[];
   /** Components of the monitor itself that can be down, by key. */
   readonly own: Readonly<Record<string, ComponentBody>>;
-  /** Called with what a rule throws about data that cannot be. */
+  /** Called with the error of a rule that throws because of invalid data. */
   readonly onError: (error: unknown, source: SourceSituation) => void;
 }
 
@@ -59,7 +59,7 @@ interface Results {
   readonly rules: RuleOutcome[];
 }
 
-/** @param firstFound when each finding was first found; kept by the caller from one evaluation to the next */
+/** @param firstFound when each finding was first found; the caller keeps it between evaluations */
 export function* evaluate(
   { now, sources, own, onError }: Situation,
   firstFound: Map<string, number>,
@@ -98,7 +98,7 @@ function isCritical({ severity }: Finding): boolean {
   return severity === 'critical';
 }
 
-/** What is not fresh is not judged: it may have changed. */
+/** Stale data is not judged: it may have changed. */
 function* judge(
   rule: Rule,
   source: SourceSituation,

@@ -3,68 +3,68 @@ import type { Steps } from '../scheduler.ts';
 import type { Activity } from '../source.ts';
 import type { ComponentBody, QueueBody, ScheduleBody, SourceErrorCode, WorkerBody } from '../wire.ts';
 
-/** Data of a source; `undefined`: it supplies none; `null`: it could not be read. */
+/** Data of a source; `undefined`: the source does not supply it; `null`: it could not be read. */
 export type Known<Data> = Data | null | undefined;
 
-/** Everything that is known of one source. */
+/** All data about one source. */
 export interface SourceSituation {
   readonly name: string;
-  /** Why its data is not fresh; `null`: it is. */
+  /** Why its data is not fresh; `null`: the data is fresh. */
   readonly error: SourceErrorCode | null;
-  /** When it was last fresh; `null`: never, or not known. */
+  /** When it was last fresh; `null`: never, or unknown. */
   readonly asOf: number | null;
   readonly hasTasks: boolean;
   readonly activity: Known<Activity>;
   readonly workers: Known<readonly WorkerBody[]>;
   readonly queues: Known<readonly QueueBody[]>;
-  /** `undefined` also where the deployment uses no schedules. */
+  /** Also `undefined` if the deployment uses no schedules. */
   readonly schedules: Known<readonly ScheduleBody[]>;
   /** Its components, by their keys. */
   readonly components: Readonly<Record<string, ComponentBody>>;
-  /** Sentences about checks that fail, by what they check. `workers: undefined`: there are none to check. */
+  /** Outcomes of checks, by the checked part. */
   readonly checks: Readonly<Record<CheckedPart, CheckOutcome>>;
 }
 
-/** What health checks check. */
+/** The parts that health checks check. */
 export type CheckedPart = 'broker' | 'backend' | 'workers';
 
 /** The outcome of a health check. */
 export interface CheckOutcome {
-  /** `null`: not configured, or not known. */
+  /** `null`: not configured, or unknown. */
   readonly ok: boolean | null;
   readonly error: string | null;
 }
 
-/** Something that is wrong. */
+/** A problem. */
 export interface Finding {
   readonly severity: 'critical' | 'warning';
-  /** Since when, as far as it is known; `null`: since it was first found. */
+  /** Start of the problem, if known; `null`: when it was first found. */
   readonly since: number | null;
-  /** The name, queue, worker, schedule or server that it is about; `null` where it is about the whole source. */
+  /** The affected name, queue, worker, schedule or server; `null`: the whole source. */
   readonly subject: string | null;
   /** One sentence for people. */
   readonly summary: string;
-  /** Figures and names that show it. */
+  /** Figures and names behind it. */
   readonly evidence: Readonly<Record<string, unknown>>;
-  /** Where to look: path and query of the API. */
+  /** Path and query of the API that list what is affected. */
   readonly look: string;
 }
 
-/** What a rule says about a source. */
+/** The result of a rule for a source. */
 export interface Judgement {
   /** The worst first. */
   readonly findings: readonly Finding[];
   /** Why the rule could not judge everything; `null`: it could. */
   readonly unknown: string | null;
-  /** The subjects that it could not judge. Default: all where `unknown` says why, else none. */
+  /** The subjects that it could not judge. Default: all if `unknown` gives a reason, otherwise none. */
   readonly unjudged?: readonly string[];
 }
 
-/** One rule about one source. */
+/** A rule that judges one source at a time. */
 export interface Rule {
   /** Stable. */
   readonly code: string;
-  /** Judges; `null`: the source has nothing that the rule is about. @param now milliseconds since 1970 */
+  /** Judges; `null`: the rule does not apply to the source. @param now milliseconds since 1970 */
   judge(source: SourceSituation, now: number): Steps<Judgement | null>;
 }
 
@@ -73,7 +73,7 @@ export function clear(unknown: string | null = null): Judgement {
   return { findings: [], unknown };
 }
 
-/** What a rule needs that judges what happens: the activity, or why there is none. */
+/** The activity, for rules that judge what happens, or why there is none. */
 export function activityOf(source: SourceSituation): {
   readonly activity: Activity | null;
   readonly unknown: string;

@@ -6,34 +6,34 @@ import { createFindUsual, type FindUsual, isHeldByLostWorker } from './rules/run
 import { isOverrun } from './rules/task-overrun.ts';
 import { heldByQueue, heldByWorker, tasksByWorker } from './rules/worker-stuck.ts';
 
-/** A task that runs, and whether it should have ended. */
+/** A running task, and whether it should have ended. */
 export interface JudgedTask {
   readonly task: RunningTask;
-  /** Milliseconds that 95 % of the tasks of its name do not exceed; `null`: too few have run. */
+  /** 95th percentile of the run times of its name, in milliseconds; `null`: too few runs. */
   readonly p95: number | null;
-  /** `null`: not known, because too few tasks of its name have run. */
+  /** `null`: unknown, because too few tasks of its name have run. */
   readonly isStuck: boolean | null;
 }
 
 /** The running tasks of one source. */
 export interface RunningTasks {
-  /** Those that have run for longest first. */
+  /** The longest-running first. */
   readonly tasks: readonly JudgedTask[];
-  /** Whether these are all. */
+  /** Whether the list is complete. */
   readonly isWhole: boolean;
-  /** Hostnames of workers all of whose slots hold tasks that should have ended. */
+  /** Hostnames of workers whose slots are all occupied by tasks that should have ended. */
   readonly stuckWorkers: ReadonlySet<string>;
   /** Whether workers can be judged by their slots. */
   readonly judgesWorkers: boolean;
 }
 
-/** What is judged. */
+/** The data that is judged. */
 export type RunningSituation = Pick<SourceSituation, 'activity' | 'workers' | 'queues'>;
 
 /** Tasks that are judged between two pauses. */
 const TASKS_AT_ONCE = 64;
 
-/** @returns `null` where the source does not say what runs. @param now milliseconds since 1970 */
+/** @returns `null` if the source does not report running tasks. @param now milliseconds since 1970 */
 export function* judgeRunning(situation: RunningSituation, now: number): Steps<RunningTasks | null> {
   const { activity } = situation;
   if (activity == null) return null;
@@ -57,7 +57,7 @@ export function* judgeRunning(situation: RunningSituation, now: number): Steps<R
   };
 }
 
-/** What holds workers, as the rule `worker_stuck` finds it. */
+/** Tasks that block workers, as the rule `worker_stuck` finds them. */
 interface Held {
   readonly tasks: Set<string>;
   readonly workers: Set<string>;

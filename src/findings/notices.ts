@@ -1,6 +1,6 @@
 /**
- * What the host has been told of findings, and what it is to be told next: plain data, which a store can keep for the
- * instance that tells later. Times are milliseconds since 1970.
+ * What has been reported to the host, and what is to be reported next: plain data, which a store can keep for the
+ * instance that reports later. Times are milliseconds since 1970.
  */
 import { createHash } from 'node:crypto';
 import type { Steps } from '../scheduler.ts';
@@ -10,29 +10,29 @@ import { type Evaluation, type FoundProblem, MOST_FINDINGS, type RuleOutcome } f
 import type { FindingNotice } from './on-finding.ts';
 import { readTold, type Telling } from './told-findings.ts';
 
-/** How patient the host is told of findings. */
+/** How soon and how often findings are reported. */
 export interface NoticePace {
-  /** For how long something has to be found, or gone, before the host is told. In milliseconds. */
+  /** How long a problem has to be found, or gone, before it is reported. In milliseconds. */
   readonly lastingMs: number;
-  /** Least time between two calls about the same finding. */
+  /** Minimum time between two calls about the same finding. */
   readonly intervalMs: number;
 }
 
 export const NOTICE_PACE: NoticePace = { lastingMs: 10_000, intervalMs: 60_000 };
 
-/** Most calls that tell the same, if all of them fail. */
+/** Maximum number of calls with the same report, if all of them fail. */
 const MOST_CALLS = 5;
 
-/** What is known of one finding. */
+/** The state of one finding. */
 interface Note {
-  /** As it was last found. */
+  /** The finding as last found. */
   body: FindingBody;
-  /** Whether it is found; what has only just changed does not count yet. */
+  /** Whether it is found; very recent changes do not count yet. */
   isTrue: boolean;
-  /** Since when it is not found; `null`: it is, or it is not known. */
+  /** Since when it is not found; `null`: it is found, or this is unknown. */
   goneSince: number | null;
   told: Telling | null;
-  /** Whether a call about it is under way. */
+  /** Whether a call about it is in progress. */
   isCalling: boolean;
 }
 
@@ -41,27 +41,27 @@ const NEW = { goneSince: null, told: null, isCalling: false };
 /** A call that is due. */
 export interface DueNotice {
   readonly notice: FindingNotice;
-  /** To be called when the host has taken it. */
+  /** To be called when the host's function has succeeded. */
   confirm(): void;
-  /** To be called when the call has ended, or is waited for no longer. */
+  /** To be called when the call has ended, or its time is up. */
   end(): void;
 }
 
-/** Remembers what the host was told. */
+/** Records what was reported to the host. */
 export interface Notices {
-  /** Takes in what the rules say. @param bodyOf makes a finding what the API serves */
+  /** Adds the results of the rules. @param bodyOf converts a finding to the form that the API serves */
   update(evaluation: Evaluation, bodyOf: (finding: FoundProblem) => FindingBody): Steps<void>;
-  /** What is to be told now, critical findings first. It counts as told. @param most how many at most */
+  /** What to report now, critical findings first. It counts as reported. @param most maximum number of notices */
   take(now: number, most: number): readonly DueNotice[];
-  /** Everything that was told, as text. */
+  /** Everything that was reported, as text. */
   text(): string;
-  /** Takes in such a text; of two calls about the same finding, the later one counts. */
+  /** Reads such a text; of two calls about the same finding, the later one counts. */
   takeIn(text: string): void;
   /** Forgets everything. */
   clear(): void;
 }
 
-/** @param covers whether the findings of a source are told from here */
+/** @param covers whether this instance reports the findings of a source */
 export function createNotices(
   covers: (source: string | null) => boolean,
   pace: NoticePace = NOTICE_PACE,
@@ -115,7 +115,7 @@ export function createNotices(
   };
 }
 
-/** A name without what it is made of, which may be secret. */
+/** A hash, because code, source and subject may be secret. */
 function idOf({ code, source, subject }: Pick<FoundProblem, 'code' | 'source' | 'subject'>): string {
   return createHash('sha256')
     .update(JSON.stringify([code, source, subject]))
@@ -132,7 +132,7 @@ function countsOf(notes: Iterable<Note>): Map<string, number> {
   return counts;
 }
 
-/** @returns whether one more may be told: what is listed may be others each time, and no host wants thousands */
+/** @returns whether one more may be reported: different findings may be listed each time, possibly thousands */
 function countUp(counts: Map<string, number>, finding: FoundProblem): boolean {
   const rule = ruleOf(finding);
   const count = counts.get(rule) ?? 0;
@@ -147,10 +147,10 @@ function noteFound(note: Note, body: FindingBody, lasts: boolean): void {
   note.isTrue ||= lasts;
 }
 
-/** By rule: the findings that it does not list although they may be there. */
+/** By rule: the findings that it does not list although they may exist. */
 type DoubtfulIds = Map<RuleOutcome, ReadonlySet<string>>;
 
-/** Whether a finding that is not listed is gone for certain. */
+/** Whether a finding that is not listed is certainly gone. */
 function* isNotFound(
   id: string,
   { code, source }: FindingBody,
@@ -158,7 +158,7 @@ function* isNotFound(
   doubtful: DoubtfulIds,
 ): Steps<boolean> {
   const outcome = rules.find((rule) => rule.code === code && rule.source === source);
-  // The source has nothing any more that the rule is about, unless its data could not be read.
+  // The rule no longer applies to the source, unless its data could not be read.
   if (outcome === undefined) return rules.some((rule) => rule.source === source && rule.reason === null);
   const { unlisted, unjudged } = outcome;
   if (unjudged === null) return false;
@@ -170,7 +170,7 @@ function* isNotFound(
   return !ids.has(id);
 }
 
-/** There may be thousands: they are made once for all findings of a rule. */
+/** There may be thousands: they are computed once for all findings of a rule. */
 function* idsOf(
   { code, source }: RuleOutcome,
   subjects: readonly (string | null)[],
@@ -185,7 +185,7 @@ function* idsOf(
 
 const statusOf = ({ isTrue }: Note): FindingNotice['status'] => (isTrue ? 'raised' : 'cleared');
 
-/** A host that hears only of what is critical hears of its end, too. */
+/** The end of a finding has the severity with which it was reported, for hosts that handle only critical ones. */
 function severityOf({ isTrue, body, told }: Note): FindingBody['severity'] {
   return isTrue ? body.severity : (told?.severity ?? body.severity);
 }
@@ -198,7 +198,7 @@ function isTold(note: Note): boolean {
 
 function mayCall({ told, isCalling }: Note, now: number, { intervalMs }: NoticePace): boolean {
   if (isCalling) return false;
-  // The clock of the instance that called before may be ahead.
+  // The clock of the instance that called previously may be ahead.
   return told === null || Math.abs(now - told.at) >= intervalMs;
 }
 
@@ -209,7 +209,7 @@ function isDue(note: Note, now: number, pace: NoticePace): boolean {
   return told !== null && told.unconfirmed > 0 && told.unconfirmed < MOST_CALLS;
 }
 
-/** Whether there is nothing left to tell, nor a call to wait for. */
+/** Whether there is nothing left to report and no call to wait for. */
 function isOver(note: Note, now: number, pace: NoticePace): boolean {
   return !note.isTrue && mayCall(note, now, pace) && !isDue(note, now, pace);
 }

@@ -1,26 +1,26 @@
-/** What the host is told of findings. */
+/** How findings are reported to the host. */
 import type { FindingBody } from '../wire.ts';
 
-/** A finding as the host is told of it: as the API serves it, without secrets. Frozen. */
+/** A reported finding, in the form in which the API serves it, without secrets. Frozen. */
 export interface FindingNotice extends Readonly<FindingBody> {
-  /** 16 hexadecimal digits: the same whenever the host is told of this code, source and subject. */
+  /** 16 hexadecimal digits: always the same for the same code, source and subject. */
   readonly id: string;
-  /** `cleared`: it is no longer found. The other fields are then those of before, with the worst severity told. */
+  /** `cleared`: it is no longer found. The other fields keep their values, with the worst reported severity. */
   readonly status: 'raised' | 'cleared';
 }
 
-/** What else `onFinding` gets. */
+/** Further information for `onFinding`. */
 export interface FindingContext {
-  /** Where to look, as an absolute URL; `null`: the option `publicUrl` is none. */
+  /** Where to look, as an absolute URL; `null`: the option `publicUrl` is not a URL. */
   readonly link: string | null;
 }
 
 /**
- * Called once when something is found, once more if it becomes critical, and once when it is gone; at most once a
- * minute for each finding. What lasts for less than 10 seconds is not told. A call that throws, rejects or takes longer
- * than 30 seconds is reported to `onError` and repeated after a minute, up to 5 calls in all.
+ * Called once when a problem is found, again if it becomes critical, and once when it is gone; at most once a
+ * minute for each finding. Problems that last for less than 10 seconds are not reported. A call that throws, rejects or
+ * takes longer than 30 seconds is reported to `onError` and repeated after a minute, up to 5 calls in all.
  *
- * With a `store`, one of the instances that share it calls for all. Without, each instance calls, and again after a
- * restart.
+ * With a `store`, one of the instances that share it makes all calls. Without a store, each instance calls, and calls
+ * again after a restart.
  */
 export type OnFinding = (finding: FindingNotice, context: FindingContext) => unknown;

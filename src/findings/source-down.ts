@@ -1,12 +1,12 @@
 /**
- * `source_down`: a source, its broker or its result backend is away or fails its check. Everything that is wrong
- * because one server is away is one finding: parts are put together by the host and port that they name, and those
+ * `source_down`: a source, its broker or its result backend is unreachable or fails its check. All problems that one
+ * unreachable server causes are one finding: parts are grouped by the host and port in their address, and parts
  * without an address by their source.
  */
 import type { ComponentBody } from '../wire.ts';
 import { clear, type Finding, type Judgement, listed, type SourceSituation } from './finding.ts';
 
-/** The code of this rule. It is about all sources together. */
+/** The code of this rule. It covers all sources together. */
 export const SOURCE_DOWN = 'source_down';
 
 /** Parts that fail together. */
@@ -41,11 +41,11 @@ function addSource(outages: Outage[], { name, error, asOf, components, checks }:
       outage.since = asOf;
     if (!own.includes(outage)) own.push(outage);
   };
-  // A store that is away hides nothing that is known to memory: `store_behind` reports it.
+  // An unreachable store hides no data that is in memory: `store_behind` reports it.
   const down = Object.entries(components).filter(
     ([key, component]) => key !== 'history.store' && isDown(component),
   );
-  // Those with an address first: the others are down because of them.
+  // Those with an address first: they cause the outage of the others.
   for (const [key, { url, config }] of down) {
     if (serverOf(url) !== null) noteIn(outageOf(outages, url, name), `${name}.${key}`, config?.error);
   }
@@ -67,7 +67,7 @@ function isDown({ enabled, status }: ComponentBody): boolean {
   return enabled && status === 'down';
 }
 
-/** The outage of a server; of a source or component where no server is named. */
+/** The outage of a server; without an address, that of the source or component. */
 function outageOf(outages: Outage[], url: string | null, name: string): Outage {
   const server = serverOf(url);
   const known = outages.find((outage) =>

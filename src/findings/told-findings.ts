@@ -1,4 +1,4 @@
-/** What the host was told, as a text that a store keeps for the instance that tells later. */
+/** What was reported to the host, as a text that a store keeps for the instance that reports later. */
 import { isRecord } from '../values.ts';
 import type { FindingBody } from '../wire.ts';
 import type { FindingNotice } from './on-finding.ts';
@@ -8,18 +8,18 @@ export interface Telling {
   readonly status: FindingNotice['status'];
   readonly severity: FindingBody['severity'];
   readonly at: number;
-  /** How many calls have told this, if none of them is known to have succeeded; else 0. */
+  /** Number of calls that reported this, if none of them is known to have succeeded; otherwise 0. */
   unconfirmed: number;
 }
 
-/** A finding of which the host was told. */
+/** A finding that was reported to the host. */
 export interface ToldFinding {
   readonly id: string;
   readonly body: FindingBody;
   readonly told: Telling;
 }
 
-/** Reads such a text. What it holds of another form is left out. */
+/** Reads such a text. Entries of another form are left out. */
 export function readTold(text: string): readonly ToldFinding[] {
   try {
     const list: unknown = JSON.parse(text);

@@ -44,8 +44,8 @@ function countMembers(ids: readonly string[], { tasks }: ReadableTree): Steps<St
 }
 
 /**
- * Nobody knows the state of a task whose end was not seen: least of all does it run. A task that never ran is no
- * second failure.
+ * The state of a task whose end was not seen is unknown; it certainly no longer runs. A task that never ran is not
+ * counted as another failure.
  */
 function countedState(task: ReadableTask | undefined): string | undefined {
   return task === undefined || task.isEndUnseen || task.isConsequence ? undefined : task.state;
@@ -66,12 +66,12 @@ function* isComplete({ tasks }: ReadableTree, { unseen }: GraphShape): Steps<boo
   return true;
 }
 
-/** Relations over which a task starts only if the one before it has succeeded. */
+/** Relations after which a task starts only if the previous task has succeeded. */
 const ON_SUCCESS: ReadonlySet<string> = new Set(['link', 'chain', 'chord']);
 
 /**
- * Ids of the unseen tasks that nothing can start any more: all that could have started them did not, or a header task
- * of their chord did not succeed. What is behind them is among them.
+ * Ids of the unseen tasks that can no longer start: all tasks that could have started them did not, or a header task
+ * of their chord did not succeed. This includes their own successors.
  *
  * @param unseen edges to tasks that no source has seen
  */
@@ -107,11 +107,11 @@ function* neverRun(tasks: ReadableTree['tasks'], unseen: readonly GraphEdge[]): 
 }
 
 /**
- * Whether an unseen task may still run. A task that ended without success never starts its successors, and one that
+ * Whether an unseen task may still run. A task that ended without success never starts its successors, and a task that
  * did not fail never starts its error callbacks.
  *
- * @param kind how the task that names it is related to it
- * @param state of the task that names it, if that is known
+ * @param kind relation to the task that refers to it
+ * @param state of the task that refers to it, if known
  */
 function mayStillRun(kind: string, state: string | undefined): boolean {
   if (state === undefined || !isDone(state)) return true;

@@ -1,4 +1,4 @@
-/** Compares successive graphs of one task. It needs nothing else from the source, so it works with any source. */
+/** Compares successive graphs of one task. It works with any source, because it needs only the graphs. */
 import { flagsOf, type Task } from '../model.ts';
 import type { Steps } from '../scheduler.ts';
 import type { Graph, GraphNode, GraphShape } from './graph-types.ts';
@@ -6,21 +6,21 @@ import { ITEMS_PER_STEP } from './readable-tree.ts';
 
 /** When each part of a graph last changed, as numbers that grow with every change. Never modified. */
 export interface GraphChanges {
-  /** The latest change, and the first one that is known. */
+  /** The latest change, and the first known one. */
   readonly latest: number;
   readonly first: number;
   readonly shape: GraphShape;
   /** Per node of the shape: a fingerprint of the fields in an update, and the change that last altered it. */
   readonly prints: readonly string[];
   readonly changedAt: readonly number[];
-  /** The change that last altered the topology, by node limit. The last one stands for all larger limits. */
+  /** The change that last altered the topology, by node limit. The last entry applies to all larger limits. */
   readonly topologyChangedAt: readonly number[];
 }
 
 /**
- * Finds out what has changed since the graph before.
+ * Finds the changes since the previous graph.
  *
- * @param before changes of the earlier graph; `null` when there is none
+ * @param before changes of the previous graph; `null` if there is none
  * @param next number for the changes that are found
  */
 export function* findChanges(
@@ -47,22 +47,22 @@ export function* findChanges(
     if (changedAt.push(isSame ? (before.changedAt[at] as number) : next) % ITEMS_PER_STEP === 0) yield;
   }
   const isChanged = topologyChangedAt.includes(next) || changedAt.includes(next);
-  // Without a change the arrays before are kept, so that the new ones need not be.
+  // Without a change the previous arrays are kept, so that the new ones can be freed.
   if (!isChanged && isSameShape) return before;
   return { ...before, latest: isChanged ? next : before.latest, shape, prints, changedAt, topologyChangedAt };
 }
 
 /**
- * Compares the nodes and edges that each node limit lists. A limit that lists a node or an edge before or after,
- * but not both, has another topology.
+ * Compares the nodes and edges listed at each node limit. The topology at a limit has changed if a node or an edge is
+ * listed in only one of the two graphs.
  *
  * @returns the number of the latest change by node limit
  */
 function* compareTopologies(before: GraphChanges, shape: GraphShape, next: number): Steps<readonly number[]> {
   const known = before.topologyChangedAt;
-  // Limits above this one list as much as this one does, before and after.
+  // In both graphs, higher limits list the same as this one.
   const most = Math.max(known.length - 1, before.shape.nodes.length, shape.nodes.length);
-  // Sums up to a limit tell how many differences this limit has.
+  // The sum of the entries up to a limit is the number of differences at that limit.
   const differences = new Int32Array(most + 2);
   function differBetween(limit: number, other: number): void {
     (differences[Math.min(limit, other)] as number) += 1;
@@ -92,7 +92,7 @@ function* limitsOf({ nodes, edges }: GraphShape): Steps<Map<string, number>> {
     if (index % ITEMS_PER_STEP === 0) yield;
   }
   for (const [index, { id, source, kind, limit }] of edges.entries()) {
-    // The lengths keep it unique when ids contain the separators of edges.
+    // The lengths keep the key unique if ids contain the separators of edges.
     limits.set(`edge ${source.length} ${kind.length} ${id}`, limit);
     if (index % ITEMS_PER_STEP === 0) yield;
   }

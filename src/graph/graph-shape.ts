@@ -116,7 +116,7 @@ function* edgesBetween(ids: readonly string[], edges: readonly GraphEdge[]): Ste
   return between;
 }
 
-/** How many edges each node limit lists, from 0 to the number of nodes. */
+/** Number of edges at each node limit, from 0 to the number of nodes. */
 function countByLimit(edges: readonly ShapeEdge[], nodeCount: number): Uint32Array {
   const counts = new Uint32Array(nodeCount + 1);
   for (const { limit } of edges) counts[limit] = (counts[limit] ?? 0) + 1;

@@ -17,7 +17,7 @@ export interface GraphTrackerOptions {
   /** Maximum number of tasks and other nodes in memory, over all graphs. Default 200,000. */
   readonly maxNodes?: number;
   /**
-   * Id that separates this process from others and from itself before a restart: 8 hexadecimal digits.
+   * Id that distinguishes this process from others and from its previous runs: 8 hexadecimal digits.
    * Default: random.
    */
   readonly instance?: string;
@@ -26,7 +26,7 @@ export interface GraphTrackerOptions {
 /** The state of one graph at one time, for every node limit. */
 export interface GraphView {
   readonly graph: Graph;
-  /** Cursor that stands for this state at a node limit. */
+  /** Cursor for this state at a node limit. */
   cursor(limit: number): string;
   /**
    * Finds the changes that a graph with this node limit shows.
@@ -67,13 +67,13 @@ interface TrackerState {
   readonly instance: string;
   readonly most: number;
   /**
-   * Shared by all graphs, so that a graph that was evicted and comes back does not issue the same cursors
+   * Shared by all graphs, so that a graph that was evicted and is built again does not issue the same cursors
    * again.
    */
   lastChange: number;
 }
 
-/** Number of past answers per graph that can be found again by their `generated_at`. */
+/** Number of past answers per graph that can be found by their `generated_at`. */
 const MAX_ISSUED = 1_000;
 
 /** Creates an empty tracker. One per router. */
@@ -83,7 +83,7 @@ export function createGraphTracker(options: GraphTrackerOptions = {}): GraphTrac
     graphs: createLruCache({
       entries: maxGraphs,
       bytes: maxNodes,
-      // The latest graph is kept, whatever its size.
+      // The latest graph is always kept, regardless of its size.
       sizeOf: ({ changes: { shape } }) =>
         Math.min(maxNodes, Math.max(shape.links.length, shape.nodes.length)),
     }),
@@ -123,7 +123,7 @@ function viewOf(instance: string, taskId: string, graph: Graph, { changes, issue
       const nodes = graph.nodes.slice(0, limit);
       if (since === null) return { nodes, topologyChanged: false };
       const after = find(since, limit);
-      // Sending too much is better than losing a change.
+      // Sending too much is better than missing a change.
       if (after === null) return { nodes, topologyChanged: true };
       const topologyAt = topologyChangedAt[Math.min(limit, topologyChangedAt.length - 1)] as number;
       return {

@@ -48,12 +48,12 @@ export interface Links {
   readonly kind: GraphNodeKind | null;
 }
 
-/** A task of which an id, a state and the links can be read. */
+/** A task whose id, state and links are readable. */
 export interface ReadableTask {
   readonly task: Task;
   readonly state: string;
   readonly links: Links;
-  /** Whether it has ended although nobody reported how. */
+  /** Whether it has ended, although no message reported how. */
   readonly isEndUnseen: boolean;
   /** Whether it never ran, and failed because another task did. */
   readonly isConsequence: boolean;
@@ -89,9 +89,9 @@ export interface GraphShape {
   readonly nodes: readonly ShapeNode[];
   /** Edges between these nodes. */
   readonly edges: readonly ShapeEdge[];
-  /** How many of the edges each node limit lists, by the limit: from 0 to the number of nodes. */
+  /** Number of edges listed at each node limit, from 0 to the number of nodes. */
   readonly edgeCounts: Uint32Array;
-  /** Whether the workflow has more nodes than these. */
+  /** Whether the workflow has further nodes. */
   readonly isCut: boolean;
   /** Edges to tasks that no source has seen. */
   readonly unseen: readonly GraphEdge[];
@@ -106,7 +106,7 @@ export interface Graph {
   readonly nodes: readonly GraphNode[];
   /** Counts over all nodes that have a state, listed or not. */
   readonly counts: StateCounts;
-  /** Whether the source left out a part of the workflow. */
+  /** Whether the source omitted a part of the workflow. */
   readonly isPartial: boolean;
   /** Whether every task of the workflow has ended and no other task is still expected. */
   readonly isComplete: boolean;

@@ -45,7 +45,7 @@ function readTask(given: unknown): ReadableTask | null {
   }
 }
 
-/** A flag that cannot be read is not set. */
+/** An unreadable flag counts as not set. */
 function isFlagged(task: Task, flag: TaskFlag): boolean {
   try {
     return hasFlag(task, flag);
@@ -54,7 +54,7 @@ function isFlagged(task: Task, flag: TaskFlag): boolean {
   }
 }
 
-/** The links of a task whose getters throw are unknown. */
+/** If the getters of a task throw, its links are unknown. */
 function linksOf(id: string, task: Task): Links {
   const kind = kindOf(task);
   try {
@@ -89,7 +89,7 @@ function readRelation(given: unknown): TaskRelation | null {
   }
 }
 
-/** Returns a valid id as it is, `null` for anything else. */
+/** Returns a valid id unchanged, `null` for anything else. */
 function idOf(value: unknown): string | null {
   return typeof value === 'string' && value !== '' && value.length <= LONGEST_LABEL ? value : null;
 }

@@ -9,7 +9,7 @@ const BY_SPECIFICITY = ['child', 'chunks', 'starmap', 'map', 'flow', 'chain', 'l
 export const FLOW = 'flow';
 
 /**
- * How specific a kind of relation is. Of two relations between the same tasks the more specific one is kept.
+ * How specific a kind of relation is. Of two relations between the same tasks, the more specific one is kept.
  * Kinds that only the engine knows rank just above `child`.
  */
 export function specificityOf(relation: string): number {
@@ -55,7 +55,7 @@ export function* relationsOf(tree: ReadableTree): Steps<readonly TaskRelation[]>
   return [...kept.values()];
 }
 
-/** By task, those that run after it although they are its parents. */
+/** By task: its parents that run after it. */
 function* flowsOf({ relations }: ReadableTree): Steps<ReadonlyMap<string, ReadonlySet<string>>> {
   const flows = new Map<string, Set<string>>();
   let count = 0;

@@ -1,18 +1,18 @@
 /** A client's choice among the formats of metrics. */
 
-/** A format, and what asks for it. */
+/** A format, and the parameters that select it. */
 interface Format {
   readonly type: string;
-  /** `null` where the format has no versions. */
+  /** `null` for a format without versions. */
   readonly version: string | null;
   readonly asked: string;
-  /** Whether names with any characters can be asked for (`escaping=allow-utf-8`). */
+  /** Whether clients can request names with any characters (`escaping=allow-utf-8`). */
   readonly canEscape: boolean;
 }
 
 const OPEN_METRICS = 'application/openmetrics-text';
 
-/** The formats that Prometheus asks for. The first one of a type stands for a request without a version. */
+/** The formats that Prometheus requests. The first one of a type is used for a request without a version. */
 const FORMATS: readonly Format[] = [
   {
     type: 'application/vnd.google.protobuf',
@@ -27,15 +27,15 @@ const FORMATS: readonly Format[] = [
 ];
 
 const ANYTHING = '*/*;q=0.1';
-// Prometheus sends six.
+// Prometheus sends six items.
 const MOST_ITEMS = 32;
 
 /**
  * Reduces an `Accept` to the format that the client prefers, so that clients which write it differently share a
- * scrape: there are eleven results. Protobuf is followed by OpenMetrics where the client accepts that, too: most
- * exporters do not speak protobuf.
+ * scrape: there are eleven possible results. OpenMetrics is added after Protobuf if the client accepts it, because
+ * most exporters do not support Protobuf.
  *
- * @returns undefined when it prefers no format of metrics: the exporter chooses
+ * @returns undefined if it prefers none of these formats: the exporter chooses
  */
 export function preferredFormat(accept: string | undefined): string | undefined {
   const { best, takesOpenMetrics } = preferenceOf(accept, FORMATS);
@@ -56,13 +56,13 @@ export function prefersOpenMetrics(accept: string | undefined): boolean {
   return preferenceOf(accept, OWN_FORMATS).best?.format.type === OPEN_METRICS;
 }
 
-/** What a client prefers, and whether it accepts OpenMetrics. */
+/** The format that a client prefers, and whether it accepts OpenMetrics. */
 interface Preference {
   readonly best: { readonly format: Format; readonly escapes: boolean } | null;
   readonly takesOpenMetrics: boolean;
 }
 
-/** @param formats those that can be served */
+/** @param formats the available formats */
 function preferenceOf(accept: string | undefined, formats: readonly Format[]): Preference {
   let best: { readonly format: Format; readonly escapes: boolean; readonly weight: number } | null = null;
   let takesOpenMetrics = false;

@@ -1,6 +1,6 @@
 /**
- * The formats that Prometheus scrapes (https://prometheus.io/docs/instrumenting/content_negotiation/). An
- * exporter may answer with nothing else: HTML, for example, would run in the origin of the monitor.
+ * The formats that Prometheus scrapes (https://prometheus.io/docs/instrumenting/content_negotiation/). No other type
+ * is accepted from an exporter: HTML, for example, would run in the origin of the monitor.
  */
 export const METRICS_TYPES: ReadonlySet<string> = new Set([
   'text/plain',
@@ -13,7 +13,7 @@ const PARAMETERS =
   /^(?:[ \t]*;[ \t]*(?:[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~/-]+|"[ !#-[\]-~]*"))?)*[ \t]*$/;
 const LONGEST = 256;
 // The blanks that a header may have around its value. `trim` would remove more, and the check would then
-// accept a value that must not be sent on.
+// accept a value that must not be sent.
 const BLANKS = /^[ \t]+|[ \t]+$/g;
 
 /** Whether a `Content-Type` names one of the formats that Prometheus scrapes, in any version. */

@@ -8,7 +8,7 @@ export const WAIT_BOUNDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 30
 /** Durations by bucket. */
 export interface Durations {
   readonly bounds: readonly number[];
-  /** Not cumulative; the last one is of what exceeds all bounds. */
+  /** Not cumulative; the last one counts durations above all bounds. */
   readonly counts: number[];
   sum: number;
 }
@@ -18,7 +18,7 @@ export function createDurations(bounds: readonly number[]): Durations {
   return { bounds, counts: new Array(bounds.length + 1).fill(0), sum: 0 };
 }
 
-/** How many series a histogram is: its buckets, infinity, the sum and the count. */
+/** The number of series of a histogram: its buckets, infinity, the sum and the count. */
 export function seriesOf(bounds: readonly number[]): number {
   return bounds.length + 3;
 }
@@ -32,13 +32,13 @@ export function addDuration(durations: Durations, seconds: number): void {
   durations.sum += seconds;
 }
 
-/** The histogram as it is now. */
+/** The current histogram. */
 export function readDurations({ bounds, counts, sum }: Durations, labels: MetricLabels): MetricHistogram {
   let count = 0;
   const cumulative = counts.map((own) => {
     count += own;
     return count;
   });
-  // Infinity is not one of the buckets.
+  // Infinity is not included in the buckets.
   return { labels, buckets: cumulative.slice(0, bounds.length), sum, count };
 }

@@ -8,8 +8,8 @@ import type { Call } from './shared-calls.ts';
 /** One request to the exporter. It settles once, with a whole reply or a {@link MonitorError}. */
 export interface Exchange extends Call<MetricsReply>, Pick<ShadowPair, 'request' | 'response'> {
   /**
-   * To be called when the request to the exporter has its socket. Do not change the headers: they may be sent
-   * already.
+   * To be called when the request to the exporter has its socket. Do not change the headers: they may already have been
+   * sent.
    */
   onRequest(request: ClientRequest): void;
   /** To be called when the exporter's headers have arrived. */

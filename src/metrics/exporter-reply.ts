@@ -5,7 +5,7 @@ import { isMetricsType, isOpenMetrics } from './content-types.ts';
 /** A complete, checked response of the exporter. */
 export interface MetricsReply {
   readonly status: 200;
-  /** Exactly as the exporter sent it: Prometheus refuses a scrape whose type it cannot parse. */
+  /** Exactly as the exporter sent it: Prometheus rejects a scrape whose type it cannot parse. */
   readonly contentType: string;
   /** Shared by all concurrent requests, so it must not be changed. */
   readonly body: Buffer;
@@ -14,7 +14,7 @@ export interface MetricsReply {
 const OPEN_METRICS_END = Buffer.from('# EOF\n');
 
 /**
- * Reads a response to its end and refuses it unless it is complete and valid. Calls either `done` or `fail`
+ * Reads a response to its end and rejects it unless it is complete and valid. Calls either `done` or `fail`
  * first; ignore any later call.
  *
  * @param maxBytes maximum size of the body, in bytes
@@ -41,7 +41,7 @@ export function readReply(
 
   const body = createBody(maxBytes);
   response.on('data', (chunk: Buffer) => {
-    // One read of the socket can hold thousands of chunks, which arrive even after the connection was closed.
+    // One read of the socket can yield thousands of chunks, which arrive even after the connection was closed.
     if (isRefused) return;
     const excess = body.add(chunk);
     if (excess !== null) refuse(excess);
@@ -68,14 +68,14 @@ function tooLarge(maxBytes: number): string {
   return `The metrics exporter's answer is larger than ${maxBytes} bytes.`;
 }
 
-// A chunk costs time of its own, however small it is. This many may be tiny ...
+// Each chunk takes time, however small it is. This many may be tiny ...
 const FREE_CHUNKS = 1_024;
-// ... and further ones must have at least so many bytes on average: less than a line of metrics.
+// ... and further ones must have at least this many bytes on average: less than a line of metrics.
 const CHUNK_BYTES = 16;
 const FIRST_BYTES = 65_536;
 
 /**
- * Collects a body in one buffer, which doubles as it fills up. Keeping the chunks would hold the memory of each:
+ * Collects a body in one buffer, which doubles when it is full. A list of chunks would need more memory:
  * some hundred bytes for a chunk of one byte.
  */
 function createBody(maxBytes: number) {
@@ -83,7 +83,7 @@ function createBody(maxBytes: number) {
   let size = 0;
   let chunks = 0;
   return {
-    /** @returns why the body is refused; `null` when it is not */
+    /** @returns why the body is rejected; `null` if it is not */
     add(chunk: Buffer): string | null {
       const end = size + chunk.length;
       chunks += 1;
@@ -110,7 +110,7 @@ function findFault({ statusCode: status = 0, headers }: IncomingMessage, maxByte
   if (status !== 200) return `The metrics exporter answered with status ${status}.`;
   if (!isMetricsType(headers['content-type'])) return UNKNOWN_TYPE;
   const encoding = headers['content-encoding'] ?? 'identity';
-  // Node undoes `chunked` and passes any other transfer coding on as it came (RFC 9112, 6.1).
+  // Node decodes `chunked` and leaves any other transfer coding in place (RFC 9112, 6.1).
   const transfer = headers['transfer-encoding'] ?? 'chunked';
   if (encoding.toLowerCase() !== 'identity' || transfer.trim().toLowerCase() !== 'chunked') {
     return 'The metrics exporter encoded its answer although it was asked not to.';
@@ -120,7 +120,7 @@ function findFault({ statusCode: status = 0, headers }: IncomingMessage, maxByte
 }
 
 /**
- * Without a length or chunks the end of the connection ends the body, even when it is incomplete (RFC 9112,
+ * Without a length or chunks, the end of the connection ends the body, even if it is incomplete (RFC 9112,
  * 6.3).
  */
 function isFramed({ headers }: IncomingMessage): boolean {

@@ -5,7 +5,7 @@ export interface MetricsOptions {
   /**
    * Full URL of the exporter, `http:` or `https:`, such as `http://127.0.0.1:9100/metrics`. User and password
    * in it become an `Authorization` header and are never shown. Link-local addresses (169.254/16) and those of
-   * cloud metadata services are refused, also when a host name leads to one.
+   * cloud metadata services are rejected, even if a host name resolves to one.
    */
   readonly url: string | URL;
   /**

@@ -27,7 +27,7 @@ const SIZE = { least: 1, most: 1024 ** 3, fallback: 8 * 1024 * 1024 };
  * Checks the `metrics` option and fills in its defaults.
  *
  * @param option options, or only the exporter's URL; `false` or `undefined` turns `/metrics` off
- * @returns `null` when no exporter is configured
+ * @returns `null` if no exporter is configured
  * @throws TypeError that says what to write; it never repeats the URL or a header, which may contain a secret
  */
 export function resolveMetrics(option: MetricsOptions | string | false | undefined): ResolvedMetrics | null {

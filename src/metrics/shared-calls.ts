@@ -10,7 +10,7 @@ export interface Call<T> {
 
 /** Options of {@link createSharedCalls}. */
 export interface SharedCallsOptions<T> {
-  /** Maximum number of concurrent calls; one more is refused as `overloaded`. */
+  /** Maximum number of concurrent calls; further calls are rejected with `overloaded`. */
   readonly mostCalls: number;
   /** How long after its start a call's result answers later requests, in milliseconds. */
   readonly keepMs: number;
@@ -23,12 +23,12 @@ export interface SharedCallsOptions<T> {
 /** Calls that are shared by all concurrent requests for the same key. */
 export interface SharedCalls<T> {
   /**
-   * Joins the in-flight call of this key, or starts one.
+   * Joins the call in progress with this key, or starts one.
    *
    * @param signal leaves the call. The call itself is aborted when its last waiter has left
    */
   run(key: string, start: () => Call<T>, signal?: AbortSignal): Promise<T>;
-  /** Aborts all calls as `overloaded` and refuses later ones. */
+  /** Aborts all calls with `overloaded` and rejects later ones. */
   close(): void;
 }
 
@@ -43,7 +43,7 @@ interface Kept<T> {
 interface State<T> {
   readonly options: SharedCallsOptions<T>;
   readonly calls: SingleFlight<T>;
-  /** Aborts the calls in flight. */
+  /** Functions that abort the calls in progress. */
   readonly aborts: Set<(error: MonitorError) => void>;
   readonly kept: LruCache<Kept<T>>;
   closed: boolean;
@@ -121,13 +121,13 @@ function keep<T>({ kept, closed }: State<T>, key: string, value: T, until: numbe
   const forMs = until - performance.now();
   if (closed || forMs <= 0) return;
   clearTimeout(kept.get(key)?.timer);
-  // A timer can fire a moment early: one millisecond more makes sure that the entry has expired by then.
+  // A timer can fire slightly early: one more millisecond ensures that the entry has expired by then.
   const timer = setTimeout(() => dropExpired(kept, key), Math.ceil(forMs) + 1);
   timer.unref();
   kept.set(key, { value, until, timer });
 }
 
-/** The key may have a newer entry than the one that the timer was started for. */
+/** The entry of the key may be newer than the one for which the timer was started. */
 function dropExpired<T>(kept: LruCache<Kept<T>>, key: string): void {
   const entry = kept.get(key);
   if (entry !== undefined && entry.until <= performance.now()) kept.delete(key);

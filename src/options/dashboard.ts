@@ -49,7 +49,7 @@ function readLinks(value: unknown): readonly DashboardLink[] {
   });
 }
 
-/** Returns the URL unchanged, so that a path is also correct behind a proxy that strips a prefix. */
+/** Returns the URL unchanged, so that a path also works behind a proxy that removes a prefix. */
 function readUrl(option: string, value: unknown): string {
   if (!isWebLink(value)) throw wrong(option, EXPECTED_URL, value);
   return value;

@@ -6,14 +6,14 @@ import { wrong } from './wrong.ts';
 /** {@link MonitorHandlerOptions}, checked, with every default filled in. */
 export interface ResolvedHandlerOptions {
   readonly options: ResolvedOptions;
-  /** Without a slash at its end; empty when nothing has to be removed from URLs. */
+  /** Without a trailing slash; empty if nothing is to be removed from URLs. */
   readonly basePath: string;
 }
 
 /**
  * Checks options and fills in their defaults.
  *
- * @throws TypeError that names the option, what was given, and what to write; never a secret
+ * @throws TypeError that names the option, the type of its value, and what to write; never a secret
  */
 export function resolveHandlerOptions(given: unknown = {}): ResolvedHandlerOptions {
   if (!isRecord(given)) return { options: resolveOptions(given), basePath: '' };

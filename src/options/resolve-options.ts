@@ -29,9 +29,9 @@ import { integer, wrong } from './wrong.ts';
 /** {@link MonitorOptions}, checked, with every default filled in. */
 export interface ResolvedOptions {
   readonly sources: MonitorSources;
-  /** The exporter that is proxied; `null`: none is. */
+  /** The exporter that is proxied; `null`: none. */
   readonly metrics: ResolvedMetrics | null;
-  /** `null`: no metrics of our own. */
+  /** `null`: no own metrics. */
   readonly ownMetrics: ResolvedOwnMetrics | null;
   /** `null`: all requests are allowed. */
   readonly authorize: Authorize | null;
@@ -40,7 +40,7 @@ export interface ResolvedOptions {
   readonly redact: MonitorOptions['redact'];
   readonly limits: Required<LimitOptions>;
   readonly timeoutMs: number;
-  /** `null`: nobody is told of findings. */
+  /** `null`: findings are not reported. */
   readonly onFinding: OnFinding | null;
   readonly health: Required<HealthOptions>;
   /** `null`: no page. */
@@ -56,7 +56,7 @@ export interface ResolvedOptions {
 
 type ProxiedMetrics = Parameters<typeof resolveMetrics>[0];
 
-// The compiler checks that every option is listed, so that none is refused as unknown.
+// The compiler checks that every option is listed, so that none is rejected as unknown.
 const OPTIONS: KeysOf<MonitorOptions> = {
   sources: true,
   metrics: true,
@@ -88,7 +88,7 @@ const HEALTH: KeysOf<HealthOptions> = { failStatus: true, ping: true, reuseMs: t
 /**
  * Checks options and fills in their defaults.
  *
- * @throws TypeError that names the option, what was given, and what to write; never a secret
+ * @throws TypeError that names the option, the type of its value, and what to write; never a secret
  */
 export function resolveOptions(options: unknown = {}): ResolvedOptions {
   if (!isRecord(options)) throw wrong('options', 'an object such as { sources: memorySources() }', options);
@@ -184,7 +184,7 @@ function readPublicUrl(value: unknown): string | null {
   if (value === undefined) return null;
   const expected = "a URL such as 'https://example.com/monitor' or a path such as '/monitor'";
   if (typeof value !== 'string') throw wrong('publicUrl', expected, value);
-  // A path is parsed against an origin that is removed again.
+  // To parse a path, an origin is added and removed again.
   const isPath = /^\/(?!\/)/.test(value);
   if (!isPath && !/^https?:\/\//i.test(value)) throw wrong('publicUrl', expected, value);
   const base = 'http://localhost';

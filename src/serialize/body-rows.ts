@@ -1,4 +1,4 @@
-/** The fields that a source may have given. */
+/** The same fields with any values, as sources return them. */
 export type Given<T> = { readonly [Key in keyof T]?: unknown };
 
 /** Serializes the readable items of a list. */

@@ -10,7 +10,7 @@ import type { ShowText } from './shown-text.ts';
 const MOST_STEPS = 1_500;
 const MOST_OF_CAUSE = 20;
 
-/** The members that are asked for, and that not every source has. */
+/** The requested members that not every source has. */
 export function causesBody(
   { causes, causesTruncated }: Given<TaskStats>,
   show: ShowText,

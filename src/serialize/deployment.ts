@@ -13,12 +13,12 @@ import { isoTime } from './moments.ts';
 import { figure, label, labels, MOST_ITEMS, whole } from './scalars.ts';
 import type { ShowText } from './shown-text.ts';
 
-/** Most runs of a schedule that are listed. */
+/** Maximum number of listed runs of a schedule. */
 const MOST_RUNS = 20;
 
 const STATUSES: readonly WorkerBody['status'][] = ['online', 'stale', 'offline'];
 
-/** `null` when the worker has no hostname or no status. */
+/** `null` if the worker has no hostname or no status. */
 export function workerBody(worker: Worker, source: string, now: Date): WorkerBody | null {
   const hostname = label(worker.hostname);
   const given: unknown = worker.status;

@@ -8,7 +8,7 @@ const LONGEST = 2_048;
 const NEXT_URL = /;(?=\s*[a-z][a-z0-9+.-]*:\/\/)/i;
 
 /**
- * A URL without user, password, query and fragment. Does not use the `URL` class, because that refuses lists
+ * A URL without user, password, query and fragment. Does not use the `URL` class, because that rejects lists
  * of URLs (`redis://a;redis://b`), paths and some hosts that brokers accept.
  */
 export function displayUrl(url: string): string {

@@ -6,15 +6,15 @@ import type { ShowText } from './shown-text.ts';
 /** Fields that are searched, in this order, by their names in the body. */
 const FIELDS = ['name', 'task_id', 'worker', 'args', 'kwargs', 'exception', 'result'] as const;
 
-/** Characters of an excerpt before the match, and from its beginning on. */
+/** Characters of an excerpt before the match, and from its start on. */
 const BEFORE = 24;
 const BEHIND = 96;
 
 /**
- * Creates the test of the parameter `q`: which field of a task contains it, as list rows show them.
+ * Creates the test of the parameter `q`: which field of a task contains it, in the text that list rows show.
  *
- * Each text is shown before it is compared, whether or not it contains `q`: if the work depended on what the
- * unredacted text contains, its duration would confirm guesses of a masked secret.
+ * Each text is redacted and cut before it is compared, whether or not it contains `q`: if the work depended on the
+ * unredacted text, its duration would confirm guesses of a masked secret.
  *
  * @param q search text in lower case
  * @param show must show texts as list rows do, because a search in hidden text would reveal secrets to anyone
@@ -36,8 +36,8 @@ export function createFinder(q: string, show: ShowText): (task: Task) => TaskMat
 }
 
 /**
- * Creates the test of several searches at once: whether a task contains all of some texts and none of others. Each
- * field is shown once for all of them.
+ * Creates the test of several searches together: whether a task contains all of some texts and none of others. Each
+ * field is converted once for all of them.
  *
  * @param all in lower case, like `none`
  */
@@ -70,7 +70,7 @@ function textOf(task: Task, field: (typeof FIELDS)[number], show: ShowText): str
   return show(task[field], field, isCut, task.redacted === true).text;
 }
 
-/** The match with some text around it. @param at where the match begins in the text in lower case */
+/** The match with some text around it. @param at start of the match in the lower-case text */
 function excerpt(text: string, at: number, length: number): string {
   const match = indexIn(text, at);
   const from = Math.max(0, match - BEFORE);
@@ -78,7 +78,7 @@ function excerpt(text: string, at: number, length: number): string {
   return wellFormed(`${from > 0 ? '…' : ''}${text.slice(from, to)}${to < text.length ? '…' : ''}`);
 }
 
-/** Where a position of the text in lower case is in the text itself: a few letters become two in lower case. */
+/** Converts an index in the lower-case text to one in the original: in lower case, some letters become two. */
 function indexIn(text: string, position: number): number {
   let index = Math.min(position, text.length);
   while (index > 0 && text.slice(0, index).toLowerCase().length > position) index -= 1;

@@ -1,6 +1,6 @@
 import type { Steps } from '../scheduler.ts';
 
-/** Characters after which a piece is encoded. */
+/** Length of a piece in characters, after which it is encoded. */
 const PIECE_LENGTH = 65_536;
 
 interface Piece {
@@ -10,7 +10,7 @@ interface Piece {
 }
 
 /**
- * The items of a list as JSON, each written when it is first needed. All readers share what is written, also while
+ * The items of a list as JSON, each written when it is first needed. All readers share the written JSON, even while
  * they run at the same time.
  */
 export interface JsonList {
@@ -22,7 +22,7 @@ export interface JsonList {
 
 interface ListState {
   readonly pieces: Piece[];
-  /** Texts of the items that follow, and their length together. */
+  /** Texts of the items in the next piece, and their total length. */
   texts: string[];
   length: number;
   /** Items written so far, and bytes of the pieces. */

@@ -1,4 +1,4 @@
-// Formatting times dominates the cost of a row, and most times of one row fall into the same minute.
+// Formatting times dominates the cost of a row, and most times of a row are in the same minute.
 const MINUTE_MS = 60_000;
 const SECONDS = Array.from({ length: 60 }, (_, second) => `${String(second).padStart(2, '0')}.`);
 const MILLISECONDS = Array.from({ length: 1_000 }, (_, milli) => `${String(milli).padStart(3, '0')}Z`);

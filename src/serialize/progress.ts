@@ -4,10 +4,10 @@ import type { TaskProgressBody } from '../wire.ts';
 import { figure } from './scalars.ts';
 import { ellipsize, type ShowText } from './shown-text.ts';
 
-/** Longest text of a progress that is shown, in characters. */
+/** Maximum length of a progress text, in characters. */
 const LONGEST_SHOWN = 200;
 
-/** Serializes the progress of a task; `null` when nothing of it can be read. */
+/** Serializes the progress of a task; `null` if none of it is readable. */
 export function progressBody(value: unknown, show: ShowText, isRedacted: boolean): TaskProgressBody | null {
   if (!isRecord(value)) return null;
   const [current, total, given] = [figure(value.current), figure(value.total), figure(value.percent)];

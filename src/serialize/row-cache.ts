@@ -1,6 +1,6 @@
 import type { Task } from '../model.ts';
 
-// Enough for the pages that people look at, far fewer than the tasks that a history holds.
+// Enough for the pages that people view, far fewer than the tasks of a history.
 const MOST_ROWS = 5_000;
 
 /**
@@ -38,7 +38,7 @@ export function createRowCache(): {
   };
 }
 
-/** A Proxy can claim to be frozen and still return other values. In that case its first row stays. */
+/** A Proxy can claim to be frozen and still return other values. Its first row is then kept. */
 function isFrozen(value: unknown): boolean {
   try {
     return typeof value === 'object' && value !== null && Object.isFrozen(value);

@@ -40,8 +40,8 @@ export function whole(value: unknown): number | null {
 }
 
 /**
- * Counts by name, such as tasks by state; `null` when the value is no object. Names may be any. `fromEntries` stores
- * `__proto__` as an ordinary member.
+ * Counts by name, such as tasks by state; `null` if the value is not an object. Any name is allowed: `fromEntries`
+ * stores `__proto__` as an ordinary member.
  */
 export function countsOf(value: unknown): Record<string, number> | null {
   if (typeof value !== 'object' || value === null) return null;
@@ -55,7 +55,7 @@ export function countsOf(value: unknown): Record<string, number> | null {
   );
 }
 
-/** Replaces lone surrogates, which JSON can only escape and strict parsers refuse. */
+/** Replaces lone surrogates, which JSON can only escape and strict parsers reject. */
 export function wellFormed(text: string): string {
   return HALVES.test(text) ? text.replace(LONE_HALVES, '\ufffd') : text;
 }

@@ -1,4 +1,4 @@
-/** The only bridge from the model to the wire: missing values, previews and redaction are handled here. */
+/** The only conversion from the model to the wire: missing values, previews and redaction are handled here. */
 
 import { causeOfTask, createCauseFinder } from '../causes/find-cause.ts';
 import type { FoundProblem, RuleOutcome } from '../findings/evaluate.ts';
@@ -69,9 +69,9 @@ export interface Serializer {
   /** The same row as JSON text. Rows of frozen tasks are cached per source. */
   taskRowJson(task: Task, source: string): string | null;
   taskDetail(task: TaskDetail, source: string): Omit<TaskDetailBody, 'sources' | 'links'> | null;
-  /** `null` when the statistics are unreadable. @param asked Default: nothing beside what they always have */
+  /** `null` when the statistics are unreadable. @param asked Default: none of the optional parts */
   stats(stats: TaskStats, asked?: StatsAsked): StatsFigures | null;
-  /** An id without halves of characters. */
+  /** An id without lone surrogates. */
   id(id: string): string;
   relation(relation: TaskRelation): RelationBody;
   graphNode(node: GraphNode): GraphNodeBody;
@@ -168,7 +168,7 @@ export function createSerializer({
   };
 }
 
-/** Characters of a value that are written to find a cause in them. */
+/** Maximum length of a value's text in which a cause is searched, in characters. */
 const CAUSE_TEXT = 4_096;
 
 function createCauseReader(redactor: Redactor): (task: Task) => TaskCause | null {

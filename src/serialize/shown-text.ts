@@ -16,8 +16,8 @@ export interface ShownText {
  *
  * @param value anything
  * @param field name of the field, passed to the host's own redaction
- * @param isCut whether the engine has truncated the value already. Default false
- * @param isRedacted whether the source has removed secrets already, so that only the host's own rules apply.
+ * @param isCut whether the engine has already truncated the value. Default false
+ * @param isRedacted whether the source has already removed secrets, so that only the host's own rules apply.
  *   Default false
  */
 export type ShowText = (value: unknown, field: string, isCut?: boolean, isRedacted?: boolean) => ShownText;
@@ -25,14 +25,14 @@ export type ShowText = (value: unknown, field: string, isCut?: boolean, isRedact
 /** The rules that apply to a value. */
 export type Rules = Pick<Redactor, 'text' | 'isSecretKey'>;
 
-/** @param isRedacted whether the source has applied its rules already */
+/** @param isRedacted whether the source has already applied its rules */
 export function rulesFor(redactor: Redactor, isRedacted: boolean): Rules {
   return isRedacted ? { text: redactor.hostText, isSecretKey: redactor.isHostKey } : redactor;
 }
 
 const NOTHING: ShownText = Object.freeze({ text: null, isCut: false });
 
-// Masking shortens a text, so read this many characters more than are shown, but no more.
+// Masking shortens a text, so read this many more characters than are shown.
 const MARGIN = 4_096;
 
 /**
@@ -65,7 +65,7 @@ export function rawText(value: unknown, most: number, { isSecretKey }: Rules): s
   return text === 'null' ? null : text;
 }
 
-/** The beginning of a text and `…`, at most `limit` long together. Never splits a surrogate pair. */
+/** The start of a text and `…`, together at most `limit` long. Never splits a surrogate pair. */
 export function ellipsize(text: string, limit: number): string {
   let end = Math.min(text.length, limit - 1);
   const last = text.charCodeAt(end - 1);

@@ -27,10 +27,10 @@ const MOST_DEPTHS = 20;
 const MOST_NAMES = 50;
 const MOST_BUCKETS = 100;
 
-/** All members but those that the source does not know. */
+/** All members that the source itself supplies. */
 export type StatsFigures = Omit<TaskStatsBody, 'markers'>;
 
-/** What statistics have where it is asked for. */
+/** The optional parts of statistics. */
 export interface StatsAsked {
   /** Percentiles of steps, and histograms. Default: false. */
   readonly percentiles?: boolean;
@@ -39,8 +39,8 @@ export interface StatsAsked {
 }
 
 /**
- * @param show removes what is secret from the texts of causes
- * @returns `null` when the statistics have no valid step length
+ * @param show redacts the texts of causes
+ * @returns `null` if the statistics have no valid step length
  */
 export function statsBody(
   stats: TaskStats,
@@ -129,7 +129,7 @@ function percentilesBody(given: Given<DurationFigures>) {
   };
 }
 
-/** The totals of a source; of one that has none, those of its series. */
+/** The totals of a source; if it has none, those of its series. */
 function totalsBody(totals: unknown, series: readonly StatsStepBody[]): StatsTotalsBody {
   if (typeof totals !== 'object' || totals === null) return { ...totalsIn(series), ...percentilesBody({}) };
   return { ...countsBody(totals), ...percentilesBody(totals) };

@@ -71,7 +71,7 @@ function attemptsBody(attempts: unknown, show: ShowText, isRedacted: boolean): T
   });
 }
 
-/** The last lines of a log; `null` for what is none. */
+/** The last lines of a log; `null` if it is not a log. */
 function logBody(log: unknown, show: ShowText, isRedacted: boolean): TaskLogBody | null {
   if (!isRecord(log) || !Array.isArray(log.lines)) return null;
   const given: readonly unknown[] = log.lines;

@@ -1,17 +1,17 @@
 import type { Redactor } from '../redact.ts';
 import { rawText, rulesFor, type ShowText } from './shown-text.ts';
 
-// Bounds the search for the exception. A secret of several lines (a private key) that starts further up has
-// no exception's line.
+// Limits the search for the exception. A secret of several lines (a private key) that starts before this part
+// contains no line with an exception.
 const LOOK_BACK = 16_384;
 
 // V8 prints the exception first and the calls below it, Python prints the exception last.
 const CALL = /^\s+at\s/;
 
 /**
- * The line of a traceback that has the exception, as a preview; `null` when there is none.
+ * The line of a traceback with the exception, as a preview; `null` if there is none.
  *
- * @param isRedacted whether the source has removed secrets already
+ * @param isRedacted whether the source has already removed secrets
  */
 export function exceptionLine(
   value: unknown,
@@ -29,7 +29,7 @@ export function exceptionLine(
 }
 
 /**
- * The last complete lines of a text. For one endless line its beginning, which has the name of the exception.
+ * The last complete lines of a text. For a single overlong line, its beginning, which has the name of the exception.
  */
 function tail(raw: string): string {
   if (raw.length <= LOOK_BACK) return raw;

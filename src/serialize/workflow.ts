@@ -109,7 +109,7 @@ function nodeUpdate({ id, task, members }: GraphNode): GraphNodeUpdateBody {
   };
 }
 
-/** The engine's run time, else the time from start to finish. `null` when clock skew makes that negative. */
+/** The engine's run time, otherwise the time from start to finish. `null` if clock skew makes that negative. */
 function durationOf({ runtime, started, finished }: Task): number | null {
   const ms = millisOf(figure(runtime));
   if (ms !== null) return ms;
@@ -118,7 +118,7 @@ function durationOf({ runtime, started, finished }: Task): number | null {
   return Date.parse(to) - Date.parse(from);
 }
 
-/** Rounds to microseconds, the resolution of clocks. Without it 0.29 s would become 290.00000000000006 ms. */
+/** Rounds to microseconds, the resolution of clocks. Otherwise 0.29 s would become 290.00000000000006 ms. */
 function millisOf(seconds: number | null): number | null {
   return seconds === null ? null : figure(Math.round(seconds * 1_000_000) / 1_000);
 }

@@ -2,32 +2,32 @@ import type { MinuteCounts } from '../../source.ts';
 import { activityOf, clear, type Finding, lookAtTasks, type Rule } from '../finding.ts';
 
 const MINUTE_MS = 60_000;
-/** What counts as now: long enough for rare tasks, short enough to see a deploy. */
+/** The current period: long enough for rare tasks, short enough to see a deploy. */
 const RECENT_MS = 15 * MINUTE_MS;
-/** What now is compared with. */
+/** The period of comparison. */
 const BEFORE_MS = 60 * MINUTE_MS;
-/** Steps in which the beginning is searched for. */
+/** Steps in which the start of the problem is searched. */
 const STEP_MS = 5 * MINUTE_MS;
-/** Steps without an end of a task that do not end the search. */
+/** Maximum number of steps in a row without finished tasks before the search ends. */
 const MAX_EMPTY_STEPS = 3;
 /** Fewer failures may be chance. */
 const LEAST_FAILED = 3;
-/** Fewer ends of tasks say too little about what is usual. */
+/** Fewer finished tasks do not show what is usual. */
 const LEAST_BEFORE = 20;
-/** A share of failures that is found whatever is usual: the limit of the common alert rules for Celery. */
+/** A share of failures that is always found: the limit of the common alert rules for Celery. */
 const ALWAYS = 0.05;
-/** A smaller share is found only if it has risen this many times, and never below the least share. */
+/** A smaller share is found only if it has risen by this factor, and never below the least share. */
 const FACTOR = 3;
 const LEAST_SHARE = 0.01;
-/** What is usual where nothing has failed: less cannot be told from few tasks. */
+/** The usual share if nothing has failed: few tasks cannot show a smaller one. */
 const LEAST_USUAL = 0.001;
 
 /**
  * `failure_rate`: of one name, 5 % or more of the tasks of the last 15 minutes failed, or 1 % or more and three
- * times as many as in the hour before it began. At least 3 failures. Critical where both are so.
+ * times as many as in the hour before it began. At least 3 failures. Critical if both apply.
  *
- * The hour before ends where the present rate began, so that a problem of two hours is not taken for usual. It is
- * unknown while less than an hour and a quarter has been seen.
+ * The hour before ends when the current rate began, so that a problem of two hours does not count as usual. It is
+ * unknown until an hour and a quarter has been observed.
  */
 export const failureRate: Rule = {
   code: 'failure_rate',
@@ -44,7 +44,7 @@ export const failureRate: Rule = {
     findings.sort((a, b) => Number(b.evidence.failed) - Number(a.evidence.failed));
     const seen = now - activity.since;
     const missing = seen < BEFORE_MS + RECENT_MS ? 'It needs data from the previous hour.' : null;
-    // A share that is found whatever is usual needs no hour before: what was found by it is judged again.
+    // The limit of 5 % does not need the hour before, so earlier findings by it are judged again.
     return { findings, unknown: missing, unjudged: [] };
   },
 };
@@ -62,7 +62,7 @@ function rateOf(counts: MinuteCounts, name: string, from: number, to: number): R
 }
 
 function findingOf(counts: MinuteCounts, name: string, now: number): Finding | null {
-  // The minute that has begun counts.
+  // The current minute counts.
   const end = Math.floor(now / MINUTE_MS + 1) * MINUTE_MS;
   const rate = rateOf(counts, name, end - RECENT_MS, end);
   if (rate.failed < LEAST_FAILED || rate.share < LEAST_SHARE) return null;
@@ -94,7 +94,7 @@ function findingOf(counts: MinuteCounts, name: string, now: number): Finding | n
   };
 }
 
-/** The first minute with a failure since which about this share fails. */
+/** The first minute with a failure since which about this share has failed. */
 function beginOf(counts: MinuteCounts, name: string, recent: number, share: number): number {
   let begin = recent;
   let empty = 0;
@@ -107,7 +107,7 @@ function beginOf(counts: MinuteCounts, name: string, recent: number, share: numb
       empty = 0;
     }
   }
-  // It began within the step before.
+  // It began within the previous step.
   const least = Math.max(counts.since, begin - STEP_MS);
   while (begin > least && rateOf(counts, name, begin - MINUTE_MS, begin).share >= share / 2) {
     begin -= MINUTE_MS;

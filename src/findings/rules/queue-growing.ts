@@ -1,15 +1,15 @@
 import { activityOf, clear, counted, inWords, lookAtTasks, type Rule } from '../finding.ts';
 
 const MINUTE_MS = 60_000;
-/** A schedule that sends many tasks at once makes a queue grow for a while. */
+/** A schedule that sends many tasks together makes a queue grow for a while. */
 const LONG_MS = 15 * MINUTE_MS;
 const CRITICAL_MS = 60 * MINUTE_MS;
 
 /**
- * `queue_growing`: for 15 minutes (critical: an hour) more tasks have entered a queue than were taken out. What counts
- * as growth is decided where depths are recorded, see `growingSince`.
+ * `queue_growing`: for 15 minutes (critical: an hour) more tasks have entered a queue than left it. The definition of
+ * growth is in `growingSince`.
  *
- * Unknown where the source has no depths over time.
+ * Unknown if the source does not know depths over time.
  */
 export const queueGrowing: Rule = {
   code: 'queue_growing',

@@ -13,17 +13,17 @@ import {
 } from '../finding.ts';
 
 const MINUTE_MS = 60_000;
-/** Longer than what a schedule that sends many tasks at once takes to be worked off. */
+/** Longer than it takes to run the tasks of a schedule that sends many together. */
 const LATE_MS = 10 * MINUTE_MS;
 const CRITICAL_MS = 30 * MINUTE_MS;
-/** Whether clients report what they send is seen in what they sent within this time. */
+/** How far back to look for reports of sent tasks, which show that clients send them. */
 const SEEN_MS = 24 * 60 * MINUTE_MS;
 
-/** What waits in a queue. */
+/** The waiting tasks of a queue. */
 export interface Waiting {
   readonly queue: string;
   readonly count: number | null;
-  /** Since when the task has waited that has been due for longest; `null`: not known. */
+  /** Since when the task that has been due for longest has waited; `null`: unknown. */
   readonly since: number | null;
   /** Whether it may have waited for longer. */
   readonly isAtLeast: boolean;
@@ -31,10 +31,10 @@ export interface Waiting {
 
 /**
  * `queue_waiting`: a task in a queue could have started 10 minutes ago (critical: 30) and still waits. A task whose
- * eta is in the future does not count. Messages of Celery carry no time of sending: unless it was seen, they wait
- * at least since they were first found.
+ * eta is in the future does not count. Messages of Celery do not contain the time at which they were sent: if it was
+ * not observed, they have waited at least since they were first found.
  *
- * Unknown where a queue holds tasks of unknown age, and where nothing tells whether tasks wait.
+ * Unknown if a queue has tasks of unknown age, or if nothing shows whether tasks wait.
  */
 export const queueWaiting: Rule = {
   code: 'queue_waiting',
@@ -43,7 +43,7 @@ export const queueWaiting: Rule = {
     if (source.queues === null) return clear('The queues could not be read.');
     const { unknown } = activityOf(source);
     if (unknown !== '' && source.queues === undefined) return clear(unknown);
-    // What is in a queue is seen also where workers report nothing.
+    // Queues can be read even if workers report nothing.
     const activity = source.activity ?? null;
     const rows = waitingByQueue(activity, source.queues, now);
     yield;
@@ -57,7 +57,7 @@ export const queueWaiting: Rule = {
   },
 };
 
-/** By queue, what both the queue and the tasks tell. */
+/** By queue: the waiting tasks according to both the queue and the activity. */
 export function waitingByQueue(
   activity: Activity | null,
   queues: readonly QueueBody[] | undefined,
@@ -70,7 +70,7 @@ export function waitingByQueue(
   }
   for (const { queue, count, since } of activity?.open.waiting ?? []) {
     const known = rows.get(queue);
-    // The queue itself knows best that nothing waits in it.
+    // If the queue itself reports that it is empty, nothing waits.
     if (known?.count === 0) continue;
     const isEarlier = known?.since == null || (since !== null && since < known.since);
     rows.set(queue, {

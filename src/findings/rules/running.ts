@@ -1,8 +1,8 @@
-/** What the rules about running tasks share. */
+/** Shared by the rules about running tasks. */
 import type { Activity, MinuteCounts, RunningTask } from '../../source.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
-/** Of fewer runs, a percentile says nothing. */
+/** With fewer runs, a percentile is not meaningful. */
 const LEAST_RUNS = 20;
 
 /** Percentiles of the run times of a name in the last day, in milliseconds. */
@@ -11,7 +11,7 @@ export interface UsualRuns {
   readonly p99: number;
 }
 
-/** Finds out how long tasks usually run, once for each name. `null`: too few runs. */
+/** Returns the usual run times, computed once for each name. `null`: too few runs. */
 export type FindUsual = (name: string | null) => UsualRuns | null;
 
 export function createFindUsual(counts: MinuteCounts, now: number): FindUsual {
@@ -35,7 +35,7 @@ function usualOf(counts: MinuteCounts, name: string, now: number): UsualRuns | n
   return p95 === null || p99 === null ? null : { p95, p99 };
 }
 
-/** @returns a test for tasks of workers that are gone: the rule `tasks_lost` is about them */
+/** @returns a test for tasks of lost workers, which the rule `tasks_lost` covers */
 export function isHeldByLostWorker({ open }: Activity): (task: RunningTask) => boolean {
   const gone = new Set(open.lost.flatMap(({ worker, isWorkerOnline }) => (isWorkerOnline ? [] : worker)));
   return ({ worker }) => worker !== null && gone.has(worker);

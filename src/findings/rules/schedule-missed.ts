@@ -1,12 +1,12 @@
 import type { ScheduleBody } from '../../wire.ts';
 import { clear, type Finding, inWords, listed, type Rule } from '../finding.ts';
 
-/** Beat and whoever reads its schedule may lag by this in normal operation. */
+/** Normal delay of beat and of the reader of its schedule. */
 const LATE_MS = 60_000;
 
 /**
  * `schedule_missed`: an entry should have run more than a minute ago and has not. Disabled entries do not count.
- * Unknown where the next run of an entry is not known.
+ * Unknown if the next run of an entry is unknown.
  */
 export const scheduleMissed: Rule = {
   code: 'schedule_missed',

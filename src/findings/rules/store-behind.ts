@@ -1,19 +1,19 @@
 import type { ComponentBody } from '../../wire.ts';
 import { clear, counted, type Finding, inWords, type Rule } from '../finding.ts';
 
-/** Longer than any pause of a database that is restarted. */
+/** Longer than the restart of a database. */
 const BEHIND_MS = 60_000;
-/** Memory holds more than this, but a process that ends now loses it. */
+/** Memory can hold more than this, but a process that ends now would lose it. */
 const FAR_BEHIND_MS = 10 * 60_000;
-/** Losses are news for so long. */
+/** How long losses are reported. */
 const LOST_MS = 60 * 60_000;
 
 /** Key of the component that shows the store. */
 const STORE = 'history.store';
 
 /**
- * `store_behind`: the store of the history cannot be opened; or changes wait for more than a minute to be written
- * (critical: 10 minutes); or some were lost in the last hour, because more waited than memory holds (critical).
+ * `store_behind`: the store of the history cannot be opened; or changes have waited for more than a minute to be
+ * written (critical: 10 minutes); or some were lost in the last hour, because the backlog was full (critical).
  */
 export const storeBehind: Rule = {
   code: 'store_behind',

@@ -11,11 +11,11 @@ import {
 } from '../finding.ts';
 import { createFindUsual, isHeldByLostWorker, type UsualRuns } from './running.ts';
 
-/** Shorter runs are nobody's problem yet. */
+/** Shorter runs are not a problem yet. */
 const LEAST_MS = 60_000;
-/** Far beyond: nearly all tasks of the name took less than a third. */
+/** Well above the normal range: nearly all tasks of the name took less than a third of this. */
 const FACTOR = 3;
-/** Most tasks named. */
+/** Maximum number of named tasks. */
 const MOST_EXAMPLES = 3;
 
 /**
@@ -45,9 +45,9 @@ export const taskOverrun: Rule = {
 };
 
 /**
- * Whether a task runs for too long; `null`: nobody can tell, because too few of its name have run.
+ * Whether a task runs for too long; `null`: unknown, because too few tasks of its name have run.
  *
- * @param ran for how long it has run, in milliseconds
+ * @param ran how long it has run so far, in milliseconds
  */
 export function isOverrun(ran: number, usual: UsualRuns | null): boolean | null {
   if (ran < LEAST_MS) return false;
@@ -58,7 +58,7 @@ function limitOf({ p99 }: UsualRuns): number {
   return Math.max(LEAST_MS, FACTOR * p99);
 }
 
-/** Tasks that have run for a while, by name. Those of a lost worker are another rule's. */
+/** Tasks that have run for a while, by name. The rule `tasks_lost` covers those of lost workers. */
 function byName(activity: Activity, now: number): Map<string | null, RunningTask[]> {
   const names = new Map<string | null, RunningTask[]>();
   const isLost = isHeldByLostWorker(activity);

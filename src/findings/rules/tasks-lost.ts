@@ -2,9 +2,9 @@ import type { OpenTaskSummary } from '../../source.ts';
 import { activityOf, clear, counted, type Finding, lookAtTasks, type Rule } from '../finding.ts';
 
 /**
- * `tasks_lost`: all tasks that a worker had when it went away, by worker. Critical while that worker is gone; a warning
- * where it is online again with another process, since the broker may deliver its tasks once more (`acks_late`), and
- * where another worker takes its tasks over (BullMQ). A task is not lost once the new process has reported on it.
+ * `tasks_lost`: all tasks that a worker had when it disappeared, by worker. Critical while that worker is gone. A
+ * warning if it is online again with another process, since the broker may deliver its tasks again (`acks_late`), or
+ * if another worker takes over its tasks (BullMQ). A task is not lost once the new process has reported on it.
  */
 export const tasksLost: Rule = {
   code: 'tasks_lost',

@@ -2,8 +2,8 @@ import { activityOf, clear, counted, lookAtTasks, type Rule } from '../finding.t
 
 /**
  * `tasks_missing`: tasks that were sent, are in no queue and on no worker and have no result. They will not run.
- * The source looks 30 seconds after it last heard of a task, if it can ask queues, workers and result backend. An
- * engine that cannot lose a task between queue and worker has nothing to judge.
+ * The source checks a task 30 seconds after its last event, if it can read queues, workers and result backend. The
+ * rule does not apply to an engine that cannot lose a task between queue and worker.
  */
 export const tasksMissing: Rule = {
   code: 'tasks_missing',

@@ -1,6 +1,6 @@
 import { activityOf, clear, counted, inWords, lookAtTasks, type Rule } from '../finding.ts';
 
-/** Less is the wait for a free slot. */
+/** Shorter delays are waits for a free slot. */
 const LATE_MS = 5 * 60_000;
 
 /** `tasks_overdue`: the eta of a task passed more than 5 minutes ago, and it has not started. */

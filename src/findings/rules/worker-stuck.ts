@@ -16,23 +16,23 @@ import {
 import { createFindUsual, type FindUsual } from './running.ts';
 
 const MINUTE_MS = 60_000;
-/** Shorter than this, a full worker is a busy one. */
+/** For a shorter time, a full worker is merely busy. */
 const LEAST_MS = 5 * MINUTE_MS;
-/** As in `task_overrun`. */
+/** The same as in `task_overrun`. */
 const FACTOR = 3;
-/** Where the usual run times are not known: longer than most tasks of web apps. */
+/** For tasks without known run times: longer than most tasks of web apps. */
 const UNUSUAL_MS = 15 * MINUTE_MS;
 const MOST_EXAMPLES = 5;
 
 /**
- * `worker_stuck`: every slot of an online worker has held the same task for more than 5 minutes and more than three
- * times the 99th percentile of that task's name, so the worker takes nothing else. Where one of the names has fewer
+ * `worker_stuck`: every slot of an online worker has run the same task for more than 5 minutes and more than three
+ * times the 99th percentile of that task's name, so the worker takes no other tasks. If one of the names has fewer
  * than 20 runs in the last day: for more than 15 minutes, as a warning.
  *
- * Where workers take a task only when they can run it, a queue is judged instead: tasks wait in it, and every task that
- * was taken from it has run for that long.
+ * If workers take a task only when they can run it, queues are judged instead: tasks wait in the queue, and every task
+ * that was taken from it has run for that long.
  *
- * Unknown where the slots of an online worker are not known.
+ * Unknown if the number of slots of an online worker is unknown.
  */
 export const workerStuck: Rule = {
   code: 'worker_stuck',
@@ -62,7 +62,7 @@ export const workerStuck: Rule = {
   },
 };
 
-/** Tasks wait, and no worker of the queue is free: all that they run began long ago. */
+/** Tasks wait, and no worker of the queue is free: all its running tasks started long ago. */
 function* judgeQueues({ queues }: SourceSituation, activity: Activity, now: number): Steps<Judgement> {
   if (queues == null) return clear('The queues could not be read.');
   const { running, isWhole } = activity.open;
@@ -99,7 +99,7 @@ function evidenceOf(tasks: readonly RunningTask[]): Finding['evidence'] {
   };
 }
 
-/** Running tasks by the worker that has them. */
+/** Running tasks by their worker. */
 export function tasksByWorker(running: readonly RunningTask[]): Map<string, RunningTask[]> {
   const workers = new Map<string, RunningTask[]>();
   for (const task of running) {
@@ -111,16 +111,16 @@ export function tasksByWorker(running: readonly RunningTask[]): Map<string, Runn
   return workers;
 }
 
-/** Tasks that let nothing else run. */
+/** Tasks that occupy all slots. */
 export interface HeldSlots {
   readonly tasks: readonly RunningTask[];
   /** When the last of them started. */
   readonly since: number;
-  /** Whether it is known for each of them how long tasks of its name run. */
+  /** Whether the usual run times of all their names are known. */
   readonly isUsualKnown: boolean;
 }
 
-/** The tasks that hold every slot of a worker for too long; `null`: it is not stuck. */
+/** The tasks that occupy every slot of a worker for too long; `null`: it is not stuck. */
 export function heldByWorker(
   { concurrency, active }: WorkerBody,
   running: readonly RunningTask[],
@@ -128,12 +128,12 @@ export function heldByWorker(
   now: number,
 ): HeldSlots | null {
   const slots = concurrency ?? 0;
-  // One that says that it runs fewer has ended some of these tasks unseen.
+  // A worker that reports fewer running tasks has ended some of these unseen.
   if (slots < 1 || running.length < slots || (active !== null && active < slots)) return null;
   return heldForLong(running.slice(0, slots), usualOf, now);
 }
 
-/** The tasks that were taken from a queue and hold all its workers for too long while others wait; `null`: none do. */
+/** The tasks from a queue that occupy all its workers for too long while others wait; `null`: none. */
 export function heldByQueue(
   { name, waiting }: QueueBody,
   running: readonly RunningTask[],
@@ -177,7 +177,7 @@ function findingOf(
   ];
 }
 
-/** How long tasks of these names may run, in milliseconds; `null`: not known. */
+/** How long tasks of these names may run, in milliseconds; `null`: unknown. */
 function limitOf(tasks: readonly RunningTask[], usualOf: FindUsual): number | null {
   let limit = LEAST_MS;
   for (const name of new Set(tasks.map((task) => task.name))) {

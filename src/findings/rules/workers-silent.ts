@@ -1,17 +1,17 @@
 import type { WorkerBody } from '../../wire.ts';
 import { clear, counted, type Finding, listed, type Rule, type SourceSituation } from '../finding.ts';
 
-/** After that, a worker that fell silent counts as replaced: containers never come back under their name. */
+/** A worker that has been silent for longer counts as replaced: containers never restart with the same name. */
 const RECENT_MS = 60 * 60_000;
 const MOST_NAMED = 20;
 const LOOK = '/api/workers/';
 
 /**
- * `workers_silent`: no worker is online (critical), or some fell silent within the last hour and did not say goodbye,
- * as after a crash. A worker is silent when it was not heard for a minute.
+ * `workers_silent`: no worker is online (critical), or some workers became silent within the last hour without
+ * reporting their shutdown, as after a crash. A worker is silent if it has sent no heartbeat for a minute.
  *
- * Unknown where the source lists no workers. A source that has never seen a worker and has none to check, such as a
- * queue within the host's process, has nothing to judge.
+ * Unknown if the source lists no workers. The rule does not apply to a source that has never seen a worker and has
+ * none to check, such as a queue within the host's process.
  */
 export const workersSilent: Rule = {
   code: 'workers_silent',
@@ -38,7 +38,7 @@ export const workersSilent: Rule = {
 };
 
 function noneOnline({ checks }: SourceSituation, workers: readonly WorkerBody[]) {
-  // Without a worker, a check that passes or is not configured leaves nothing to judge.
+  // Without workers, the rule does not apply if the check passes or is not configured.
   if (workers.length === 0 && checks.workers.ok !== false) return null;
   const heard = workers.flatMap(({ last_heartbeat }) =>
     last_heartbeat === null ? [] : Date.parse(last_heartbeat),

@@ -1,9 +1,9 @@
-/** What the exporter asks at each scrape. */
+/** What the exporter reads at each scrape. */
 import type { Meter, MetricFamily, MetricSeries } from '../../source.ts';
 
 /** Supplies the series of some families: the meter of a source, or figures about the monitor. */
 export interface Collector extends Pick<Meter, 'families' | 'overflow'> {
-  /** Name of the source, or of what the figures are about. */
+  /** Name of the source, or of the subject of the figures. */
   readonly source: string;
   /** Never rejects: without an answer in time, its families have no series. */
   collect(): Promise<readonly MetricSeries[]>;
@@ -11,12 +11,12 @@ export interface Collector extends Pick<Meter, 'families' | 'overflow'> {
   close(): void;
 }
 
-/** Most series of one exposition; each bucket of a histogram, its sum and its count are one. */
+/** Maximum number of series in an exposition; each bucket of a histogram, its sum and its count are one series. */
 export const MOST_SERIES = 10_000;
-/** How many of them are for figures about the monitor. The meters of the sources share the rest. */
+/** The share of them for figures about the monitor. The meters of the sources share the rest. */
 export const MONITOR_SERIES = 1_000;
 
-/** Counts what the limit costs. The exporter supplies it itself. */
+/** Counts the samples that were omitted because of the limit. The exporter itself supplies this family. */
 export const OVERFLOW: MetricFamily = {
   name: 'task_monitor_metrics_overflow_total',
   help: 'Observations counted under other, and series left out, because there were too many series.',
@@ -28,7 +28,7 @@ const NAME = /^[A-Za-z_:][\w:]*$/;
 /**
  * The families of all collectors, each name once.
  *
- * @throws TypeError when a name is invalid, or two collectors differ about a family
+ * @throws TypeError if a name is invalid, or two collectors define a family differently
  */
 export function familiesOf(collectors: readonly Collector[]): ReadonlyMap<string, MetricFamily> {
   const families = new Map<string, MetricFamily>([[OVERFLOW.name, OVERFLOW]]);
@@ -50,7 +50,7 @@ export function familiesOf(collectors: readonly Collector[]): ReadonlyMap<string
   return families;
 }
 
-/** A family at the moment of a scrape. */
+/** A family at the time of a scrape. */
 export interface Gathered {
   readonly family: MetricFamily;
   readonly parts: readonly { readonly source: string; readonly samples: MetricSeries['samples'] }[];
@@ -58,7 +58,7 @@ export interface Gathered {
   readonly isShared: boolean;
 }
 
-/** Asks all collectors. */
+/** Reads all collectors. */
 export async function gather(
   collectors: readonly Collector[],
   families: ReadonlyMap<string, MetricFamily>,

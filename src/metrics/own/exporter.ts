@@ -1,4 +1,4 @@
-/** Exports what collectors supply, by `/metrics` or by the registry of the host. */
+/** Exports the series of collectors through `/metrics` or the host's registry. */
 import { shareCalls } from '../../single-flight.ts';
 import type { MetricFamily, MetricSeries } from '../../source.ts';
 import { type Collector, familiesOf, gather, MOST_SERIES, OVERFLOW } from './collector.ts';
@@ -12,10 +12,10 @@ export interface OwnExporter {
   /**
    * Adds a collector, before the first scrape.
    *
-   * @throws TypeError when a family has an invalid name, or one that is taken
+   * @throws TypeError if the name of a family is invalid or already used
    */
   add(collector: Collector): void;
-  /** The present exposition; concurrent calls share it, and so do those within a second. */
+  /** The current exposition; it is shared by concurrent calls, and by calls within a second. */
   expose(format: Format): Promise<Exposition>;
   close(): void;
 }
@@ -23,15 +23,15 @@ export interface OwnExporter {
 interface State {
   readonly collectors: Collector[];
   families: ReadonlyMap<string, MetricFamily>;
-  /** Samples that were left out, by source. */
+  /** Number of omitted samples, by source. */
   readonly leftOut: Map<string, number>;
   unregister: () => void;
 }
 
-/** How long an exposition answers later scrapes, in milliseconds. */
+/** How long an exposition is reused for later scrapes, in milliseconds. */
 const KEEP_MS = 1_000;
 
-/** @param register of the host; `null`: there is none */
+/** @param register the host's registry; `null`: none */
 export function createOwnExporter(register: MetricsRegister | null): OwnExporter {
   const state: State = {
     collectors: [],
@@ -74,7 +74,7 @@ async function* chunksNow(state: State): AsyncGenerator<Chunk, void> {
   yield* chunksOf(gathered, budget);
 }
 
-/** Counts what the limit costs, by source. */
+/** Counts the omitted samples, by source. */
 function overflowOf({ collectors, leftOut }: State): Collector {
   const counts = new Map(leftOut);
   for (const { source, overflow } of collectors) {

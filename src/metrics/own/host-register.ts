@@ -1,11 +1,11 @@
-/** Puts own metrics into the registry of the host. */
+/** Registers own metrics in the host's registry. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { MONITOR } from '../../check-options.ts';
 import type { MetricFamily } from '../../source.ts';
 import type { MetricsRegister } from './own-metrics-options.ts';
 import type { PromValue } from './values.ts';
 
-/** What a registry holds: a metric that is asked for its values at each scrape. */
+/** An entry of a registry: a metric whose values are read at each scrape. */
 interface HostMetric {
   /** A registry for OpenMetrics removes `_total` from the names of counters. */
   name: string;
@@ -13,16 +13,16 @@ interface HostMetric {
   readonly type: string;
   readonly aggregator: string;
   get(): Promise<Readonly<Record<string, unknown>>>;
-  /** Called by `register.resetMetrics()`, which begins anew in tests; what a source has counted stays. */
+  /** Called by `register.resetMetrics()`, which tests use to start again; the counts of sources stay. */
   reset(): void;
 }
 
 /**
  * Registers families.
  *
- * @param values the values of each family by name. Metrics of one scrape ask in the same turn
- * @returns removes them again
- * @throws TypeError when the host has a metric of the same name; nothing is registered then
+ * @param values the values of each family by name. All metrics of a scrape call it in the same turn
+ * @returns a function that removes them again
+ * @throws TypeError if the host has a metric of the same name; nothing is then registered
  */
 export function registerFamilies(
   register: MetricsRegister,
@@ -45,7 +45,7 @@ export function registerFamilies(
       aggregator: 'max',
       async get() {
         const known = await values();
-        // Whatever the registry writes of one metric, it writes in one go: each metric has a turn of its own.
+        // The registry writes all values of a metric without a pause, so each metric gets its own turn.
         await turn();
         return { name: metric.name, help, type, aggregator: 'max', values: known.get(name) ?? [] };
       },
@@ -56,13 +56,13 @@ export function registerFamilies(
   });
   return () => {
     for (const { name, metric } of metrics) {
-      // The host may have cleared the registry and used the name again.
+      // The host may have cleared the registry and used the name for another metric.
       if (register.getSingleMetric(name) === metric) register.removeSingleMetric(name);
     }
   };
 }
 
-/** Lets callers go on one after the other, each in a turn of the event loop of its own. */
+/** Resumes its callers one after another, each in its own turn of the event loop. */
 function takeTurns(): () => Promise<unknown> {
   let last: Promise<unknown> = Promise.resolve();
   return () => {

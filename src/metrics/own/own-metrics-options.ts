@@ -1,4 +1,4 @@
-/** The options of metrics that this library exports by itself. */
+/** The options of own metrics. */
 import { type KeysOf, MONITOR, readBoolean, refuseUnknownKeys, wrongOption } from '../../check-options.ts';
 import { isRecord } from '../../values.ts';
 
@@ -11,15 +11,15 @@ export interface MetricsRegister {
   removeSingleMetric(name: string): void;
 }
 
-/** Metrics of the library's own, instead of those of an exporter. They need the package `prom-client`. */
+/** Own metrics of the library, instead of those of an exporter. They need the package `prom-client`. */
 export interface OwnMetricsOptions {
   /** Exports what the sources count, and figures about the monitor. Default: true with `register`. */
   readonly own?: boolean;
-  /** Whether series of tasks carry the label `hostname`, one for each worker. Default false. */
+  /** Whether series of tasks have the label `hostname`, one value for each worker. Default false. */
   readonly hostname?: boolean;
   /**
-   * The host's own registry, which then has the metrics, too, and which `/metrics` serves as a whole. They are removed
-   * when the router is closed. Default: a registry of their own.
+   * The host's own registry. The metrics are added to it, and `/metrics` serves all of it. They are removed when the
+   * router is closed. Default: a separate registry.
    */
   readonly register?: MetricsRegister;
 }
@@ -33,9 +33,9 @@ export interface ResolvedOwnMetrics {
 const KEYS: KeysOf<OwnMetricsOptions> = { own: true, hostname: true, register: true };
 
 /**
- * Checks the `metrics` option where it asks for own metrics.
+ * Checks the `metrics` option if it requests own metrics.
  *
- * @returns `null` when it does not
+ * @returns `null` if it does not
  * @throws TypeError that says what to write
  */
 export function resolveOwnMetrics(option: unknown): ResolvedOwnMetrics | null {
@@ -59,7 +59,7 @@ const METHODS = ['metrics', 'getSingleMetric', 'registerMetric', 'removeSingleMe
 
 function readRegister(value: unknown): MetricsRegister | null {
   if (value === undefined) return null;
-  // The methods of a class are no own properties.
+  // The methods of a class are not own properties.
   const given = value as Readonly<Record<string, unknown>> | null;
   if (
     typeof given === 'object' &&

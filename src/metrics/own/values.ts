@@ -1,15 +1,15 @@
-/** Turns samples into the values that prom-client writes, a few in each turn of the event loop. */
+/** Converts samples to the values that prom-client writes, a few in each turn of the event loop. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { MetricFamily, MetricHistogram, MetricLabels, MetricValue } from '../../source.ts';
 import type { Gathered } from './collector.ts';
 
-/** A line, as metrics of prom-client return it. */
+/** One line, in the form that metrics of prom-client return. */
 export interface PromValue {
   readonly value: number;
   readonly labels: MetricLabels;
   /** Default: the family's name. */
   readonly metricName?: string;
-  /** Labels that several lines have in common. */
+  /** Labels shared by several lines. */
   readonly sharedLabels?: MetricLabels;
 }
 
@@ -20,19 +20,19 @@ export interface Chunk {
   readonly values: readonly PromValue[];
 }
 
-/** How many series may still be written. */
+/** The number of series that may still be written. */
 export interface Budget {
   left: number;
-  /** Called for each sample that is left out. */
+  /** Called for each omitted sample. */
   onLeftOut(source: string): void;
 }
 
-/** Lines between two looks at the clock. */
+/** Number of lines between two checks of the time. */
 const CHUNK = 100;
 /** Longest work in one turn of the event loop, in milliseconds. */
 const SLICE_MS = 1;
 
-/** The lines of all families. Whoever reads them works in the same turns. */
+/** The lines of all families. Their reader works in the same turns. */
 export async function* chunksOf(gathered: readonly Gathered[], budget: Budget): AsyncGenerator<Chunk, void> {
   let turnEnds = performance.now() + SLICE_MS;
   for (const { family, parts, isShared } of gathered) {
@@ -61,13 +61,13 @@ export async function* chunksOf(gathered: readonly Gathered[], budget: Budget): 
   }
 }
 
-/** Makes the lines of a sample. */
+/** The lines of a sample. */
 function linesOf({
   name,
   bounds = [],
 }: MetricFamily): (sample: MetricValue | MetricHistogram) => PromValue[] {
   const [bucket, sum, count] = [`${name}_bucket`, `${name}_sum`, `${name}_count`];
-  // Like those of the clients for Python and Go in OpenMetrics, so that series keep their labels in all formats.
+  // As in the OpenMetrics of the Python and Go clients, so that series have the same labels in all formats.
   const les = bounds.map((bound) => ({ le: Number.isInteger(bound) ? bound.toFixed(1) : String(bound) }));
   const none = {};
   return (sample) => {

@@ -1,4 +1,4 @@
-/** Writes an exposition. The only place that imports the package `prom-client`, and that only for a scrape. */
+/** Writes an exposition. The only file that imports the package `prom-client`, and only for a scrape. */
 import type { Registry } from 'prom-client';
 import { MonitorError } from '../../errors.ts';
 import { failedImport, type ServerProblem } from '../../server-problems.ts';
@@ -22,7 +22,7 @@ class Missing extends MonitorError {
   }
 }
 
-/** Rejects with `exporter_unavailable`, and what to install, when the host has not installed it. */
+/** Rejects with `exporter_unavailable`, and what to install, if the package is not installed. */
 export async function loadPromClient(): Promise<PromClient> {
   try {
     return await import('prom-client');
@@ -31,7 +31,7 @@ export async function loadPromClient(): Promise<PromClient> {
   }
 }
 
-/** Writes chunks; a registry writes a whole metric in one go, so each chunk is a metric of its own. */
+/** Writes chunks. A registry writes a whole metric without a pause, so each chunk is written as its own metric. */
 export async function writeExposition(
   { Registry: PromRegistry }: PromClient,
   format: Format,
@@ -39,7 +39,7 @@ export async function writeExposition(
 ): Promise<Exposition> {
   const isOpen = format === 'openmetrics';
   const type = isOpen ? PromRegistry.OPENMETRICS_CONTENT_TYPE : PromRegistry.PROMETHEUS_CONTENT_TYPE;
-  // The types of prom-client know the constructor without its argument.
+  // The types of prom-client declare the constructor without its argument.
   const registry: Registry = new (PromRegistry as new (contentType: string) => Registry)(type);
   const texts: string[] = [];
   for await (const { family, isFirst, values } of chunks) {
@@ -48,7 +48,7 @@ export async function writeExposition(
     registry.registerMetric(metric as never);
     const text = await registry.getSingleMetricAsString(name);
     registry.removeSingleMetric(name);
-    // HELP and TYPE come once.
+    // HELP and TYPE are written only once.
     texts.push(isFirst ? text : text.slice(text.indexOf('\n', text.indexOf('\n') + 1) + 1));
   }
   if (isOpen) texts.push('# EOF');
