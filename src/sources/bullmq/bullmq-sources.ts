@@ -34,7 +34,7 @@ import { readTaskStats, type StatsReads } from './tasks/task-stats.ts';
 import { readFlowTree } from './tasks/task-tree.ts';
 import { createWorkerSource } from './workers/worker-source.ts';
 
-/** What `bullmqSources` returns. */
+/** The result of `bullmqSources`. */
 export interface BullMQSources extends MonitorSources {
   readonly tasks: TaskSource;
   readonly schedules: ScheduleSource;
@@ -58,7 +58,7 @@ export interface BullMQSources extends MonitorSources {
  * connection. A job is a task; its id is `<queue>:<job id>`. With a `store`, it also records jobs there, and shows those
  * that BullMQ has removed.
  *
- * The queues' own connections are used, or one of its own that is made when it is first asked.
+ * The queues' own connections are used, or one of its own that is opened at the first request.
  *
  * @example
  * app.use('/monitor', createMonitorRouter({
@@ -100,7 +100,7 @@ export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
   };
 }
 
-/** The servers, and how the store is doing. */
+/** The servers, and the status of the store. */
 function componentSource(name: string, access: QueueAccess, recorded: JobStore | null): ComponentSource {
   const servers = createComponentSource(name, access);
   if (recorded === null) return servers;

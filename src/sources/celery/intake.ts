@@ -6,7 +6,7 @@ import { decodeGroup } from './protocol/result-nodes.ts';
 import { decodeResult } from './protocol/results.ts';
 import { workerChangeOf } from './protocol/worker-events.ts';
 
-/** The type of a parsed body. */
+/** The content type of bodies that were parsed. */
 const JSON_TYPE = 'application/json';
 
 /** Observers that are called for each message after the history. */

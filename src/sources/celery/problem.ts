@@ -1,6 +1,6 @@
 import type { ServerProblem } from '../../server-problems.ts';
 
-/** What went wrong with a broker or a result backend. */
+/** A problem of a broker or a result backend. */
 export interface Problem extends ServerProblem {
   /** What the user may not do; absent unless the server refused a right. */
   readonly refused?: RefusedRight;
@@ -15,7 +15,7 @@ export interface Problem extends ServerProblem {
 export interface RefusedRight {
   /** Whether the command itself is refused, or only its use on this key or channel. */
   readonly kind: 'command' | 'key' | 'channel';
-  /** The command in lower case; `null` where the server does not name it. */
+  /** The command in lower case; `null` if the server does not name it. */
   readonly command: string | null;
 }
 

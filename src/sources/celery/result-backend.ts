@@ -1,6 +1,6 @@
 /**
  * The interface between the Celery source and the result backend of an app. An implementation fetches values.
- * What to fetch, when, how fast, and what to keep is decided in `results/`.
+ * `results/` decides what to fetch, when, how fast, and what to keep.
  *
  * Every method that reads rejects with an error whose `problem` is a {@link Problem} when the backend is
  * unreachable, late or refuses, and when the signal aborts.
@@ -15,9 +15,9 @@ export interface ResultBackend {
   readonly published: PublishedResults;
   /** Results that are stored, whenever they were written. */
   readonly stored: StoredResults;
-  /** Asks for a sign of life: what is wrong, or `null`. Never rejects. */
+  /** Requests a sign of life. Resolves to the problem, or `null`. Never rejects. */
   check(signal: AbortSignal): Promise<Problem | null>;
-  /** What the component of the backend shows. */
+  /** The data that the component of the backend shows. */
   describe(): BackendDescription;
   /** The hint for a right that our user lacks, with what to run; `null` where the backend has no such rights. */
   deniedHint(access: BackendAccess): Hint | null;
@@ -26,7 +26,7 @@ export interface ResultBackend {
    * the backend cannot look.
    */
   diagnose?(signal: AbortSignal): Promise<readonly Hint[]>;
-  /** What the backend knows to hide results, such as a table that may not be read. Absent where it knows nothing. */
+  /** Causes of hidden results that the backend knows, such as a table that may not be read. Absent if it knows none. */
   hints?(): readonly Hint[];
   /** Looks once for the place in which the published result of this task is stored, if that is another one. */
   locate?(taskId: string, signal: AbortSignal): Promise<readonly Hint[]>;
@@ -37,15 +37,15 @@ export interface ResultBackend {
 /** What a user of the result backend may be denied. */
 export type BackendAccess = 'published' | 'stored';
 
-/** What is shown of a result backend. Without user names, passwords and queries of URLs. */
+/** The description of a result backend. Without user names, passwords and queries of URLs. */
 export interface BackendDescription {
-  /** `null` where it is not known. */
+  /** `null` if unknown. */
   readonly url: string | null;
   /** Members of the component's `config`, such as `transport` and `database`. */
   readonly config: Readonly<Record<string, unknown>>;
 }
 
-/** Reports each result soon after it has been written: as a subscriber, or by asking again and again. */
+/** Reports each result soon after it has been written: as a subscriber, or by polling. */
 export interface PublishedResults {
   /** Begins to listen, and continues until the backend is closed. Called once. */
   start(handlers: PublishedHandlers): void;
@@ -54,7 +54,7 @@ export interface PublishedResults {
   readonly channels: readonly string[];
 }
 
-/** What is called for published results. Handlers never throw. */
+/** Handlers of published results. Handlers never throw. */
 export interface PublishedHandlers {
   /** @param again whether it had been up before, so that results may have been missed */
   up(again: boolean): void;
@@ -64,7 +64,7 @@ export interface PublishedHandlers {
   group(value: string, groupId: string): void;
   /** The last header task of a chord was sent: the header has `size` tasks. */
   chordSize(groupId: string, size: number): void;
-  /** A message was dropped, because more arrive than can be taken in. */
+  /** A message was dropped, because more arrive than can be processed. */
   lost(): void;
 }
 
@@ -80,8 +80,8 @@ export interface StoredValue extends StoredText {
   /** Id of the task. */
   readonly id: string;
   /**
-   * When it was written, in milliseconds since 1970; `null`: not known. Absent where that follows from
-   * {@link StoredResults.remainingLives}.
+   * When it was written, in milliseconds since 1970; `null`: unknown. Absent if it follows from {@link
+   * StoredResults.remainingLives}.
    */
   readonly writtenAt?: number | null;
 }
@@ -98,18 +98,18 @@ export interface ScanStep {
   readonly next: string | null;
   /** Results of tasks found in this step, whether their values are wanted or not. */
   readonly taskCount: number;
-  /** The wanted values; each part is read when it is asked for. */
+  /** The wanted values; each part is read on request. */
   readonly parts: AsyncIterable<StoredPart>;
 }
 
-/** Of the ids of tasks, those that are wanted. */
+/** Selects the wanted ids of tasks. */
 export type SelectTasks = (taskIds: readonly string[]) => Promise<readonly string[]>;
 
 /** Reads stored results in steps that keep neither the backend nor this process busy. */
 export interface StoredResults {
   /** Whether a scan begins with what was stored last, so that it may end once nothing more is kept. Default false. */
   readonly isNewestFirst?: boolean;
-  /** Number of entries, those of other apps included; `null` when we may not ask. */
+  /** Number of entries, those of other apps included; `null` if we may not read it. */
   size(signal: AbortSignal): Promise<number | null>;
   /**
    * @param from `null` for the first step, then `next` of the step before

@@ -24,7 +24,7 @@ export interface DeploymentSnapshot {
   /** Progress of reading stored results; `null` without a readable result backend. */
   readonly stored: ResultsProgress | null;
   readonly queues: QueuesSnapshot;
-  /** Why the broker takes no writes; `null`: it takes them, or that is not known. */
+  /** Why the broker accepts no writes; `null`: it accepts them, or unknown. */
   readonly readOnly: Problem | null;
   /** `null` where the host does not want remote control. */
   readonly control: ControlSnapshot | null;
@@ -59,7 +59,7 @@ export interface ControlSnapshot {
   readonly hasAnswered: boolean;
 }
 
-/** What a snapshot is taken of. */
+/** The parts from which a snapshot is made. */
 export interface SnapshotParts {
   readonly collector: Collector;
   readonly intake: Intake;
@@ -71,7 +71,7 @@ export interface SnapshotParts {
   readonly schedules: Schedules;
 }
 
-/** The present state of everything that collects. */
+/** The present state of all parts of the collector. */
 export function snapshotOf(parts: SnapshotParts): DeploymentSnapshot {
   const { collector, intake, observer, hints, control, queues, results, schedules } = parts;
   const stored = results?.progress() ?? null;

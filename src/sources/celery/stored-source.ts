@@ -16,7 +16,7 @@ export function createStoredSource(options: ResolvedOptions, store: StoreEngine)
     const { close, ...connections } = connectionsOf(options);
     return { ...options, ...connections, valueLength: valueLengthOf(retention), closeConnections: close };
   };
-  // Wrong options throw here, also where this instance does not connect yet.
+  // Wrong options throw here, even if this instance does not connect yet.
   const live = collect === false ? null : connect();
   const history = createStoredHistory(
     { ...retention, redactor, eventless: live !== null && live.broker === null },

@@ -1,4 +1,4 @@
-/** Finds open tasks that are in no queue, on no worker and without a result: never received, or ended unseen. */
+/** Finds open tasks that are in no queue, on no worker and without a result: never received, or ended unobserved. */
 import type { CollectedHistory } from '../../history/history.ts';
 import type { Running } from './control/running.ts';
 import { createUnseenEnds, type UnseenEnds } from './control/unseen-ends.ts';
@@ -7,18 +7,18 @@ const FIRST_TICK_MS = 1_000;
 const TICK_MS = 10_000;
 /** How long a task must have been open: messages take a moment, and queues are read about once a second. */
 const SETTLED_MS = 30_000;
-/** How long a task that was found nowhere is not searched for again. */
+/** For how long a task that was not found is not searched again. */
 const AGAIN_MS = 120_000;
 /** Most open tasks to check, and most tasks to search for, at once. */
 const MAX_OPEN = 5_000;
 const MAX_SEARCHED = 500;
 
-/** What the watch reads. */
+/** Parameters of the watch. */
 export interface TaskWatchOptions {
   readonly history: CollectedHistory;
   /** Asks the workers which tasks they have and records the answer; `null` when they could not be asked. */
   readonly running: () => Promise<Running | null>;
-  /** Whether a message of this task is in a queue or unacknowledged; `null` when that is not known. */
+  /** Whether a message of this task is in a queue or unacknowledged; `null` when unknown. */
   readonly isQueued: (id: string) => boolean | null;
   /** Looks up stored results and records them. */
   readonly lookUp: (ids: string[]) => Promise<unknown>;

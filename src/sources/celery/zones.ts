@@ -5,7 +5,7 @@
 
 const DAY = 86_400_000;
 
-// More than there are time zones; the names come from outside.
+// Maximum number of cached zones, more than exist; the names come from outside.
 const MOST_FORMATS = 1000;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
@@ -14,7 +14,7 @@ export function isTimeZone(name: unknown): name is string {
   return typeof name === 'string' && name !== '' && name.length <= 64 && formatOf(name) !== null;
 }
 
-/** What the clocks of the zone show at a moment. */
+/** The local time of the zone at a moment. */
 export function localTime(time: number, zone: string): number {
   return time + offsetAt(time, zone);
 }

@@ -9,7 +9,7 @@ import { createPostgresDays } from './postgres-days.ts';
 import { postgresSize } from './postgres-dialect.ts';
 import { describePostgresError } from './postgres-errors.ts';
 
-/** How a store in PostgreSQL is made. */
+/** Parameters of a store in PostgreSQL. */
 export interface PostgresStoreSettings {
   readonly client: PostgresClient;
   /** `null`: the schema that connections are set to. */

@@ -31,6 +31,6 @@ export async function moveOpen(
     `${relation} AS old JOIN ${task} AS task ON task.source_id = $1 AND task.id = old.child AND task.day < $2`,
     'known.source_id = $1 AND known.child = old.child AND known.relation = old.relation AND known.parent = old.parent',
   );
-  // A task of the present day with the same id was written later, and holds.
+  // A task of the present day with the same id was written later, and is kept.
   await move(task, TASK_KEY, `${task} AS old`, 'known.source_id = $1 AND known.id = old.id');
 }

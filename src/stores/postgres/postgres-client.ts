@@ -1,12 +1,12 @@
 /** The host's own client of PostgreSQL: a pool of the package `pg`, or a client of the package `postgres`. */
 import type { SqlField, SqlRow } from '../sql/sql-database.ts';
 
-/** A `Pool` of `pg` 8, as far as it is used. A single `Client` works, too. */
+/** The members of a `Pool` of `pg` 8 that are used. A single `Client` works, too. */
 export interface PgPool {
   query(query: string | { text: string; values: unknown[]; rowMode: 'array' }): Promise<unknown>;
 }
 
-/** A client of `postgres` 3 (postgres.js), as far as it is used. */
+/** The members of a client of `postgres` 3 (postgres.js) that are used. */
 export interface PostgresJs {
   unsafe(text: string, values?: never[]): PromiseLike<unknown>;
   /** A connection that nothing else uses. */
@@ -21,7 +21,7 @@ export interface PostgresClient {
   script(text: string): Promise<void>;
 }
 
-/** @returns `null` for what is neither of them */
+/** @returns `null` if it is neither of them */
 export function postgresClient(client: unknown): PostgresClient | null {
   if (hasFunction(client, 'unsafe')) {
     const sql = client as unknown as PostgresJs;
@@ -32,7 +32,7 @@ export function postgresClient(client: unknown): PostgresClient | null {
         };
         return rowsOf(await (pending.values?.() ?? pending));
       },
-      // Behind a statement without values, nothing else may be sent on the same connection: see `SqlValues`.
+      // After a statement without values, nothing else may be sent on the same connection: see `SqlValues`.
       async script(text) {
         const connection = await sql.reserve?.();
         try {

@@ -48,7 +48,7 @@ function arrayText(values: readonly SqlField[]): string {
   return `{${texts.join(',')}}`;
 }
 
-/** What JSON writes in another way than an array: control characters, and halves of a surrogate pair. */
+/** Characters that JSON and array literals write differently: control characters, and halves of a surrogate pair. */
 const OTHER_IN_JSON = /[^ -\ud7ff\ue000-\uffff]/;
 
 function quoted(text: string): string {

@@ -1,6 +1,6 @@
 /**
- * The partitions of PostgreSQL: a table for each day. Those of the coming days are created beforehand. Rows of any other
- * day are kept in a table for the rest: of an instance whose clock is wrong, or that may not create tables.
+ * The partitions of PostgreSQL: a table for each day. Those of the coming days are created beforehand. Rows of any
+ * other day, from an instance whose clock is wrong or that may not create tables, are kept in a table for the rest.
  */
 import { pause } from '../../waiting.ts';
 import { addCauseColumn, createCauseIndex, createCauseTables } from '../sql/create-tables.ts';
@@ -12,7 +12,7 @@ import { SEARCHED } from '../sql/task-statements.ts';
 import { moveOpen } from './move-open.ts';
 import { POSTGRES } from './postgres-dialect.ts';
 
-/** How long a change of the tables waits for others, in milliseconds: meanwhile everybody else waits for it. */
+/** How long a change of the tables waits for others, in milliseconds: meanwhile all other statements wait for it. */
 const LOCK_MS = 300;
 /** How often it is tried while others hold locks, and how long it pauses in between, in milliseconds. */
 const ATTEMPTS = 5;
@@ -68,7 +68,7 @@ function quoted({ schema }: TableNames, name: string): string {
   return schema === null ? `"${name}"` : `"${schema}"."${name}"`;
 }
 
-/** The statements that create a table of a day, with an index for searches if the database has what it takes. */
+/** The statements that create a table of a day, with an index for searches if the database supports it. */
 function createDay(
   names: TableNames,
   { table, name, day }: Day,

@@ -3,7 +3,7 @@ import { StoreError, type StoreErrorCode } from '../sql/store-error.ts';
 
 type Row = readonly [code: StoreErrorCode, sentence: string, remedy?: string];
 
-/** By SQLSTATE, or the beginning of it. The longest that matches holds. */
+/** By SQLSTATE, or the beginning of it. The longest match is used. */
 const BY_STATE: Readonly<Record<string, Row>> = {
   '08': ['unreachable', 'The connection to PostgreSQL has failed.'],
   '22': ['refused', 'PostgreSQL cannot store a value.'],

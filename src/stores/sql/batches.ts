@@ -1,7 +1,7 @@
 /** Statements over rows: their texts, from the columns of a table. */
 import type { SqlBatch, SqlColumn } from './sql-database.ts';
 
-/** Columns as a list, such as `id, day`. @param prefix what stands before each */
+/** Columns as a list, such as `id, day`. @param prefix text before each */
 export function listColumns(columns: readonly SqlColumn[], prefix = ''): string {
   return columns.map(([name]) => prefix + name).join(', ');
 }

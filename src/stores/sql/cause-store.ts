@@ -1,4 +1,4 @@
-/** Causes of failures: their texts, and how many tasks failed of them. */
+/** Causes of failures: their texts, and the number of failures of each. */
 import type { CauseStore, StoredCause } from '../../history/cause-store.ts';
 import { insertBatch } from './batches.ts';
 import { ROWS_AT_ONCE, untilFewer } from './days.ts';

@@ -1,4 +1,4 @@
-/** Conditions of a list as SQL. A beginning is a range of the column, which an index has and which distinguishes case. */
+/** Conditions of a list as SQL. A prefix is a range of the column, which an index has and which distinguishes case. */
 import { isFigureCondition, type TaskCondition, type TextCondition } from '../../source/task-condition.ts';
 import type { SqlDialect, SqlValue } from './sql-database.ts';
 import { prefixesInColumn, toColumn } from './text-key.ts';
@@ -13,7 +13,7 @@ const SIGNS = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
 
 /**
  * @param bind binds a value. @returns how the statement calls it
- * @returns `null`: no column has what the condition is about
+ * @returns `null`: no column for the condition exists
  */
 export function conditionSql(
   condition: TaskCondition,
@@ -54,7 +54,7 @@ const LAST = 0x10_ffff;
 /** Between these, there are no characters. */
 const [BEFORE_HALVES, BEHIND_HALVES] = [0xd7ff, 0xe000];
 
-/** The first text, by code points, behind all that begin with a prefix; `null`: there is none. */
+/** The first text, by code points, after all that begin with a prefix; `null`: there is none. */
 function behindAll(prefix: string): string | null {
   const characters = Array.from(prefix, (character) => character.codePointAt(0) as number);
   while (characters.at(-1) === LAST) characters.pop();

@@ -8,8 +8,8 @@ const CAUSE_INDEX = 'task_cause';
 
 /**
  * Indexes, by the end of their name. One for each filter of a list in the order of the last change, one for each other
- * order by time, and those that find open tasks and what belongs together. Columns behind `changed` let a second filter be
- * decided without reading the rows: failures of one name may be one row in five thousand.
+ * order by time, and those that find open tasks and related tasks. Columns after `changed` decide a second filter
+ * without reading the rows: failures of one name may be one row in five thousand.
  */
 const INDEXES: readonly (readonly [
   name: string,

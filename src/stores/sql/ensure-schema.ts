@@ -4,7 +4,7 @@ import type { TableNames } from './names.ts';
 import type { SqlDatabase } from './sql-database.ts';
 import { isStoreError, StoreError } from './store-error.ts';
 
-/** How tables of the present version come about. */
+/** How tables of the present version are created. */
 export interface SchemaScripts {
   readonly version: number;
   /** Creates them, and writes the version. */
@@ -15,7 +15,7 @@ export interface SchemaScripts {
 
 /** Several instances may start at once: one creates the tables, and the others find them. */
 const ATTEMPTS = 5;
-/** How long it pauses while somebody else holds a lock, in milliseconds. */
+/** How long it pauses while another session holds a lock, in milliseconds. */
 const PAUSE_MS = 200;
 
 /**

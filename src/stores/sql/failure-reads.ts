@@ -50,7 +50,7 @@ export async function readSteps(
   const { values, ofTasks, ofSums, failedBy } = failuresOf(source, query, causes);
   const { dialect } = source.database;
   const at = values.length + 2;
-  // Where the steps divide the day, the database adds up their hours.
+  // If the steps divide the day, the database adds up their hours.
   const dayMs = Math.min(ms, DAY_MS);
   const hours = DAY_MS % dayMs === 0 && dayMs % HOUR_MS === 0 && first % dayMs === 0 ? dayMs / HOUR_MS : 1;
   const step = dialect.floor(`(changed - $${at}) / $${at + 1}`);
@@ -104,7 +104,7 @@ function* oldSteps(rows: readonly SqlRow[], hours: number, { first, ms }: Rollup
   return steps;
 }
 
-/** What is kept of a cause. */
+/** The kept sums of a cause. */
 interface Listed {
   count: number;
   last: number;
@@ -112,7 +112,7 @@ interface Listed {
   readonly workers: Map<string, number>;
 }
 
-/** Adds up what is kept of the names and workers of each day. */
+/** Adds up the kept sums of names and workers of each day. */
 function* listedParts(rows: readonly SqlRow[]): Steps<CausePart[]> {
   const causes = new Map<string, Listed>();
   for (const [id, names, workers, count, last] of rows) {

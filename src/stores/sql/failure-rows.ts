@@ -1,4 +1,4 @@
-/** Where the failures of a query are found: in tasks, and in what is kept of those that were dropped. */
+/** Where the failures of a query are found: in tasks, and in the kept sums of dropped ones. */
 import type { FailureQuery } from '../../history/cause-store.ts';
 import { DAY_MS, firstCountedDay, HOUR_MS, LEVEL } from './keep-failures.ts';
 import { DAY_HOURS } from './schema.ts';
@@ -14,13 +14,13 @@ const MOST_DAYS = 100;
 
 /** Parts of statements, whose first value is the number of the source. */
 export interface FailureRows {
-  /** Those behind it. */
+  /** The other values. */
   readonly values: readonly SqlValue[];
   readonly ofTasks: string;
   readonly ofSums: string;
   /** How many failures a row of sums has in the window. */
   readonly failed: string;
-  /** When the last of them was, or its hour began where only that is known. */
+  /** When the last of them was, or the start of its hour if only that is known. */
   readonly last: string;
   /** As `failed`, in each part of the day of so many hours. */
   failedBy(hours: number): readonly string[];
@@ -39,7 +39,7 @@ export function failuresOf(
     );
   const filters = conditions({ name: names, queue: queues, worker: workers });
   const ofCauses = conditions({ cause: causes ?? [] });
-  // What is not told apart may be of any name.
+  // Sums that are not separated by name may be of any name.
   const ofParts = filters.length === 0 ? [] : [`(cause = '' OR ${filters.join(' AND ')})`];
   const of = (table: string, all: readonly string[]): string =>
     `FROM ${table} WHERE ${['source_id = $1', ...all, ...ofCauses].join(' AND ')}`;
@@ -47,7 +47,7 @@ export function failuresOf(
   const level = filters.length === 0 ? LEVEL.cause : LEVEL.part;
   const cut = createCut(from, to);
   const days = daysOf(from, to);
-  // Of some causes, the key finds each day and cause by itself, instead of reading what all causes have.
+  // For some causes, the key finds each day and cause separately, without reading all causes.
   const isListed = causes !== null && days.length <= MOST_DAYS;
   const daysOfWindow = [
     `start_at > CAST($2 AS ${dialect.type('real')}) - ${DAY_MS}`,
@@ -78,7 +78,7 @@ function floorDay(time: number): number {
   return Math.floor(time / DAY_MS) * DAY_MS;
 }
 
-/** Of the days at both ends of a window, the hours that begin in it. */
+/** For the days at both ends of a window, the hours that begin in it. */
 function createCut(
   from: number,
   to: number,

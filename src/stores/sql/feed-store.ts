@@ -7,7 +7,7 @@ import { fromColumn, toColumn } from './text-key.ts';
 
 const READ = 'number, instance, items, item_count, added_at';
 
-/** How often a chunk gets a number that another instance takes first. */
+/** How many times to retry when another instance takes the number of a chunk first. */
 const ATTEMPTS = 20;
 
 export function createFeedStore(source: SourceDatabase): FeedStore {

@@ -1,4 +1,4 @@
-/** A database whose calls end in time, fail with a `StoreError`, and are tried again when others got in between. */
+/** A database whose calls end in time, fail with a `StoreError`, and are repeated after conflicts with others. */
 import type { SqlDatabase } from './sql-database.ts';
 import { isStoreError, StoreError } from './store-error.ts';
 
@@ -13,7 +13,7 @@ export const DEADLINES: Deadlines = { read: 5_000, write: 10_000 };
 /** How often a statement runs when another instance changes the same rows. */
 const ATTEMPTS = 4;
 
-/** @param describe turns what the driver throws into a failure of the store */
+/** @param describe converts an error of the driver to a failure of the store */
 export function guardDatabase(
   database: SqlDatabase,
   describe: (error: unknown) => StoreError,

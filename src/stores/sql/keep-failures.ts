@@ -4,18 +4,18 @@ import type { TableNames } from './names.ts';
 import { DAY_HOURS, HOUR_COLUMNS, TABLES } from './schema.ts';
 import type { SqlDatabase } from './sql-database.ts';
 
-/** Causes of what is dropped that are kept apart. */
+/** Number of causes of dropped tasks that are kept separately. */
 const MOST_CAUSES = 1_000;
-/** Sums by name, queue and worker of what is dropped that are kept apart. */
+/** Number of sums of dropped tasks, by name, queue and worker, that are kept separately. */
 const MOST_PARTS = 5_000;
 /** Names, and workers, of a cause and a day that are kept. */
 const MOST_LISTED = 20;
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = DAY_HOURS * HOUR_MS;
 
-/** What a row is about. */
+/** Kinds of rows. */
 export const LEVEL = {
-  /** It says that the failures of the days up to its own are sums. */
+  /** The row shows that the failures of the days up to its own are sums. */
   done: 0,
   /** The failures of a cause, with its most frequent names and workers. */
   cause: 1,
@@ -31,8 +31,8 @@ export function firstCountedDay({ failures }: Pick<TableNames, 'failures'>): str
 }
 
 /**
- * Sums up the failures of a source's tasks of the days before this one by day, as far as they are not yet. One statement
- * writes the sums and says that they hold from now on: no failure counts twice, and none is lost.
+ * Sums up the failures of a source's tasks of the days before this one by day, as far as they are not yet. One
+ * statement writes the sums and marks them as valid from now on: no failure counts twice, and none is lost.
  */
 export async function keepFailures(
   database: SqlDatabase,

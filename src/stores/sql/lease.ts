@@ -1,4 +1,4 @@
-/** Who collects and writes for a source, by the clock of the database. No connection has to be held for it. */
+/** The lease of a source, by the clock of the database. It needs no open connection. */
 import type { LeaseState, StoreLease } from '../../history/store.ts';
 import type { SourceDatabase } from './source-database.ts';
 import type { SqlRow } from './sql-database.ts';
@@ -11,7 +11,7 @@ export function createLease(source: SourceDatabase): StoreLease {
   const take = (column: string): string =>
     `${column} = CASE WHEN ${isFree} THEN excluded.${column} ELSE held.${column} END`;
   const read = `holder, CASE WHEN expires_at > ${now} THEN 1 ELSE 0 END, ${now}, report, contender, contended_at`;
-  // One statement: whoever may not take it leaves a note.
+  // One statement: an instance that may not take the lease notes that it wants it.
   const acquire = `INSERT INTO ${table} AS held (source_id, holder, expires_at, report)
     VALUES ($1, $2, ${now} + CAST($3 AS ${source.database.dialect.type('real')}), $4)
     ON CONFLICT (source_id) DO UPDATE SET ${take('holder')}, ${take('expires_at')}, ${take('report')},
@@ -24,7 +24,7 @@ export function createLease(source: SourceDatabase): StoreLease {
       return stateOf(row, toColumn(holder));
     },
     async look() {
-      // Without a lease there is a row all the same, for the clock.
+      // Without a lease there is still a row, for the clock.
       const text = `SELECT holder, CASE WHEN expires_at > clock.now THEN 1 ELSE 0 END, clock.now, report, contender, contended_at
         FROM (SELECT ${now} AS now) AS clock LEFT JOIN ${table} ON source_id = $1`;
       const [row] = await source.read(text);

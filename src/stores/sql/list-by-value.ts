@@ -2,16 +2,16 @@
 import type { StoredQuery } from '../../history/store.ts';
 import type { ListPart } from './task-statements.ts';
 
-/** Where filters leave few tasks of each value, the values behind these are read with one statement. */
+/** If few tasks of each value pass the filters, the following values are read with one statement. */
 const MOST_VALUES = 20;
 /** Follows every id. */
 const LAST_ID = '\u{10ffff}';
 
 /**
- * Reads the rows of a page value by value. Those of one value are in the order of their ids, in which the database
- * finds the first ones; for all values at once, it would have to sort every task.
+ * Reads the rows of a page value by value. Rows of one value are sorted by id, so the database finds the first ones by
+ * the index; for all values at once, it would have to sort every task.
  *
- * @param nextValue gives the value behind another one, or the first one
+ * @param nextValue returns the value after another one, or the first one
  */
 export async function listByValue<Row>(
   { after, limit }: Pick<StoredQuery, 'after' | 'limit'>,

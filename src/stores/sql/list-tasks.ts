@@ -19,7 +19,7 @@ const COMMON = 5_000;
 /**
  * Reads a page: the rows with a value to sort by, then those without one.
  *
- * @param columns what is read of each task, and how a row of it becomes one
+ * @param columns the columns that are read, and the conversion of a row
  */
 export async function listPage<Row>(
   source: SourceDatabase,
@@ -49,7 +49,7 @@ export async function listPage<Row>(
   return [...first, ...(await readPart(rest))];
 }
 
-/** Whether it has to be known how many rows have a value, and many have it. */
+/** Whether the number of rows with a value matters, and is large. */
 async function isCommonValue(
   source: SourceDatabase,
   tasks: TaskTable,

@@ -1,4 +1,4 @@
-/** Names of tables and indexes. They need no quotes, and are quoted all the same. */
+/** Names of tables and indexes. They need no quotes, but are quoted. */
 
 const NAME = /^[a-z_][a-z0-9_]{0,62}$/;
 

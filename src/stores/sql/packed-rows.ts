@@ -1,13 +1,15 @@
 /**
- * Many short rows as one value of one row. A driver makes objects of every row of an answer at once: 20,000 rows of five
- * ids hold up the event loop for 50 ms. One long text takes it a tenth, and is divided in steps.
+ * Many short rows as one value of one row. A driver makes objects of every row of an answer at once: 20,000 rows of
+ * five ids hold up the event loop for 50 ms. One long text takes a tenth of that, and is split in steps.
  */
 import { runInSlices } from '../../scheduler/in-slices.ts';
 import type { Steps } from '../../scheduler.ts';
 import type { SourceDatabase } from './source-database.ts';
 import type { SqlRow, SqlValue } from './sql-database.ts';
 
-/** Behind each field. A backslash in a column begins one of JSON's escapes, and none of them is this one: `toColumn`. */
+/**
+ * Follows each field. A backslash in a column begins one of JSON's escapes, and none of them is this one: `toColumn`.
+ */
 const END = String.raw`\,`;
 const FIELD = /([^\\]*(?:\\[^,][^\\]*)*)\\,/gy;
 /** Before a field that is not NULL. */
@@ -19,7 +21,7 @@ const ROWS_AT_ONCE = 64;
  * Reads rows of texts.
  *
  * @param columns of the statement; all of them are texts as `toColumn` writes them
- * @param statement without anything that its order would matter for
+ * @param statement whose order of rows does not matter
  */
 export async function readPacked(
   source: SourceDatabase,

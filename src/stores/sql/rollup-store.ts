@@ -53,7 +53,8 @@ export function createRollupStore(source: SourceDatabase): RollupStore {
     async peaks(query, { first, ms }) {
       const { where, values } = filtersOf(source, query);
       const at = values.length + 2;
-      // Neither engine has `floor` for certain, and they round halves differently: half a minute more is never a half.
+      // `floor` is missing in some versions of the engines, and they round halves differently: adding half a minute
+      // avoids halves.
       const step = `round((start_at - $${at} + ${HALF_MINUTE_MS}) / $${at + 1} - 0.5)`;
       const text = `SELECT queue, ${step}, ${PEAKS} FROM ${table} WHERE ${where} GROUP BY 1, 2`;
       return (await source.read(text, ...values, first, ms)).map(([queue, index, ...counts]) => ({

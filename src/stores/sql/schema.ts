@@ -4,7 +4,7 @@ import type { SqlColumn } from './sql-database.ts';
 /** The schema that this code writes. */
 export const SCHEMA_VERSION = 2;
 
-/** How many counts a rollup has. */
+/** Number of counts of a rollup. */
 const ROLLUP_COUNTS = 9;
 
 /** A table: its columns, those of them that may be unknown, and its key. */

@@ -5,7 +5,7 @@ import { isStoreError } from './store-error.ts';
 
 /** A source in the database. `$1` of each statement is its number. */
 export interface SourceDatabase {
-  /** The database itself, for what belongs to no source. */
+  /** The database itself, for data that belongs to no source. */
   readonly database: SqlDatabase;
   readonly names: TableNames;
   /** Registers the source, if that is not done yet. @returns its number */
@@ -17,8 +17,8 @@ export interface SourceDatabase {
 }
 
 /**
- * @param register gives the number of the source, and creates what is missing. It is called again when the tables have
- *   vanished: somebody has dropped them or deleted the file.
+ * @param register gives the number of the source, and creates what is missing. It is called again when the tables were
+ *   dropped or the file was deleted.
  */
 export function createSourceDatabase(
   database: SqlDatabase,

@@ -1,13 +1,13 @@
-/** What a value of a statement can be. An array is one value: texts of which any may match. */
+/** The types of values in a statement. An array is one value: texts of which any may match. */
 export type SqlValue = string | number | null | readonly string[];
 
 /**
- * The values of a statement, one at least. PgBouncer up to 1.20 loses what postgres.js sends behind a statement without
- * values, and neither of them reports it.
+ * The values of a statement, one at least. PgBouncer up to 1.20 loses data that postgres.js sends after a statement
+ * without values, and neither of them reports it.
  */
 export type SqlValues = readonly [SqlValue, ...SqlValue[]];
 
-/** What a column of a row can hold. */
+/** The types of columns in a row. */
 export type SqlField = string | number | null;
 
 /** One row of an answer: its columns in the order of the statement. */
@@ -19,20 +19,20 @@ export type SqlType = 'text' | 'integer' | 'real';
 /** A column and its type. */
 export type SqlColumn = readonly [name: string, type: SqlType];
 
-/** Where the engines' SQL differs. */
+/** The differences between the engines' SQL. */
 export interface SqlDialect {
   readonly name: 'sqlite' | 'postgres';
   /** The clock of the database, in milliseconds since 1970. */
   readonly now: string;
-  /** What follows a table whose rows are kept in the order of its key, where the engine can do that. */
+  /** The clause for a table whose rows are kept in the order of its key, if the engine supports it. */
   readonly clustered: string;
-  /** What makes a table have partitions by day; `null`: `DayTables` creates a table for each day. */
+  /** The clause for partitions by day; `null`: `DayTables` creates a table for each day. */
   readonly byDay: string | null;
-  /** The column that finds a row without an index; `null`: the key has to do. */
+  /** The column that finds a row without an index; `null`: only the key does. */
   readonly rowId: string | null;
   /**
-   * Compares a column where another index is to be used than one that finds its values; `null`: the planner knows from
-   * its own figures which of them to use.
+   * Compares a column without using the index of that column; `null`: the planner chooses the index by its own
+   * statistics.
    */
   readonly unindexed: ((column: string) => string) | null;
   /** The name of a column type. */
@@ -59,7 +59,7 @@ export interface SqlBatch {
   readonly columns: readonly SqlColumn[];
 }
 
-/** A database as the store uses it. Every call rejects with a `StoreError`, and does so in time. */
+/** The interface of a database for the store. Every call rejects with a `StoreError` within its deadline. */
 export interface SqlDatabase {
   readonly dialect: SqlDialect;
   /** Runs a statement that changes nothing. Values are bound as `$1`, `$2`, … */

@@ -1,4 +1,4 @@
-/** What one source reads and writes in a SQL database. */
+/** The reads and writes of one source in a SQL database. */
 import type { StoreSession } from '../../history/store.ts';
 import { createCauseStore } from './cause-store.ts';
 import type { DayTables } from './days.ts';
@@ -10,7 +10,7 @@ import { createSnapshotStore } from './snapshot-store.ts';
 import type { SourceDatabase } from './source-database.ts';
 import { createTaskStore } from './task-store.ts';
 
-/** What a session needs beside its source. */
+/** Parameters of a session besides its source. */
 export interface SessionOptions {
   readonly isReadOnly: boolean;
   readonly days: DayTables;

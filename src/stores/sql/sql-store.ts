@@ -10,7 +10,7 @@ import { createSourceDatabase } from './source-database.ts';
 import type { SqlDatabase } from './sql-database.ts';
 import { createSqlSession } from './sql-session.ts';
 
-/** How a SQL store is made. */
+/** Parameters of a SQL store. */
 export interface SqlStoreOptions {
   readonly database: SqlDatabase;
   readonly names: TableNames;

@@ -22,7 +22,7 @@ export type StoreErrorCode =
 export class StoreError extends Error {
   override readonly name = 'StoreError';
   readonly code: StoreErrorCode;
-  /** What to do about it, as a sentence. */
+  /** The remedy, as a sentence. */
   readonly remedy: string;
 
   constructor(code: StoreErrorCode, message: string, remedy: string = REMEDIES[code]) {

@@ -9,7 +9,9 @@ export const TASK_COLUMNS = TABLES.task.columns;
 
 export type TaskColumn = (typeof TASK_COLUMNS)[number][0];
 
-/** The field of each column, and whether it is an id or a name, which may contain what a column cannot hold. */
+/**
+ * The field of each column, and whether it is an id or a name, which may contain characters that a column cannot store.
+ */
 const FIELDS: Readonly<
   Record<Exclude<TaskColumn, 'source_id'>, { readonly field: keyof StoredTask; readonly isKey?: true }>
 > = {
@@ -35,7 +37,7 @@ const FIELDS: Readonly<
   cause: { field: 'cause' },
 };
 
-/** What each column behind the number of the source holds. */
+/** The value of each column after the number of the source. */
 const READ = (TASK_COLUMNS.slice(1) as readonly (readonly [keyof typeof FIELDS, string])[]).map(
   ([column, type]) => ({ ...FIELDS[column], isText: type === 'text' }),
 );

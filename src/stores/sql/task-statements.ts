@@ -7,7 +7,7 @@ import type { SqlBatch, SqlDialect, SqlValue } from './sql-database.ts';
 import { TASK_COLUMNS, type TaskColumn } from './task-row.ts';
 import { containing, toColumn } from './text-key.ts';
 
-/** A statement, and its values behind the number of the source. */
+/** A statement, and its values after the number of the source. */
 export interface Statement {
   readonly text: string;
   readonly values: readonly SqlValue[];
@@ -24,10 +24,13 @@ export interface TaskTable {
 const READ = without(TASK_COLUMNS, 'source_id');
 const WRITTEN = without(READ, 'id', 'day');
 
-/** What a list reads: everything but the long texts. */
+/** The columns of a list: all but the long texts. */
 const LISTED = listColumns(READ).replace(', texts', ', NULL AS texts');
 
-/** What a search looks at: names, workers and texts are in the record. An index of PostgreSQL has this expression. */
+/**
+ * The text that a search examines: names, workers and texts are in the record. An index of PostgreSQL has this
+ * expression.
+ */
 export const SEARCHED = "lower(id || ' ' || record)";
 
 const LINKS: Readonly<Record<StoredLink, TaskColumn>> = {
@@ -69,10 +72,7 @@ export function updateTasks(dialect: SqlDialect, table: string): SqlBatch {
 /** What relates a task to others, and its name. */
 export const RELATIVES = ['id', 'name', 'root_id', 'parent_id', 'group_id', 'chord_id'] as const;
 
-/**
- * What is read of a task: all of it, all but its long texts, what memory takes in, what relates it to others, or only its
- * id.
- */
+/** Selections of columns: all, all but the long texts, those that memory absorbs, the relations, or only the id. */
 export type TaskPart = 'whole' | 'listed' | 'record' | 'relatives' | 'id';
 
 const PARTS: Readonly<Record<TaskPart, string>> = {
@@ -111,7 +111,7 @@ export interface ListPart {
   readonly limit: number;
 }
 
-/** Reads a part of a list. Apart, each part is one range of an index. */
+/** Reads a part of a list. Each part is one range of an index. */
 export function listTasks(
   tasks: TaskTable,
   query: StoredQuery,
@@ -167,7 +167,7 @@ export function countTasks(tasks: TaskTable, query: StoredQuery, most: number): 
   return { text: `SELECT count(*) FROM (${some}) AS matching`, values };
 }
 
-/** What a list filters by. */
+/** The filters of a list. */
 interface Filters {
   readonly conditions: string[];
   readonly values: SqlValue[];
@@ -207,7 +207,7 @@ function filtersOf({ dialect, canSearch }: TaskTable, query: StoredQuery): Filte
   return { conditions, values, bind };
 }
 
-/** The condition of a row behind a position. The first half bounds the range of the index. */
+/** The condition for rows after a position. The first half bounds the range of the index. */
 function behind(
   key: TaskColumn,
   order: StoredQuery['order'],

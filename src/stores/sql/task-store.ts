@@ -83,7 +83,7 @@ async function writeTasks(
   return new Set(written.map(([id]) => fromColumn(String(id))));
 }
 
-/** Rows by the table that they are written to. */
+/** Rows by the table to which they are written. */
 type RowsByTable = Map<string, SqlRow[]>;
 
 /** @returns the rows of tasks that are written for the first time, and of those that are written again */

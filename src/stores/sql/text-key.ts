@@ -11,14 +11,14 @@ export function toColumn(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
-/** @returns the text that {@link toColumn} was given */
+/** @returns the original text of {@link toColumn} */
 export function fromColumn(column: string): string {
   if (!column.includes('\\')) return column;
   const text: unknown = JSON.parse(`"${column}"`);
   return String(text);
 }
 
-/** Characters that stand in JSON as they are, and that the database turns into lower case as JavaScript does. */
+/** Characters that JSON does not escape, and that the database lower-cases as JavaScript does. */
 const PLAIN_RUNS = /[\u0020\u0021\u0023-\u005b\u005d-\u007e]+/g;
 /** Shorter texts are in nearly every record. */
 const SHORTEST = 3;
@@ -26,7 +26,7 @@ const SHORTEST = 3;
 /**
  * The pattern of `LIKE` for JSON that may contain a text, whatever case it has: that of its longest plain part.
  *
- * @returns `null`: the text has no part that tells records apart
+ * @returns `null`: no part of the text is selective
  */
 export function containing(text: string): string | null {
   const parts = (text.match(PLAIN_RUNS) ?? []).toSorted((a, b) => b.length - a.length);
@@ -37,6 +37,6 @@ export function containing(text: string): string | null {
 /** @returns the beginnings that a column may have of a text that begins with this one, which has whole characters */
 export function prefixesInColumn(prefix: string): readonly string[] {
   const escaped = JSON.stringify(prefix).slice(1, -1);
-  // What needs no escape may stand in a text that does.
+  // Characters without need for an escape may be in a text with escapes.
   return NEEDS_ESCAPE.test(prefix) || escaped === prefix ? [escaped] : [prefix, escaped];
 }

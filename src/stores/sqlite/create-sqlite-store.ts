@@ -8,7 +8,7 @@ import { createSqliteDays } from './sqlite-days.ts';
 import { SQLITE_SIZE } from './sqlite-dialect.ts';
 import { describeSqliteError } from './sqlite-errors.ts';
 
-/** How a store in SQLite is made. */
+/** Parameters of a store in SQLite. */
 export interface SqliteStoreSettings {
   /** Of the file, which is created with the tables. */
   readonly path: string;

@@ -50,14 +50,14 @@ export function isUnchanged({ meta }: TableNames, listed: DayList): string {
   return `INSERT INTO ${meta} (key, value) SELECT key, value FROM ${meta} WHERE key = '${KEY}' AND value <> '${listed.join(' ')}'`;
 }
 
-/** The statements that change the list, and create what is missing. Tables that are not listed any more stay. */
+/** The statements that change the list, and create missing tables. Tables that are no longer listed stay. */
 export function changeDays(names: TableNames, from: DayList, to: DayList): readonly string[] {
   const added = to.filter((day) => !from.includes(day));
   return [
     isUnchanged(names, from),
     `UPDATE ${names.meta} SET value = '${to.join(' ')}' WHERE key = '${KEY}'`,
     ...DAY_TABLES.map((table) => `DROP VIEW ${names[table]}`),
-    // A process may have ended before it had dropped all of a day.
+    // A process may have ended before it had dropped all tables of a day.
     ...added.flatMap((day) =>
       DAY_TABLES.map((table) => `DROP TABLE IF EXISTS ${names.of(table + endOf(day))}`),
     ),
@@ -87,7 +87,7 @@ function createDay(names: TableNames, day: number): readonly string[] {
   ]);
 }
 
-/** SQLite reads such a view table by table, each by its own indexes, and merges what they yield in order. */
+/** SQLite reads such a view table by table, each by its own indexes, and merges the results in order. */
 function createViews(
   names: TableNames,
   days: DayList,
@@ -99,7 +99,7 @@ function createViews(
     ...tables.map(
       (table) => `CREATE VIEW ${names[table]} AS ${days.map((day) => part(table, day)).join(' UNION ALL ')}`,
     ),
-    // Reads the figures of new tables.
+    // Loads the statistics of new tables.
     'ANALYZE sqlite_schema',
   ];
 }

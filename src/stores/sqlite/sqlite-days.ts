@@ -27,8 +27,8 @@ import {
 } from './day-statements.ts';
 
 /**
- * More days than are ever kept: only clocks that are wrong lead to so many. SQLite reads 500 tables in one statement at
- * most, and each of them costs every list some time and memory.
+ * More days than are ever kept: only wrong clocks lead to this many. SQLite reads 500 tables in one statement at most,
+ * and each of them costs every list some time and memory.
  */
 const MOST_DAYS = 150;
 /** Indexes or tables that are dropped in one transaction. */
@@ -110,8 +110,8 @@ function changeList(
 }
 
 /**
- * Drops the tables of days that are not listed: a few indexes at a time, and at last the rows, so that nobody else waits
- * for long to write. Nobody reads them any more.
+ * Drops the tables of days that are not listed: a few indexes at a time, and finally the rows, so that other writers do
+ * not wait for long. These tables are no longer read.
  */
 async function dropUnlisted(
   database: SqlDatabase,
@@ -139,7 +139,7 @@ function isUnlisted(table: string, listed: DayList): boolean {
   return day !== null && !listed.includes(day);
 }
 
-/** Tries again what fails because another process has changed the list. */
+/** Repeats an operation that fails because another process has changed the list. */
 async function untilUndisturbed<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -150,7 +150,7 @@ async function untilUndisturbed<Result>(work: () => Promise<Result>): Promise<Re
   }
 }
 
-/** The script that moves rows to the table of today. What is there already was written later, and holds. */
+/** The script that moves rows to the table of today. A row that exists there was written later, and is kept. */
 function moveRows(table: DayTable, from: string, to: string, rows: readonly number[], today: number): string {
   const { columns } = TABLES[table];
   const values = columns.map(([name]) => (name === 'day' ? String(today) : name)).join(', ');

@@ -38,7 +38,7 @@ const BY_CODE: Readonly<Record<string, Row>> = {
   ENOSPC: ['disk_full', 'The disk of the SQLite file is full.'],
 };
 
-/** @param error what the thread rejected with */
+/** @param error the error of the thread */
 export function describeSqliteError(error: unknown): StoreError {
   if (!(error instanceof SqliteFault)) return new StoreError('failed', 'SQLite has failed.');
   const { number, code, message } = error.failure;

@@ -1,6 +1,6 @@
 /**
- * What SQLite assumes about the rows. It would learn it from the rows themselves, but only if somebody ran `ANALYZE` at a
- * time when there are many; without it, filters with a position read the index by time, and skip what does not match.
+ * The statistics that SQLite assumes about the rows. `ANALYZE` would derive them, but only when there are many rows;
+ * without statistics, filters with a position read the index by time and skip rows that do not match.
  */
 import type { DayTable } from '../sql/days.ts';
 import type { TableNames } from '../sql/names.ts';
@@ -34,7 +34,7 @@ const FIGURES: Readonly<Record<DayTable, readonly (readonly [index: string | nul
   ],
 };
 
-/** The statements that tell SQLite about a table. @param end of its name and of those of its indexes */
+/** The statements that set the statistics of a table. @param end of its name and of those of its indexes */
 export function figureStatements({ prefix }: TableNames, table: DayTable, end: string): readonly string[] {
   const name = prefix + table + end;
   const rows = FIGURES[table].map(

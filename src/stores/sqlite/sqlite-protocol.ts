@@ -1,6 +1,6 @@
 import type { SqlField, SqlRow } from '../sql/sql-database.ts';
 
-/** What the thread is asked to do. */
+/** The kinds of requests to the thread. */
 export type SqliteWork =
   | { readonly kind: 'query'; readonly text: string; readonly values: readonly SqlField[] }
   /** Runs the statement once for each row, in one transaction. */
@@ -13,11 +13,11 @@ export type SqliteWork =
 export interface SqliteRequest {
   readonly id: number;
   readonly work: SqliteWork;
-  /** When nobody waits for the answer any more, in milliseconds since 1970. It is not run then. */
+  /** The deadline, in milliseconds since 1970. After it, the request is not run. */
   readonly expiresAt: number;
 }
 
-/** What it answers. */
+/** The answer of the thread. */
 export type SqliteReply =
   | { readonly id: number; readonly rows: readonly SqlRow[] }
   | { readonly id: number; readonly failure: SqliteFailure };

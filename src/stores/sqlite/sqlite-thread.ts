@@ -4,7 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { SqlField, SqlRow } from '../sql/sql-database.ts';
 import type { SqliteFailure, SqliteReply, SqliteRequest, SqliteWork } from './sqlite-protocol.ts';
 
-/** As much of `node:sqlite` as is used: newer versions of Node call the class `Database`. */
+/** The part of `node:sqlite` that is used: newer versions of Node call the class `Database`. */
 interface SqliteStatement {
   all(...values: SqlField[]): Readonly<Record<string, SqlField>>[];
 }
@@ -18,7 +18,7 @@ type SqliteClass = new (path: string, options: { readonly timeout: number }) => 
 /** An open file. */
 interface OpenFile {
   readonly database: SqliteDatabase;
-  /** Tells whether the path still leads to it. */
+  /** Shows whether the path still leads to it. */
   readonly inode: number;
   readonly statements: Map<string, SqliteStatement>;
 }
@@ -28,8 +28,8 @@ const BUSY_MS = 3_000;
 /** Most prepared statements that are kept. */
 const MOST_STATEMENTS = 100;
 
-// A crash of the process loses nothing, one of the machine may lose the last writes. The log of a long
-// transaction is cut back afterwards.
+// A crash of the process loses nothing; a crash of the machine may lose the last writes. The log of a long transaction
+// is cut back afterwards.
 const SETTINGS =
   'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 67108864';
 
@@ -75,7 +75,7 @@ function run(work: SqliteWork): SqlRow[] {
     close();
     return [];
   }
-  // A file that was deleted or replaced can still be written, but nobody would find it again.
+  // A file that was deleted or replaced can still be written, but not found again.
   if (file !== null && inodeOf(path) !== file.inode) {
     close();
     throw fault('FILE_REPLACED');
@@ -112,7 +112,7 @@ function inTransaction<Result>(database: SqliteDatabase, work: () => Result): Re
     try {
       database.exec('ROLLBACK');
     } catch {
-      // SQLite has rolled back by itself.
+      // SQLite has already rolled back.
     }
     throw error;
   }

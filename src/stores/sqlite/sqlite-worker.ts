@@ -1,18 +1,21 @@
-/** A thread with SQLite, as the main thread sees it: it starts when it is asked, and again when it has ended. */
+/**
+ * The main thread's interface to a thread with SQLite: the thread starts with the first request, and again after it has
+ * ended.
+ */
 import { Worker } from 'node:worker_threads';
 import type { SqlRow } from '../sql/sql-database.ts';
 import { StoreError } from '../sql/store-error.ts';
 import type { SqliteFailure, SqliteReply, SqliteRequest, SqliteWork } from './sqlite-protocol.ts';
 
-/** A thread that is asked one thing after another. */
+/** A thread that processes one request after another. */
 export interface SqliteWorker {
-  /** @param ms how long the answer is waited for */
+  /** @param ms longest wait for the answer, in milliseconds */
   ask(work: SqliteWork, ms: number): Promise<readonly SqlRow[]>;
-  /** Ends the thread once it has answered what it was asked. */
+  /** Ends the thread after it has answered all requests. */
   close(): Promise<void>;
 }
 
-/** What SQLite or Node reported. */
+/** The error of SQLite or Node. */
 export class SqliteFault extends Error {
   readonly failure: SqliteFailure;
 
@@ -86,7 +89,7 @@ export function createSqliteWorker(path: string, program: URL): SqliteWorker {
       const ending = running;
       if (ending === null) return;
       const closed = ask({ kind: 'close' }, CLOSE_MS);
-      // Whatever is asked from now on starts another thread.
+      // Later requests start another thread.
       running = null;
       const ended = new Promise((resolve) => ending.worker.once('exit', resolve));
       const timer = setTimeout(() => void ending.worker.terminate(), CLOSE_MS);

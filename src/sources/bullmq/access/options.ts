@@ -103,7 +103,7 @@ const KEYS: KeysOf<BullMQSourcesOptions> = {
   store: true,
 };
 
-/** What people write instead of an option, and what to write. */
+/** Common mistakes in names of options, and the correct names. */
 const HINTS: OptionHints = {
   queue: 'queues: [queue]',
   redis: 'connection',

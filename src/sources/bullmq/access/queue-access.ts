@@ -46,7 +46,7 @@ export interface QueueAccess {
   jobOfKey(jobKey: string): JobRef | null;
   /** The task id of a full key, even if its queue is not shown; `null` for anything else. */
   taskIdOfKey(jobKey: string): string | null;
-  /** Freshness of reads. Each answer may be shared for a second. */
+  /** The freshness of reads. Each answer may be shared for a second. */
   status(): SourceStatus;
   /** Sends every Redis a PING: the first problem, or `null`. */
   check(signal?: AbortSignal): Promise<RedisProblem | null>;

@@ -6,11 +6,11 @@ import { asText, asTexts } from '../../../redis/replies.ts';
 import { shareCalls } from '../../../single-flight.ts';
 import { pause } from '../../../waiting.ts';
 
-/** The names of all queues, kept up to date while somebody asks. */
+/** The names of all queues, kept up to date while there are requests. */
 export interface QueueDiscovery {
   /**
-   * The names, sorted. The first call waits up to two seconds for a search. Later calls return the names of the
-   * last search, and start another one if that is old.
+   * The names, sorted. The first call waits up to two seconds for a search. Later calls return the names of the last
+   * search, and start another search if that one is old.
    *
    * @throws RedisError until a first search has succeeded
    */
@@ -44,7 +44,7 @@ export function createQueueDiscovery(prefix: string, reader: RedisReader): Queue
     async names({ signal, timeoutMs = FIRST_WAIT_MS } = {}) {
       if (state.searchedAt === null || performance.now() - state.searchedAt > SEARCH_INTERVAL_MS) {
         const searching = search();
-        // Nobody waits for a later search. If it fails, the next call searches again.
+        // No caller waits for a later search. If it fails, the next call searches again.
         searching.catch(() => {});
         if (state.searchedAt === null) {
           await firstNames(state, searching, signal, Math.min(timeoutMs, FIRST_WAIT_MS));

@@ -9,8 +9,8 @@ export interface QueueCommand {
   readonly queue: QueueRef;
   readonly command: RedisCommand;
   /**
-   * Whether the read works without it. A Redis that refuses such a command answers `null`, and is not asked
-   * again for a minute. Default: false.
+   * Whether the read works without it. If Redis refuses such a command, the reply is `null`, and the command is not
+   * sent again for a minute. Default: false.
    */
   readonly isOptional?: boolean;
 }
@@ -18,10 +18,10 @@ export interface QueueCommand {
 /** Replies to commands, in their order. */
 export type ReadCommands = (commands: readonly QueueCommand[]) => Promise<readonly unknown[]>;
 
-/** For how long a Redis that has refused an optional command is not asked again, in milliseconds. */
+/** For how long a refused optional command is not sent again, in milliseconds. */
 const REFUSED_MS = 60_000;
 
-/** Codes of the problems of a key that does not hold what BullMQ puts there. */
+/** Codes of problems of a key with another type than BullMQ's. */
 const NO_SUCH_VALUE = new Set(['WRONGTYPE', 'NOKEY']);
 
 /** The commands for one Redis, and their positions in the whole list. */
@@ -32,14 +32,14 @@ interface Group {
 
 /**
  * @returns sends commands and resolves with their replies, in their order. A key of another type is answered with
- *   `null`, as if it were absent. Rejects with a `RedisError` when a Redis is away, late, or refuses a command that
- *   is not optional.
+ *   `null`, as if it were absent. Rejects with a `RedisError` when a Redis is unreachable, late, or refuses a command
+ *   that is not optional.
  */
 export function createQueueReads(): (
   list: readonly QueueCommand[],
   options?: ReadOptions,
 ) => Promise<unknown[]> {
-  /** When to ask again, by `performance.now()`. */
+  /** When to send it again, by `performance.now()`. */
   const refusedUntil = new WeakMap<RedisReader, number>();
 
   return async (list, options) => {

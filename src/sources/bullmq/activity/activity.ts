@@ -1,7 +1,7 @@
 /**
- * What the rules judge. BullMQ has no collector that listens all the time: events are counted when somebody asks, from
- * where the last count ended. Streams keep the last 10,000 events or so of a queue; what was removed from them is
- * counted by the jobs that the queue still has.
+ * The data for the rules. BullMQ has no collector that listens all the time: events are counted on request, from where
+ * the last count ended. Streams keep about the last 10,000 events of a queue; removed events are replaced by counting
+ * the jobs that the queue still has.
  */
 import { createMinuteAggregate } from '../../../history/aggregate/minute-aggregate.ts';
 import type { QueueHistory } from '../../../history/aggregate/queue-history.ts';
@@ -18,7 +18,7 @@ import { type Counting, countEvents } from './count-events.ts';
 import { countedSince, type EndedJobs, type FollowedQueue, followQueue } from './followed-queue.ts';
 import { summarizeOpen } from './open-jobs.ts';
 
-/** Bounds of one answer. What is left is read for the next one. */
+/** Bounds of one answer. The rest is read for the next one. */
 const MOST_ENTRIES = 40_000;
 const MOST_CHARACTERS = 16_000_000;
 const MOST_ENDED = 5_000;
@@ -30,12 +30,12 @@ const COUNTS_BYTES = 16_777_216;
 
 const READING = 'The event streams are still being read.';
 
-/** The activity, and the queues over time as far as somebody has looked. */
+/** The activity, and the queues over time for the times of requests. */
 export interface ActivityReader {
   /** Calls while one runs share its answer. */
   readonly read: () => Promise<Activity>;
   readonly queues: QueueHistory;
-  /** The latest jobs of a queue that ended, as far as its events were counted. */
+  /** The latest jobs of a queue that ended, by the counted events. */
   readonly endedJobs: (queue: QueueRef) => Iterable<EndedJobs>;
 }
 
@@ -97,7 +97,7 @@ async function readDepths(
   await recordDepths(access, { recordQueue }, queues, options);
 }
 
-/** The queues that there are, each with its stream. Queues that are gone are forgotten. */
+/** The present queues, each with its stream. Removed queues are dropped. */
 function followAll(
   followed: Map<string, FollowedQueue>,
   tails: readonly StreamTail[],

@@ -80,7 +80,7 @@ async function readOldest(
   return { completed: asScored(completed)[0]?.score ?? null, failed: asScored(failed)[0]?.score ?? null };
 }
 
-/** Whether the jobs of which an end was seen are still there, except for those that are older than a whole set. */
+/** Whether the jobs whose end was observed still exist, except for those that are older than a whole set. */
 async function keepsJobs(
   access: QueueAccess,
   { queue, samples }: FollowedQueue,

@@ -1,4 +1,4 @@
-/** Counts what the event stream of a queue reports. */
+/** Counts the events in the stream of a queue. */
 import type { MinuteAggregate, Outcome } from '../../../history/aggregate/minute-aggregate.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount } from '../../../redis/replies.ts';
@@ -19,7 +19,7 @@ const MOST_OPEN = 20_000;
 const MOST_SAMPLED_NAMES = 100;
 const MOST_SAMPLES = 3;
 
-/** What one read may take. */
+/** Bounds of one read. */
 export interface CountBudget {
   entries: number;
   /** In characters. */
@@ -28,7 +28,7 @@ export interface CountBudget {
   readonly until: number;
 }
 
-/** What counts. */
+/** The context of counting. */
 export interface Counting {
   readonly access: QueueAccess;
   readonly tails: FeedTails;
@@ -48,7 +48,7 @@ const OUTCOMES: ReadonlyMap<string, Outcome> = new Map<string, Outcome>([
 /**
  * Counts the events since the last call.
  *
- * @param budget what is left of it after the call is free for other queues
+ * @param budget the rest after the call is free for other queues
  * @returns whether all of them were read
  */
 export async function countEvents(
@@ -60,7 +60,7 @@ export async function countEvents(
 ): Promise<boolean> {
   const startedAt = counting.now();
   if (tail.items.length === 0) {
-    // A stream that is there and empty says nothing of the jobs in the sets. Without one, nothing has happened.
+    // An empty stream shows nothing about the jobs in the sets. Without a stream, nothing has happened.
     if (await hasStream(counting, followed, options)) openGap(followed, startedAt, false);
     followed.until = startedAt;
     return true;

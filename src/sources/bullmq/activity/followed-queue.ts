@@ -1,8 +1,8 @@
-/** What has been counted of one queue, and since when nothing is missing. Times are milliseconds since 1970. */
+/** The counts of one queue, and since when they are complete. Times are milliseconds since 1970. */
 import type { QueueRef } from '../access/queue-ref.ts';
 import type { StreamPosition } from '../events/stream-reads.ts';
 
-/** A day: what happened before is not counted. */
+/** A day: earlier events are not counted. */
 const COUNTED_MS = 24 * 60 * 60_000;
 
 /** The end of a job may be dated this much before the event that reports it. */
@@ -12,7 +12,7 @@ const EDGE_MS = 2_000;
 export interface Gap {
   readonly from: number;
   readonly to: number;
-  /** Jobs that ended up to this time may have been counted by an event behind the gap: then they are in `counted`. */
+  /** Jobs that ended up to this time may have been counted by an event after the gap: then they are in `counted`. */
   readonly edge: number;
   readonly counted: Set<string>;
   /** How many jobs of each set have been read, from the newest on. */
@@ -44,20 +44,20 @@ export interface OpenJob {
 /** The state of a queue whose events are counted. */
 export interface FollowedQueue {
   readonly queue: QueueRef;
-  /** Behind the last event that was counted. */
+  /** After the last event that was counted. */
   position: StreamPosition;
   /** Everything between these two times has been counted, except for the gap. */
   since: number;
   until: number;
   /** `null`: nothing is left to be read from the sets. */
   gap: Gap | null;
-  /** What events have reported of jobs that have not ended, by task id. */
+  /** Data from events about jobs that have not ended, by task id. */
   readonly open: Map<string, OpenJob>;
   /** The latest few jobs of each name that ended, by set and name. */
   readonly samples: Map<string, EndedJobs>;
 }
 
-/** Nothing of the queue has been counted. */
+/** A queue of which nothing has been counted. */
 export function followQueue(queue: QueueRef, now: number): FollowedQueue {
   const since = now - COUNTED_MS;
   return {
@@ -77,9 +77,9 @@ export function countedSince({ since, gap }: FollowedQueue): number {
 }
 
 /**
- * Events up to this time are gone. What is left of an earlier gap is given up.
+ * Events up to this time are gone. The rest of an earlier gap is given up.
  *
- * @param isFollowed whether there are events behind the gap
+ * @param isFollowed whether there are events after the gap
  */
 export function openGap(followed: FollowedQueue, to: number, isFollowed: boolean): void {
   followed.since = countedSince(followed);
@@ -96,7 +96,7 @@ export function openGap(followed: FollowedQueue, to: number, isFollowed: boolean
   followed.until = to;
 }
 
-/** Gives up what has not been read of a gap. */
+/** Gives up the unread part of a gap. */
 export function closeGap(followed: FollowedQueue): void {
   const { gap } = followed;
   if (gap === null) return;

@@ -1,4 +1,4 @@
-/** The jobs that have not ended, as the rules judge them. */
+/** The jobs that have not ended, for the rules. */
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount, asScored } from '../../../redis/replies.ts';
 import type { LostTasks, OpenTaskSummary, TaskGroup } from '../../../source.ts';
@@ -16,7 +16,7 @@ const MOST_EXAMPLES = 3;
 const SCORE_SPAN = 4_096;
 
 /**
- * Sums up the open jobs of all queues. What waits is a matter of the queues, and BullMQ moves a job from its queue to
+ * Sums up the open jobs of all queues. Waiting jobs are read from the queues, and BullMQ moves a job from its queue to
  * a worker in one step, so none is missing in between.
  *
  * @param now in milliseconds since 1970

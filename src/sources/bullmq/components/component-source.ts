@@ -37,7 +37,7 @@ export function createComponentSource(name: string, access: QueueAccess): Compon
   };
 }
 
-/** Tells no queues from a failed search: `failure` is its reason, or `null`. */
+/** Distinguishes a failed search from a search without queues: `failure` is its reason, or `null`. */
 async function findQueues(
   access: QueueAccess,
   options: ReadOptions,

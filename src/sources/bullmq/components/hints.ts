@@ -1,4 +1,4 @@
-/** Hints: what is wrong or not visible, and what to change. */
+/** Hints: problems and hidden data, and what to change. */
 import { MOST_ENTRIES } from '../schedules/schedules.ts';
 import type { WorkersByQueue } from '../workers/worker-connections.ts';
 import type { QueueReport } from './queue-reports.ts';
@@ -9,7 +9,7 @@ export interface HintInput {
   readonly queues: readonly QueueReport[];
   /** `null`: this user may not list clients. */
   readonly workers: WorkersByQueue;
-  /** `null`: this user may not ask. */
+  /** `null`: this user may not read it. */
   readonly facts: ServerFacts | null;
 }
 

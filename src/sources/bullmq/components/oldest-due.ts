@@ -1,4 +1,4 @@
-/** Since when the job of a queue has waited that has been due for longest. */
+/** Since when the job of a queue that has been due for longest has waited. */
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asScored, asTexts } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
@@ -9,18 +9,18 @@ import { dueTime, isMarker } from '../jobs/job-sets.ts';
 import { type JobValue, readValues } from '../jobs/job-values.ts';
 import { PRIORITY_SPAN, readPriorities } from '../jobs/priorities.ts';
 
-/** Priorities that are looked at, of those that run last. */
+/** Number of priorities that are examined, from those that run last. */
 const MOST_PRIORITIES = 16;
 /** Options of a job are short; longer ones are not read. In bytes. */
 const OPTION_BOUNDS = { keep: 65_536, largest: 65_536, budget: 4_194_304 };
 
 /**
- * Reads, for each queue, when the oldest job fell due of those that a worker could take now or that are
- * delayed and overdue. A job that is tried again has waited since its last run began.
+ * Reads, for each queue, when the oldest of the jobs that a worker could take now, or that are delayed and overdue,
+ * fell due. A retried job has waited since its last run began.
  *
  * @param now in milliseconds since 1970
  * @returns milliseconds since 1970, by queue; queues without such a job are left out
- * @throws RedisError when Redis is away, late, or refuses one of the commands
+ * @throws RedisError when Redis is unreachable, late, or refuses one of the commands
  */
 export async function readOldestDue(
   access: QueueAccess,

@@ -1,4 +1,4 @@
-/** Records how much waits in each queue, so that it can be seen over time. */
+/** Records over time how many jobs wait in each queue. */
 import type { HistoryWriter } from '../../../history/history.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
@@ -12,14 +12,14 @@ const INTERVAL_MS = 10_000;
 /** A thousand queues are read in no less than this many milliseconds each. */
 const PER_QUEUE_MS = 20;
 
-/** How long to wait between two readings of so many queues, in milliseconds. */
+/** How long to wait between two readings of this many queues, in milliseconds. */
 export function depthsInterval(queues: number): number {
   return Math.max(INTERVAL_MS, queues * PER_QUEUE_MS);
 }
 
 /**
- * Reads how many jobs wait: five commands for each queue, and about six more for each in which some do. Queues of a
- * server that is away are left out.
+ * Reads how many jobs wait: five commands for each queue, and about six more for each in which some do. Queues of an
+ * unreachable server are left out.
  */
 export async function recordDepths(
   access: QueueAccess,

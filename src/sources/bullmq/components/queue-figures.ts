@@ -10,7 +10,7 @@ import { isMarker } from '../jobs/job-sets.ts';
 /** Jobs in each of BullMQ's states, as its own `getJobCounts` counts them. */
 export interface JobCounts {
   readonly waiting: number;
-  /** Waiting jobs of a paused queue, which BullMQ 5 keeps apart. */
+  /** Waiting jobs of a paused queue, which BullMQ 5 keeps separately. */
   readonly paused: number;
   readonly prioritized: number;
   readonly delayed: number;
@@ -20,7 +20,7 @@ export interface JobCounts {
   readonly failed: number;
 }
 
-/** Figures of a queue that need no look at its jobs. */
+/** Figures of a queue that do not require reading its jobs. */
 export interface QueueFigures {
   readonly counts: JobCounts;
   /** Job schedulers and repeatable jobs. */
@@ -67,7 +67,7 @@ export async function readQueueFigures(
   );
 }
 
-/** What a free worker could take of a queue: of {@link PARTS}, what {@link takeable} adds up. */
+/** The jobs of a queue that a free worker could take: the {@link PARTS} that {@link takeable} adds up. */
 const TAKEABLE = PARTS.slice(1, 6);
 
 /**

@@ -5,7 +5,7 @@ import { readActiveJobs } from '../workers/active-jobs.ts';
 import type { WorkersByQueue } from '../workers/worker-connections.ts';
 import { type JobCounts, type QueueFigures, readQueueFigures, takeable } from './queue-figures.ts';
 
-/** What is known of a queue. */
+/** The data about a queue. */
 export interface QueueReport
   extends Pick<QueueFigures, 'schedules' | 'isPaused' | 'concurrency' | 'version'> {
   readonly name: string;
@@ -25,8 +25,8 @@ export interface QueueReport
 /**
  * Reads the lengths of queues, their workers and their stalled jobs.
  *
- * @param workers who is connected; `null` if not known
- * @throws RedisError when Redis is away, late, or refuses to be read
+ * @param workers the connected workers; `null` if unknown
+ * @throws RedisError when Redis is unreachable, late, or refuses to be read
  */
 export async function readQueueReports(
   access: QueueAccess,

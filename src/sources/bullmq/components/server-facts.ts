@@ -4,7 +4,7 @@ import type { ReadOptions, RedisReader } from '../../../redis/reader.ts';
 import { asNumber, asText } from '../../../redis/replies.ts';
 import { isRefused } from '../workers/worker-connections.ts';
 
-/** What BullMQ needs of a server; `null` for what INFO does not report. */
+/** The settings of a server that BullMQ needs; `null` if INFO does not report them. */
 export interface ServerFacts {
   readonly version: string | null;
   /** `standalone`, `cluster` or `sentinel`. */

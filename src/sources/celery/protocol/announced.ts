@@ -78,7 +78,7 @@ function readCallbacks(
   for (const callback of callbacks) readCanvas(reading, callback, depth + 1);
 }
 
-/** Adds what runs inside and after a task or canvas that is not sent yet. */
+/** Adds the tasks that run inside and after a task or canvas that is not sent yet. */
 function readCanvas(reading: Reading, signature: Signature, depth: number): void {
   if (depth > MAX_CANVAS_DEPTH) return;
   const { type, tasks, body, taskId, name } = signature;

@@ -1,7 +1,7 @@
 import type { TaskChange } from '../../../history/history.ts';
 
 const DEPENDENCY = /^ChordError\(["']Dependency (.{1,512}?) raised /s;
-/** Characters of the exception that are looked at. */
+/** Characters of the exception that are examined. */
 const LONGEST = 1024;
 
 /**

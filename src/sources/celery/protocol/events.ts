@@ -113,7 +113,7 @@ function text(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** `null` means that there is none; an absent field means that it is not known. */
+/** `null` means that there is none; an absent field means unknown. */
 function reference(value: unknown): string | null | undefined {
   return value === null || typeof value === 'string' ? value : undefined;
 }

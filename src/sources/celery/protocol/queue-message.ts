@@ -17,7 +17,7 @@ import { wasCut } from './truncation.ts';
 
 /** Where a message was found. */
 export interface MessageOrigin {
-  /** `null` if it is not known. */
+  /** `null` if unknown. */
   readonly queue: string | null;
   /** When a worker took it, milliseconds since 1970; `null` while it waits. */
   readonly takenAt: number | null;
@@ -149,14 +149,14 @@ function stampsOf(stamps: unknown): unknown {
 }
 
 /**
- * What an instrumentation of the sender has written. In some versions of Celery, the headers that an app gives stand one
+ * Trace data of an instrumentation of the sender. In some versions of Celery, the headers that an app sets are one
  * level deeper (celery#4875).
  */
 function traceIn({ traceparent, headers }: Readonly<Record<string, unknown>>): string | null {
   return traceIdOf(traceparent) ?? (isRecord(headers) ? traceIdOf(headers.traceparent) : null);
 }
 
-/** `null` means that there is none; an absent field means that it is not known. */
+/** `null` means that there is none; an absent field means unknown. */
 function reference(value: unknown): string | null | undefined {
   return value === null ? null : (name(value) ?? undefined);
 }

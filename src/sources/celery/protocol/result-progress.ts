@@ -1,7 +1,7 @@
 import { progressOf, type TaskProgress } from '../../../model.ts';
 import { valueEnd } from './json-text.ts';
 
-/** Longest `meta` of a custom state in which progress is looked for, in characters. */
+/** Longest `meta` of a custom state in which progress is searched, in characters. */
 const LONGEST_META = 65_536;
 
 /** Of `update_state(state='PROGRESS', meta={'current': 3, 'total': 10})`. */

@@ -49,8 +49,8 @@ export function decodeResult(message: string, taskId: string, limit: number): St
 
 const OPENING_BRACE = 123;
 /**
- * Members that no Celery writes, for backends that store results in another form: why the result could not be read, as a
- * sentence, and the names of fields that are cut or left out.
+ * Members that Celery never writes, for backends that store results in another form: why the result could not be read,
+ * as a sentence, and the names of fields that are cut or left out.
  */
 export const UNREAD_MEMBER = 'monitor_unread';
 export const CUT_MEMBER = 'monitor_cut';
@@ -233,7 +233,7 @@ const DATE = '"date_done": ';
 /**
  * When the task of a result ended, in milliseconds since 1970, without decoding the result.
  *
- * @returns `null` if it has not ended, or only decoding can show when
+ * @returns `null` if it has not ended, or if that requires decoding
  */
 export function endedAt(text: string): number | null {
   const at = text.indexOf(DATE);

@@ -1,12 +1,12 @@
-/** Most texts that are held, and the longest one, in characters. */
+/** Maximum number of texts, and the longest one, in characters. */
 const MAX_TEXTS = 1_000;
 const MAX_LENGTH = 256;
 
 const texts = new Map<string, string>();
 
 /**
- * Nearly every event repeats the name of a task, a worker or a queue, each time as a text of its own. With one text for
- * all of them, what is looked up by it is found faster, and the copies are dropped at once.
+ * Nearly every event repeats the name of a task, a worker or a queue, each time as a separate text. With one text for
+ * all of them, look-ups by it are faster, and the copies are dropped at once.
  *
  * @returns the same text for equal texts
  */

@@ -1,4 +1,4 @@
-/** A deployment as another instance reports it, which collects. Nothing here connects to broker or result backend. */
+/** A deployment as reported by the instance that collects. Nothing here connects to broker or result backend. */
 import { MonitorError } from '../../../errors.ts';
 import type { SharedTexts } from '../../../history/stored-history.ts';
 import type { Component, HealthCheck } from '../../../model.ts';
@@ -28,10 +28,10 @@ export interface PublishedOptions {
 /** Checks are made each second and take five at most. */
 const OLD_CHECK_MS = 10_000;
 
-/** What parts of a deployment have a status of their own. */
+/** The parts of a deployment that have their own status. */
 type StatusField = 'tasks' | 'workers' | 'queues' | 'schedules';
 
-/** Everything is answered from reports. While nobody reports, nothing is shown as current. */
+/** Everything is answered from reports. Without recent reports, nothing is shown as current. */
 export function createPublishedDeployment(options: PublishedOptions): Deployment {
   const { texts, clock } = options;
   const status = (field: StatusField) => () => statusOf(clock, field);
@@ -71,7 +71,7 @@ function statusOf(clock: ReportClock, field: StatusField): DeploymentStatus {
   const reported: StatusReport | null = clock.status();
   if (reported === null) return { ok: false, asOf: null, error: 'source_unavailable', reason: silence };
   if (silence === null) return reported[field];
-  // What the last instance reported before it gave up says more than its silence.
+  // The last report of an instance before it gave up says more than its silence.
   const reason = reported[field].reason ?? silence;
   return { ...reported[field], ok: false, error: 'source_unavailable', reason };
 }
@@ -111,7 +111,7 @@ function healthSource({ name, texts, clock }: PublishedOptions): HealthSource {
     const report = read();
     if (report === null) return { ...otherwise, error: silence ?? otherwise.error ?? null };
     const check = pick(report);
-    // A check that is not configured stays so. Any other is as good as its age.
+    // A check that is not configured stays so. Any other is only as reliable as it is recent.
     if (check.ok === null || silence === null) return check;
     return { ...check, ok: false, error: silence };
   }
@@ -124,7 +124,7 @@ function healthSource({ name, texts, clock }: PublishedOptions): HealthSource {
   };
 }
 
-/** Why the last checks say little although somebody reports; `null`: they are recent. */
+/** Why the last checks are unreliable although reports arrive; `null`: they are recent. */
 function uncheckedFor(status: StatusReport | null): string | null {
   if (status === null || status.checkedAt === null) return null;
   const age = status.at - status.checkedAt;
@@ -153,7 +153,7 @@ const COLLECTOR: Component = {
   config: {},
 };
 
-/** A component of which nobody reports any more. */
+/** A component without recent reports. */
 function silent(component: Component, silence: string): Component {
   const { key, status, config } = component;
   if (key !== 'collector') return { ...component, status: status === 'up' ? 'unknown' : status };

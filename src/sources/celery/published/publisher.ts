@@ -23,14 +23,14 @@ export interface Publisher {
   close(): void;
 }
 
-/** What is reported, and where. */
+/** What to report, and where. */
 export interface PublisherOptions {
   readonly deployment: Deployment;
   readonly parts: Pick<CeleryParts, 'queues' | 'schedules' | 'components' | 'health' | 'workers'>;
   readonly texts: SharedTexts;
-  /** Who collects, for people. */
+  /** Name of the collecting instance, for people. */
   readonly leader: string;
-  /** The status that was published last by whoever has collected before; `null`: nobody has. */
+  /** The last status of the instance that collected before; `null`: none. */
   readonly before: StatusReport | null;
 }
 
@@ -63,7 +63,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
 function publishAll(state: State): void {
   const { parts } = state;
   publish(state, 'status', statusOf(state));
-  // Asks the workers for what only they know, unless the last answers are fresh.
+  // Asks the workers for data that only they have, unless the last answers are fresh.
   parts.workers.status?.();
   void report(state, 'queues', async (context) => {
     const rows = await parts.queues.listQueues(context);
@@ -98,7 +98,7 @@ async function report(
   try {
     publish(state, kind, await read({ signal: AbortSignal.timeout(LONGEST_MS) }));
   } catch {
-    // The status says what cannot be read; the last report of it stays.
+    // The status reports data that cannot be read; its last report stays.
   } finally {
     state.busy.delete(kind);
   }
@@ -111,7 +111,7 @@ function publish({ published, texts }: State, kind: Kind, value: unknown): void 
   texts.publish(KINDS[kind], text);
 }
 
-/** Until the broker has been reached, the data is as old as what was collected before. */
+/** Until the broker has been reached, the data is as old as that of the previous collector. */
 function statusOf({ deployment, parts, leader, before, startedAt, checkedAt }: State): StatusReport {
   const since = (now: DeploymentStatus, last: DeploymentStatus | undefined): DeploymentStatus => ({
     ...now,

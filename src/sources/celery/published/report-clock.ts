@@ -1,18 +1,18 @@
-/** How old the reports of the instance that collects are. Clocks of other machines are not trusted. */
+/** The age of the reports of the instance that collects. Clocks of other machines are not trusted. */
 import type { SharedTexts } from '../../../history/stored-history.ts';
 import { KINDS, readStatusReport, type StatusReport } from './reports.ts';
 
 const INTERVAL_MS = 1_000;
-/** A report is written each second. One that is older shows that nobody collects. */
+/** A report is written each second. An older one shows that no instance collects. */
 const STALE_AFTER_MS = 5_000;
 
 /** The last status, and how old it is. */
 export interface ReportClock {
-  /** `null`: nobody has ever reported, or this version cannot read it. */
+  /** `null`: there was no report, or this version cannot read it. */
   status(): StatusReport | null;
-  /** Milliseconds since the status was written, about; infinite without one. */
+  /** Approximate milliseconds since the status was written; infinite without one. */
   age(): number;
-  /** Whether nobody reports any more, or has ever done; as a sentence. `null`: somebody does. */
+  /** A sentence if reports have stopped, or never began. `null`: reports arrive. */
   silence(): string | null;
   close(): void;
 }
@@ -29,7 +29,7 @@ interface State {
 /**
  * Looks at once, and then once a second.
  *
- * @param onTakeover is called when another begins to report than did before
+ * @param onTakeover is called when another instance begins to report
  */
 export function createReportClock(texts: SharedTexts, onTakeover: () => void): ReportClock {
   const state: State = { texts, onTakeover, text: null, status: null, writtenAt: Number.NEGATIVE_INFINITY };

@@ -1,6 +1,6 @@
 /**
- * What the instance that collects reports of a deployment to those that only answer: JSON, one text for each kind. The
- * texts are redacted. Readers take nothing for granted: another version of this library may have written a text.
+ * The reports about a deployment from the instance that collects to those that only answer: JSON, one text for each
+ * kind. The texts are redacted. Readers check everything: another version of this library may have written a text.
  */
 import type {
   Component,
@@ -24,14 +24,14 @@ export const KINDS = {
   health: 'celery-health',
 } as const;
 
-/** Of the form of all reports. One with another version is not read. */
+/** The version of the format of all reports. Other versions are not read. */
 const VERSION = 1;
 
-/** Written about once a second, so that readers see whether anybody collects. */
+/** Written about once a second, so that readers see whether an instance collects. */
 export interface StatusReport {
   /** When it was written, milliseconds since 1970, by the clock of its writer. */
   readonly at: number;
-  /** Who wrote it. */
+  /** The instance that wrote it. */
   readonly leader: string;
   /** Since when it collects, milliseconds since 1970. */
   readonly since: number;

@@ -10,7 +10,7 @@ import type { WaitingReport } from './reports.ts';
 const MOST_MESSAGES = 1_000;
 const MOST_CHARACTERS = 500_000;
 const LONGEST_TEXT = 2_048;
-/** Of a message without its texts. */
+/** Approximate size of a message without its texts. */
 const MESSAGE_CHARACTERS = 400;
 const RELATION_CHARACTERS = 120;
 

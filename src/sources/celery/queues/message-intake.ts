@@ -7,7 +7,7 @@ import { waitingMessage } from './waiting-message.ts';
 
 /** Most tags to remember: more than there are messages, so that nothing is recorded twice. */
 const MAX_SEEN = 20_000;
-/** Facts of tasks that the history does not know yet: how many, and how long they outlive their message. */
+/** Maximum number of facts of tasks that the history does not know yet, and how long they outlive their message. */
 const MAX_UNRECORDED = 20_000;
 const MAX_UNRECORDED_BYTES = 16 * 1024 * 1024;
 const UNRECORDED_FOR_MS = 30_000;
@@ -18,7 +18,7 @@ export interface MessageCounts {
   readonly unreadable: number;
 }
 
-/** Takes in messages. */
+/** Processes messages. */
 export interface MessageIntake {
   readonly take: TakeMessage;
   /**
@@ -31,7 +31,7 @@ export interface MessageIntake {
   counts(): MessageCounts;
 }
 
-/** What the intake needs of a history. */
+/** The part of a history that the intake uses. */
 export interface IntakeHistory {
   readonly writer: Pick<HistoryWriter, 'recordFacts' | 'recordDropped' | 'recordQueue'>;
   readonly index: Pick<HistoryIndex, 'stateOf' | 'sentAt'>;

@@ -1,6 +1,6 @@
 /**
- * Since when the message of a queue has waited that has been due for longest. Messages carry no time of sending:
- * one waits since its client reported it, and otherwise at least since it was first read.
+ * Since when the message of a queue that has been due for longest has waited. Messages carry no time of sending: a
+ * message waits since its client reported it, and otherwise at least since it was first read.
  */
 import type { TaskGroup } from '../../../source.ts';
 import type { WaitingMessage } from '../broker.ts';
@@ -9,7 +9,7 @@ import type { WaitingMessage } from '../broker.ts';
 const MOST_LOOKED_UP = 20;
 const MOST_EXAMPLES = 3;
 
-/** What waits in one queue. */
+/** The messages that wait in one queue. */
 export type WaitingGroup = TaskGroup & { readonly queue: string };
 
 /**

@@ -1,4 +1,4 @@
-/** The queues of a deployment: what waits in them, read about once a second. */
+/** The queues of a deployment and their waiting messages, read about once a second. */
 import type { Redactor } from '../../../redact.ts';
 import { waitFor } from '../../../waiting.ts';
 import type { QueueCounts, QueueReader, QueueReading } from '../broker.ts';
@@ -27,7 +27,7 @@ const MAX_ANNOUNCED = 1000;
 /** How long a request waits for the first reading, in milliseconds. */
 const FIRST_READING_MS = 1000;
 
-/** What {@link createQueues} takes. */
+/** Parameters of {@link createQueues}. */
 export interface QueuesOptions {
   readonly reader: QueueReader;
   readonly history: IntakeHistory;
@@ -40,15 +40,15 @@ export interface QueuesOptions {
   readonly redactor?: Redactor | null;
 }
 
-/** What waits. */
+/** The waiting messages. */
 export interface Queues {
   /** Whether messages can be listed; see {@link QueueReader.listsMessages}. */
   readonly listsMessages: boolean;
   /** Begins to read. */
   start(): void;
-  /** Reads no more. */
+  /** Stops reading. */
   stop(): void;
-  /** How much waits, by queue. Empty before the first reading. */
+  /** How many messages wait, by queue. Empty before the first reading. */
   depths(): readonly QueueCounts[];
   /** Whether the last reading succeeded; true before the first. */
   ok(): boolean;
@@ -57,7 +57,7 @@ export interface Queues {
   counts(): MessageCounts;
   /** Why the last reading failed, or what was refused; `null` when all is well. */
   problem(): Problem | null;
-  /** Whether a message of this task is in a queue or unacknowledged; `null` if that is not known. */
+  /** Whether a message of this task is in a queue or unacknowledged; `null` if unknown. */
   holds(id: string): boolean | null;
   /** Whether the last reading has found a message of this task that no worker had taken. */
   waits(id: string): boolean;

@@ -1,4 +1,4 @@
-/** Records how much waits in each queue, and since when what is due, so that it can be seen over time. */
+/** Records over time how many messages wait in each queue, and since when the oldest due one has waited. */
 import type { QueueCounts } from '../broker.ts';
 import type { IntakeHistory } from './message-intake.ts';
 import type { WaitingIndex } from './waiting-index.ts';

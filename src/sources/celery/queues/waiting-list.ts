@@ -11,7 +11,7 @@ import { FIRST_POSITION, indexBehind, readWaitingCursor, writeWaitingCursor } fr
 /** Longest search between two pauses, in milliseconds. */
 const SEARCH_MS = 1;
 
-/** What a list is made of. */
+/** The data from which a list is made. */
 export interface WaitingListParts {
   /** Lists tasks of the history. */
   readonly listHistory: (query: TaskQuery, context: ReadContext) => Promise<TaskPage>;
@@ -22,7 +22,7 @@ export interface WaitingListParts {
   readonly row: (message: WaitingMessage) => Task | null;
 }
 
-/** Tasks of the history first, then waiting ones: the next to run first, or in the order asked for. */
+/** Tasks of the history first, then waiting ones: the next to run first, or in the requested order. */
 export async function listWithWaiting(
   parts: WaitingListParts,
   query: TaskQuery,
@@ -38,7 +38,7 @@ async function listByTime(
   context: ReadContext,
 ): Promise<TaskPage> {
   const after = query.after?.mark === undefined ? null : readWaitingCursor(query.after.mark);
-  // Behind a waiting task there are only waiting ones.
+  // After a waiting task there are only waiting ones.
   const page = await parts.listHistory(after === null ? query : { ...query, limit: 0, after: null }, context);
   const messages = await parts.unknownMessages(context);
   const start = indexBehind(messages, after ?? FIRST_POSITION);

@@ -1,4 +1,4 @@
-/** Messages as they are kept in memory: what is shown of them, and no more. */
+/** Messages as they are kept in memory: only the data that is shown. */
 import { createHash } from 'node:crypto';
 import { turnNow } from '../../../turn-clock.ts';
 import type { MessagePosition, WaitingMessage } from '../broker.ts';

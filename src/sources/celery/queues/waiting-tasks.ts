@@ -8,10 +8,10 @@ import type { Queues } from './queues.ts';
 import { listWithWaiting } from './waiting-list.ts';
 import { treeWithWaiting } from './waiting-tree.ts';
 
-/** What reads of the history need to know about tasks. */
+/** The part of the history that reads of tasks need. */
 type KnownTasks = Pick<HistoryReader, 'listKnown' | 'freshness'>;
 
-/** What reads of tasks need to know of what waits. */
+/** The part of the waiting messages that reads of tasks need. */
 export type Waiting = Pick<Queues, 'asked' | 'ready' | 'held' | 'index' | 'rows' | 'revision' | 'nextEta'>;
 
 /**
@@ -64,7 +64,7 @@ function statusWith(tasks: TaskSource, queues: Waiting): SourceStatus {
   };
 }
 
-/** Which messages are about tasks that the history does not know: found out once for each state of both. */
+/** The messages about tasks that the history does not know: determined once for each state of both. */
 function createUnknownMessages(queues: Waiting, reader: KnownTasks) {
   let known: { readonly state: string; readonly messages: readonly WaitingMessage[] } | null = null;
   return async (context: ReadContext): Promise<readonly WaitingMessage[]> => {

@@ -57,14 +57,14 @@ export async function treeWithWaiting(
   };
   if (tree !== null) addTree(workflow, tree);
   if (asked !== null) await addMessage(workflow, asked);
-  // A set is walked in the order of insertion, including what is added on the way.
+  // A set is iterated in the order of insertion, including ids added meanwhile.
   for (const current of workflow.ids) await follow(workflow, current);
   const { tasks, relations, truncated } = workflow;
   const rootId = tree?.rootId ?? asked?.facts?.rootId ?? id;
   return { rootId, tasks: [...tasks.values()], relations, truncated };
 }
 
-/** Adds what is directly related to this id. */
+/** Adds everything directly related to this id. */
 async function follow(workflow: Workflow, id: string): Promise<void> {
   const { parts } = workflow;
   const own = parts.get(id);

@@ -15,9 +15,9 @@ const TOLERANCE = 5_000;
 export interface Dating {
   /** Whether more dated results would help. */
   needsSamples(): boolean;
-  /** @param done the date in a result; @param left its remaining life; @param now when that was asked */
+  /** @param done the date in a result; @param left its remaining life; @param now when that was read */
   sample(done: number, left: number, now: number): void;
-  /** When a result was written that has this life left; `null` when that cannot be known. */
+  /** When a result was written that has this life left; `null` if unknown. */
   writtenAt(left: number, now: number): number | null;
 }
 

@@ -21,7 +21,7 @@ const TEXTS: readonly (TaskTextField & keyof TaskRecord)[] = [
   'traceback',
 ];
 
-/** Keeps the tasks that were asked for last. */
+/** Keeps the tasks that were requested last. */
 export interface FoundTasks {
   add(result: StoredResult): void;
   getTask(id: string): TaskDetail | null;

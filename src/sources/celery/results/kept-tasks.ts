@@ -1,8 +1,8 @@
-/** What a history keeps beyond this process, which need not be read again from a result backend. */
+/** Tasks that a store keeps, which need not be read again from a result backend. */
 import type { StoredHistory } from '../../../history/stored-history.ts';
 import { pause } from '../../../waiting.ts';
 
-/** How long the store is waited for, and between two looks, in milliseconds. */
+/** Longest wait for the store, and the interval between two checks, in milliseconds. */
 const LONGEST_WAIT_MS = 30_000;
 const LOOK_MS = 100;
 

@@ -4,8 +4,9 @@
  * first (celery/backends/base.py, `mark_as_failure`). Nothing in such a result names the failed step, and without
  * `result_extended` nothing shows that its task never ran.
  *
- * It follows from what was heard: a task whose failure repeats that of another one, and that no message has mentioned,
- * never ran, if tasks of the same code are heard when they run. Equal tracebacks prove that it would be the same code.
+ * It follows from the received messages: a task whose failure repeats that of another one, and that no message has
+ * mentioned, never ran, if tasks of the same code send events when they run. Equal tracebacks prove that it would be
+ * the same code.
  */
 import { createHash } from 'node:crypto';
 import type { HistoryIndex, TaskChange } from '../../../history/history.ts';
@@ -24,10 +25,12 @@ const MAX_FAILURES = 500;
 const MAX_SIZE = 4 * 1024 * 1024;
 const FAILURE_SIZE = 200;
 
-/** What is needed to judge. */
+/** Parameters of the decision. */
 export interface PropagatedFailuresOptions {
   readonly index: Pick<HistoryIndex, 'stateOf'>;
-  /** Whether tasks may run unheard, or what was heard is not recorded yet: then nothing follows from silence. */
+  /**
+   * Whether tasks may run without events, or received events are not recorded yet: then nothing follows from silence.
+   */
   readonly isDeaf: () => boolean;
   /** Records a result that was held. */
   readonly release: (result: StoredResult) => void;
@@ -42,9 +45,9 @@ export interface PropagatedFailures {
    * @returns whether it is held, to be released within seconds. Any other must be recorded now
    */
   take(result: StoredResult): boolean;
-  /** A task was heard of by an event. */
+  /** An event about a task was received. */
   heard(id: string): void;
-  /** Results may have been missed: what was published before and after does not belong together. */
+  /** Results may have been missed: those published before and after do not belong together. */
   missed(): void;
   /** Releases nothing more. */
   close(): void;
@@ -53,7 +56,7 @@ export interface PropagatedFailures {
 /** A failure of a burst. */
 interface Failure {
   readonly id: string;
-  /** A message has mentioned its task beside this result, so it ran. */
+  /** Another message than this result has mentioned its task, so it ran. */
   isHeard: boolean;
   /** Its result may be that of a task that never ran. */
   readonly isStep: boolean;
@@ -74,11 +77,11 @@ interface Burst {
 interface State {
   readonly options: PropagatedFailuresOptions;
   readonly bursts: Map<string, Burst>;
-  /** Failures that were not heard of, by the id of their task. */
+  /** Failures of tasks without other messages, by the id of their task. */
   readonly unheard: Map<string, Failure>;
   /** Judged results on their way to the history: a burst may have many. */
   readonly releases: MessageQueue<{ readonly result: StoredResult; readonly size: number }>;
-  /** What the failures take, in characters. */
+  /** Size of the failures, in characters. */
   size: number;
   timer: NodeJS.Timeout | undefined;
 }
@@ -86,7 +89,7 @@ interface State {
 export function createPropagatedFailures(options: PropagatedFailuresOptions): PropagatedFailures {
   const releases: State['releases'] = createMessageQueue({
     kind: 'results',
-    // What waits counts as held, which is bounded already.
+    // Waiting results count as held, which is already bounded.
     sizeOf: () => 0,
     take({ result, size }) {
       state.size -= size;
@@ -160,7 +163,7 @@ function keyOf({ exception, traceback }: TaskChange): string | null {
     .digest('base64');
 }
 
-/** A worker reports by its number which of its jobs was lost, and has no traceback of it. */
+/** A worker reports by its number which of its jobs was lost, and has no traceback. */
 const JOB = /\bJob: \d+/;
 
 /** Celery stores no worker, parent or children for such a task, and the worker only with `result_extended`. */
@@ -191,7 +194,7 @@ function tick(state: State): void {
   state.timer = undefined;
 }
 
-/** Judges a burst, and releases what was held of it. */
+/** Judges a burst, and releases its held results. */
 function end(state: State, key: string): void {
   const { options, bursts, unheard, releases } = state;
   const burst = bursts.get(key);

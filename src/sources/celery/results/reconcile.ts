@@ -1,6 +1,6 @@
 /**
- * Asks the backend about open tasks without recent messages. Final events get lost, most often by worker pools
- * of threads, and so do results that are published while nobody listens.
+ * Asks the backend about open tasks without recent messages. Final events get lost, most often by worker pools of
+ * threads, and so do results that are published without a subscriber.
  */
 import { createHash } from 'node:crypto';
 import type { CollectedHistory, OpenTask } from '../../../history/history.ts';
@@ -21,11 +21,11 @@ const MAX_TASKS = 20_000;
 /** Watches the tasks that have not ended. */
 export interface Reconciler {
   start(): void;
-  /** Asks about all of them at once, since something may have been missed. */
+  /** Looks up all of them at once, since something may have been missed. */
   askAll(): void;
 }
 
-/** What a reconciler needs. */
+/** Parameters of a reconciler. */
 export interface ReconcilerOptions {
   readonly history: CollectedHistory;
   readonly intake: ResultIntake;
@@ -40,7 +40,7 @@ interface Watched {
   /** Time of its last message in the history. */
   readonly heardAt: number;
   dueAt: number;
-  /** Digest of the stored value that was last taken in. */
+  /** Digest of the stored value that was last recorded. */
   digest: string | null;
 }
 

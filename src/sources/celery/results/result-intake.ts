@@ -7,7 +7,7 @@ import { decodeResult, decodeResultHead, endedAt } from '../protocol/results.ts'
 import type { StoredResults, StoredValue } from '../result-backend.ts';
 import type { Dating } from './dating.ts';
 
-/** What taking results in needs. */
+/** Parameters of the intake of results. */
 export interface ResultIntake {
   readonly history: CollectedHistory;
   readonly lineage: Lineage;
@@ -31,10 +31,10 @@ export interface IntakeCounts {
 /** Results to record without yielding: for most values, a few milliseconds at most. */
 const AT_ONCE = 50;
 const TAKEN_AT_ONCE = 5;
-/** Of each slice, so many dated results show how long the backend keeps results. */
+/** Number of dated results of each slice that show how long the backend keeps results. */
 const SAMPLES = 3;
 
-/** A result without a time, and when it was written as far as the backend says so. */
+/** A result without a time, and when it was written if the backend reports that. */
 interface UndatedResult extends StoredResult {
   readonly writtenAt: number | null | undefined;
 }
@@ -68,7 +68,7 @@ export async function takeResults(
   return batch.counts;
 }
 
-/** Takes in results with a time. @returns the others, and some results that show how long the backend keeps them */
+/** Records results with a time. @returns the others, and some results that show how long the backend keeps them */
 function* takeAllDated(
   batch: Batch,
   values: readonly StoredValue[],
@@ -124,7 +124,7 @@ function* takeDated(batch: Batch, results: readonly StoredResult[]): Steps<void>
   }
 }
 
-/** @param heardAt when an undated result was written, as far as is known */
+/** @param heardAt when an undated result was written, if known */
 function take(
   batch: Batch,
   { change, children }: StoredResult,

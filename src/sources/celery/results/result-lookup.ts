@@ -5,15 +5,15 @@ import { waitFor } from '../../../waiting.ts';
 import { isId } from '../protocol/ids.ts';
 import { type Aside, type ResultIntake, takeResults } from './result-intake.ts';
 
-/** Ids that wait or are asked for at a time; more are not looked up. */
+/** Ids that wait or are looked up at a time; more are not looked up. */
 const MAX_WAITING = 5_000;
-/** Ids asked for at once. */
+/** Ids in one look-up. */
 const BATCH = 500;
-/** How long an id without a result is not asked for again, and most such ids remembered. */
+/** How long an id without a result is not looked up again, and the maximum number of such ids. */
 const MISSING_FOR_MS = 1_000;
 const MAX_MISSING = 5_000;
 
-/** What a look-up needs. */
+/** Parameters of a look-up. */
 export interface ResultLookupOptions {
   readonly intake: ResultIntake;
   /** Receives results that the history would not keep. */
@@ -38,7 +38,7 @@ interface Search {
 }
 
 interface State {
-  /** Look-ups of ids, shared by everybody who wants the same one. */
+  /** Look-ups of ids, shared by concurrent callers. */
   readonly searches: SingleFlight<boolean>;
   /** When ids were found to have no result, by the monotonic clock. */
   readonly missing: LruCache<number>;
@@ -93,7 +93,7 @@ async function run(options: ResultLookupOptions, state: State): Promise<void> {
       );
       for (const { id } of batch) if (!found.has(id)) missing.set(id, performance.now());
     } catch {
-      // The backend is unreachable, so it is not known whether the others have a result.
+      // The backend is unreachable, so it is unknown whether the others have a result.
     }
     for (const { id, settle } of batch) settle(found.has(id));
   }

@@ -8,7 +8,7 @@ import type { StoredText } from '../result-backend.ts';
 import type { KeptTasks } from './kept-tasks.ts';
 import { type ResultIntake, takeResults } from './result-intake.ts';
 
-/** For one part of work of this event loop so many parts of rest: reading takes a third of the time. */
+/** Parts of rest for one part of work of this event loop: reading takes a third of the time. */
 const REST_PER_WORK = 2;
 /** All in milliseconds. */
 const SHORTEST_REST = 1;
@@ -17,15 +17,15 @@ const FIRST_RETRY = 250;
 const LAST_RETRY = 10_000;
 /** Unknown errors in a row after which reading is given up. */
 const MAX_REFUSALS = 3;
-/** The next scan waits so many times as long as the last one took, but no longer than a minute. */
+/** The pause before the next scan, as a multiple of the duration of the last one, at most a minute. */
 const SPACING = 2;
 const LONGEST_SPACING = 60_000;
 
-/** How far reading has come. */
+/** The progress of reading. */
 export interface ScanProgress {
   /** Whether everything has been read, or nothing more will be. */
   readonly done: boolean;
-  /** Entries in the backend, those of other apps included; `null` while that is not known. */
+  /** Entries in the backend, those of other apps included; `null` while unknown. */
   readonly keys: number | null;
   /** Results of tasks that were found. */
   readonly read: number;
@@ -36,7 +36,7 @@ export interface ScanProgress {
   /** When the scan began; `null` before. */
   readonly since: Date | null;
   readonly finishedAt: Date | null;
-  /** What keeps it from continuing, or ended it. */
+  /** The problem that keeps it from continuing, or that ended it. */
   readonly problem: Problem | null;
 }
 
@@ -47,7 +47,7 @@ export interface ResultScan {
   progress(): ScanProgress;
 }
 
-/** What a scan needs. */
+/** Parameters of a scan. */
 export interface ResultScanOptions {
   readonly history: CollectedHistory;
   readonly lineage: Lineage;
@@ -146,7 +146,7 @@ async function scanStep(
   return isTooOld && count > 0 ? null : next;
 }
 
-/** A task that was kept, and of which memory knows nothing, has ended: all others are loaded at the start. */
+/** A stored task about which memory knows nothing has ended: all others are loaded at the start. */
 async function withoutKept(
   { index }: CollectedHistory,
   kept: KeptTasks,

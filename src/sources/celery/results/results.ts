@@ -1,4 +1,4 @@
-/** Stored results: read at the start, looked up when asked for, and compared with what events reported. */
+/** Stored results: read at the start, looked up on request, and compared with what events reported. */
 
 import type { History } from '../../../history/history.ts';
 import type { HistorySources } from '../../../history/history-sources.ts';
@@ -16,7 +16,7 @@ import { createResultLookup, type ResultLookup } from './result-lookup.ts';
 import { createResultScan, type ScanProgress } from './result-scan.ts';
 import { withTaskLookup } from './task-lookup.ts';
 
-/** How long reading waits for the subscription, and how often it looks whether that has failed, in milliseconds. */
+/** How long reading waits for the subscription, and how often it checks whether that has failed, in milliseconds. */
 const LONGEST_WAIT_MS = 5_000;
 const WAIT_STEP_MS = 50;
 
@@ -29,13 +29,13 @@ export interface ResultsProgress extends ScanProgress {
 /** Reads stored results into a history. */
 export interface Results {
   /**
-   * Begins to read what is stored, and to ask about tasks that have not ended, once published results are heard or
-   * cannot be heard: what is stored in between is then either read or heard.
+   * Begins to read stored results, and to look up tasks that have not ended, once published results arrive or cannot
+   * arrive: results stored in between are then either read or received.
    */
   start(): void;
-  /** To be called whenever published results begin to be heard. */
+  /** To be called whenever published results begin to arrive. */
   onListening(): void;
-  /** Asks for everything again, since something may have been missed. */
+  /** Reads everything again, since something may have been missed. */
   onGap(): void;
   readonly lookup: ResultLookup;
   /** The history's task source, which then looks up what the history does not know. */
@@ -45,23 +45,23 @@ export interface Results {
   stop(): void;
 }
 
-/** What reading needs. */
+/** Parameters of reading. */
 export interface ResultsOptions {
   readonly stored: StoredResults;
-  /** The published results. Default: none are heard. */
+  /** The published results. Default: none. */
   readonly published?: Pick<PublishedResults, 'state'> | null;
   readonly settings: CelerySettings;
   readonly history: History;
   readonly lineage: Lineage;
-  /** Whether the message of a task is seen in a queue. Default: not known. */
+  /** Whether the message of a task is seen in a queue. Default: unknown. */
   readonly isWaiting?: (id: string) => boolean;
   /** Longest text to make of one stored value, in characters. */
   readonly valueLength: number;
   /** Whether to read all stored results, and not only look single ones up. Default true. */
   readonly readsStored?: boolean;
-  /** What a store has, which is not read again. Default: there is no store. */
+  /** The content of the store, which is not read again. Default: there is no store. */
   readonly kept?: KeptTasks | null;
-  /** Removes secrets from what is looked up for a client. Default: none; it stays as it is. */
+  /** Removes secrets from results that are looked up for a client. Default: none; they stay as they are. */
   readonly redactor?: Redactor | null;
 }
 
@@ -94,7 +94,7 @@ export function createResults(options: ResultsOptions): Results {
   return {
     start: () => void listening(options.published ?? null, signal).then(begin),
     onListening() {
-      // What was read before may have been stored again since.
+      // Results that were read before may have been stored again since.
       if (started) onGap();
       else begin();
     },
@@ -106,7 +106,7 @@ export function createResults(options: ResultsOptions): Results {
   };
 }
 
-/** Resolves once published results are heard, or the first attempt to hear them has failed. */
+/** Resolves once published results arrive, or the first attempt to subscribe has failed. */
 async function listening(published: ResultsOptions['published'], signal: AbortSignal): Promise<void> {
   const end = performance.now() + LONGEST_WAIT_MS;
   const isTrying = (): boolean => {

@@ -11,10 +11,10 @@ import type { ResultLookup } from './result-lookup.ts';
 /** A history's task source. */
 type TaskPart = HistorySources['tasks'];
 
-/** Longest time that a read waits for the backend, in milliseconds; then it is answered from what is known. */
+/** Longest time that a read waits for the backend, in milliseconds; then it is answered from the known data. */
 const LONGEST_WAIT = 1_000;
 const LONGEST_TREE_WAIT = 2_000;
-/** A workflow is completed in so many rounds of so many ids. */
+/** A workflow is completed in this many rounds of this many ids. */
 const ROUNDS = 5;
 const IDS_A_ROUND = 1_000;
 /** Tasks and relations examined between two pauses. */
@@ -29,7 +29,7 @@ export interface TaskLookupOptions {
   readonly found: FoundTasks;
 }
 
-/** @returns the same source, which looks up what it does not know */
+/** @returns the same source, which looks up unknown tasks */
 export function withTaskLookup(tasks: TaskPart, options: TaskLookupOptions): TaskPart {
   const { lookup, found } = options;
 
@@ -45,7 +45,7 @@ export function withTaskLookup(tasks: TaskPart, options: TaskLookupOptions): Tas
     status() {
       const status = tasks.status?.() ?? { ok: true, asOf: new Date() };
       const { revision } = status;
-      // Answers also depend on what was found.
+      // Answers also depend on the tasks that were found.
       return revision === undefined ? status : { ...status, revision: `${revision}.${found.revision()}` };
     },
     async getTask(id, context) {
@@ -72,7 +72,7 @@ export function withTaskLookup(tasks: TaskPart, options: TaskLookupOptions): Tas
 }
 
 /**
- * Looks up tasks that belong to a workflow and are not known.
+ * Looks up unknown tasks of a workflow.
  *
  * @param named ids that its tasks name
  * @returns whether some of them were found

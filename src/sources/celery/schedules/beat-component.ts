@@ -19,9 +19,9 @@ export interface BeatFacts {
   readonly hasLock: boolean;
   /** Why redbeat's Redis cannot be read, and what to write; `null` when nothing prevents it. */
   readonly unreadableRedbeat: string | null;
-  /** Why the tables of django-celery-beat cannot be read; `null` when they can, or nobody has tried. */
+  /** Why the tables of django-celery-beat cannot be read; `null` when they can, or have not been read. */
   readonly django: Problem | null;
-  /** Why entries that there are, or may be, cannot be read; `null` when they can. */
+  /** Why existing or possible entries cannot be read; `null` when they can. */
   readonly problem: Problem | null;
   /** The earliest next run, milliseconds since 1970; `null` when there is none. */
   readonly nextDue: number | null;

@@ -1,6 +1,6 @@
 /**
- * Shows the observer of runs the tasks that the history knows: with a store those of before a restart, and always those
- * that were heard before their entry was known.
+ * Passes the tasks of the history to the observer of runs: with a store those before a restart, and always those that
+ * were received before their entry was known.
  */
 import type { HistoryReader, TaskChange } from '../../../history/history.ts';
 import type { Task } from '../../../model.ts';
@@ -17,7 +17,7 @@ const MOST_TASKS = 200;
 /** Milliseconds between two lists. */
 const PAUSE_MS = 10;
 
-/** From where earlier runs are read. */
+/** Where earlier runs are read. */
 export interface EarlierRunsOptions {
   readonly reader: Pick<HistoryReader, 'listTasks'>;
   /** `null` without a store. */
@@ -64,7 +64,7 @@ export function createEarlierRuns(
   };
 }
 
-/** Oldest first: an interval is told from the run before. */
+/** Oldest first: an interval is counted from the run before. */
 function* show(tasks: readonly Task[], observer: Pick<RunObserver, 'observe'>): Steps<void> {
   for (const task of tasks.toReversed()) {
     yield;
@@ -73,7 +73,7 @@ function* show(tasks: readonly Task[], observer: Pick<RunObserver, 'observe'>): 
   }
 }
 
-/** What its event reported. A retried task is left out: when its first attempt was sent is not known any more. */
+/** The data of its event. A retried task is left out: the time when its first attempt was sent is lost. */
 function changeOf({ id, sent, received, ...task }: Task): TaskChange | null {
   const at = sent ?? received ?? null;
   if (at === null) return null;

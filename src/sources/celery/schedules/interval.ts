@@ -1,4 +1,4 @@
-/** Intervals in the texts that Python and Celery make of them. */
+/** Intervals in the text forms of Python and Celery. */
 import { everyText } from '../../../text/every-text.ts';
 
 /** Seconds of a Python timedelta's text, such as `0:00:05`, `1 day, 0:00:00` or `0:00:00.500000`. */

@@ -6,14 +6,14 @@
  */
 import { createLruCache } from '../../../lru-cache.ts';
 
-/** What a message says. */
+/** The data of a message. */
 export interface NamedRun {
   readonly taskId: string;
   /** Name of the entry. */
   readonly entry: string;
 }
 
-/** What an event says of a task that may be a run. */
+/** The data of an event about a task that may be a run. */
 export interface Heard {
   readonly taskId: string;
   /** Name of the task. */
@@ -27,12 +27,12 @@ export interface Heard {
 /** Most messages, and most events, that wait for each other. */
 const MOST = 2_000;
 
-/** `Taker`: who took the task for a run without knowing the name. */
+/** `Taker`: an entry to which the task was attributed without knowing the name. */
 export interface NamedRuns<Taker> {
   /** The entry that the message of a task names; `null`: it was not read, or names none. */
   entryOf(taskId: string): string | null;
   heard(heard: Heard, takers: readonly Taker[]): void;
-  /** @returns what was heard of its task; `null`: nothing yet */
+  /** @returns the event about its task; `null`: none yet */
   named(run: NamedRun): { readonly heard: Heard; readonly takers: readonly Taker[] } | null;
 }
 

@@ -1,11 +1,11 @@
 import { shareCalls } from '../../../single-flight.ts';
 import { type Problem, problemOf } from '../problem.ts';
 
-/** The state of reading a stored schedule again and again. */
+/** The state of reading a stored schedule repeatedly. */
 export interface Reading<Snapshot> {
   /** Whether there is anything to read from. */
   readonly isPossible: boolean;
-  /** What was last read; `null` before. */
+  /** The last snapshot; `null` before the first. */
   snapshot: Snapshot | null;
   /** When the snapshot was read, milliseconds since 1970. */
   readAt: number | null;
@@ -13,7 +13,7 @@ export interface Reading<Snapshot> {
   problem: Problem | null;
   /** Monotonic milliseconds. */
   freshUntil: number;
-  /** Reads, unless the snapshot is fresh; once for all who want it at the same time. Never rejects. */
+  /** Reads, unless the snapshot is fresh; once for concurrent callers. Never rejects. */
   readonly refresh: () => Promise<void>;
 }
 
@@ -21,7 +21,7 @@ export interface Reading<Snapshot> {
 const FRESH = 1000;
 const SHARE = 10;
 
-/** @param read reads once; `null` where there is nothing to read from */
+/** @param read reads once; `null` if there is nothing to read from */
 export function createReading<Snapshot>(read: (() => Promise<Snapshot>) | null): Reading<Snapshot> {
   const shared = shareCalls(() => readOnce(reading, read));
   const reading: Reading<Snapshot> = {

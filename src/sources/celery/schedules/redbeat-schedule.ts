@@ -1,4 +1,4 @@
-/** The schedule of redbeat: what was read of it, and what follows from that. */
+/** The schedule of redbeat: the data that was read, and what follows from it. */
 import type { Schedule } from '../../../model.ts';
 import { filledString } from '../../../values.ts';
 import type { CelerySettings } from '../settings.ts';
@@ -18,14 +18,14 @@ export interface RedbeatOptions {
   readonly unreadable: string | null;
 }
 
-/** Redbeat, as far as it was read. */
+/** The state of redbeat that was read. */
 export interface RedbeatSchedule {
   readonly reading: Reading<RedbeatSnapshot>;
   readonly keys: RedbeatKeys;
   readonly unreadable: string | null;
   /** Rows that were shown: finding the next run of a crontab takes some time. */
   readonly shown: WeakMap<RedbeatEntry, Schedule>;
-  /** The entries that it runs, as they follow from the last snapshot. */
+  /** The entries that it runs, by the last snapshot. */
   enabled: EnabledEntries | null;
 }
 

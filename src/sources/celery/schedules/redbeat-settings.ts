@@ -16,7 +16,7 @@ export interface RedbeatKeys {
 export interface RedbeatTiming {
   /** Longest pause between two looks at the schedule. Default 300. */
   readonly pause: number;
-  /** Time-out of the lock, set at each look; `null` if it is not known. */
+  /** Time-out of the lock, set at each look; `null` if unknown. */
   readonly lockTimeout: number | null;
 }
 
@@ -59,7 +59,7 @@ export function namesRedbeat(configuration: Configuration): boolean {
   return Object.keys(configuration).some((name) => name.toLowerCase().startsWith('redbeat_'));
 }
 
-/** The scheduler of a configuration, if its entries are stored where they are not read. */
+/** The scheduler of a configuration, if its entries are stored in a place that is not read. */
 export function foreignScheduler({ beat_scheduler: scheduler }: Configuration): string | null {
   if (typeof scheduler !== 'string' || /redbeat|^celery\.beat\b/i.test(scheduler)) return null;
   return scheduler.slice(0, 200) || null;

@@ -15,10 +15,10 @@ export interface RedbeatReader {
 export interface RedbeatSnapshot {
   /** The entries that are due next come first. */
   readonly entries: readonly RedbeatEntry[];
-  /** The number of entries stored. Of very many, not all are read. */
+  /** The number of entries stored. If there are very many, not all are read. */
   readonly total: number;
   /** The number of entries that were read but not understood. */
   readonly unreadable: number;
-  /** Milliseconds until the lock expires; `null` if nobody holds it. */
+  /** Milliseconds until the lock expires; `null` if it is free. */
   readonly lockMs: number | null;
 }

@@ -17,7 +17,7 @@ export interface RunFacts {
 const LATE = 60_000;
 
 /**
- * The zone of the app. Beat writes in it: what it has written is better than what is only configured.
+ * The zone of the app. Beat writes times in it: a zone that it has written is more reliable than the configured one.
  *
  * @param configured the zone by the configuration, or by default
  */
@@ -60,20 +60,20 @@ export function staticSchedule(id: string, entry: StaticEntry, runs: RunFacts | 
     timezone,
     lastRunAt: last === null ? null : new Date(last),
     nextRunAt: next === null ? null : new Date(next),
-    // Beat counts in a file of its own.
+    // Beat keeps its counts in a separate file.
     totalRunCount: null,
     lastRuns: scheduleRuns(runs?.runs ?? null),
   };
 }
 
-/** Runs as tasks of which nothing more is known yet. */
+/** Runs as tasks about which nothing more is known yet. */
 export function scheduleRuns(runs: readonly Sighting[] | null): readonly ScheduleRun[] | null {
   return (
     runs?.map(({ taskId, time }) => ({ taskId, state: null, at: new Date(time), runtime: null })) ?? null
   );
 }
 
-/** Of an interval only what follows a run that was seen. */
+/** An interval has a next run only after an observed run. */
 function nextRun({ rule, timezone }: StaticEntry, { last, now }: RunFacts): number | null {
   const next = last === null ? null : runAfter(rule, last, timezone);
   if (rule.crontab !== null) return next !== null && next > now ? next : runAfter(rule, now, timezone);

@@ -11,7 +11,7 @@ const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
 /**
  * `every 5 s, byhour 1,2,3 (rrule)`
  *
- * @returns `null` when it is none
+ * @returns `null` if it is not one
  */
 export function rruleText(rule: Readonly<Record<string, unknown>>): string | null {
   const unit = typeof rule.freq === 'number' ? UNITS[rule.freq] : undefined;

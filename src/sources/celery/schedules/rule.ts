@@ -3,14 +3,14 @@ import type { Crontab } from './crontab.ts';
 
 /** When an entry runs. One with neither crontab nor interval (solar, rrule) is only shown. */
 export interface ScheduleRule {
-  /** As a person reads it: `every 30 s`, `0 7 * * 1 (m/h/dM/MY/d)`; `null` for what is no schedule. */
+  /** As a person reads it: `every 30 s`, `0 7 * * 1 (m/h/dM/MY/d)`; `null` if it is not a schedule. */
   readonly text: string | null;
   readonly crontab: Crontab | null;
   /** Seconds from run to run. */
   readonly every: number | null;
   /** Celery's `relative`: runs of an interval are rounded down to the whole day, hour or minute. */
   readonly relative: boolean;
-  /** The zone that it is read in, where it has one of its own. */
+  /** The zone in which it is read, if it has its own. */
   readonly timezone: string | null;
 }
 
@@ -22,7 +22,7 @@ export function shownRule(text: string | null): ScheduleRule {
 /**
  * The run after a run, in milliseconds since 1970; `null` if the rule does not define it.
  *
- * @param zone the time zone of crontabs; `null` if it is not known
+ * @param zone the time zone of crontabs; `null` if unknown
  */
 export function runAfter(rule: ScheduleRule, last: number, zone: string | null): number | null {
   if (rule.crontab !== null) {
@@ -35,7 +35,7 @@ export function runAfter(rule: ScheduleRule, last: number, zone: string | null):
 }
 
 /**
- * What the runs of a relative interval are rounded down to, in seconds (`delta_resolution` in
+ * The unit to which runs of a relative interval are rounded down, in seconds (`delta_resolution` in
  * celery/utils/time.py); 0 for any other.
  */
 export function resolutionOf(rule: ScheduleRule): number {

@@ -17,34 +17,31 @@ import {
 /**
  * Finds out when entries of the static schedule and of django-celery-beat ran, from the tasks that they caused.
  *
- * The messages of django-celery-beat name the entry; where one was read, that decides. Beat sends no events of its own,
- * and its other messages name no entry; its tasks look like those of any client. So any other task only counts as a run
- * of an entry if all of this is true:
+ * The messages of django-celery-beat name the entry; if one was read, it decides. Beat sends no events of its own, and
+ * its other messages name no entry; its tasks look like those of any client. So any other task only counts as a run of
+ * an entry if all of this is true:
  * - it has the entry's task, arguments and queue, no parent, and is no retry
  * - its time fits: for a crontab at most a few seconds after a due time, for an interval one interval after
  * another such task
  * - it fits no other entry, and few have this task with these arguments
  *
- * The same task sent by a client at such a time is mistaken for a run. A run that beat made late (after it had
+ * The same task sent by a client at such a time is wrongly counted as a run. A run that beat made late (after it had
  * been stopped) is not recognized, nor one that a busy worker received late without `task-sent`.
  */
 export interface RunObserver {
-  /** What to look for; what is known of entries that stay is kept. */
+  /** Sets the watched entries; the data about entries that stay is kept. */
   watch(entries: ReadonlyMap<string, StaticEntry>): Steps<void>;
-  /** Takes in an event about a task. */
+  /** Processes an event about a task. */
   observe(change: TaskChange): void;
-  /** Takes in a message that names its entry. Its task is a run once an event says when it was sent or received. */
+  /** Processes a message that names its entry. Its task is a run once an event reports when it was sent or received. */
   named(run: NamedRun): void;
-  /** Tasks of entries that were not watched before, each told once: their earlier runs were not observed. */
+  /** Tasks of entries that were not watched before, each reported once: their earlier runs were not observed. */
   takeNewTasks(): string[];
   /** The last run of an entry that came when it was due, milliseconds since 1970; `null` when none was seen. */
   lastRun(id: string): number | null;
   /** The latest runs of an entry that were seen, newest first; `null` when none was. */
   lastRuns(id: string): readonly Sighting[] | null;
-  /**
-   * Whether beat has been at work lately: an entry ran within the last hour and has not missed more than
-   * one run since.
-   */
+  /** Whether beat has run lately: an entry ran within the last hour and has not missed more than one run since. */
   isAlive(now: number): Steps<boolean>;
 }
 
@@ -70,7 +67,7 @@ export function createRunObserver(): RunObserver {
       if (entries === current) return;
       current = entries;
       const next = yield* watchEntries(entries, watched.byId);
-      // Newer entries may have come meanwhile.
+      // There may be newer entries by now.
       if (entries !== current) return;
       watched = next;
       for (const task of next.newTasks) newTasks.add(task);
@@ -115,7 +112,7 @@ export function createRunObserver(): RunObserver {
   };
 }
 
-/** @param before what is known of entries that stay is kept */
+/** @param before the data about entries that stay is kept */
 function* watchEntries(
   entries: ReadonlyMap<string, StaticEntry>,
   before: ReadonlyMap<string, Watched>,

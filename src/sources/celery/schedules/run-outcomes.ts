@@ -1,4 +1,4 @@
-/** Adds to the runs of schedules what became of their tasks. */
+/** Adds the outcomes of their tasks to the runs of schedules. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { HistoryReader } from '../../../history/history.ts';
 import { createLruCache } from '../../../lru-cache.ts';
@@ -9,12 +9,12 @@ import type { ReadContext, ScheduleSource } from '../../../source.ts';
 const MOST_LOOKUPS = 200;
 /** Lookups in one turn of the event loop. */
 const LOOKUPS_AT_ONCE = 20;
-/** Tasks that have ended, by id: they change no more. */
+/** Tasks that have ended, by id: they no longer change. */
 const MOST_KNOWN = 10_000;
 
 type Outcome = Pick<ScheduleRun, 'state' | 'runtime'>;
 
-/** A source of schedules whose runs are told by id and time alone. */
+/** A source of schedules whose runs have only id and time. */
 export function withOutcomes(schedules: ScheduleSource, reader: HistoryReader): ScheduleSource {
   const known = createLruCache<Outcome>({ entries: MOST_KNOWN });
 

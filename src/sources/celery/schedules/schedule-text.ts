@@ -12,7 +12,7 @@ import { type ScheduleRule, shownRule } from './rule.ts';
 
 /** Longest text shown of a schedule that is not understood. */
 const LONGEST = 300;
-/** Longer texts than anybody writes are not looked at. */
+/** Longest text that is parsed, in characters. */
 const LONGEST_READ = 4000;
 
 /**
@@ -29,7 +29,7 @@ const LONGEST_READ = 4000;
  *   * * mon-fri (m/h/dM/MY/d)>` of later ones, `0:00:05`, `1 day, 0:00:00`, `<freq: 30.00 seconds>`,
  *   `<solar: sunset at latitude 51.5, longitude: -0.12>`
  *
- * What is none of these is shown as it is and has no next run.
+ * Any other value is shown as it is and has no next run.
  *
  * @param relative the entry's own `relative`
  */

@@ -1,4 +1,4 @@
-/** Which scheduler beat uses, and what follows from it. */
+/** Which scheduler beat uses, and the consequences. */
 import type { Problem } from '../problem.ts';
 import type { BeatScheduler } from './beat-component.ts';
 import type { DjangoSnapshot } from './django/django-reader.ts';
@@ -24,7 +24,7 @@ export function entriesOf(readings: Readings): ReadonlyMap<string, StaticEntry> 
   return scheduler === 'django' ? (readings.django.snapshot?.enabled ?? null) : null;
 }
 
-/** Why entries that there are, or may be, cannot be read; `null` when they can. */
+/** Why existing or possible entries cannot be read; `null` when they can. */
 export function cutOff(readings: Readings): Problem | null {
   const { redbeat, django } = readings;
   const configurations = readings.fixed.configurations();
@@ -35,7 +35,7 @@ export function cutOff(readings: Readings): Problem | null {
   return problem.code !== 'NOPERM' || configurations.some(namesDjangoBeat) ? problem : null;
 }
 
-/** What a setting names comes first; a table or key may be left from another time. */
+/** A scheduler named by a setting comes first; a table or key may be left over. */
 export function schedulerOf({ redbeat, django, fixed }: Readings): BeatScheduler | null {
   const configurations = fixed.configurations();
   if (django.isPossible && configurations.some(namesDjangoBeat)) return 'django';
@@ -53,7 +53,7 @@ export function foreignOf({ fixed, django }: Readings): string | null {
   return null;
 }
 
-/** The zone of the app; `null`: it is not known. */
+/** The zone of the app; `null`: unknown. */
 export function zoneOf({ redbeat, fixed }: Readings): string | null {
   return appTimezone(redbeat.reading.snapshot?.entries ?? [], fixed.timezone());
 }

@@ -29,7 +29,7 @@ import {
 } from './scheduler-in-use.ts';
 import { type AskConf, createStaticSchedule } from './static-schedule.ts';
 
-/** What schedules are read from. */
+/** Where schedules are read. */
 export interface SchedulesOptions {
   /** Name of the source. */
   readonly name: string;
@@ -39,7 +39,7 @@ export interface SchedulesOptions {
   readonly django: DjangoReader | null;
   /** Asks the workers for their configuration. */
   readonly conf: AskConf;
-  /** Where tasks are that were heard before. Default: none are looked for. */
+  /** Tasks that were received earlier. Default: none are searched. */
   readonly earlier?: EarlierRunsOptions | null;
 }
 
@@ -154,7 +154,7 @@ async function refreshKnown(state: State): Promise<void> {
   await watch(state);
 }
 
-/** Looks for the runs of the entries that beat runs. */
+/** Watches the runs of the entries that beat runs. */
 async function watch(state: State): Promise<void> {
   await work.run('schedules', state.observer.watch(entriesOf(state) ?? state.fixed.entries()));
   void state.earlier?.read();
@@ -179,7 +179,7 @@ async function listAll(state: State): Promise<Schedule[]> {
     rows.push(...(await work.run('schedules', djangoSchedules(django.snapshot, contextOf(state, now)))));
   }
   const names = new Set(rows.map((row) => row.name));
-  // These schedulers copy static entries into their own schedule and run only what is there.
+  // These schedulers copy static entries into their own schedule and run only that.
   const scheduler = schedulerOf(state);
   const runsElsewhere = scheduler === 'redbeat' ? redbeat.reading.snapshot !== null : scheduler === 'django';
   const stored = [redbeat.reading.snapshot, django.snapshot].filter((snapshot) => snapshot !== null);

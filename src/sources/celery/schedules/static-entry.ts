@@ -18,7 +18,7 @@ export interface StaticEntry {
   readonly shownArgs: string | null;
   readonly shownKwargs: string | null;
   readonly queue: string | null;
-  /** The zone that it is read in; `null` when it is not known. */
+  /** The zone in which it is read; `null` if unknown. */
   readonly timezone: string | null;
 }
 
@@ -35,8 +35,8 @@ const MOST_ENTRIES = 5000;
 const LONGEST = 65_536;
 
 /**
- * Reads a `beat_schedule`: by name `{ task, schedule, args, kwargs, options: { queue }, relative }`, and
- * `enabled: false` for what is switched off. How `schedule` may be written: `readSchedule`.
+ * Reads a `beat_schedule`: by name `{ task, schedule, args, kwargs, options: { queue }, relative }`, and `enabled:
+ * false` for a disabled entry. How `schedule` may be written: `readSchedule`.
  *
  * @param timezone that of the app
  */

@@ -20,7 +20,7 @@ export interface StaticSchedule {
   entries(): ReadonlyMap<string, StaticEntry>;
   /** The number of entries that were not understood. */
   unreadable(): number;
-  /** The zone of the app; `null` if it is not known, or there are several. Default UTC, as in Celery. */
+  /** The zone of the app; `null` if unknown, or there are several. Default UTC, as in Celery. */
   timezone(): string | null;
   /** The host's settings, then the settings of workers about beat. */
   configurations(): readonly Configuration[];
@@ -30,7 +30,7 @@ export interface StaticSchedule {
 const FRESH_MS = 60_000;
 /** How long to wait before asking again after no worker has answered. */
 const RETRY_MS = 10_000;
-/** How long the answer of a worker is used that does not answer any more. */
+/** How long the last answer of a worker that no longer answers is used. */
 const FORGET_MS = 600_000;
 /** How long to wait for the first answers. */
 const WAIT_MS = 1500;

@@ -18,7 +18,7 @@ export interface Run extends Sighting {
   readonly isDue: boolean;
 }
 
-/** An entry, and what was seen of its runs. */
+/** An entry, and its observed runs. */
 export interface Watched {
   readonly entry: StaticEntry;
   /** Comparable; `null` fits all. */
@@ -31,8 +31,8 @@ export interface Watched {
 }
 
 /**
- * All in milliseconds: how late beat may be, how far clocks may differ, and for how long a run shows that
- * beat lives.
+ * All in milliseconds: how late beat may be, how far clocks may differ, and for how long a run shows that beat is
+ * running.
  */
 const LATE = 5000;
 const EARLY = 1000;
@@ -54,21 +54,21 @@ export function isUnchanged(before: StaticEntry, entry: StaticEntry): boolean {
 
 const SAME = ['task', 'args', 'kwargs', 'queue', 'timezone'] as const;
 
-/** Nothing was seen of it yet. */
+/** An entry without observed runs. */
 export function watchedOf(entry: StaticEntry): Watched {
   const args = wantedOf(entry.shownArgs ?? entry.args);
   const kwargs = wantedOf(entry.shownKwargs ?? entry.kwargs);
   return { entry, args, kwargs, sightings: [], runs: [] };
 }
 
-/** What workers write instead of a secret. */
+/** The text that workers write instead of a secret. */
 const HIDDEN = "'********'";
 
 function wantedOf(repr: string): string | null {
   return repr.includes(HIDDEN) ? null : comparableRepr(repr);
 }
 
-/** The entries with the arguments and the queue of a task; none where too many have them. */
+/** The entries with the arguments and the queue of a task; none if too many have them. */
 export function takersOf(group: readonly Watched[], { queue, ...change }: TaskChange): readonly Watched[] {
   const [args, kwargs] = [sentOf(change.args), sentOf(change.kwargs)];
   const alike = group.filter(
@@ -95,7 +95,7 @@ function isSame(wanted: string | null, sent: string | null): boolean {
 }
 
 /**
- * Takes a task for a run if it fits one entry alone.
+ * Counts a task as a run if it fits only one entry.
  *
  * @param takers the entries that it may be a run of
  * @param isNamed whether it is a run of the only taker for certain, even if that was not due
@@ -136,7 +136,7 @@ export function forget(watched: Watched, taskId: string): void {
 function isDue({ entry, sightings }: Watched, { taskId, time }: Sighting): boolean {
   const { rule, timezone } = entry;
   if (rule.crontab !== null) {
-    // Crontabs are due at full minutes, which saves looking for most tasks that a client sends.
+    // Crontabs are due at full minutes, which excludes most tasks that a client sends.
     if (time % MINUTE > LATE && time % MINUTE < MINUTE - EARLY) return false;
     const due = runAfter(rule, time - LATE, timezone);
     return due !== null && due <= time + EARLY;

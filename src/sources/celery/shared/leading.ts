@@ -1,6 +1,7 @@
 /**
- * Who collects: with `collect: 'leader'`, only the instance that holds the lease of the history. It alone is connected to
- * broker and result backend, and reports to the others. One that cannot reach the broker gives the lease up.
+ * Selects the instance that collects: with `collect: 'leader'`, only the holder of the lease of the history. Only this
+ * instance is connected to broker and result backend, and it reports to the others. If it cannot reach the broker, it
+ * gives the lease up.
  */
 import { debugChannel } from '../../../debug.ts';
 import type { StoredHistory } from '../../../history/stored-history.ts';
@@ -8,21 +9,21 @@ import type { StoredHistory } from '../../../history/stored-history.ts';
 const debug = debugChannel('celery');
 
 const INTERVAL_MS = 500;
-/** How long a leader tries to reach the broker before it lets another try, in milliseconds. */
+/** How long a leader tries to reach the broker before it gives the lease up, in milliseconds. */
 const PATIENCE_MS = 3_000;
-/** How long it leaves the lease to others then, and at most after several failures, in milliseconds. */
+/** How long it then leaves the lease to others, and the maximum after several failures, in milliseconds. */
 const REST_MS = 3_000;
 const LONGEST_REST_MS = 30_000;
 
-/** What a leader does until it is closed. */
+/** The work of a leader until it is closed. */
 export interface Term {
-  /** Whether it hears what happens. */
+  /** Whether it receives messages. */
   isListening(): boolean;
   /** Ends everything, connections included. */
   close(): Promise<void>;
 }
 
-/** What {@link createLeading} needs. */
+/** Parameters of {@link createLeading}. */
 export interface LeadingOptions<Own extends Term> {
   readonly history: Pick<
     StoredHistory,
@@ -34,9 +35,9 @@ export interface LeadingOptions<Own extends Term> {
 
 /** Follows the lease until it is closed. */
 export interface Leading<Own extends Term> {
-  /** What this instance does as the leader; `null`: it is not the leader. */
+  /** The work of this instance as the leader; `null`: it is not the leader. */
   term(): Own | null;
-  /** Grows with each beginning and each end of a term. */
+  /** Increases with each beginning and each end of a term. */
   changes(): number;
   close(): Promise<void>;
 }
@@ -45,18 +46,18 @@ interface State<Own extends Term> {
   readonly options: LeadingOptions<Own>;
   term: Own | null;
   changes: number;
-  /** When this instance last heard the broker, or began to lead; monotonic, in milliseconds. */
+  /** When the broker last answered this instance, or when it began to lead; monotonic, in milliseconds. */
   listenedAt: number;
   /** Until when the lease is left to others; `null`: it is wanted. */
   restsUntil: number | null;
   /** The length of the next rest. */
   restMs: number;
   isClosed: boolean;
-  /** Changes of the role, one behind the other. */
+  /** Changes of the role, one after the other. */
   settled: Promise<void>;
 }
 
-/** Wants the lease at once. */
+/** Requests the lease at once. */
 export function createLeading<Own extends Term>(options: LeadingOptions<Own>): Leading<Own> {
   const { history } = options;
   const state: State<Own> = {
@@ -99,7 +100,7 @@ function look<Own extends Term>(state: State<Own>): void {
   void settle(state);
 }
 
-/** Lets another try. Of several that all cannot reach the broker, each rests longer and longer. */
+/** Gives the lease up. If several instances cannot reach the broker, each pauses longer and longer. */
 function giveUp<Own extends Term>(state: State<Own>, now: number): void {
   const { history } = state.options;
   if (!history.hasOthers()) return;
@@ -108,22 +109,22 @@ function giveUp<Own extends Term>(state: State<Own>, now: number): void {
   history.wantLease(false);
 }
 
-/** Makes the role what the lease says. */
+/** Sets the role by the lease. */
 function settle<Own extends Term>(state: State<Own>): Promise<void> {
   state.settled = state.settled.then(() => follow(state));
   return state.settled;
 }
 
 /**
- * A leader goes on while it is not known who has the lease: the store is away for all, most likely, and two who collect
- * do no harm.
+ * A leader continues while the holder of the lease is unknown: the store is probably unreachable for all instances, and
+ * two collectors do no harm.
  */
 function mayLead({ isClosed, restsUntil, term, options: { history } }: State<Term>): boolean {
   if (isClosed || restsUntil !== null) return false;
   return history.isHolder() || (term !== null && history.status().isHolder === null);
 }
 
-/** A failure is not kept: the next look tries again. */
+/** A failure is not kept: the next check tries again. */
 async function follow<Own extends Term>(state: State<Own>): Promise<void> {
   const leads = mayLead(state);
   try {

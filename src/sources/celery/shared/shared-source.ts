@@ -14,10 +14,10 @@ import { keptTasks } from '../results/kept-tasks.ts';
 import { createLeading, type Leading } from './leading.ts';
 import { type Answering, switchedParts } from './switched-parts.ts';
 
-/** How often an instance that collects by itself looks whether it still hears what happens, in milliseconds. */
+/** How often an instance that collects by itself checks whether it still receives messages, in milliseconds. */
 const LOOK_MS = 1_000;
 
-/** A source that collects whatever others do. While it does not hear what happens, it leaves writing to others. */
+/** A source that collects independently of others. While it receives no messages, it leaves writing to others. */
 export function createCollectingSource(options: LiveOptions, history: StoredHistory): ClosableParts {
   const live = openLive({ ...options, kept: keptTasks(history) }, history);
   const followConnection = (): void => history.wantLease(live.isListening() || !history.hasOthers());
@@ -33,19 +33,19 @@ export function createCollectingSource(options: LiveOptions, history: StoredHist
   });
 }
 
-/** What a source consists of that one instance at a time collects. */
+/** The parts of a source that one instance at a time collects. */
 export interface LedSourceOptions {
   readonly name: string;
   readonly history: StoredHistory;
-  /** Connects and says what to collect, at the beginning of each term; `null`: this instance never collects. */
+  /** Connects and returns what to collect, at the beginning of each term; `null`: this instance never collects. */
   readonly connect: (() => LiveOptions) | null;
   /** Whether the broker counts consumers of its own. */
   readonly hasConsumers: boolean;
 }
 
-/** A source that collects while it holds the lease of the history, and otherwise shows what the holder reports. */
+/** A source that collects while it holds the lease of the history, and otherwise shows the reports of the holder. */
 export function createLedSource({ name, history, connect, hasConsumers }: LedSourceOptions): ClosableParts {
-  // What happened until another took over was not heard. Who takes over has noted that itself.
+  // Messages before another instance took over were not received. That instance has recorded the gap itself.
   const clock = createReportClock(history.texts, () => {
     if (leading?.term() == null) history.writer.recordGap();
   });
@@ -77,7 +77,7 @@ export function createLedSource({ name, history, connect, hasConsumers }: LedSou
   });
 }
 
-/** Until a new leader has reached its servers, it shows what was reported before. */
+/** Until a new leader has reached its servers, it shows the earlier reports. */
 function answering(leading: Leading<LedTerm> | null, published: CeleryParts): Answering {
   const term = leading?.term() ?? null;
   const changes = 2 * (leading?.changes() ?? 0);
@@ -88,11 +88,11 @@ function answering(leading: Leading<LedTerm> | null, published: CeleryParts): An
 
 /** A term of this instance as the leader. */
 interface LedTerm extends Live {
-  /** Whether it has ever heard what happens. */
+  /** Whether it has ever received messages. */
   hasListened(): boolean;
 }
 
-/** What a term needs of the source. */
+/** The parts of the source that a term uses. */
 interface TermContext {
   readonly history: StoredHistory;
   readonly clock: ReportClock;
@@ -101,7 +101,7 @@ interface TermContext {
 
 function openTerm(options: LiveOptions, { history, clock, leader }: TermContext): LedTerm {
   const before = clock.status();
-  // Nobody has heard what happened since the one before gave up.
+  // No instance has received messages since the previous leader gave up.
   if (before !== null) history.writer.recordGap();
   const live = openLive({ ...options, kept: keptTasks(history) }, history);
   const { deployment, parts } = live;
@@ -120,12 +120,12 @@ function openTerm(options: LiveOptions, { history, clock, leader }: TermContext)
   };
 }
 
-/** Who collects; `null` while nobody is known to. */
+/** The instance that collects; `null` while unknown. */
 function leaderOf(clock: ReportClock): string | null {
   return clock.silence() === null ? (clock.status()?.leader ?? null) : null;
 }
 
-/** Adds to the component of the collector who collects. */
+/** Adds the collecting instance to the component of the collector. */
 function withLeader(
   components: ComponentSource,
   role: () => { readonly leads: boolean; readonly leader: string | null },

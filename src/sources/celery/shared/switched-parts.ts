@@ -1,12 +1,12 @@
-/** Parts of a source that answer from one place or another, as the role of this instance changes. */
+/** Parts of a source whose answers come from different places, depending on the role of this instance. */
 import type { HealthCheck } from '../../../model.ts';
 import type { SourcePart, SourceStatus } from '../../../source.ts';
 import type { CeleryParts } from '../answers.ts';
 
-/** Where answers come from now. */
+/** The present origin of answers. */
 export interface Answering {
   readonly parts: CeleryParts;
-  /** Differs whenever `parts` are others than before. */
+  /** Changes whenever `parts` are replaced. */
   readonly term: number;
 }
 
@@ -47,7 +47,7 @@ export function switchedParts(name: string, now: () => Answering): CeleryParts {
   };
 }
 
-/** Revisions of one term say nothing about those of another. */
+/** Revisions of different terms are not comparable. */
 function statusOf({ parts, term }: Answering, key: keyof CeleryParts): SourceStatus {
   const part: SourcePart = parts[key];
   const status = part.status?.() ?? { ok: true, asOf: new Date() };

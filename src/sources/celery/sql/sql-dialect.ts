@@ -1,6 +1,6 @@
 /**
- * What differs between databases, as SQL expressions. Values arrive as texts and whole numbers: drivers read dates, bytes
- * and big numbers in ways of their own.
+ * The differences between databases, as SQL expressions. Values arrive as texts and whole numbers: drivers differ in
+ * how they read dates, bytes and big numbers.
  */
 import type { CelerySqlOptions, TableName } from './sql-options.ts';
 
@@ -14,7 +14,7 @@ export interface SqlDialect {
   /** Quotes the name of a table. */
   table(name: TableName): string;
   /**
-   * A date as `YYYY-MM-DDTHH:MM:SS.ffffff`, with `Z` behind it if its column has a time zone.
+   * A date as `YYYY-MM-DDTHH:MM:SS.ffffff`, followed by `Z` if its column has a time zone.
    *
    * @param type of the column, as {@link SqlDialect.columns} names it
    */

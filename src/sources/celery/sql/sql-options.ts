@@ -84,7 +84,7 @@ const KEYS: KeysOf<CelerySqlOptions> = {
   timezone: true,
 };
 
-/** What people write instead, and what to write. */
+/** Common mistakes in names, and the correct names. */
 const HINTS = {
   client: 'query: (text, values) => pool.query(text, values).then((result) => result.rows)',
   pool: 'query: (text, values) => pool.query(text, values).then((result) => result.rows)',
@@ -98,12 +98,12 @@ const HINTS = {
 
 const DIALECTS: readonly unknown[] = ['postgres', 'mysql', 'sqlite'];
 
-/** Databases allow more, if quoted; nobody needs it for these tables. */
+/** Databases allow more, if quoted; these tables do not need it. */
 const NAME = '[A-Za-z_][A-Za-z0-9_$]{0,62}';
 const SCHEMA = new RegExp(`^${NAME}$`);
 const TABLE = new RegExp(`^(?:(${NAME})\\.)?(${NAME})$`);
 
-/** What Celery's settings call the tables of SQLAlchemy. */
+/** The names of SQLAlchemy's tables in Celery's settings. */
 const OF_SETTINGS = { task: 'celery_taskmeta', group: 'celery_tasksetmeta' } as const;
 
 /**

@@ -68,7 +68,7 @@ const BY_CODE: ProblemPatterns<SqlProblemCode> = [
   [/^(?:CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_(?:TLS|SSL|OSSL)|HANDSHAKE_)/, 'TLS'],
 ];
 
-/** Errors without a code that means anything. */
+/** Errors without a meaningful code. */
 const BY_MESSAGE: ProblemPatterns<SqlProblemCode> = [
   [/no such table/i, 'NOTABLE'],
   [/no such column/i, 'NOCOLUMN'],
@@ -103,7 +103,7 @@ export function isOutage({ code }: ServerProblem): boolean {
   return !OF_STATEMENT.has(code);
 }
 
-/** What the host's function threw or rejected with, as an error of ours. Never throws. */
+/** Converts an error of the host's function to an error of ours. Never throws. */
 export function sqlErrorOf(error: unknown): SqlError {
   if (error instanceof SqlError) return error;
   try {
@@ -113,7 +113,7 @@ export function sqlErrorOf(error: unknown): SqlError {
   }
 }
 
-/** @param depth most errors to look at: query builders wrap those of drivers */
+/** @param depth maximum number of errors to examine: query builders wrap those of drivers */
 function codeOf(error: unknown, depth: number): SqlProblemCode | null {
   if (typeof error !== 'object' || error === null || depth === 0) return null;
   const { code, message, errors, cause } = error as Record<string, unknown>;

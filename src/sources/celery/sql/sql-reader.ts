@@ -11,8 +11,8 @@ import type { SqlRow } from './sql-values.ts';
 /** How long a statement may take, in milliseconds. */
 const TIMEOUT_MS = 5_000;
 /**
- * How long all others are refused after a statement that was too late, unless it ends before, in milliseconds. Nothing
- * can cancel it.
+ * How long other statements are refused after one that was too late, unless it ends before, in milliseconds. It cannot
+ * be cancelled.
  */
 const LONGEST_MS = 60_000;
 /** Most statements that may wait. */
@@ -29,7 +29,7 @@ export interface SqlSelect {
   readonly limit: number;
 }
 
-/** How the database is doing. Times in milliseconds since 1970. */
+/** The status of the database. Times in milliseconds since 1970. */
 export interface SqlState {
   /** Whether it answered last. */
   readonly up: boolean;
@@ -50,7 +50,7 @@ export interface SqlReader {
    * @throws SqlError with a `problem`, when the database is unreachable, late or refuses, or the signal aborts
    */
   select(statement: SqlSelect, signal?: AbortSignal): Promise<readonly SqlRow[]>;
-  /** Asks for a sign of life: what is wrong, or `null`. Never rejects. */
+  /** Requests a sign of life. Resolves to the problem, or `null`. Never rejects. */
   check(signal?: AbortSignal): Promise<Problem | null>;
   state(): SqlState;
   /** Statements sent so far. */
@@ -192,7 +192,7 @@ async function takeTurn(
     return rows;
   } catch (error) {
     const failure = sqlErrorOf(error);
-    // Those that wait are given up on at once.
+    // Waiting statements are given up at once.
     reading.isLate = !isSettled;
     free();
     reading.state = isOutage(failure.problem)
@@ -215,7 +215,7 @@ async function endIn<Result>(ms: number, result: Promise<Result>): Promise<Resul
   }
 }
 
-/** Whoever leaves does not wait; the statement goes on. */
+/** A caller that gives up does not wait; the statement continues. */
 async function endOn<Result>(result: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
   if (signal === undefined) return result;
   let leave: () => void = () => {};

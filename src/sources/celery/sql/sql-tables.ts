@@ -1,4 +1,4 @@
-/** Finds out once what a table has: versions of Celery and Django differ in columns and indexes. */
+/** Finds out once the structure of a table: versions of Celery and Django differ in columns and indexes. */
 
 import { problemOf } from '../problem.ts';
 import type { CelerySqlTable, TableName } from './sql-options.ts';

@@ -12,14 +12,14 @@ export function textOf(row: SqlRow, column: string): string | null {
   return typeof value === 'number' || typeof value === 'bigint' ? String(value) : null;
 }
 
-/** A number; `null` for NULL and what is none. */
+/** A number; `null` for NULL and anything else. */
 export function numberOf(row: SqlRow, column: string): number | null {
   const text = textOf(row, column);
   const value = text === null || text === '' ? Number.NaN : Number(text);
   return Number.isFinite(value) ? value : null;
 }
 
-/** A boolean, which MySQL and SQLite store as a number; `null` for NULL and what is none. */
+/** A boolean, which MySQL and SQLite store as a number; `null` for NULL and anything else. */
 export function flagOf(row: SqlRow, column: string): boolean | null {
   const value = row[column];
   if (typeof value === 'boolean') return value;
@@ -28,7 +28,7 @@ export function flagOf(row: SqlRow, column: string): boolean | null {
   return text !== '0' && text !== 'f' && text !== 'false';
 }
 
-/** Bytes that were selected in hexadecimal, as UTF-8; `null` for NULL and for what is not UTF-8. */
+/** Bytes that were selected in hexadecimal, as UTF-8; `null` for NULL and invalid UTF-8. */
 export function hexTextOf(row: SqlRow, column: string): string | null {
   const hex = textOf(row, column);
   if (hex === null) return null;
@@ -43,14 +43,14 @@ export function hexTextOf(row: SqlRow, column: string): string | null {
  * A date that was selected by `SqlDialect.time`.
  *
  * @param zone of a date without one
- * @returns milliseconds since 1970; `null` for NULL and what is no date
+ * @returns milliseconds since 1970; `null` for NULL and anything else
  */
 export function timeOf(row: SqlRow, column: string, zone: string): number | null {
   const text = textOf(row, column);
   return text === null ? null : parseSqlTime(text, zone);
 }
 
-/** The moment of a date such as `2026-11-23T01:02:03.456789`, which may end in `Z`; `null` if it is none. */
+/** The moment of a date such as `2026-11-23T01:02:03.456789`, which may end in `Z`; `null` if it is not one. */
 export function parseSqlTime(text: string, zone: string): number | null {
   const match = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(\.\d{1,6})?(Z|[+-]\d\d:?\d\d)?$/.exec(text);
   if (match === null) return null;

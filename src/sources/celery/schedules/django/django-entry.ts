@@ -22,7 +22,7 @@ export interface DjangoEntry extends StaticEntry {
   /** As beat has stored it, which it does about every three minutes; `null`: never, or it is disabled. */
   readonly lastRunAt: number | null;
   readonly totalRunCount: number;
-  /** When the row was last written; `null` if that is not known. */
+  /** When the row was last written; `null` if unknown. */
   readonly changedAt: number | null;
 }
 
@@ -34,7 +34,7 @@ export interface DjangoClock {
   readonly beatTimezone: string;
   /** Whether each crontab is read in a zone of its own. */
   readonly hasOwnZones: boolean;
-  /** The zone of all crontabs where they have none of their own; `null` if nobody says it. */
+  /** The zone of all crontabs without their own zone; `null` if unknown. */
   readonly appTimezone: string | null;
 }
 
@@ -42,8 +42,8 @@ export interface DjangoClock {
 export const LONGEST_ARGUMENTS = 8192;
 
 /**
- * With `DJANGO_CELERY_BEAT_TZ_AWARE = False`, beat takes times without a zone for UTC, and reads crontabs in the
- * app's `timezone`.
+ * With `DJANGO_CELERY_BEAT_TZ_AWARE = False`, beat reads times without a zone as UTC, and reads crontabs in the app's
+ * `timezone`.
  *
  * @param timezone of times that are stored without one
  */
@@ -136,7 +136,7 @@ function secondsText(time: number): string {
   return new Date(time).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
-/** Arguments as Python shows them; text that is cut or no JSON stays as it is. */
+/** Arguments as Python shows them; text that is cut or not JSON stays as it is. */
 function shown(json: string | null, none: string, show: typeof pythonText): string {
   if (json === null || json.trim() === '') return none;
   if (json.length > LONGEST_ARGUMENTS) return `${json.slice(0, LONGEST_ARGUMENTS)}…`;

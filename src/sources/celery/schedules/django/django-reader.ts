@@ -23,9 +23,9 @@ export interface DjangoReader {
   read(): Promise<DjangoSnapshot>;
 }
 
-/** What is in the tables. Times in milliseconds since 1970. */
+/** The content of the tables. Times in milliseconds since 1970. */
 export interface DjangoSnapshot {
-  /** Of very many, some of the enabled ones. */
+  /** If there are very many, some of the enabled ones. */
   readonly entries: readonly DjangoEntry[];
   /** Those that may run, by id. */
   readonly enabled: ReadonlyMap<string, DjangoEntry>;
@@ -33,7 +33,7 @@ export interface DjangoSnapshot {
   readonly total: number;
   /** The number of entries that were read but not understood. */
   readonly unreadable: number;
-  /** When any entry was last changed, other than by beat; `null` if that is not known. */
+  /** When any entry was last changed, other than by beat; `null` if unknown. */
   readonly updatedAt: number | null;
   /** The last run of any entry that beat has stored; `null`: none. */
   readonly storedUntil: number | null;
@@ -59,15 +59,15 @@ const EMPTY: DjangoSnapshot = {
 interface State {
   readonly reader: SqlReader;
   readonly clock: DjangoClock;
-  /** What {@link readMark} found when everything was last read, and `last_update` of it. */
+  /** The result of {@link readMark} when everything was last read, and its `last_update`. */
   mark: string | null;
   updated: string | null;
   /** Monotonic milliseconds. */
   readAt: number;
-  /** Since when the tables are known not to exist; `null`: they exist, or nobody has looked. */
+  /** Since when the tables are known not to exist; `null`: they exist, or were not searched. */
   missingSince: number | null;
   snapshot: DjangoSnapshot;
-  /** By id: the row as JSON, and what was read from it. */
+  /** By id: the row as JSON, and the entry read from it. */
   rows: ReadonlyMap<string, KnownRow>;
 }
 
@@ -118,7 +118,7 @@ interface Mark {
   readonly updatedAt: number | null;
 }
 
-/** `last_update` changes when somebody changes an entry, and `date_changed` also when beat stores a run. */
+/** `last_update` changes when a user changes an entry, and `date_changed` also when beat stores a run. */
 async function readMark({ reader, clock }: State): Promise<Mark> {
   const { dialect, options } = reader;
   const time = (column: string): string => dialect.time(`MAX(${dialect.column(column)})`, WITH_ZONE);
@@ -138,7 +138,7 @@ async function readMark({ reader, clock }: State): Promise<Mark> {
   };
 }
 
-/** When somebody last changed an entry: the only row of its table. */
+/** When a user last changed an entry: the only row of its table. */
 async function readUpdated({ reader }: State): Promise<string | null> {
   const { dialect, options } = reader;
   const changes = dialect.table(options.tables.django_celery_beat_periodictasks);

@@ -45,12 +45,12 @@ function lastRun({ id, lastRunAt }: DjangoEntry, observer: RunObserver): number 
   return seen === null || lastRunAt === null ? (seen ?? lastRunAt) : Math.max(seen, lastRunAt);
 }
 
-/** What is known beside the tables. */
+/** Data that is known besides the tables. */
 export interface DjangoContext {
   readonly observer: RunObserver;
-  /** That of the app. */
+  /** The zone of the app. */
   readonly timezone: string | null;
-  /** For how long beat may keep a run to itself, in milliseconds. */
+  /** How long beat may wait before it stores a run, in milliseconds. */
   readonly unstored: number;
   /** Milliseconds since 1970. */
   readonly now: number;

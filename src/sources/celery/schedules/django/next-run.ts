@@ -1,22 +1,22 @@
 /**
- * When an entry of django-celery-beat runs next: what its scheduler decides (`ModelEntry.is_due` in
+ * When an entry of django-celery-beat runs next: the decision of its scheduler (`ModelEntry.is_due` in
  * django_celery_beat/schedulers.py), as far as the tables show it.
  *
  * Beat stores runs late, all of them together, when it wakes up three minutes or more after it last did
- * (`Scheduler.should_sync` in celery/beat.py). A run that is due and not stored may have happened all the same. It is
- * missed for certain only if beat has stored a later run of another entry, or if it should have stored this one by now.
+ * (`Scheduler.should_sync` in celery/beat.py). A run that is due and not stored may still have happened. It is missed
+ * for certain only if beat has stored a later run of another entry, or if it should have stored this one by now.
  */
 import type { DjangoEntry } from './django-entry.ts';
 
-/** What is known beside the entry. Times in milliseconds since 1970. */
+/** Data that is known besides the entry. Times in milliseconds since 1970. */
 export interface RunFacts {
   /** The last run, stored or seen; `null`: none. */
   readonly last: number | null;
   /** The last run of any entry that beat has stored; `null`: none. */
   readonly storedUntil: number | null;
-  /** When any entry was last changed, at which beat reads all of them again; `null` if that is not known. */
+  /** When any entry was last changed, at which beat reads all of them again; `null` if unknown. */
   readonly updatedAt: number | null;
-  /** For how long beat may keep a run to itself, in milliseconds. */
+  /** How long beat may wait before it stores a run, in milliseconds. */
   readonly unstored: number;
   readonly now: number;
 }
@@ -28,7 +28,7 @@ export type RunAfter = (time: number) => number | null;
 export const LATE = 60_000;
 /** `Scheduler.sync_every`, in milliseconds. */
 const SYNC_EVERY = 180_000;
-/** The longest pause of this scheduler, in seconds, unless a setting says another. */
+/** The longest pause of this scheduler, in seconds, unless it is configured. */
 const PAUSE = 5;
 
 /** @param pause `beat_max_loop_interval` in seconds; `null` if it is not set */
@@ -48,7 +48,7 @@ export function nextRun(entry: DjangoEntry, facts: RunFacts, after: RunAfter): n
   return next !== null && expiresAt !== null && next >= expiresAt ? null : next;
 }
 
-/** What the scheduler decides; `null` also where its versions differ. */
+/** The decision of the scheduler; `null` also if its versions differ. */
 function dueAt(entry: DjangoEntry, facts: RunFacts, after: RunAfter): number | null {
   const { clockedAt, startAt } = entry;
   if (clockedAt !== null) return Math.max(clockedAt, startAt ?? clockedAt);
@@ -58,8 +58,8 @@ function dueAt(entry: DjangoEntry, facts: RunFacts, after: RunAfter): number | n
 }
 
 /**
- * Of an entry that is overdue when it starts: an interval runs at the start. A crontab runs there up to version 2.4, and
- * at its next time since.
+ * For an entry that is overdue when it starts: an interval runs at the start. A crontab runs at the start up to version
+ * 2.4, and at its next time since.
  */
 function runFrom({ rule }: DjangoEntry, startAt: number, after: RunAfter): number | null {
   return rule.crontab === null ? startAt : agreed(startAt, after(startAt - 1));

@@ -28,7 +28,7 @@ export interface ListMirror {
   /** See `MessagePosition`. */
   readonly part: string;
   readonly window: Window;
-  /** The problem found by the last look. */
+  /** Number of elements at the last look. */
   length: number;
   /** Whether the Redis user may not read the list. */
   isRefused: boolean;

@@ -19,7 +19,7 @@ const REREAD_MS = 5000;
 /** The messages that workers have taken and not acknowledged. */
 export interface TakenMirror {
   readonly window: Window;
-  /** The problem found by the last look. */
+  /** Number of messages at the last look. */
   count: number;
   /** Whether the Redis user may not read them. */
   isRefused: boolean;
