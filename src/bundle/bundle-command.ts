@@ -1,4 +1,4 @@
-/** Bundles the command, which uses the library as an app does: through its entries. */
+/** Bundles the command, which uses the library's entries, as an app does. */
 import { build } from 'esbuild';
 
 /** Builds it. Run it in the root of the repository, after building the library. */

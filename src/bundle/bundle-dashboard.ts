@@ -11,8 +11,8 @@ type PackagePage = typeof import('#page');
 const NOTICE = 'licenses.txt';
 
 /**
- * Puts the style of a view into its code, so that it is loaded with it. The page may not have inline styles, but its
- * scripts may add style sheets.
+ * Puts the style of a view into its code, so that both are loaded together. The page may not have inline styles, but
+ * its scripts may add style sheets.
  */
 const STYLES_OF_VIEWS: Plugin = {
   name: 'styles-of-views',

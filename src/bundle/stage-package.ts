@@ -1,4 +1,4 @@
-/** Lays out the folder that is published: npm packs files as they are, and the pages' links lead nowhere from there. */
+/** Creates the folder to publish: npm packs files unchanged, and relative links in the pages would not work there. */
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -9,7 +9,7 @@ const COPIED = ['dist', 'LICENSE'];
 const PAGES = ['README.md', 'CHANGELOG.md'];
 
 /**
- * Lays it out. Run it in the root of the repository, after the build.
+ * Creates it. Run it in the root of the repository, after the build.
  *
  * @param folder is emptied first
  */
@@ -18,7 +18,7 @@ export function stagePackage(folder: string, repository = REPOSITORY): void {
   mkdirSync(folder, { recursive: true });
   for (const path of COPIED) cpSync(path, join(folder, path), { recursive: true });
   const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly version: string };
-  // Nobody who installs the package needs these.
+  // Users of the package do not need these.
   const published = { ...manifest, scripts: undefined, devDependencies: undefined, knip: undefined };
   const text = JSON.stringify({ ...published, ...addressesOf(repository) }, null, 2);
   writeFileSync(join(folder, 'package.json'), `${text}\n`);
@@ -38,8 +38,8 @@ function addressesOf(repository: string): object {
 }
 
 /**
- * Makes links to other files of the repository absolute, to the files of this version. Without a repository, links become
- * plain text, and pictures are left out.
+ * Makes links to other files of the repository absolute, to the files of this version. Without a repository, links
+ * become plain text, and pictures are left out.
  */
 function withWholeLinks(page: string, repository: string, tag: string): string {
   return page.replace(/(!?)\[([^\]]*)\]\((?!https?:|#)([^)\s]+)\)\n?/g, (whole, picture, text, path) => {

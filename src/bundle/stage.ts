@@ -1,4 +1,4 @@
-/** `npm run stage`: lays out in `.cache/package` what is published. */
+/** `npm run stage`: creates the content of the published package in `.cache/package`. */
 import { stagePackage } from './stage-package.ts';
 
 stagePackage('.cache/package');

@@ -70,16 +70,16 @@ export interface TaskListQuery {
   readonly stats_causes?: number;
 }
 
-/** What a task changed before the list was made, and reached the monitor later, in milliseconds. */
+/** How late the monitor may learn of a change, in milliseconds. */
 const LATENESS_MS = 10_000;
-/** While tasks arrive all the time, a walk has to end. */
+/** Maximum number of passes: a walk has to end even if tasks arrive all the time. */
 const MOST_PASSES = 20;
-/** While an upgrade goes on, several instances may issue cursors that the others do not know. */
+/** Maximum number of restarts. During an upgrade, instances may issue cursors that others do not know. */
 const MOST_RESTARTS = 5;
 
 /**
- * All tasks of a list, each once. A task that changes moves to the front of the list, past the page that is read. So
- * after the last page, what has changed since the first one is read again, until no task of that time is new.
+ * All tasks of a list, each once. A task that changes moves to the front of the list, before the current page. After
+ * the last page, tasks changed since the first one are therefore read again, until this finds no new task.
  */
 export async function* eachTask(
   readPage: (query: TaskListQuery) => Promise<TasksBody>,
@@ -100,10 +100,10 @@ export async function* eachTask(
       begunAt ??= Date.parse(page.generated_at);
       for (const task of page.tasks) {
         const key = JSON.stringify([task.source, task.task_id]);
-        // Another instance of the monitor repeats what the one before has listed.
+        // Another instance of the monitor repeats tasks that the previous one has listed.
         if (seen.has(key)) continue;
         seen.add(key);
-        // A task that was sent later was not missed: more of them may follow for ever.
+        // A task that was sent later was not missed: such tasks may arrive without end.
         if (task.sent === null || Date.parse(task.sent) < begunAt) hasMissed = true;
         yield task;
       }

@@ -1,18 +1,18 @@
-/** Parses the body of a graph piece by piece: as one piece, ten thousand nodes would block the page that asked. */
+/** Parses the body of a graph in pieces: at once, ten thousand nodes would block the page. */
 import type { GraphBody } from '../wire.ts';
 
-/** Characters of a piece, which takes about a millisecond. */
+/** Length of a piece in characters, which takes about a millisecond. */
 const PIECE = 65_536;
-/** How long pieces may follow each other without a pause, in milliseconds. */
+/** Longest time without a pause, in milliseconds. */
 const SLICE_MS = 12;
 
-/** Quotes inside of texts are escaped, so that these stand between the members of the body alone. */
+/** Quotes inside of texts are escaped, so these texts occur only between the members of the body. */
 const NODES = '"nodes":[';
 const EDGES = '],"edges":[';
 const REST = '],"sources":[';
 const NEXT_ITEM = '},{"id":"';
 
-/** The text of a body, decoded as it arrives: at its end, all of it would be decoded at once. */
+/** The text of a body, decoded as it arrives instead of all at once at the end. */
 export async function textOf(response: Response): Promise<string> {
   if (response.body === null) return await response.text();
   const decoder = new TextDecoder();
@@ -25,7 +25,7 @@ export async function textOf(response: Response): Promise<string> {
   }
 }
 
-/** @param text the body as the API writes it; one that is written in another way is parsed at once */
+/** @param text the body as the API writes it; a different format is parsed at once */
 export async function parseGraph(text: string): Promise<GraphBody> {
   const nodesAt = text.indexOf(NODES) + NODES.length;
   const nodesEnd = text.indexOf(EDGES, nodesAt);
@@ -63,7 +63,7 @@ async function parseItems(
   return items;
 }
 
-/** Ends the turn of the event loop once a slice is over; `null` before. */
+/** Ends the turn of the event loop when a slice is over; `null` before that. */
 function pauses(): () => Promise<void> | null {
   let end = performance.now() + SLICE_MS;
   return () => {

@@ -35,7 +35,7 @@ export interface EventQuery {
   readonly since?: string;
   /** Lists only the newest items, up to this number; `skipped` counts the others. */
   readonly newest?: number;
-  /** For `watchEvents`: the changes of this many milliseconds come in one body. Default 250. */
+  /** For `watchEvents`: changes within this many milliseconds are sent in one body. Default 250. */
   readonly gather?: number;
   readonly state?: string | readonly string[];
   readonly worker?: string | readonly string[];
@@ -113,7 +113,7 @@ export function createMonitorClient(
 ): MonitorClient {
   const transport: Transport = {
     base: `${String(baseUrl).replace(/\/+$/, '')}/`,
-    // Not passed on as it is: browsers refuse a `fetch` that is called as a method of another object.
+    // Wrapped, because browsers reject a `fetch` that is called as a method of another object.
     fetch: options.fetch ?? ((input, init) => fetch(input, init)),
     headers: options.headers ?? {},
   };

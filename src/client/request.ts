@@ -61,8 +61,8 @@ export function urlOf({ base }: Transport, path: string, query: QueryValues = {}
 /**
  * Sends a GET request.
  *
- * @param accepted statuses besides 2xx that carry a body
- * @throws MonitorClientError for every other status, for a page of HTML, as a login page is one, and when there is no
+ * @param accepted statuses besides 2xx that have a body
+ * @throws MonitorClientError for every other status, for HTML such as a login page, and when there is no
  *   answer; an abort is thrown unchanged
  */
 export async function request(

@@ -1,4 +1,4 @@
-/** Follows changes through a stream, or by polling where no stream gets through. */
+/** Follows changes through a stream, or by polling if streams do not work. */
 import { MonitorClientError, type QueryValues, request, type Transport, urlOf } from './request.ts';
 import { readStream } from './server-sent-events.ts';
 
@@ -59,7 +59,7 @@ export async function persist<T>(ask: () => Promise<T>, options: WatchOptions): 
 }
 
 /**
- * Yields every body of a route, each continuing from the one before, without end. After a failure it resumes
+ * Yields the bodies of a route without end, each continuing from the previous one. After a failure it resumes
  * from the last cursor.
  *
  * @param since first cursor; `null` starts with the current state
@@ -93,7 +93,7 @@ export async function* follow<Body extends Placed>(
           }
         }
       } else {
-        // A proxy has removed the stream, or the server does not offer one.
+        // A proxy has blocked the stream, or the server does not offer one.
         const body = (await response.json()) as Body;
         failures = 0;
         pause = options.pollMs ?? POLL_MS;

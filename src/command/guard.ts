@@ -1,4 +1,4 @@
-/** Who may look at the monitor that the command serves. */
+/** Decides who may open the monitor that the command serves. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
@@ -6,8 +6,8 @@ import type { Refusal, RouteName } from '../node.ts';
 import type { Command } from './read-command.ts';
 
 /**
- * Whether a request names this server. A page of another site can make its own name lead to 127.0.0.1 (DNS
- * rebinding) and would then read the answers; it cannot do so with an address, nor with `localhost`.
+ * Whether the `Host` of a request is this server. A page of another site can make its own name resolve to 127.0.0.1
+ * (DNS rebinding) to read the answers, but it cannot do so with an address or with `localhost`.
  */
 export function isOwnHost(header: string | undefined, names: readonly string[]): boolean {
   const host = (header ?? '').toLowerCase().replace(/:\d+$/, '');
@@ -26,7 +26,7 @@ export function guardOf({ password }: Pick<Command, 'password'>) {
     };
 }
 
-/** Texts of any length become equally long, so that comparing them tells nothing about either. */
+/** Gives texts of any length the same length, so that the duration of a comparison reveals nothing. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

@@ -1,12 +1,12 @@
-/** The sources that a command names, made as an app would make them: from the public entries, each loaded if needed. */
+/** Opens the sources of a command through the public entries, as an app would. Each entry is loaded if needed. */
 import type { MonitorSources } from '../node.ts';
 import type { HistoryStore, PgPool } from '../postgres.ts';
 import { type Command, UsageError } from './read-command.ts';
 
-/** Sources, and how to end what they were given. */
+/** Sources, and a function that frees their resources. */
 export interface OpenSources {
   readonly sources: MonitorSources;
-  /** To be called once the sources are closed. */
+  /** To be called when the sources are closed. */
   end(): Promise<void>;
 }
 
@@ -60,7 +60,7 @@ async function openStore(
     };
   };
   const pool = new pg.Pool({ connectionString: store });
-  // A connection that breaks while nobody uses it; the store reports what that means.
+  // A connection that breaks while it is idle. The store reports the consequences.
   pool.on('error', () => {});
   return { store: postgresStore(pool), end: () => pool.end() };
 }

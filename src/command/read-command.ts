@@ -1,9 +1,9 @@
-/** What the command is asked for: its arguments, and the environment for what should not stand in a list of processes. */
+/** Reads the command's arguments, and environment variables for values that must not appear in a list of processes. */
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { parseArgs } from 'node:util';
 
-/** A command that was understood. */
+/** A valid command. */
 export interface Command {
   /** URL of the broker, or of BullMQ's Redis. */
   readonly url: string;
@@ -16,13 +16,13 @@ export interface Command {
   readonly store: string | null;
   readonly host: string;
   readonly port: number;
-  /** For the user `monitor`; `null`: everybody may look. */
+  /** For the user `monitor`; `null`: everybody has access. */
   readonly password: string | null;
-  /** Names, beside `localhost`, under which browsers may reach it. */
+  /** Names by which browsers may reach it, in addition to `localhost`. */
   readonly names: readonly string[];
 }
 
-/** A command that cannot be carried out as it was written. */
+/** An error in the command as it was written. */
 export class UsageError extends Error {}
 
 export const HELP = `Usage: express-task-monitor [options] URL
@@ -50,7 +50,7 @@ const LOOPBACK = ['127.0.0.1', '::1', 'localhost'];
 
 /**
  * @param environment such as `process.env`
- * @returns `null`: it asks for help
+ * @returns `null` if it asks for help
  * @throws UsageError that says what to write
  */
 export function readCommand(

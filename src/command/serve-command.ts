@@ -1,4 +1,4 @@
-/** Serves a monitor until the process is told to end. */
+/** Serves a monitor until the process gets a signal to end. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,5 +1,5 @@
 /**
- * Title, links and logo that the host has configured. The HTML carries them in an attribute, since a CSP may
+ * Title, links and logo that the host has configured. They are in an attribute of the HTML, since a CSP may
  * forbid inline scripts.
  */
 export interface Branding {

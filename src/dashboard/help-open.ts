@@ -1,4 +1,4 @@
 import { createStore } from './store.ts';
 
-/** Whether the list of shortcuts is open. Rows leave their keys to it. */
+/** Whether the list of shortcuts is open. Rows then ignore keys. */
 export const helpOpen = createStore(false);

@@ -12,7 +12,7 @@ if (root !== null) {
   const branding = readBranding(root);
   root.replaceChildren();
   listenToKeys();
-  // In tasks of their own: compiling the code took one already.
+  // In separate tasks, because compiling the code has already taken one.
   soon(() => {
     render(<App branding={branding} />, root);
     soon(() => {

@@ -10,9 +10,9 @@ export interface Route {
   readonly query: URLSearchParams;
 }
 
-/** Addresses of earlier versions, and what they are now. */
+/** Addresses of earlier versions, and their current ones. */
 const MOVED: Readonly<Record<string, string>> = { overview: '', components: 'system', metrics: 'system' };
-/** The period that a view shows. Links take it along, unless they have one of their own. */
+/** The period that a view shows. Links keep it, unless they have their own. */
 const PERIOD = ['range', 'from', 'to'] as const;
 
 /** @param hash `#/tasks?state=FAILURE`, `#/tasks/<id>`, `#/workflow/<id>` */
@@ -37,7 +37,7 @@ function decode(text: string): string {
   }
 }
 
-/** Writes the period as this page does. The API calls it `since` and `until`, and earlier addresses do, too. */
+/** Writes the period as this page does. The API and earlier addresses call it `since` and `until`. */
 function withPeriod(query: URLSearchParams, minutes: 'last' | 'minutes'): URLSearchParams {
   const names = [
     ['since', 'from', (value: string) => value],
@@ -56,7 +56,7 @@ function withPeriod(query: URLSearchParams, minutes: 'last' | 'minutes'): URLSea
 /** The current view and its parameters. */
 export const currentRoute = createStore<Route>(parseRoute(location.hash));
 
-/** The addresses on the way here, to see whether there is a way back within the page. */
+/** The addresses visited so far, to find out whether the reader can go back within the page. */
 const trail = [location.hash];
 
 addEventListener('hashchange', () => {
@@ -74,7 +74,7 @@ export function goBack(fallback: string): void {
 
 type QueryInput = Readonly<Record<string, string | readonly string[]>> | URLSearchParams;
 
-/** The link to a view. It takes the current period and source along, unless the query has its own. */
+/** The link to a view. It keeps the current period and source, unless the query has its own. */
 export function linkTo(path: string, query: QueryInput = {}): string {
   const search = new URLSearchParams(query instanceof URLSearchParams ? query : undefined);
   if (!(query instanceof URLSearchParams)) {
@@ -116,7 +116,7 @@ export function linkHere(changes: Readonly<Record<string, string | null>>): stri
 
 const pathOf = (view: string, id: string): string => `${view}/${encodeURIComponent(id)}`;
 
-/** The link to the page of a task. @param source name of its source, where several may have this id. Default: any */
+/** The link to the page of a task. @param source name of its source, if several have this id. Default: any */
 export const taskLink = (id: string, source: string | null = null): string =>
   linkTo(pathOf('tasks', id), source === null ? {} : { source });
 /** The link to the workflow of a task. */

@@ -1,6 +1,6 @@
 import { createStore } from './store.ts';
 
-/** What the page has done, for a moment. */
+/** The latest action of the page, shown for a moment. */
 export const said = createStore('');
 
 const SHOWN_MS = 2_000;

@@ -1,13 +1,13 @@
-/** Long work in short tasks, between which the browser draws and takes keys. */
+/** Splits long work into short tasks, between which the browser draws and handles input. */
 
-/** Work that may be interrupted wherever it yields. */
+/** Work that may be interrupted at each `yield`. */
 export type Steps<Result> = Generator<undefined, Result, undefined>;
 
-/** A slow processor needs several times as long for what is in between two yields. */
+/** A slow processor needs several times as long for the work between two yields. */
 const SLICE_MS = 12;
 const ITEMS_PER_STEP = 128;
 
-/** Calls `visit` with each item, and yields now and then. */
+/** Calls `visit` with each item, and yields regularly. */
 export function* each<Item>(
   items: Iterable<Item>,
   visit: (item: Item, index: number) => void,
@@ -20,7 +20,7 @@ export function* each<Item>(
   }
 }
 
-/** Calls a function in a task of its own, without the least delay that a timer has. */
+/** Calls a function in a separate task, without the minimum delay of a timer. */
 export function soon(call: () => void): void {
   const { port1, port2 } = new MessageChannel();
   port1.addEventListener('message', call);
@@ -28,7 +28,7 @@ export function soon(call: () => void): void {
   port2.postMessage(null);
 }
 
-/** Does as much as one slice allows at once and the rest in later tasks; short work is over when it returns. */
+/** Does one slice of the work immediately and the rest in later tasks; short work has ended when it returns. */
 export function runInSlices<Result>(steps: Steps<Result>, onEnd: (result: Result) => void): void {
   const end = performance.now() + SLICE_MS;
   do {

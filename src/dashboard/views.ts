@@ -3,7 +3,7 @@ import type { ComponentType } from 'preact';
 import { OverviewView } from './overview/overview-view.tsx';
 import type { Route } from './route.ts';
 
-/** What each view gets. */
+/** The properties of each view. */
 export interface ViewProps {
   /** The rest of its path: an id or a name. Empty if there is none. */
   readonly id: string;
@@ -14,15 +14,15 @@ export interface ViewProps {
 export interface View {
   /** Its address: `tasks` is `#/tasks`, and `tasks/` is that of one task, `#/tasks/<id>`. */
   readonly path: string;
-  /** Its title, until it is loaded and has one of its own. */
+  /** Its title until it is loaded and sets its own. */
   readonly title: string;
-  /** Its key after `g`. The views with a key are those of the navigation, in this order. */
+  /** Its key after `g`. The navigation shows the views with a key, in this order. */
   readonly key?: string;
   /** The path of the entry that the navigation marks as current. Default: its own. */
   readonly under?: string;
-  /** What it shows of the period: that alone, any time unless the address has one, or what is now. */
+  /** How it uses the period: as its window, any time unless the address has a period, or only the current state. */
   readonly period: 'window' | 'any' | 'now';
-  /** Whether it can compare its figures with those of the period before. Default false. */
+  /** Whether it can compare its figures with the previous period. Default false. */
   readonly canCompare?: boolean;
   /** Its code. Only that of the overview is loaded with the page. */
   readonly load: () => ComponentType<ViewProps> | Promise<ComponentType<ViewProps>>;

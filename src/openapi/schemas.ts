@@ -8,7 +8,7 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 const WIRE = fileURLToPath(new URL('../wire.ts', import.meta.url));
 const TSCONFIG = fileURLToPath(new URL('../../tsconfig.json', import.meta.url));
 
-/** OpenAPI keeps schemas under another path than JSON Schema, and its tools do not know TSDoc links. */
+/** OpenAPI uses another path for schemas than JSON Schema, and its tools do not support TSDoc links. */
 function adapt(text: string): string {
   return text
     .replaceAll('"#/definitions/', '"#/components/schemas/')
@@ -18,7 +18,7 @@ function adapt(text: string): string {
 
 /**
  * Every exported body and the types it uses, by name. The schemas allow no other fields, so that tests find
- * an undocumented one.
+ * undocumented ones.
  */
 export function wireSchemas(): Readonly<Record<string, Json>> {
   const generator = createGenerator({
@@ -29,7 +29,7 @@ export function wireSchemas(): Readonly<Record<string, Json>> {
     additionalProperties: false,
     sortProps: false,
     topRef: true,
-    // `npm run check` checks the types already.
+    // `npm run check` already checks the types.
     skipTypeCheck: true,
   });
   const { definitions } = JSON.parse(adapt(JSON.stringify(generator.createSchema('*')))) as {

@@ -1,18 +1,18 @@
 /** Finds many words in a text in one pass, one table look-up per character (Aho-Corasick). */
 
-/** Classes of characters. Letters are 1 to 26, whatever their case and accents. */
+/** Classes of characters. Letters are 1 to 26, regardless of case and accents. */
 const SEPARATOR = 27;
 const DIGITS = 28;
 const SIGNS = '\\:/%$={}&>';
 const FIRST_SIGN = 38;
 const FIRST_OTHER = FIRST_SIGN + SIGNS.length;
 const WIDTH = 64;
-/** Class of a letter is below this. */
+/** The classes of letters are below this. */
 const LETTERS = 27;
 
-/** Class of each character. Blanks, `_`, `-` and `.` between words are one, letters of other scripts are hashed. */
+/** Class of each character. Blanks, `_`, `-` and `.` are one class, letters of other scripts are hashed. */
 const CLASSES = new Uint8Array(65_536);
-/** Letter for each character of Latin, Greek, Cyrillic and Hebrew: in lower case, without its accent. */
+/** The plain letter of each Latin, Greek, Cyrillic and Hebrew character: in lower case, without its accent. */
 const PLAIN_LETTERS = new Uint16Array(0x590);
 
 /** Letters that do not decompose into a letter and an accent. */
@@ -24,7 +24,7 @@ const hashOf = (code: number): number => FIRST_OTHER + (code % (WIDTH - FIRST_OT
 
 for (let code = 0x370; code < 65_536; code++) CLASSES[code] = hashOf(code);
 CLASSES.fill(0, 0x2000, 0x2c00).fill(0, 0xd800, 0xe000);
-// Joiners, which many writers leave out.
+// Joiners, which are often omitted.
 CLASSES.fill(SEPARATOR, 0x200c, 0x200e);
 for (let code = 0; code < 0x590; code++) classify(code);
 for (let code = 0x1e00; code < 0x1f00; code++) classify(code);
@@ -40,12 +40,12 @@ function classify(code: number): void {
   else if (code >= 0x370) CLASSES[code] = hashOf(letter);
 }
 
-/** Class of a character. 0: in no word. */
+/** Class of a character. 0: it is in no word. */
 export function classOf(code: number): number {
   return CLASSES[code] as number;
 }
 
-/** Whether two characters are the same letter, whatever their case and accents, or both separate words. */
+/** Whether two characters are the same letter, regardless of case and accents, or both separate words. */
 export function isSameLetter(one: number, other: number): boolean {
   if (CLASSES[one] !== CLASSES[other]) return false;
   return CLASSES[one] === SEPARATOR || plainLetter(one) === plainLetter(other);
@@ -57,7 +57,7 @@ function plainLetter(code: number): number {
   return PLAIN_LETTERS[code] ?? code;
 }
 
-/** Whether a class is that of a letter from A to Z, with or without an accent. */
+/** Whether a class is a letter from A to Z, with or without an accent. */
 export function isLatin(known: number): boolean {
   return known > 0 && known < LETTERS;
 }
@@ -66,19 +66,19 @@ export function isLatin(known: number): boolean {
 export interface Automaton<Word> {
   /** The state after a state (its row) and a class of characters (its column). */
   readonly next: Uint16Array;
-  /** States from this one on end a word. */
+  /** In this state and all later ones, a word ends. */
   readonly firstFound: number;
-  /** What ends in each state from `firstFound` on. */
+  /** The words that end in each state from `firstFound` on. */
   readonly found: readonly Found<Word>[];
-  /** Number of characters of the longest beginning of a word that each state stands for. */
+  /** Number of characters of the word prefix that each state represents. */
   readonly depths: Uint8Array;
 }
 
 /** The words that end in a state. */
 export interface Found<Word> {
-  /** What was given with them, the longest first. */
+  /** The meanings of these words, the longest first. */
   readonly words: readonly Word[];
-  /** Length of the longest. */
+  /** Length of the longest word. */
   readonly length: number;
 }
 
@@ -92,7 +92,7 @@ interface Node<Word> {
   readonly depth: number;
   words: Word[];
   length: number;
-  /** The longest other beginning of a word with which this one ends. */
+  /** The longest other word prefix with which this one ends. */
   shorter: Node<Word> | null;
   state: number;
 }
@@ -101,7 +101,7 @@ const nodeAt = <Word>(depth: number): Node<Word> => ({
   ...{ children: new Map(), depth, words: [], length: 0, shorter: null, state: 0 },
 });
 
-/** @param words each with what it means; `-` stands for any separator of words */
+/** @param words each with its meaning; `-` matches any separator of words */
 export function createAutomaton<Word>(words: Iterable<readonly [string, Word]>): Automaton<Word> {
   const root = nodeAt<Word>(0);
   for (const [text, word] of words) {

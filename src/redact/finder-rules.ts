@@ -1,10 +1,10 @@
-/** What a finder looks for: the stems that begin a search, and which keys name a secret. */
+/** The rules of a finder: the stems that begin a search, and the keys that name a secret. */
 
 import { foreignStems } from './foreign-words.ts';
 import { FORMS, type Form } from './forms.ts';
 import { hasWords, judgeWords, type KeyWords, keyStems, type Verdict, wordsOf } from './secret-keys.ts';
 
-/** What the end of a stem may show. */
+/** What may be found at the end of a stem. */
 export interface Stem {
   readonly kind:
     | 'key'
@@ -19,7 +19,7 @@ export interface Stem {
     | 'basic'
     | 'pem'
     | 'pem end';
-  /** The form of which it is the beginning. */
+  /** The form that begins with it. */
   readonly form: Form | null;
   /** The word in a script other than Latin. */
   readonly word: string;
@@ -33,20 +33,20 @@ export interface FinderOptions {
   readonly keys: readonly (string | RegExp)[];
   /** Whether to use the built-in names of secrets. */
   readonly ownKeys: boolean;
-  /** Whether to mask what has the form of a secret, whatever its key. */
+  /** Whether to mask texts with the form of a secret, whatever their key. */
   readonly forms: boolean;
 }
 
-/** Decides about the key between two indexes of a text, which consists of these words. */
+/** Judges the key between two indexes of a text, which consists of these words. */
 export type Judge = (text: string, start: number, end: number, words: KeyWords) => Verdict;
 
 const MOST_KNOWN = 2_000;
 const LONGEST_KEY = 128;
 
-/** Decides by the words and patterns of the host, and by ours. */
+/** Judges by the host's words and patterns, and by ours. */
 export function createJudge({ keys, ownKeys }: FinderOptions): Judge {
   const phrases = keys.filter((key) => typeof key === 'string').map(wordsOf);
-  // With the flags g and y a test would depend on the previous one.
+  // With the flags g and y, a test would depend on the previous one.
   const patterns = keys
     .filter((key) => key instanceof RegExp)
     .map((key) => new RegExp(key.source, key.flags.replace(/[gy]/g, '')));
@@ -95,12 +95,12 @@ export function* stemsOf({ keys, ownKeys, forms }: FinderOptions): Generator<rea
     for (const word of foreignStems()) yield [word, stemOf('foreign', null, word)];
   }
   for (const given of keys) if (typeof given === 'string') yield [wordsOf(given).at(-1) ?? '', HOST_KEY];
-  // A pattern may match any key: each one is looked at from its first character.
+  // A pattern may match any key, so each key is examined from its first character.
   if (keys.some((given) => given instanceof RegExp))
     for (const character of ANY_KEY) yield [character, HOST_KEY];
   if (ownKeys || keys.length > 0)
     for (const name of ['value', 'val', 'content']) yield [name, stemOf('value')];
 }
 
-/** A character of each class of the automaton with which a key may begin: 16 classes hold all other scripts. */
+/** A possible first character of a key for each class of the automaton: 16 classes cover all other scripts. */
 const ANY_KEY = 'abcdefghijklmnopqrstuvwxyz0123456789_$一丁丂七丄丅丆万丈三上下丌不与丏';

@@ -18,15 +18,15 @@ const WORD = alphabetOf(0, /[\w-]/);
 const BASE64 = alphabetOf(1, /[\w.+/=~-]/);
 const HASH = alphabetOf(2, /[\w.+/=~$,:@%-]/);
 
-/** A kind of token with a recognisable beginning. */
+/** A kind of token with a recognizable beginning. */
 export interface Form {
   readonly prefix: string;
   readonly alphabet: Alphabet;
-  /** What a run of characters needs to be a token and not a word with the same beginning. */
+  /** What a run of characters needs to be a token rather than a word with the same beginning. */
   readonly needs: 'nothing' | 'length' | 'digit' | 'mixed' | 'dot' | 'dollar';
   /** Shortest token, the prefix included. */
   readonly atLeast: number;
-  /** What stays visible because it shows to whom the secret belongs: the prefix and what this matches after it. */
+  /** The part that stays visible because it shows the owner of the secret: the prefix and this match after it. */
   readonly shown: RegExp | null;
 }
 
@@ -44,7 +44,7 @@ const webhook = (prefix: string, shown: RegExp): Form => ({
   shown,
 });
 
-/** `mixed` asks for a capital and a digit, which `npm_lifecycle_script` and `sk-learn-feature-extraction` lack. */
+/** `mixed` requires a capital and a digit, which `npm_lifecycle_script` and `sk-learn-feature-extraction` lack. */
 export const FORMS: readonly Form[] = [
   ...tokens('dot', 'eyJ', BASE64, 16),
   ...tokens(
@@ -90,7 +90,7 @@ interface Run {
   isCut: boolean;
 }
 
-/** The last run of each alphabet: the tokens that begin in it end where it ends. */
+/** The last run of each alphabet: tokens that begin within it end at its end. */
 export type Runs = readonly Run[];
 
 export const createRuns = (): Runs =>
@@ -137,7 +137,7 @@ export function tokenAt(text: string, form: Form, at: number, runs: Runs, isCut:
   return isToken(form, run, start) || run.isCut ? { start, end: run.end } : null;
 }
 
-/** Whether a word is at an index. For short ones `startsWith` takes longer. */
+/** Whether a word is at an index. For short words, `startsWith` is slower. */
 function isAt(text: string, word: string, at: number): boolean {
   for (let index = 0; index < word.length; index++) {
     if (codeAt(text, at + index) !== codeAt(word, index)) return false;
@@ -155,7 +155,7 @@ function isToken({ needs, atLeast, prefix }: Form, run: Run, start: number): boo
   return needs !== 'dollar' || lastDollar >= from;
 }
 
-/** Whether a token may begin here: not within a word, where escapes and colours are no part of one. */
+/** Whether a token may begin here: not within a word. Escapes and colours do not belong to a word. */
 function isWordStart(text: string, at: number): boolean {
   if (!isAlphanumeric(codeAt(text, at)) || !isAlphanumeric(codeAt(text, at - 1))) return true;
   return endsNoise(text, at);
@@ -207,7 +207,7 @@ function isPrivateKey(text: string, label: number): boolean {
   return PEM_LABEL.test(text);
 }
 
-/** A private key from its first line on. @param label index after `-----BEGIN ` */
+/** A private key from its first line. @param label index after `-----BEGIN ` */
 export function privateKey(text: string, label: number): Span | null {
   if (!isPrivateKey(text, label)) return null;
   const start = label - '-----BEGIN '.length;

@@ -1,4 +1,4 @@
-/** Tells values that are no secret, although their key names one. */
+/** Recognizes values that are not secret, although their key names a secret. */
 import { codeAt } from './units.ts';
 import { isCutAt, type Span } from './url-credentials.ts';
 
@@ -20,7 +20,7 @@ export function isDirectory(text: string, keyStart: number, keyEnd: number, { st
   return DIRECTORY.test(text.slice(start, Math.min(end, start + 256)));
 }
 
-/** Whether the masked text looks random, as signatures of requests do and those of functions do not. */
+/** Whether the masked text looks random, like signatures of requests and unlike those of functions. */
 export function looksRandom(text: string, { start, end }: Span, isCut: boolean): boolean {
   const value = text.slice(start, Math.min(end, start + 512)).replace(/^\w{2,12}=/, '');
   if (isCutAt(text, end, isCut) && /^[\w+/=%-]+$/.test(value)) return true;

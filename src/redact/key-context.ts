@@ -1,4 +1,4 @@
-/** Decides by what stands before a key how its value is written. */
+/** Determines from the text before a key how its value is written. */
 import { backslashesBefore, codeAt, isKeyCode, isQuoteCode, marksOf, skipBlanks } from './units.ts';
 import { type Delimiter, endsItem } from './value-end.ts';
 
@@ -80,8 +80,8 @@ const OUTER_BEFORE = /(?:^|[\s,:=([{][bBuUrRfF]{0,2})$/;
 const LOOK_BACK = 128;
 
 /**
- * Whether the quotes after a key end the string that contains the key and do not begin its value. That is so
- * when they are followed by what can follow a string, and the same quotes before the key begin one.
+ * Whether the quotes after a key end the string that contains the key and do not begin its value. This is the case
+ * if text that can follow a string comes after them, and the same quotes before the key begin a string.
  */
 export function closesOuter(
   text: string,

@@ -1,4 +1,4 @@
-/** Finds the value of a key and what to write in its place. */
+/** Finds the value of a key and its replacement. */
 
 import { closesOuter } from './key-context.ts';
 import { keyStart } from './keys-in-text.ts';
@@ -33,7 +33,7 @@ const NOTHING = /(?:None|null|undefined|nil|True|False|true|false)(?![\w.])/y;
 /** A type where a value is expected, as in a parameter or a field declaration. */
 const TYPE = /(?:str|bytes|string|SecretStr)(?: \| None)?[ \t]*(?=[,)\r\n]|\\+[rn]|$)/y;
 
-/** The first letters of these. */
+/** The first letters of these values. */
 const MAY_BE_NOTHING = marksOf('NnuTtFfsbS');
 
 /** Prefix of a string in Python, and of `$'…'` in shells, `@"…"` in C#, `N'…'` in SQL. */
@@ -41,7 +41,7 @@ const STRING_PREFIX = /(?:[bBrRuUfF]{0,2}|[$@NE])(?=\\*["'`])/y;
 const MAY_BE_PREFIX = marksOf('bBrRuUfF$@NE');
 const BEHIND_PREFIX = marksOf('bBrRuUfF"\'`\\');
 
-/** @returns what to mask; `null` when the key has no value or the value is not a secret */
+/** @returns the part to mask; `null` when the key has no value or the value is not a secret */
 export function keyValue(text: string, key: Key): Masked | null {
   const position = findPosition(text, key);
   if (position === null || position.value >= text.length) return null;
@@ -107,8 +107,8 @@ function maskString(text: string, { quotes, isPair }: ValuePosition, open: Delim
 }
 
 /**
- * Whether the quote behind a string closes another key: the engine truncated the string, and the text around it goes
- * on with one like it. The end of such a string is unclear.
+ * Whether the quote after a string closes another key. The engine then truncated the string, and the surrounding text
+ * continues with a similar one. The end of such a string is unclear.
  */
 function endsInKey(text: string, { end, quote }: Delimiter, content: number): boolean {
   if (!isKeyCode(codeAt(text, content - 1))) return false;
@@ -128,7 +128,7 @@ function maskBare(text: string, { value, bare, quotes }: ValuePosition): Masked 
   return { start: value, end, text: `${quote}${MASK}${quote}` };
 }
 
-/** Whether the value is `None`, `true` or the like, or a type. */
+/** Whether the value is `None`, `true` or similar, or a type. */
 function isNothing(text: string, at: number): boolean {
   if (MAY_BE_NOTHING[codeAt(text, at)] !== 1) return false;
   TYPE.lastIndex = at;
@@ -165,7 +165,7 @@ function elementEnd(text: string, value: number): number {
   return text.startsWith(']]>', end - 3) ? end - 3 : end;
 }
 
-/** A line that begins with these words is code, whose next line is no value. */
+/** A line that begins with one of these words is code, so the line after it is not a value. */
 const CODE = /[ \t]*(?:if|elif|else|while|for|with|def|class|try|except|return|async|match|case)\b/y;
 
 /** Whether the line of an index is code. */
@@ -184,11 +184,11 @@ function isCode(text: string, at: number): boolean {
   return CODE.test(text) && CODE.lastIndex <= at;
 }
 
-/** A word of a line of its own that may be a value: no call, no assignment, no key, no path of a module. */
+/** A word on its own line that may be a value: not a call, an assignment, a key or the path of a module. */
 const VALUE_LINE =
   /(?![\w.]+\(|[\w.]+=[^=]|(?:pass|return|continue|break|raise|end|else)\b)[^\s"'`\\{}[\]<>:]{4,512}(?=[ \t]*(?:$|[\r\n]|\\+[nr]|\\*(?:["'](?:[,}\])]|$)|$)))/y;
 
-/** With these no such line begins. */
+/** Characters with which such a line does not begin. */
 const NO_VALUE_LINE = marksOf(' \t\r\n"\'`\\{}[]<>:');
 
 /** Masks a value on the line below its key: `password:`, line break, `hunter2`. */
@@ -209,7 +209,7 @@ function maskBelow(text: string, position: ValuePosition, key: Key): Masked | nu
   if (NO_VALUE_LINE[codeAt(text, value)] === 1) return null;
   VALUE_LINE.lastIndex = value;
   if (!VALUE_LINE.test(text) || text.startsWith(MASK, value) || isNothing(text, value)) return null;
-  // Below an empty line a word may begin a sentence.
+  // After an empty line, a word may be the start of a sentence.
   const end = VALUE_LINE.lastIndex;
   if (blank !== -1 && !/\d/.test(text.slice(value, end))) return null;
   return isCode(text, key.start) ? null : { start: value, end, text: MASK };

@@ -42,7 +42,7 @@ export function keyStart(text: string, at: number): number {
 
 const COLOUR = /\d{0,3}m/y;
 
-/** How many characters at the start of a key may belong to an escape or a colour: `\nkey`, `%22key`, `[32mkey`. */
+/** Number of characters at a key's start that may belong to an escape or a colour: `\nkey`, `%22key`, `[32mkey`. */
 export function noiseAt(text: string, start: number): number {
   const previous = codeAt(text, start - 1);
   if (previous === BACKSLASH) return isControlLetter(codeAt(text, start)) ? 1 : 0;
@@ -52,7 +52,7 @@ export function noiseAt(text: string, start: number): number {
   return COLOUR.test(text) ? COLOUR.lastIndex - start : 0;
 }
 
-/** Index at which a key of one more word begins: `API key: x`, `api.key=x`; -1 when there is none. */
+/** Index at which a key with one more word begins: `API key: x`, `api.key=x`; -1 when there is none. */
 export function widerStart(text: string, start: number): number {
   const previous = codeAt(text, start - 1);
   if ((previous !== 32 && previous !== 46) || !isKeyCode(codeAt(text, start - 2))) return -1;
@@ -74,7 +74,7 @@ const QUERY_SECRET = /(?:[?&;]|%(?:25)*(?:26|3f)|\\u0026)(?:sig|signature)$/i;
 /** Whether a key is the signature in the query of a URL, which grants access. */
 export function isSignatureInQuery(text: string, start: number, end: number): boolean {
   if (!endsIn(text, start, end, 'sig') && !endsIn(text, start, end, 'signature')) return false;
-  // `?`, `&`, `;`, or the last digit of one that is encoded.
+  // `?`, `&`, `;`, or the last digit of an encoded one.
   const before = codeAt(text, start - 1);
   if (before !== 63 && before !== 38 && before !== 59 && !isHex(before)) return false;
   return QUERY_SECRET.test(text.slice(Math.max(0, start - 8), end));

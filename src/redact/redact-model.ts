@@ -1,4 +1,4 @@
-/** Removes the secrets from what a source returns. Without a redactor, it is returned as it is. */
+/** Removes the secrets from what a source returns. Without a redactor, it is returned unchanged. */
 import {
   type Component,
   LONGEST_PROGRESS,
@@ -15,13 +15,13 @@ import type { Redactor } from './redactor.ts';
 
 const TEXT_FIELDS: readonly TaskTextField[] = ['args', 'kwargs', 'result', 'exception', 'traceback'];
 
-/** Longest text that is kept of one value, in characters. */
+/** Longest text of one value that is kept, in characters. */
 const LONGEST = 262_144;
 
 /**
  * Redacts the texts of a task, but not those of a timeline.
  *
- * @param most longest text to keep of one value, in characters. What is behind it is dropped before the text
+ * @param most longest text of one value to keep, in characters. The rest is dropped before the text
  *   is redacted, and the field counts as truncated
  */
 export function redactTask(task: Task, redactor: Redactor | null, most = LONGEST): Task {

@@ -47,8 +47,8 @@ const OURS: ResolvedRedact = Object.freeze({ rules: true, keys: [], replaceKeys:
  * Checks the `redact` option and fills in its defaults.
  *
  * @param option `false` masks nothing, a function replaces all built-in rules, an object extends them
- * @param caller whose option this is, for the message. Default: the monitor
- * @returns `null` when nothing is masked
+ * @param caller the function that takes the option, for messages. Default: the monitor
+ * @returns `null` if nothing is masked
  * @throws TypeError that names the option and says what to write
  */
 export function resolveRedact(option: unknown, caller = MONITOR): ResolvedRedact | null {

@@ -8,7 +8,7 @@ import {
 } from './redact-options.ts';
 import { createSecretFinder, type SecretFinder } from './secret-finder.ts';
 
-/** How much a redactor has read. */
+/** The amount of text that a redactor has read. */
 export interface RedactorWork {
   /** Number of texts. */
   texts: number;
@@ -23,13 +23,13 @@ export interface Redactor {
    *
    * @param text JSON, a Python repr, a traceback, a sentence …
    * @param field where the text is shown, passed to the host's function. Default `detail`
-   * @param isCut whether the end of the text is missing. What may be the beginning of a secret there is then
+   * @param isCut whether the end of the text is missing. A possible start of a secret at the end is then
    *   masked too. Default false
    */
   text(text: string, field?: string, isCut?: boolean): string;
   /**
-   * Applies only what the host asks for, its keys and its function, to a text from which our rules have removed
-   * secrets already. Parameters as for `text`. Without rules of the host it returns the text itself.
+   * Applies only the host's rules, its keys and its function, to a text from which our rules have already removed
+   * secrets. Parameters as for `text`. Without rules of the host it returns the text unchanged.
    */
   hostText(text: string, field?: string, isCut?: boolean): string;
   /** Whether `hostText` may change a text. */
@@ -38,7 +38,7 @@ export interface Redactor {
   isSecretKey(key: string): boolean;
   /** Whether a key is one of the host's own. */
   isHostKey(key: string): boolean;
-  /** What `text` and `hostText` have read since the redactor was created, for tests and benchmarks. */
+  /** How much `text` and `hostText` have read since the redactor was created, for tests and benchmarks. */
   readonly work: Readonly<RedactorWork>;
 }
 
@@ -49,7 +49,7 @@ const FAILED = '***';
  * Creates a redactor.
  *
  * @param option as in `createMonitorRouter({ redact })`. Default: the built-in rules
- * @param caller whose option this is, for the message. Default: the monitor
+ * @param caller the function that takes the option, for messages. Default: the monitor
  * @throws TypeError when the option is invalid
  */
 export function createRedactor(option?: RedactOptions | RedactFunction | false, caller = MONITOR): Redactor {
@@ -80,7 +80,7 @@ function finderOf({ keys, replaceKeys }: ResolvedRedact): SecretFinder {
   return createSecretFinder({ keys, ownKeys: !replaceKeys, forms: true });
 }
 
-/** Finds the values of the host's own keys; `null` when it names none. */
+/** Finds the values of the host's own keys; `null` if it has none. */
 function hostFinderOf({ rules, keys }: ResolvedRedact): SecretFinder | null {
   return rules && keys.length > 0 ? createSecretFinder({ keys, ownKeys: false, forms: false }) : null;
 }

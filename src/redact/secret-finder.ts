@@ -1,4 +1,4 @@
-/** Finds secrets in a text: values of keys that name a secret, and texts with the form of a secret. */
+/** Finds secrets in a text: the values of keys that name a secret, and texts with the form of a secret. */
 import { type Automaton, createAutomaton } from './automaton.ts';
 import { createJudge, type FinderOptions, type Judge, type Stem, stemsOf } from './finder-rules.ts';
 import { endsInForeignWord, hasForeignWord } from './foreign-words.ts';
@@ -25,13 +25,13 @@ import { type Key, mayHaveValue } from './value-position.ts';
 /** A search in one text. */
 interface Search extends Reading {
   readonly isCut: boolean;
-  /** What is written. */
+  /** The output so far. */
   shown: string;
-  /** Everything before this index is written. */
+  /** Everything before this index has been written. */
   done: number;
-  /** Keys before this index are judged. */
+  /** Keys before this index have been judged. */
   judged: number;
-  /** What all looks so far have cost, in characters. */
+  /** The total cost of all examinations so far, in characters. */
   cost: number;
   /** Index after a name whose value is expected in a later member; -1 when none is. */
   named: number;
@@ -53,12 +53,12 @@ interface Rules {
 }
 
 /**
- * What may be a secret is rare, and a look at it takes as long as reading many characters. Where looks cost more than
- * the text is long, and more than what is free, the rest of the text is masked without a look.
+ * Possible secrets are rare, and examining one takes as long as reading many characters. If the examinations cost more
+ * than the length of the text, and more than this free amount, the rest of the text is masked without examining it.
  */
 const FREE = 600;
 const COST_OF_LOOK = 20;
-/** A key that names a secret, whose value is searched for. */
+/** The cost of a key that names a secret, whose value is searched. */
 const COST_OF_SECRET = 45;
 
 /** Creates a finder. */
@@ -96,14 +96,14 @@ function maskOnce({ automaton, ...rules }: Rules, text: string, isCut: boolean):
 
 function replace(search: Search, found: Masked): void {
   const start = Math.max(found.start, search.done);
-  // Two secrets side by side are one.
+  // Two adjacent secrets are shown as one.
   const isNext = start === search.done && found.text === MASK && search.shown.endsWith(MASK);
   if (!isNext) search.shown += search.text.slice(search.done, start) + found.text;
   search.done = search.at = Math.max(found.end, search.at);
   search.state = 0;
 }
 
-/** All that is not read yet, and the lines of a private key before it, which would be found by their end. */
+/** The unread rest of the text, with the lines before it of a private key that is found by its end. */
 function restOf({ text, at, done }: Search): Masked {
   return { start: pemStart(text, at, done), end: text.length, text: MASK };
 }
@@ -165,7 +165,7 @@ function keyAt(search: Search, stem: Stem, at: number, rules: KeyRules): Masked 
   const noise = noiseAt(text, begin);
   const start = begin + noise < at ? begin + noise : begin;
   const key = { start, end };
-  // A host may have named words that every text is full of.
+  // A host may have named words that occur very often.
   const price = stem.kind === 'host key' ? 0 : COST_OF_LOOK;
   search.cost += price;
   const verdict = stem.kind === 'foreign' ? 'secret' : verdictOn(search, begin, key, rules, price);
@@ -177,13 +177,13 @@ function keyAt(search: Search, stem: Stem, at: number, rules: KeyRules): Masked 
   return found === null || isCount(text, end, found) || isDirectory(text, start, end, found) ? null : found;
 }
 
-/** Whether the value of a key looks random, which shows near its beginning. */
+/** Whether the value of a key looks random, judged by its start. */
 function hasRandomValue(search: Search, key: Key): boolean {
   const near = search.text.slice(0, key.end + LONGEST_GAP);
   const found = keyValue(near, key);
   if (found === null) return false;
   const isRandom = looksRandom(near, found, search.isCut && near.length === search.text.length);
-  // What was read in vain is read again.
+  // A value that was read in vain is read again.
   if (!isRandom) search.cost += found.end - key.end;
   return isRandom;
 }
@@ -214,16 +214,16 @@ function verdictOn(
   return verdict;
 }
 
-/** Longest text between a name and its value, and in which a value shows that it is random. */
+/** Longest text between a name and its value, and longest part of a value that is checked for randomness. */
 const LONGEST_GAP = 1_024;
 
 const VALUE = /^(?:value|val|content)$/i;
 const MEMBER_END = /[}>]|\n\s*-\s/;
-/** The value of a name in a member before: `{"Name": "token", "Type": "String", "Value": "abc"}`. */
+/** The value that belongs to a name in a previous member: `{"Name": "token", "Type": "String", "Value": "abc"}`. */
 function valueOfName(search: Search, end: number): Masked | null {
   const { text, named } = search;
   if (named === -1 || end <= search.judged || !isKeyCode(codeAt(text, end - 1))) return null;
-  // Part of a longer key, whose end must not be searched for at each of its parts.
+  // Part of a longer key: its end must not be searched again from each of its parts.
   if (continuesKey(text, end)) return null;
   search.cost += COST_OF_LOOK;
   const begin = keyStart(text, end - 1);

@@ -12,14 +12,14 @@
 import { classOf, createAutomaton, type Found, isLatin, nextState } from './automaton.ts';
 import { codeAt, unitAt } from './units.ts';
 
-/** What a word says about the key that contains it. */
+/** The meaning of a word for the key that contains it. */
 type Role =
   /** A secret, anywhere in a key. */
   | 'secret'
   /** A secret at the end of a key, or directly before a `carrier`. */
   | 'last'
   | 'carrier'
-  /** A secret when `key` follows. */
+  /** A secret if followed by `key`. */
   | 'keyed'
   /** Names a secret at the end of joined words, such as `dbpassword`. */
   | 'ending'
@@ -33,7 +33,7 @@ type Role =
   | 'counted'
   /** A secret if the value looks random: the signature of a request, not that of a function. */
   | 'random'
-  /** Joined words that end like a secret and name none. */
+  /** Joined words that end like a secret but do not name one. */
   | 'harmless';
 
 const WORDS: Readonly<Record<Role, string>> = {
@@ -82,7 +82,7 @@ const ROLE_SETS = Object.fromEntries(
 
 const PAIR_LIST = PAIRS.split(',').map((pair) => wordsIn(pair) as [string, string]);
 
-/** A word and its roles. All have the same members in the same order, which keeps reading them fast. */
+/** A word and its roles. All have the same members in the same order, so that reading them is fast. */
 type Word = ReturnType<typeof wordOf>;
 
 function wordOf(text: string) {
@@ -102,7 +102,7 @@ function wordOf(text: string) {
     qualifying: has('qualifying'),
     counted: has('counted'),
     random: has('random'),
-    /** Words that make a secret with this one when they follow it. */
+    /** Words that, when they follow this word, name a secret together with it. */
     followers: followers.length > 0 ? new Set(followers) : null,
   };
 }
@@ -114,7 +114,7 @@ const JOINED_LAST: Word = { ...UNKNOWN, last: true };
 
 const KNOWN = new Set([...Object.values(ROLE_SETS).flatMap((words) => [...words]), ...PAIR_LIST.flat()]);
 const automaton = createAutomaton([...KNOWN].map((text) => [text, wordOf(text)] as const));
-/** For each state in which a word ends: what a longer word is that ends so. */
+/** For each state in which a word ends: the meaning of a longer word with this ending. */
 const JOINED_WORDS = automaton.found.map(({ words }) =>
   words.some(({ ending }) => ending)
     ? JOINED
@@ -131,14 +131,14 @@ export function judgeKey(text: string, start: number, end: number): Verdict {
   return judgeWords(wordsAt(text, start, end));
 }
 
-/** What counts of the words of a key. */
+/** The relevant words of a key. */
 export interface KeyWords {
   count: number;
   first: Word;
-  /** The last but one. */
+  /** The last but one word. */
   previous: Word;
   last: Word;
-  /** Whether one of them, or two side by side, name a secret anywhere in a key. */
+  /** Whether one of them, or two adjacent ones, name a secret anywhere in a key. */
   isSecret: boolean;
 }
 
@@ -204,13 +204,13 @@ function wordAt(state: number, length: number, beginsSecret: boolean): Word {
   return beginsSecret ? JOINED : (JOINED_WORDS[state - automaton.firstFound] as Word);
 }
 
-/** Whether two words side by side name a secret. */
+/** Whether two adjacent words name a secret. */
 function makeSecret(first: Word, second: Word): boolean {
   if ((first.last && second.carrier) || (first.keyed && second.isKey)) return true;
   return first.followers?.has(second.text) === true;
 }
 
-/** Decides about a key by its words. */
+/** Judges a key by its words. */
 export function judgeWords({ count, first, previous, last, isSecret }: KeyWords): Verdict {
   if (count > 1 && (last.describing || first.qualifying)) return 'none';
   if (last.text === 'tokens' && previous.counted) return 'none';
@@ -218,7 +218,7 @@ export function judgeWords({ count, first, previous, last, isSecret }: KeyWords)
   return last.random ? 'random' : 'none';
 }
 
-/** Texts of which every key that names a secret contains one, for the automaton that looks for keys. */
+/** Stems for the automaton: every key that names a secret contains one of them. */
 export function keyStems(): string[] {
   const { secret, last, ending, lastEnding, random } = ROLE_SETS;
   const stems = [...secret, ...last, ...ending, ...lastEnding, ...random, 'key'];
@@ -236,7 +236,7 @@ export function wordsOf(key: string): string[] {
     .filter((word) => word !== '');
 }
 
-/** Whether a key contains these words side by side. */
+/** Whether a key contains these words in a row. */
 export function hasWords(words: readonly string[], wanted: readonly string[]): boolean {
   if (wanted.length === 0) return false;
   for (let start = 0; start + wanted.length <= words.length; start++) {

@@ -5,7 +5,7 @@ import { createRedactor, type Redactor } from './redactor.ts';
  * Creates the redactor of a source.
  *
  * @param option as in `createMonitorRouter({ redact })`. Default: the built-in rules
- * @param caller the function whose option this is, for the message
+ * @param caller the function that takes the option, for messages
  * @returns `null` for `false`: the source keeps and returns its texts as they are
  * @throws TypeError when the option is invalid
  */

@@ -1,18 +1,18 @@
-/** Reads a text up to the next stem, with which a secret or the name of one may begin. */
+/** Reads a text up to the next stem, at which a secret or the name of one may begin. */
 import { type Automaton, type Found, nextState } from './automaton.ts';
 import type { Stem } from './finder-rules.ts';
 import { afterBackslashes, codeAt, escapedUnit, type Unit } from './units.ts';
 
-/** How far a text is read. */
+/** The progress of reading a text. */
 export interface Reading {
   readonly text: string;
-  /** Everything before this index is read. */
+  /** Everything before this index has been read. */
   at: number;
   /** The state of the automaton there. */
   state: number;
 }
 
-/** Reads on to the end of the next stems; `null` at the end of the text. Most time is spent here: it is kept small. */
+/** Reads to the end of the next stems; `null` at the end of the text. Most time is spent here, so the loop is small. */
 export function nextStems(
   { next, firstFound, found }: Automaton<Stem>,
   reading: Reading,
@@ -39,7 +39,7 @@ export function nextStems(
 
 const BACKSLASH = 92;
 
-/** What backslashes escape: a character, or nothing that matters (code 0), as before a slash or a quote. */
+/** The escaped character after backslashes; code 0 if it does not matter, such as a slash or a quote. */
 function afterEscape(text: string, at: number): Unit {
   const behind = afterBackslashes(text, at);
   // `\/` in JSON is a slash, which is read next.

@@ -1,5 +1,5 @@
 /**
- * Reads one character of a text, however it is escaped: `"`, `\"`, `\u0022`, `%22`, `%2522`, `&quot;`. Texts hold
+ * Reads one character of a text, however it is escaped: `"`, `\"`, `\u0022`, `%22`, `%2522`, `&quot;`. Texts contain
  * texts in other notations, so a quote or a colon after a key may have any of these forms.
  */
 
@@ -11,21 +11,21 @@ export interface Unit {
 
 const BACKSLASH = 92;
 
-/** Stands for what is before and behind a text. No character has this code. */
+/** The code before the start and after the end of a text. No character has this code. */
 export const NO_CODE = 0x10000;
 
-/** The code of the character at an index. `charCodeAt` is slow for ever once it has been asked beyond an end. */
+/** The code of the character at an index. After one read out of bounds, `charCodeAt` stays slow. */
 export function codeAt(text: string, at: number): number {
   return at >= 0 && at < text.length ? text.charCodeAt(at) : NO_CODE;
 }
 const ENTITY = /&(?:amp;)*(?:#(\d{2,3})|#x([\da-f]{2})|(quot|apos|lt|gt|nbsp));/iy;
 const ENTITIES: Readonly<Record<string, number>> = { quot: 34, apos: 39, lt: 60, gt: 62, nbsp: 32 };
 
-/** Marks characters of ASCII: most texts are told apart by one of them, without a pattern. */
+/** A table that marks some ASCII characters: it makes most decisions without a pattern. */
 export const marksOf = (characters: string): Uint8Array =>
   Uint8Array.from({ length: 128 }, (_, code) => Number(characters.includes(String.fromCharCode(code))));
 
-/** Digit of each character of ASCII; -1 when it is no hexadecimal one. */
+/** The value of each hexadecimal digit of ASCII; -1 for other characters. */
 const HEX = Int8Array.from({ length: 128 }, (_, code) =>
   '0123456789abcdef'.indexOf(String.fromCharCode(code).toLowerCase()),
 );
@@ -34,7 +34,7 @@ export function isHex(code: number): boolean {
   return code < 128 && HEX[code] !== -1;
 }
 
-/** The number that hexadecimal digits at an index stand for; -1 when there are fewer. */
+/** The value of the hexadecimal digits at an index; -1 if there are fewer. */
 function hexNumber(text: string, at: number, digits: number): number {
   let number = 0;
   for (let index = at; index < at + digits; index++) {
@@ -68,7 +68,7 @@ export function mayBeEntity(text: string, at: number): boolean {
 }
 
 function entityUnit(text: string, at: number): Unit {
-  // The most frequent one.
+  // The most frequent entity.
   if (text.startsWith('quot;', at + 1)) return { code: 34, end: at + 6 };
   ENTITY.lastIndex = at;
   const entity = ENTITY.exec(text);
@@ -78,7 +78,7 @@ function entityUnit(text: string, at: number): Unit {
   return { code: Number.isNaN(code) ? (ENTITIES[name.toLowerCase()] ?? 38) : code, end: ENTITY.lastIndex };
 }
 
-/** Any number of backslashes and what they escape. A backslash that escapes nothing is itself. */
+/** Any number of backslashes and what they escape. A backslash that escapes nothing is a character itself. */
 function backslashUnit(text: string, at: number): Unit {
   const behind = afterBackslashes(text, at);
   const code = codeAt(text, behind);
@@ -89,7 +89,7 @@ function backslashUnit(text: string, at: number): Unit {
   return escapedUnit(text, behind) ?? { code: BACKSLASH, end: at + 1 };
 }
 
-/** The character that `u0070` or `x70` at an index stands for; `null` when there is none. */
+/** The character that `u0070` or `x70` at an index denotes; `null` when there is none. */
 export function escapedUnit(text: string, at: number): Unit | null {
   const kind = codeAt(text, at);
   const digits = kind === 117 ? 4 : kind === 120 ? 2 : 0;
@@ -97,7 +97,7 @@ export function escapedUnit(text: string, at: number): Unit | null {
   return code === -1 ? null : { code, end: at + 1 + digits };
 }
 
-/** Whether a letter behind a backslash stands for a control character: `\n`, `\t`. */
+/** Whether a letter after a backslash denotes a control character: `\n`, `\t`. */
 export function isControlLetter(code: number): boolean {
   return code === 110 || code === 114 || code === 116 || code === 98 || code === 102;
 }
@@ -145,7 +145,7 @@ export function isWordCode(code: number): boolean {
   return /[\p{L}\p{N}]/u.test(String.fromCharCode(code));
 }
 
-/** A colour of a terminal behind an escape character, or with one that is escaped itself, or an escaped tab. */
+/** A terminal colour after an escape character or its escaped form, or an escaped tab. */
 const COLOUR = /(?:\\+(?:x1b|u001b|033|e))?\[[\d;]{0,16}m|\\+t/iy;
 
 /** Index after the blanks and colours at an index. */

@@ -17,14 +17,14 @@ export function isCutAt(text: string, end: number, isCut: boolean): boolean {
   return dotsBefore(text, end) > 0;
 }
 
-/** Number of characters of the dots directly before an index that show that a text was cut there. */
+/** Number of characters of the dots directly before an index that mark a truncated text. */
 function dotsBefore(text: string, end: number): number {
   const last = codeAt(text, end - 1);
   if (last === 0x2026) return 1;
   return last === 46 && text.endsWith('...', end) ? 3 : 0;
 }
 
-/** User and password of a URL, also when the text ends within them. */
+/** User and password of a URL, even if the text ends within them. */
 export function urlCredentials(text: string, start: number, isCut: boolean): Span | null {
   const end = regionEnd(text, start);
   const until = credentialsEnd(text, start, end);
@@ -39,7 +39,7 @@ export function urlCredentials(text: string, start: number, isCut: boolean): Spa
 function regionEnd(text: string, start: number): number {
   for (let at = start; at < text.length; at++) {
     const code = codeAt(text, at);
-    // Letters, which most of it consists of.
+    // Letters, the most frequent characters.
     if (code > 96 && code < 0xa0) continue;
     if (code <= 32 || code === 34 || code === 39 || code === 96 || code === 0xa0 || code === 0x2028)
       return at;
@@ -116,10 +116,10 @@ function hasPassword(text: string, start: number, path: number, end: number): bo
   return false;
 }
 
-/** What may stand between a port and the end of a sentence. */
+/** Characters between a port and the end of a sentence. */
 const BEHIND_PORT = marksOf(')>]}.:!');
 
-/** Index after a port or a mask, and what may follow it in a sentence; -1 when there is neither. */
+/** Index after a port or a mask, and after punctuation that follows it; -1 when there is neither. */
 function portEnd(text: string, start: number, end: number): number {
   let at = start;
   while (isDigit(codeAt(text, at))) at++;

@@ -1,6 +1,6 @@
 /**
  * Finds the ends of values in JSON, Python reprs and plain text, even nested or truncated, in one forward scan.
- * Where an end is unclear the value extends to the end of the string around it: masking too much is harmless.
+ * If an end is unclear, the value extends to the end of the surrounding string: masking too much is harmless.
  */
 import {
   afterBackslashes,
@@ -15,7 +15,7 @@ import {
   unitAt,
 } from './units.ts';
 
-/** A quote as it is written: `"`, `\"`, `\\\"`, `&quot;`, `%22`. */
+/** A quote as written: `"`, `\"`, `\\\"`, `&quot;`, `%22`. */
 export interface Delimiter {
   readonly start: number;
   /** Index at which the delimited content begins. */
@@ -24,7 +24,7 @@ export interface Delimiter {
   readonly quote: number;
   /** Number of backslashes before it. */
   readonly backslashes: number;
-  /** How it is written when that is not a quote after backslashes. */
+  /** Its notation if that is not a quote after backslashes. */
   readonly notation: string | null;
 }
 
@@ -43,7 +43,7 @@ export function delimiterAt(text: string, at: number): Delimiter | null {
   return { start: at, end, quote: code, backslashes: 0, notation: text.slice(at, end) };
 }
 
-/** End of a string: its closing delimiter, or the end of the string around it when that is missing or unclear. */
+/** End of a string: its closing delimiter, or the end of the surrounding string if that is missing or unclear. */
 export interface StringEnd {
   /** Index after the content. */
   readonly content: number;
@@ -52,7 +52,7 @@ export interface StringEnd {
   readonly isClosed: boolean;
 }
 
-/** Where a string is, which decides what can follow it: a value of a dict or list, any string there, plain text. */
+/** The place of a string, which determines what can follow it: a value in a dict or list, any string there, text. */
 export type StringContext = 'value' | 'member' | 'text';
 
 const openTo = (end: number): StringEnd => ({ content: end, end, isClosed: false });
@@ -89,7 +89,7 @@ function notationEnd(text: string, open: Delimiter, notation: string): StringEnd
   return openTo(text.length);
 }
 
-/** End of the string around a string. */
+/** End of the string that surrounds a string. */
 export function outerEnd(text: string, open: Delimiter, from: number): number {
   if (open.backslashes === 0) return text.length;
   const mark = String.fromCharCode(open.quote);
@@ -104,7 +104,7 @@ export function outerEnd(text: string, open: Delimiter, from: number): number {
 function canFollow(text: string, at: number, open: Delimiter, context: StringContext): boolean {
   const next = codeAt(text, at);
   if (endsItem(next) || (next === 58 && context !== 'value')) return true;
-  // The end of the string around this one.
+  // The end of the surrounding string.
   if (isQuoteCode(next)) return next !== open.quote || open.backslashes > 0;
   if (next === BACKSLASH) return '\\nrt"\'`'.includes(text.charAt(at + 1) || ' ');
   if (context === 'text') return !isWordCode(next);
@@ -139,10 +139,10 @@ function quoteAt(text: string, at: number, from: number): Delimiter {
 }
 
 /**
- * Index after the closing bracket of a value that begins here; the end of the string around it, or of the text, when
+ * Index after the closing bracket of a value that begins here; the end of the surrounding string, or of the text, if
  * the bracket is missing or its place is unclear.
  *
- * @param outer quotes around the key of the value: a quote with fewer backslashes ends the string around it
+ * @param outer quotes around the key of the value: a quote with fewer backslashes ends the surrounding string
  */
 export function bracketEnd(text: string, start: number, outer: Delimiter | null): number {
   let depth = 0;
@@ -192,7 +192,7 @@ export function wordEnd(text: string, start: number, outer: Delimiter | null): n
       break;
     if (isOpening(code)) at = bracketEnd(text, at, outer);
     else if (isQuoteCode(code)) {
-      // A word may go on in quotes: `a"b c"`.
+      // A word may continue in quotes: `a"b c"`.
       if (!isWordCode(codeAt(text, at + 1)) || !isWordCode(codeAt(text, at - 1) || 32)) {
         return backslashesBefore(text, at, start);
       }

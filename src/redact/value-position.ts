@@ -61,7 +61,7 @@ const BREAK = '(?:\\r?\\n|\\\\+r\\\\+n|\\\\+n)';
 const OPEN = '(?:<|&lt;)';
 const CLOSE = '(?:>|&gt;)';
 
-/** What may come between an XML tag's name and its value: `<password>`, `<wsse:Password Type="x">`. */
+/** Text between the name of an XML tag and its value: `<password>`, `<wsse:Password Type="x">`. */
 const ELEMENT = new RegExp(`(?:\\s[\\w:.-]{1,64}=\\\\*["'][^<>]{0,256}?)?${CLOSE}(?:<!\\[CDATA\\[)?`, 'y');
 
 /** Between the name and the value of a member in plist and XML-RPC: `<key>password</key> <string>`. */
@@ -70,13 +70,13 @@ const NEXT_ELEMENT = new RegExp(
   'iy',
 );
 
-/** What comes between the name of an element in an attribute and the content: `name="password" type="x">`. */
+/** Text between an element's name in an attribute and the content: `name="password" type="x">`. */
 const REST_OF_TAG = /\\*["'][^<>\r\n]{0,80}(?<!\/)>(?:\s{0,32}<(?:value|string)>)?(?=[^<\s\\])/y;
 
-/** What comes between name and value in a form: `Content-Disposition: form-data; name="password"`, an empty line. */
+/** Text between name and value in a form: `Content-Disposition: form-data; name="password"`, an empty line. */
 const FORM_PART = new RegExp(`\\\\*["'](?:;[^\\r\\n\\\\]{0,256})?${BREAK}${BREAK}`, 'y');
 
-/** What comes between field and value in a message of pydantic: the fault on the next line, with `input_value=`. */
+/** Text between field and value in a message of pydantic: the fault on the next line, with `input_value=`. */
 const FAULTY_INPUT = new RegExp(`${BREAK} {2,8}[^\\r\\n]{0,256}?\\binput_value=`, 'y');
 
 /** Between a key and its value as PHP serializes them: `s:8:"password";s:1:"x";`. */
@@ -85,7 +85,7 @@ const SERIALIZED = /;(?:s:\d{1,9}:|[idb]:|(?=[aO]:\d))/y;
 /** A string that follows a key without a separator. Excludes a quote that ends the string around the key. */
 const LONE_STRING = /[NE]?\\*["'][^\s,:;.)\]}\\"']/y;
 
-/** Index after what a pattern matches at `at`; `null` when it does not match. */
+/** Index after the match of a pattern at `at`; `null` when it does not match. */
 function behind(pattern: RegExp, text: string, at: number): number | null {
   pattern.lastIndex = at;
   return pattern.test(text) ? pattern.lastIndex : null;
@@ -203,7 +203,7 @@ function encodedPosition(text: string, end: number): ValuePosition | null {
   return separator === null ? null : positionAt(separator, 'word');
 }
 
-/** The value of an XML element that is named by the key, or by the text of the element before. */
+/** The value of an XML element that is named by the key, or by the text of the previous element. */
 function elementPosition(text: string, start: number, end: number): ValuePosition | null {
   const previous = codeAt(text, start - 1);
   const next = codeAt(text, end);
@@ -216,7 +216,7 @@ function elementPosition(text: string, start: number, end: number): ValuePositio
   return value === null ? null : positionAt(value, 'element');
 }
 
-/** A value that a quote or a line break separates from its key: parts of forms, attributes, messages of pydantic. */
+/** A value after a quote or a line break that follows its key: parts of forms, attributes, messages of pydantic. */
 function marginPosition(text: string, start: number, end: number): ValuePosition | null {
   const next = codeAt(text, end);
   if (!isQuoteCode(next) && next !== 92 && next !== 13 && next !== 10) return null;

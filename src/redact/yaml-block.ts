@@ -1,4 +1,4 @@
-/** Finds the ends of YAML values that stand in the lines below their key. */
+/** Finds the ends of YAML values in the lines below their key. */
 import { afterBreak, codeAt, isQuoteCode, NO_CODE, skipBlanks } from './units.ts';
 import { lineEnd } from './value-end.ts';
 

@@ -70,7 +70,7 @@ const COUNTS = record({
   rejected: count,
 });
 
-/** Cases on what rules judge. A source without `getActivity` passes them. */
+/** Cases on the data that rules judge. A source without `getActivity` passes them. */
 export const ACTIVITY_CHECKS: Checks = {
   'reports what happens, and the tasks that have not ended, longest running first': async (bench) => {
     const activity = await bench.read('getActivity', (context) =>

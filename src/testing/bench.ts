@@ -13,11 +13,11 @@ export interface SourceUnderTest {
   /** The bundle to check, as `createMonitorRouter({ sources })` takes it. */
   readonly sources: MonitorSources;
   /**
-   * Adds these tasks and resolves once the source can read them. Without `seed` the suite checks whatever the
-   * source holds, which must be at least one task.
+   * Adds these tasks and resolves when the source can read them. Without `seed` the suite checks the existing tasks
+   * of the source, of which there must be at least one.
    */
   seed?(tasks: readonly Task[]): Awaitable<void>;
-  /** Called after the source's own `close()`, to stop whatever else `create` started. */
+  /** Called after the source's own `close()`, to stop everything else that `create` started. */
   close?(): Awaitable<void>;
 }
 
@@ -69,15 +69,15 @@ export interface ContractSetup {
   readonly live?: boolean;
   /** Maximum wait for any one call, in milliseconds. Default 5000. */
   readonly timeoutMs?: number;
-  /** `capabilities` of the part `tasks`, if it has any. Cases that need more are skipped. Default: it can do everything. */
+  /** `capabilities` of the part `tasks`, if any. Cases that need more are skipped. Default: everything is supported. */
   readonly capabilities?: TaskCapabilities;
 }
 
-/** What a case works with. */
+/** The tools of a case. */
 export interface Bench {
   readonly sources: MonitorSources;
   readonly live: boolean;
-  /** What the part `tasks` can do. */
+  /** What the part `tasks` supports. */
   readonly can: AllCapabilities;
   /** The tasks that were seeded; `null` when the source cannot be seeded. */
   readonly seeded: readonly Task[] | null;

@@ -12,7 +12,7 @@ const MOST = 1_000;
 const MOST_NAMES = 20;
 const { causeOf } = taskQuery();
 
-/** What a source says of causes, and what its list has. */
+/** The causes that a source reports, and those in its list. */
 interface Known {
   readonly groups: NonNullable<TaskStats['causes']>;
   readonly isTruncated: boolean;

@@ -1,4 +1,4 @@
-/** The shape of what sources say of causes. */
+/** The shape of the causes that sources report. */
 import { boolean, count, date, filled, listOf, nullable, optional, record, text } from './shape.ts';
 
 const FIELDS = { id: filled, exception: nullable(text), message: nullable(text), frame: nullable(text) };
@@ -6,7 +6,7 @@ const FIELDS = { id: filled, exception: nullable(text), message: nullable(text),
 /** Why a task failed. */
 export const taskCause = record(FIELDS);
 
-/** What statistics have of causes: groups of failures. */
+/** The figures about causes in statistics: groups of failures. */
 export const CAUSE_FIGURES = {
   causes: optional(
     listOf(

@@ -1,4 +1,4 @@
-/** Cases on the conditions of the task list: what is left out, beginnings, and ranges. */
+/** Cases on the conditions of the task list: exclusions, prefixes, and ranges. */
 import type { Task } from '../model.ts';
 import { waitSecondsOf } from '../select/task-wait.ts';
 import type { TaskCondition } from '../source.ts';
@@ -20,7 +20,7 @@ async function expectMeeting(
   expectRows(`listTasks with ${JSON.stringify(conditions)}`, answer, rows.filter(holds));
 }
 
-/** Up to two values of a field, of different lengths where there are any. */
+/** Up to two values of a field, of different lengths if possible. */
 function someOf(rows: readonly Task[], field: (typeof TEXTS)[number]): readonly string[] {
   const values = new Set(rows.flatMap((row) => row[field] ?? []));
   return [...values].toSorted((a, b) => a.length - b.length).slice(0, 2);

@@ -7,7 +7,7 @@ import { held } from './listing.ts';
 import { fail } from './shape.ts';
 import { SHAPES } from './shapes.ts';
 
-/** Ids that no task has. Some are names of members that every JavaScript object has. */
+/** Ids that no task has. Some are names of members of every JavaScript object. */
 const UNKNOWN = ['no-such-task', '__proto__', 'constructor', 'toString', '*', '../..', 'x'.repeat(512), ' '];
 const MOST_DETAILS = 60;
 const DATES = ['sent', 'received', 'started', 'finished', 'timestamp', 'eta', 'expires'] as const;
@@ -58,7 +58,7 @@ function tiedFirst(rows: readonly Task[]): readonly Task[] {
   return rows.toSorted((a, b) => tied(b) - tied(a)).slice(0, MOST_DETAILS);
 }
 
-/** The state of a task, and what a workflow shows on its time axis. */
+/** Compares the state of a task, and what a workflow shows on its time axis. */
 function expectSame(what: string, shown: Task, listed: Task): void {
   if (shown.state !== listed.state) fail(what, listed.state, shown.state);
   for (const field of ['sent', 'received', 'eta', 'started', 'finished'] as const) {

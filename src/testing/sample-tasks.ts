@@ -1,5 +1,5 @@
 /**
- * The tasks that the suite seeds. Each covers something that sources get wrong: equal times, missing values,
+ * The tasks that the suite seeds. Each covers a frequent mistake of sources: equal times, missing values,
  * custom states, ids that are not UUIDs, workflows.
  */
 import { isDone, type Task, type TaskState } from '../model.ts';
@@ -44,7 +44,7 @@ function lifeOf(state: TaskState, sentAt: number, gap: number) {
   return { ...ran, timestamp: at(3) };
 }
 
-/** Two causes, each with values of its own. */
+/** Two causes, with different values each time. */
 function errorOf(index: number): Pick<Task, 'exception' | 'traceback'> {
   const text = index < 20 ? `no item ${index}` : `no answer of 10.0.0.${index}:80`;
   return { exception: `ValueError('${text}')`, traceback: `Traceback\nValueError: ${text}` };
@@ -56,7 +56,7 @@ function sample(index: number, now: number): Task {
   const sentAt = index >= 20 && index < 30 ? now - 900_000 : now - 1_800_000 + index * 20_000;
   const reached = state !== 'PENDING';
   return {
-    // Ids run against time, which exposes a source that orders by id alone.
+    // The order of ids is the reverse of that of times, which exposes a source that orders by id alone.
     id: `task-${String(99 - index)}`,
     state,
     name: pick(NAMES, index * 3),

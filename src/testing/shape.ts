@@ -81,7 +81,7 @@ export function listOf(inner: Shape): Shape {
   };
 }
 
-/** An object of counts, by whatever names. */
+/** An object of counts, with any names. */
 export const countsByName: Shape = (value, path) => {
   if (!isRecord(value)) fail(path, 'an object of counts', value);
   for (const [name, tasks] of Object.entries(value)) count(tasks, `${path}.${name}`);

@@ -30,7 +30,7 @@ export interface SourceCase {
    * and what is wrong with it.
    */
   run(): Promise<void>;
-  /** Why the case does not apply: what the source cannot do, by its `capabilities`. `null`: run it. */
+  /** Why the case does not apply: what the source does not support, by its `capabilities`. `null`: run it. */
   readonly skip: string | null;
 }
 
@@ -49,7 +49,7 @@ const CHECKS_OF: Readonly<Record<ContractPart, Checks>> = {
   history: { ...HISTORY_CHECKS, ...ACTIVITY_CHECKS },
 };
 
-/** What cases need of a source, beyond a list. */
+/** What cases need in addition to a list. */
 const NEEDS: Readonly<Record<string, readonly (TaskFilter | 'search')[]>> = {
   'combines filters: all of them must match': ['names', 'workers', 'states'],
   'matches q by search() alone': ['search'],
@@ -59,11 +59,11 @@ const NEEDS: Readonly<Record<string, readonly (TaskFilter | 'search')[]>> = {
   'meets all conditions at once, beside filters and texts': ['conditions', 'search'],
 };
 
-/** What the source cannot do of what a case needs. */
+/** What a case needs and the source does not support. */
 function lackOf(title: string, { capabilities }: ContractSetup): string | null {
   const { filters, search } = capabilitiesOf(capabilities);
   const isCondition = Object.hasOwn(CONDITION_CHECKS, title);
-  // Unless a source names conditions, its search decides them.
+  // A source that does not list conditions applies them with its search.
   const decides =
     capabilities?.filters === undefined ? (['conditions', 'search'] as const) : (['conditions'] as const);
   const needs = NEEDS[title] ?? (isCondition ? decides : []);

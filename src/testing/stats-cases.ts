@@ -11,7 +11,7 @@ import { SHAPES } from './shapes.ts';
 const DAY = 1440;
 const MOST_NAMES = 50;
 
-/** Reads figures and checks their shape. @param more what is asked for beside them */
+/** Reads figures and checks their shape. @param more what to request in addition */
 export async function statsOf(
   bench: Bench,
   now: Date,
@@ -158,7 +158,7 @@ export const STATS_CHECKS: Checks = {
       if (found == null) return;
       const expected = links.filter((one) => one.name === link.name && one.parent === link.parent).length;
       const count = found.find((one) => one.name === other)?.count;
-      // Others of these names may have changed outside the window.
+      // Other tasks with these names may have changed outside the window.
       if (count === undefined || count < 1 || count > expected)
         fail(`getTaskStats().${figure} of ${name}`, `${other}, up to ${expected} times`, found);
     }

@@ -9,7 +9,7 @@ export const progress = record({
   text: nullable(text),
 });
 
-/** What only the page of a task shows, beside its children and timeline. */
+/** Fields of a task's own page, in addition to its children and timeline. */
 export const DETAIL_FIELDS = {
   attempts: maybe(
     listOf(

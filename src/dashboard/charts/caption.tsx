@@ -2,12 +2,12 @@ import '../style/charts.css';
 import type { ComponentChildren } from 'preact';
 import { type Row, valueAt } from './chart.ts';
 
-/** The legend of a chart. It shows the values of the step that is pointed at, else totals. */
+/** The legend of a chart. It shows the values of the step at the pointer, otherwise totals. */
 export function Caption(props: {
   readonly rows: readonly Row[];
-  /** The step that is pointed at; `null`: none. */
+  /** The step at the pointer; `null`: none. */
   readonly index: number | null;
-  /** The step in words, else the unit of the figures. */
+  /** The step in words, otherwise the unit of the figures. */
   readonly when: string;
   readonly isTable: boolean;
   readonly setTable: (isTable: boolean) => void;

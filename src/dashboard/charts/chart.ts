@@ -1,4 +1,4 @@
-/** What the charts of the page have in common: their steps, and their scales. */
+/** Shared by the charts of the page: steps and scales. */
 import { count, seconds } from '../text/numbers.ts';
 
 /** A time to mark in charts, such as a deployment. */
@@ -12,7 +12,7 @@ export interface ChartMarker {
 /** Meanings that have a colour. */
 export type Tone = 'failed' | 'retried' | 'succeeded' | 'running' | 'waiting' | 'cancelled';
 
-/** What every chart over time takes. */
+/** The properties of every chart over time. */
 export interface TimeChartProps {
   /** What it shows, in a few words. */
   readonly label: string;
@@ -20,7 +20,7 @@ export interface TimeChartProps {
   readonly times: readonly string[];
   readonly stepSeconds: number;
   readonly markers?: readonly ChartMarker[] | undefined;
-  /** Called with the start and the end of a range that the reader has selected, in ISO 8601. Default: none is offered. */
+  /** Called with the start and the end of a range that the reader has selected, in ISO 8601. Default: no selection. */
   readonly onRange?: ((from: string, to: string) => void) | undefined;
   /** Filters of what the chart shows, for its links to tasks and failures. Default: none. */
   readonly filters?: Readonly<Record<string, string>> | undefined;
@@ -38,7 +38,7 @@ export interface Row {
   readonly values: readonly (number | null)[];
   /** The figure in words. */
   readonly format: (value: number) => string;
-  /** What stands beside the label while no step is pointed at. Default: nothing. */
+  /** Text next to the label while no step is pointed at. Default: nothing. */
   readonly total?: string;
   /** Whether it is shown. Default true. */
   readonly isOn?: boolean;
@@ -55,13 +55,13 @@ export function niceMost(value: number): number {
   return Number(((NICE.find((step) => step * power >= value) ?? 10) * power).toPrecision(2));
 }
 
-/** The same for seconds: whole minutes or hours where it is longer than one. */
+/** The same for seconds: whole minutes or hours for longer durations. */
 export function niceSeconds(value: number): number {
   const unit = [86_400, 3_600, 60].find((length) => value > length) ?? 1;
   return niceMost(value / unit) * unit;
 }
 
-/** A count on an axis; half a task is no label. */
+/** A count on an axis. Fractions of a task get no label. */
 export const axisCount = (value: number): string => (Number.isInteger(value) ? count(value) : '');
 
 /** A duration on an axis, in seconds. */
@@ -88,13 +88,13 @@ export function stepAt(starts: readonly number[], stepMs: number, at: number | n
   return start === undefined || at >= start + stepMs ? null : index;
 }
 
-/** The row in words, at one step; `null` where it is not known. */
+/** The value of a row at one step, in words; `null` if unknown. */
 export function valueAt({ values, format }: Row, index: number): string | null {
   const value = values[index] ?? null;
   return value === null ? null : format(value);
 }
 
-/** All rows in words, at one step; what is not known is left out. */
+/** The values of all rows at one step, in words; unknown ones are left out. */
 export function stepInText(rows: readonly Row[], index: number): string {
   const known = rows.flatMap((row) => {
     const value = valueAt(row, index);

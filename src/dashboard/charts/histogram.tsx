@@ -16,7 +16,7 @@ export interface HistogramClass {
 
 const LABEL_PX = 70;
 
-/** Columns of how many values there are up to each bound. Bounds that grow by a factor make a logarithmic axis. */
+/** Columns with the number of values up to each bound. Bounds that grow by a factor make a logarithmic axis. */
 export function Histogram(props: {
   readonly label: string;
   /** Smallest first. */

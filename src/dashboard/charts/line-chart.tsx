@@ -19,11 +19,11 @@ export interface ChartLine {
   readonly label: string;
   /** One for each step; `null`: unknown. */
   readonly values: readonly (number | null)[];
-  /** `thick` for p95, `thin` for p50, `dashed` for the period before. */
+  /** `thick` for p95, `thin` for p50, `dashed` for the previous period. */
   readonly look: LineLook;
   /** Colour. Default `running`. */
   readonly tone?: Tone;
-  /** What stands beside the label while no step is pointed at. Default: nothing. */
+  /** Text next to the label while no step is pointed at. Default: nothing. */
   readonly total?: string;
 }
 

@@ -2,10 +2,10 @@ import '../style/lines.css';
 import type { Tone } from './chart.ts';
 import type { Scale } from './panel.tsx';
 
-/** How a line is drawn: `thick` and `thin` for figures of now, `dashed` for the period before. */
+/** How a line is drawn: `thick` and `thin` for current figures, `dashed` for the previous period. */
 export type LineLook = 'thick' | 'thin' | 'dashed';
 
-/** A line through the middle of each step. Where a value is unknown it is a dotted gap, a value on its own a dot. */
+/** A line through the middle of each step. Unknown values are a dotted gap, a single value is a dot. */
 export function Line(props: {
   readonly values: readonly (number | null)[];
   readonly look: LineLook;
@@ -21,7 +21,7 @@ export function Line(props: {
     const at = `${(x(index) + step / 2).toFixed(1)} ${y(value).toFixed(1)}`;
     const isNext = before?.index === index - 1;
     if (before !== null && !isNext) gaps += `M${before.at}L${at}`;
-    // The line of no length is a dot, because its ends are round.
+    // The line without length is a dot, because its ends are round.
     solid += isNext ? `L${at}` : `M${at}l0 0`;
     before = { index, at };
   });

@@ -1,10 +1,10 @@
 import type { MarkerGroup } from './markers.ts';
 import type { OfferedPlace } from './offer.tsx';
 
-/** Width of a character of a marker's text, and of what surrounds it, in pixels. */
+/** Width of a character of a marker's text, and of its surroundings, in pixels. */
 const [CHARACTER_PX, AROUND_PX] = [7, 24];
 
-/** The texts of markers that do not cover each other. Where there is no room, the newest ones have theirs. */
+/** The texts of markers that do not overlap. If there is not enough room, the newest are shown. */
 function textsOf(groups: readonly MarkerGroup[], width: number): readonly (string | null)[] {
   let limit = Number.POSITIVE_INFINITY;
   return groups
@@ -20,7 +20,7 @@ function textsOf(groups: readonly MarkerGroup[], width: number): readonly (strin
     .toReversed();
 }
 
-/** Dashed lines at the markers, each with its text where there is room for it. */
+/** Dashed lines at the markers, each with its text if there is room for it. */
 export function MarkerLines(props: {
   readonly groups: readonly MarkerGroup[];
   readonly width: number;

@@ -1,6 +1,6 @@
 import type { ChartMarker } from './chart.ts';
 
-/** Markers that stand too close to each other to be told apart. */
+/** Markers that are too close to each other to be distinguished. */
 export interface MarkerGroup {
   /** Pixels from the left edge of the first one. */
   readonly x: number;

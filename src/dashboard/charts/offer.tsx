@@ -5,21 +5,21 @@ import { useStore } from '../store.ts';
 import { chartTime } from '../text/moments.ts';
 import type { ChartMarker } from './chart.ts';
 
-/** What can be done about a place in a chart. */
+/** A place in a chart for which links are offered. */
 export interface OfferedPlace {
-  /** Start of what was pointed at, in milliseconds since 1970; `null`: markers only. */
+  /** Start of the place, in milliseconds since 1970; `null`: markers only. */
   readonly from: number | null;
   readonly until: number;
   readonly markers: readonly ChartMarker[];
   /** Whether it is a range to apply. */
   readonly isRange: boolean;
-  /** Whether it was asked for by keys. */
+  /** Whether it was requested by keyboard. */
   readonly takesFocus: boolean;
-  /** Where it stands, in percent of the width. */
+  /** Its position, in percent of the width. */
   readonly x: number;
 }
 
-/** No more links than fit beside a chart; the newest markers are listed. */
+/** Maximum number of markers, so that the links fit next to a chart; the newest are listed. */
 const MOST_MARKERS = 5;
 
 const iso = (ms: number): string => new Date(ms).toISOString();
@@ -32,7 +32,7 @@ function onPointerOutside(box: { readonly current: Element | null }, close: () =
   return () => document.removeEventListener('pointerdown', onDown);
 }
 
-/** Links about a place in a chart: its tasks, the failures since a marker, the range. */
+/** Links for a place in a chart: its tasks, the failures since a marker, the range. */
 export function Offer(props: {
   readonly place: OfferedPlace;
   /** End of the chart, in milliseconds since 1970. */

@@ -15,7 +15,7 @@ import { TimeChart } from './time-chart.tsx';
 
 const PANEL_PX = 90;
 
-/** How much waited in a queue and for how long: two panels over one time axis. */
+/** The depth of a queue and its waits: two panels over one time axis. */
 export function QueueChart(
   props: TimeChartProps & {
     /** Waiting messages in each step; `null`: unknown. */

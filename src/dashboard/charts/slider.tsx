@@ -1,6 +1,6 @@
 import { type StepHandlers, useSteps } from './use-steps.ts';
 
-/** The area of a chart that is pointed at: one tab stop, moved through by arrow keys. */
+/** The interactive area of a chart: one tab stop, with arrow keys to move. */
 export function Slider(
   props: StepHandlers & {
     readonly label: string;

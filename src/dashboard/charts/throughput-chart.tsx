@@ -16,7 +16,7 @@ const KINDS = [
 type Kind = (typeof KINDS)[number][0];
 const ALL: readonly Kind[] = KINDS.map(([kind]) => kind);
 
-/** A failure can be seen beside any number of successes. */
+/** Minimum height of failures, so that they are visible next to any number of successes. */
 const LEAST_FAILED_PX = 3;
 
 /** Columns of the tasks that ended in each step: failed at the top, then retried, then succeeded. */
@@ -25,7 +25,7 @@ export function ThroughputChart(
     readonly series: readonly StatsStepBody[];
     /** What to show. Default: everything. */
     readonly kinds?: readonly Kind[];
-    /** Totals of the period before, to compare with. Default: none. */
+    /** Totals of the previous period, for comparison. Default: none. */
     readonly before?: Readonly<Record<Kind, number | null>> | null;
     /** Pixels. Default 160. */
     readonly height?: number;
@@ -54,7 +54,7 @@ export function ThroughputChart(
   return <TimeChart {...props} {...{ times, rows, panels }} />;
 }
 
-/** The sum of what is known, a dash when nothing is, and how it compares with the period before. */
+/** The sum of the known values, a dash if there are none, and the comparison with the previous period. */
 function totalText(
   series: readonly StatsStepBody[],
   kind: Kind,
@@ -75,7 +75,7 @@ function Columns(props: {
   const { series, kinds, scale, hatch } = props;
   const { height, step, x, y } = scale;
   const gap = step > 4 ? 1 : 0;
-  // One path for each kind: hundreds of columns cost no more than three elements.
+  // One path for each kind: hundreds of columns need only three elements.
   const paths: Record<Kind | 'unknown', string> = { failed: '', retried: '', succeeded: '', unknown: '' };
   series.forEach((figures, index) => {
     if (kinds.every((kind) => figures[kind] === null))

@@ -12,7 +12,7 @@ import { type Panel, PanelDrawing, useWidth } from './panel.tsx';
 import { Slider } from './slider.tsx';
 import type { StepRange } from './use-steps.ts';
 
-/** What a chart shows: its figures in words, and how they are drawn. */
+/** The content of a chart: its figures in words, and their drawing. */
 interface ChartContent {
   readonly rows: readonly Row[];
   readonly panels: readonly Panel[];
@@ -20,7 +20,7 @@ interface ChartContent {
 
 const NO_MARKERS: readonly ChartMarker[] = [];
 
-/** The steps of a chart in milliseconds since 1970, and how they are written. */
+/** The steps of a chart in milliseconds since 1970, and in words. */
 function useTimes(times: readonly string[], stepSeconds: number) {
   const chosen = useStore(zone);
   const starts = useMemo(() => times.map((time) => Date.parse(time)), [times]);
@@ -48,7 +48,7 @@ export function TimeChart(props: TimeChartProps & ChartContent) {
   const [isTable, setTable] = useState(false);
   const steps = useTimes(times, stepSeconds);
   const index = stepAt(steps.starts, steps.stepMs, at);
-  // No chart points at what another view has pointed at.
+  // Another view must not keep the pointer's position.
   useEffect(() => () => cursor.set(null), []);
   return (
     <figure class="chart">
@@ -65,7 +65,7 @@ export function TimeChart(props: TimeChartProps & ChartContent) {
   );
 }
 
-/** The drawing, and what is pointed at and selected in it. */
+/** The drawing, with the pointed step and the selection. */
 function Plot(
   props: TimeChartProps & ChartContent & { readonly index: number | null; readonly steps: Times },
 ) {

@@ -3,19 +3,19 @@ import { useRef, useState } from 'preact/hooks';
 /** A range of steps, the last one included. */
 export type StepRange = readonly [first: number, last: number];
 
-/** What is done with the steps that the reader points at. */
+/** Actions on the steps that the reader points at. */
 export interface StepHandlers {
   readonly count: number;
-  /** The step that is pointed at; `null`: none. */
+  /** The step at the pointer; `null`: none. */
   readonly index: number | null;
   readonly point: (index: number | null) => void;
   /** Whether ranges can be selected. */
   readonly hasRanges: boolean;
-  /** Called when the reader wants to know more about some steps. */
+  /** Called when the reader requests details about some steps. */
   readonly pick: (range: StepRange, how: 'mouse' | 'touch' | 'keys') => void;
 }
 
-/** Keys and the pages of steps that they go by. */
+/** Keys, and the number of pages by which they move. */
 const MOVES: Readonly<Record<string, number>> = {
   ArrowRight: 1,
   ArrowUp: 1,
@@ -59,9 +59,9 @@ interface Selection {
   /** Where the selection began; `null`: nothing is selected. */
   readonly anchor: number | null;
   readonly setAnchor: (step: number | null) => void;
-  /** The nearest step that there is. */
+  /** The nearest existing step. */
   readonly within: (step: number) => number;
-  /** What is selected when it ends at a step. */
+  /** The selection if it ends at this step. */
   readonly rangeTo: (step: number) => StepRange;
 }
 
@@ -116,7 +116,7 @@ function usePointer({ count, point, hasRanges, pick }: StepHandlers, selection: 
     },
     onPointerCancel,
     onPointerLeave(event: PointerEvent) {
-      // What a finger has pointed at stays until it points elsewhere.
+      // A step that was touched stays until another one is touched.
       if (event.pointerType !== 'touch') point(null);
     },
   };

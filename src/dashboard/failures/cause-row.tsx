@@ -21,7 +21,7 @@ function Several({ items }: { readonly items: readonly string[] }) {
 /** One cause in the table of failures. */
 export function CauseRow(props: {
   readonly cause: StatsCauseBody;
-  /** Failures in the period before; `null`: unknown, `undefined`: nobody compares. */
+  /** Failures in the previous period; `null`: unknown, `undefined`: no comparison. */
   readonly before: number | null | undefined;
 }) {
   const { cause, before } = props;

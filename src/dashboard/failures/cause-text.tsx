@@ -17,7 +17,7 @@ export function CauseText({ cause }: { readonly cause: StatsCauseBody }) {
   );
 }
 
-/** Says that a cause is new in the period, where that is known. */
+/** Says that a cause is new in the period, if this is known. */
 export function NewBadge({ cause: { is_new } }: { readonly cause: StatsCauseBody }) {
   if (is_new !== true) return null;
   return (

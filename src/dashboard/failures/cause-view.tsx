@@ -18,7 +18,7 @@ import { Traceback } from './traceback.tsx';
 
 const LATEST = 10;
 
-/** One cause of failures: when it struck, a sample with its traceback, and the tasks that it struck. */
+/** One cause of failures: when it occurred, a sample with its traceback, and the affected tasks. */
 export function CauseView({ id }: { readonly id: string }) {
   const range = useRange();
   const resource = useResource(
@@ -74,7 +74,7 @@ function Absent() {
 function Cause(props: {
   readonly cause: StatsCauseBody;
   readonly stats: TaskStatsBody;
-  /** Failures in the period before; `null`: unknown, `undefined`: nobody compares. */
+  /** Failures in the previous period; `null`: unknown, `undefined`: no comparison. */
   readonly before: number | null | undefined;
 }) {
   const { cause, stats, before } = props;

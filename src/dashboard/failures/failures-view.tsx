@@ -15,7 +15,7 @@ import { countBefore } from './cause-count.ts';
 import { CauseRow } from './cause-row.tsx';
 import { filtersOf } from './filters-of.ts';
 
-/** Causes that are asked for at first, and at most. */
+/** Number of causes requested at first, and maximum. */
 const [FEW, MOST] = [100, 1_000];
 
 const ORDERS = {
@@ -24,7 +24,7 @@ const ORDERS = {
 } as const;
 type OrderName = keyof typeof ORDERS;
 
-/** What failed, by cause. */
+/** Failures by cause. */
 export function FailuresView({ query }: { readonly query: URLSearchParams }) {
   const range = useRange();
   const [limit, setLimit] = useState(FEW);
@@ -130,7 +130,7 @@ function Causes(props: {
   );
 }
 
-/** What the causes add up to, and what is in none of them. */
+/** The total of the causes, and the failures without a cause. */
 function Summary({ stats, filters }: { readonly stats: TaskStatsBody; readonly filters: Filters }) {
   const { causes = [], causes_truncated: isCut } = stats;
   const grouped = causes.reduce((sum, cause) => sum + cause.count, 0);

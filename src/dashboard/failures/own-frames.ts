@@ -1,13 +1,13 @@
 /** Parts of the paths of code that is not the app's own. */
 const FOREIGN = ['site-packages/', 'dist-packages/', 'node_modules/', '/lib/python', 'node:', '<frozen '];
-/** More lines than any traceback that is shown has. */
+/** More lines than any shown traceback has. */
 const MOST_LINES = 2_000;
 
 /** A frame of a traceback. */
 export interface Frame {
-  /** As the traceback has it: `File "charge.py", line 12, in capture`, `at capture (/app/charge.js:12:5)`. */
+  /** As in the traceback: `File "charge.py", line 12, in capture`, `at capture (/app/charge.js:12:5)`. */
   readonly place: string;
-  /** The line of code, where the traceback has it. */
+  /** The line of code, if the traceback contains it. */
   readonly code: string | null;
 }
 

@@ -14,7 +14,7 @@ const keyOf = ({ cause }: StatsCauseBody): string => cause;
 /** The most frequent causes of failures. */
 export function TopCauses(props: {
   readonly stats: TaskStatsBody;
-  /** The period before; `null`: nobody compares, or it is not known. */
+  /** The previous period; `null`: no comparison, or unknown. */
   readonly before: TaskStatsBody | null;
   /** Filters of the failures. Default: none. */
   readonly filters?: Readonly<Record<string, string>>;

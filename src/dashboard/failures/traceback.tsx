@@ -6,10 +6,10 @@ import { ownFrames } from './own-frames.ts';
 
 /** Characters of an exception that fit into about two lines. */
 const TWO_LINES = 200;
-/** Frames of the app's own code that are shown at first: recursion has thousands. */
+/** Number of frames of the app's own code that are shown at first: recursion has thousands. */
 const MOST_FRAMES = 12;
 
-/** The error of a task: the exception, the frames of the app's own code, the innermost first, and all on request. */
+/** The error of a task: the exception, the frames of the app's own code, innermost first, and the rest on request. */
 export function Traceback(props: {
   readonly exception: string | null;
   readonly text: string | null;
@@ -54,7 +54,7 @@ export function Traceback(props: {
   );
 }
 
-/** An exception, of which two lines are shown at first. */
+/** An exception, cut to two lines at first. */
 function ErrorText({ text }: { readonly text: string }) {
   const [isOpen, setOpen] = useState(false);
   const isLong = text.length > TWO_LINES || text.includes('\n');

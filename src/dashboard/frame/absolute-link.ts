@@ -2,7 +2,7 @@ import { rangeOf } from '../range/range.ts';
 import { currentRoute, linkHere } from '../route.ts';
 import { viewOf } from '../views.ts';
 
-/** The address of what is shown now: whoever opens it later sees the same period. */
+/** The address of the current view, with fixed times: it will show the same period later. */
 export function absoluteLink(): string {
   const route = currentRoute.get();
   const { kind, isChosen, since, until } = rangeOf(route.query);

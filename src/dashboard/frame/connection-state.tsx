@@ -1,4 +1,4 @@
-/** What the page says while the monitor does not answer, and what replaces the view while none may be shown. */
+/** The banner while the monitor does not answer, and the text that replaces a view that may not be shown. */
 import type { ComponentChildren } from 'preact';
 import { connection, isShut } from '../live/connection.ts';
 import { Empty } from '../parts/problem.tsx';
@@ -7,7 +7,7 @@ import { zone } from '../settings.ts';
 import { useStore } from '../store.ts';
 import { moment } from '../text/moments.ts';
 
-/** The view, or why it may not be shown. It is not even mounted then, so that nothing of it can be read. */
+/** The view, or why it may not be shown. It is then not mounted, so that none of its data can be read. */
 export function Gate({ children }: { readonly children: ComponentChildren }) {
   const now = useStore(connection);
   if (!isShut(now)) return <>{children}</>;

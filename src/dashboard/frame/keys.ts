@@ -39,7 +39,7 @@ function onKey(event: KeyboardEvent): void {
     if (key === 'Escape') (target as HTMLElement).blur();
     return;
   }
-  // Panels close by Esc themselves, and rows of a list that scrolls have their own keys.
+  // Panels handle Esc themselves, and rows of a scrolling list have their own keys.
   const isOpen = (selector: string): boolean => document.querySelector(selector) !== null;
   if (isOpen('dialog[open]') || (key === 'Escape' && isOpen(':popover-open'))) return;
   if ((key === 'j' || key === 'k') && isOpen('main .scroller, main [role="treegrid"]')) return;
@@ -56,7 +56,7 @@ async function copyLink(): Promise<void> {
   say((await copyText(absoluteLink())) ? 'Link copied' : 'This browser does not allow copying');
 }
 
-/** From a page of one task, cause, queue or name back to where the reader came from. */
+/** Goes back from the page of one task, cause, queue or name. */
 function leave(): void {
   const under = viewOf(currentRoute.get())?.under;
   if (under !== undefined) goBack(linkTo(under));
@@ -64,7 +64,7 @@ function leave(): void {
 
 const pathOf = (link: string): string => link.split('?', 1)[0] ?? '';
 
-/** Opens a neighbour in the list that was open last. */
+/** Opens the next or previous row of the list that was open last. */
 function step(by: number): void {
   const links = listed.get();
   const index = links.findIndex((link) => pathOf(link) === pathOf(location.hash));
@@ -75,7 +75,7 @@ function step(by: number): void {
 const ROWS = 'main tbody tr, main [data-row]';
 const TARGETS = 'a[href], button, summary';
 
-/** Moves the focus to what the next row leads to. */
+/** Moves the focus to the link of the next row. */
 function moveFocus(by: number): void {
   const targets = [...document.querySelectorAll(ROWS)].flatMap(
     (row) => row.querySelector<HTMLElement>(TARGETS) ?? [],

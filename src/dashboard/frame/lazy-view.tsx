@@ -11,7 +11,7 @@ async function load(view: View): Promise<void> {
   loaded.set(view, await view.load());
 }
 
-/** Loads the code of a view before somebody opens it. */
+/** Loads the code of a view before it is opened. */
 export function preload(view: View): void {
   // A failure is shown when the view is opened.
   if (!loaded.has(view)) load(view).catch(() => {});
@@ -23,9 +23,9 @@ export function LazyView({ view, ...props }: ViewProps & { readonly view: View }
   const [error, setError] = useState<unknown>(null);
   useEffect(() => {
     setError(null);
-    // It may have been loaded ahead since this was rendered.
+    // It may have been preloaded since this was rendered.
     if (loaded.has(view)) setLoaded(view);
-    // Drawn in a task of its own, so that compiling the view's code does not prolong it.
+    // Rendered in a separate task, so that it does not prolong the one that compiles the view's code.
     else load(view).then(() => soon(() => setLoaded(view)), setError);
   }, [view]);
   const Content = loaded.get(view);
@@ -38,7 +38,7 @@ export function LazyView({ view, ...props }: ViewProps & { readonly view: View }
   );
 }
 
-/** The files of the page change their names with each version. */
+/** Shown if code cannot be loaded: file names of the page change with each version. */
 function Unloaded() {
   return (
     <div role="alert">

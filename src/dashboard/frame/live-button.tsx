@@ -21,7 +21,7 @@ const UNLIVE: Readonly<Record<Exclude<Connection['state'], 'ok'>, Pace>> = {
 
 const openedAt = Date.now();
 
-/** Live only while the stream sends something: its comments come every 15 s. */
+/** Live only while the stream sends something: it sends a comment every 15 s. */
 function paceOf(isFed: boolean, at: number | null, now: number): Pace {
   const polling = { tone: 'waiting', word: 'Every 15 s' };
   if (!isFed) return { ...polling, title: `There is no event feed. ${PAUSE}` };
@@ -39,7 +39,7 @@ function heldPace({ count: number, isPartial }: Hold): Pace {
   };
 }
 
-/** Pauses and goes on; shows what came while rows were held. */
+/** Pauses and resumes; shows the changes that arrived while rows were held. */
 export function toggleLive(): void {
   const hold = held.get();
   if (isPaused.get()) isPaused.set(false);
@@ -47,7 +47,7 @@ export function toggleLive(): void {
   else hold.release();
 }
 
-/** Says how what is shown keeps up with what happens, and pauses it. */
+/** Shows whether the page is live, and pauses it. */
 export function LiveButton() {
   const { state } = useStore(connection);
   const isFed = useStore(hasFeed);

@@ -9,12 +9,12 @@ import { absoluteLink } from './absolute-link.ts';
 import { Popover } from './popover.tsx';
 import { SourceSelect } from './source-select.tsx';
 
-/** The menu of what is seldom wanted. @param views views that the navigation has no room for */
+/** The menu of rarely used functions. @param views views that do not fit into the navigation */
 export function More(props: {
   readonly links: Branding['links'];
   readonly views: readonly View[];
   readonly text: string;
-  /** On a phone, the choice of the source is here. */
+  /** On a phone, the menu contains the choice of the source. */
   readonly isPhone: boolean;
 }) {
   const { links, views, text: sign, isPhone } = props;
@@ -47,7 +47,7 @@ export function More(props: {
   );
 }
 
-/** The focus goes back to the button of the menu first, so that it does so when the dialog closes, too. */
+/** Moves the focus to the menu's button first, so that closing the dialog returns it there. */
 function openHelp(): void {
   document.getElementById('more')?.hidePopover();
   helpOpen.set(true);

@@ -6,9 +6,9 @@ import { useStore } from '../store.ts';
 /** A button that opens a panel. The panel closes by Esc, by a click elsewhere and when another view opens. */
 export function Popover(props: {
   readonly id: string;
-  /** What the button says. */
+  /** The content of the button. */
   readonly text: ComponentChildren;
-  /** Its name for screen readers, and that of the panel. */
+  /** The name of the button and the panel for screen readers. */
   readonly label: string;
   readonly class?: string;
   readonly children: () => ComponentChildren;

@@ -13,7 +13,7 @@ import { Popover } from './popover.tsx';
 
 const RangeChoices = lazy(async () => (await import('./range-picker.tsx')).RangeChoices);
 
-/** The period of the view, and whether it is compared with the one before. On a phone all is in the panel. */
+/** The period of the view, and whether it is compared with the previous one. On a phone both are in the panel. */
 export function RangeControls(props: { readonly view: View | undefined; readonly isPhone: boolean }) {
   const { view, isPhone } = props;
   const range = useRange();
@@ -60,7 +60,7 @@ export function RangeControls(props: { readonly view: View | undefined; readonly
   );
 }
 
-/** Compares with the period before, or no longer. */
+/** Switches the comparison with the previous period on or off. */
 export function toggleCompare(): void {
   if (viewOf(currentRoute.get())?.canCompare !== true) return;
   go(linkHere({ compare: isComparedAt(currentRoute.get()) ? '0' : '1' }), true);
@@ -81,7 +81,7 @@ function CompareButton() {
   );
 }
 
-/** Says why numbers are not compared: the history starts in the period before, or after it. */
+/** Says why numbers are not compared: the history starts during the previous period, or after it. */
 function PartialBefore() {
   const start = useStartInBefore();
   const chosen = useStore(zone);
@@ -89,7 +89,7 @@ function PartialBefore() {
   return <span class="frame-fixed">History starts {clockTime(start, chosen)}: partial comparison</span>;
 }
 
-/** Goes to the period of the same length before or after. None ends in the future or before the history starts. */
+/** Moves the period by its length. No period ends in the future or before the history starts. */
 function Shift({ range, by }: { readonly range: Range; readonly by: -1 | 1 }) {
   const { at } = useStore(historyStart);
   const { kind, since, until } = range;

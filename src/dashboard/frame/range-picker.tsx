@@ -18,7 +18,7 @@ const NO_PERIOD: Changes = { range: null, from: null, to: null };
 const minuteText = (at: string | number, chosen: 'local' | 'utc'): string =>
   moment(new Date(at), chosen, Date.now()).slice(0, -3);
 
-/** Every way to choose a period. @param canBeAny whether the view can show any time; `isAny`: whether it does */
+/** Every way to choose a period. @param canBeAny whether the view can show all times; `isAny`: whether it does */
 export function RangeChoices(props: {
   readonly range: Range;
   readonly isAny: boolean;
@@ -67,7 +67,7 @@ export function RangeChoices(props: {
   );
 }
 
-/** Whether a period of so many minutes reaches back to the beginning: a longer one shows no more. */
+/** Whether a period of this length reaches the start of the history: a longer one shows no more. */
 const reachesBack = ({ at }: HistoryStart, minutes: number | null): boolean =>
   at !== null && minutes !== null && Date.now() - minutes * MINUTE <= at;
 

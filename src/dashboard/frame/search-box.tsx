@@ -8,10 +8,10 @@ import { FIELD, type Typed } from './search-field.ts';
 
 const TYPING_MS = 250;
 
-/** The search of all views. In the list it searches while somebody types; elsewhere Enter opens the list. */
+/** The search of all views. In the list it searches while the reader types; elsewhere Enter opens the list. */
 export function SearchBox(props: {
   readonly here: Route;
-  /** What was typed before; `null`: nothing could be. */
+  /** What was typed before the box was loaded; `null`: the field did not exist. */
   readonly typed: Typed | null;
 }) {
   const { path, id, query } = props.here;
@@ -19,7 +19,7 @@ export function SearchBox(props: {
   const asking = useSearch(path === 'tasks' && id === '', query);
   const { text, fault } = asking;
   const { options, active, open, close, type, choose, onKey } = useSuggestions(field, asking);
-  // The box takes over from the field in which somebody types already.
+  // The box replaces the field in which the reader may already be typing.
   const [typed] = useState(props.typed);
   useLayoutEffect(() => {
     if (typed?.hasFocus === true) field.current?.focus();
@@ -92,7 +92,7 @@ function useSuggestions(
     }
     type(whole, at);
     field.current?.focus();
-    // The caret moves once the text is there.
+    // The caret can move only after the text has been rendered.
     requestAnimationFrame(() => field.current?.setSelectionRange(at, at));
   }
 
@@ -106,7 +106,7 @@ function useSuggestions(
     } else if (key === 'Enter' && chosen !== undefined) choose(chosen);
     else if (key === 'Enter') {
       close();
-      // What was typed last may not be in the state yet.
+      // The state may not contain the latest input yet.
       search(field.current?.value ?? text);
     } else if (key === 'Escape' && options.length > 0) {
       close();
@@ -143,13 +143,13 @@ function Options(props: {
   );
 }
 
-/** The text of the box, and what it asks for. What is typed stays while it is searched for. */
+/** The text of the box, and the search that it requests. The text does not change while the search runs. */
 function useSearch(isList: boolean, query: URLSearchParams) {
   const asked = isList ? searchIn(query) : '';
   const [text, setText] = useState(() => (isList ? formatSearch(query) : ''));
   const [fault, setFault] = useState<string | null>(null);
   const timer = useRef<ReturnType<typeof setTimeout>>();
-  // What the box itself asked for must not replace what was typed meanwhile.
+  // The address that the box itself has set must not replace later input.
   const own = useRef(asked);
   useEffect(() => {
     if (asked !== own.current) {

@@ -1,4 +1,4 @@
-/** What the field of the search is, before and after its completions have been loaded. */
+/** Attributes of the search field, the same before and after its completions have been loaded. */
 export const FIELD = {
   type: 'search',
   'aria-label': 'Search',

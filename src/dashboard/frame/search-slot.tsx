@@ -4,13 +4,13 @@ import { createStore, useStore } from '../store.ts';
 import type { SearchBox as Box } from './search-box.tsx';
 import { FIELD, typedIn } from './search-field.ts';
 
-/** Whether the search is open on a phone, where it has no place of its own. */
+/** Whether the search is open on a phone, where it is hidden by default. */
 const isOpen = createStore(false);
 
-/** Puts the cursor into the search. */
+/** Moves the focus to the search. */
 export function focusSearch(): void {
   isOpen.set(true);
-  // At once, so that the next key goes there.
+  // Immediately, so that the next key is typed there.
   focusField();
 }
 
@@ -20,10 +20,10 @@ function focusField(): void {
   field?.select();
 }
 
-/** The box is loaded behind the first screen. */
+/** The box is loaded after the first screen. */
 const box = createStore<{ readonly Box: typeof Box } | null>(null);
 
-/** A failure is tried again by whoever searches. */
+/** After a failure, the next search tries again. */
 async function loadBox(): Promise<void> {
   try {
     const { SearchBox } = await import('./search-box.tsx');
@@ -49,7 +49,7 @@ export function SearchToggle() {
   );
 }
 
-/** The search. On a phone it is a row of its own while it is open, or while something is searched for. */
+/** The search. On a phone it is a separate row while it is open, or while a search is active. */
 export function SearchSlot({ isPhone }: { readonly isPhone: boolean }) {
   const here = useStore(currentRoute);
   const isWanted = useStore(isOpen);
@@ -58,7 +58,7 @@ export function SearchSlot({ isPhone }: { readonly isPhone: boolean }) {
   const plain = useRef<HTMLInputElement>(null);
   const isAsked = useRef(false);
   useEffect(() => void loadBox(), []);
-  // On a phone the field appears with this.
+  // On a phone the field appears with this rendering.
   useLayoutEffect(() => {
     if (isPhone && isWanted) focusField();
   }, [isPhone, isWanted]);

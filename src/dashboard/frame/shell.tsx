@@ -19,7 +19,7 @@ import { SourceSelect } from './source-select.tsx';
 const Help = lazy(async () => (await import('./help.tsx')).Help);
 
 const ENTRIES = VIEWS.filter(({ key }) => key !== undefined);
-/** Entries that fit on a phone beside the one for all others. */
+/** Number of entries that fit on a phone, in addition to the entry for all others. */
 const MOST_ON_PHONE = 4;
 
 interface ShellProps {
@@ -120,7 +120,7 @@ function Nav(props: {
   );
 }
 
-/** What the page has just done. */
+/** The latest action of the page, in words. */
 function Said() {
   const text = useStore(said);
   return (

@@ -11,7 +11,7 @@ const TONES = ['success', 'failure', 'retry', 'running', 'waiting', 'revoked'];
 /** Zoom factor below which text is unreadable and is not drawn. */
 const SMALLEST_TEXT = 0.45;
 
-/** Draws thousands of nodes. Keyboard and screen-reader users get the list beside it. */
+/** Draws thousands of nodes. Keyboard and screen-reader users get the list next to it. */
 export function CanvasGraph(props: DrawingProps & { readonly pan: PanZoom }) {
   const { structure, layout, nodes, selected, matches, onPick, pan } = props;
   const { view, size } = pan;

@@ -1,16 +1,16 @@
-/** Which tasks of a workflow one node of the drawing stands for. */
+/** Decides which tasks of a workflow share one node of the drawing. */
 import type { GraphEdgeBody, GraphNodeBody } from '../../client.ts';
 import { each, type Steps } from '../slices.ts';
 
 /** Maximum number of siblings with the same name that are drawn separately. */
 const MOST_SIBLINGS = 8;
-/** Nobody can look at more nodes than this: then all equal siblings are folded, then all equal tasks of one depth. */
+/** Maximum number of readable nodes: above it, all equal siblings are folded, then all equal tasks of one depth. */
 const MOST_DRAWN = 300;
 
 type PlaceOf = (id: string) => string | undefined;
 
 /**
- * Maps each folded node to the drawn node that stands for it.
+ * Maps each folded node to the drawn node that represents it.
  *
  * @param expanded ids of folded nodes that the reader has opened
  */
@@ -20,7 +20,7 @@ export function* fold(
   expanded: ReadonlySet<string>,
 ): Steps<ReadonlyMap<string, string>> {
   const parentOf = new Map<string, string>();
-  // For folding, membership of a group is more useful than the sender of a task.
+  // For folding, a task's group is more useful than its sender.
   yield* each(edges, ({ source, target, kind }) => {
     // The parent in a flow runs after its children.
     const [parent, child] = kind === 'flow' ? [target, source] : [source, target];
@@ -41,7 +41,7 @@ export function* fold(
   return drawnIdOf;
 }
 
-/** Tasks of one name and place, where they are more than `most`. */
+/** Tasks with the same name and place, if there are more than `most`. */
 function* alike(
   nodes: readonly GraphNodeBody[],
   placeOf: PlaceOf,
@@ -62,7 +62,7 @@ function* alike(
 const drawn = (nodes: readonly unknown[], siblings: ReadonlyMap<string, readonly string[]>): number =>
   [...siblings.values()].reduce((sum, ids) => sum - ids.length + 1, nodes.length);
 
-/** How many senders are above each node. */
+/** Number of senders above each node. */
 function* depthsOf(
   nodes: readonly GraphNodeBody[],
   parentOf: ReadonlyMap<string, string>,

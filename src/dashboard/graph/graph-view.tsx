@@ -30,7 +30,7 @@ export function GraphView(props: GraphViewProps) {
   return <Drawing {...props} {...drawn} expanded={expanded} onExpand={setExpanded} />;
 }
 
-/** What to draw, and where. */
+/** The drawing and its layout. */
 interface Drawn {
   readonly structure: Structure;
   readonly layout: Layout;
@@ -42,12 +42,12 @@ function* drawnOf(steps: Steps<Structure>, isNarrow: boolean): Steps<Drawn> {
   return { structure, layout: layOut(structure, isNarrow) };
 }
 
-/** What to draw, made in slices; `null` at first. */
+/** The drawing, made in slices; `null` until the first one is ready. */
 function useDrawn({ graph, isFailedOnly }: GraphViewProps, expanded: ReadonlySet<string>): Drawn | null {
   const [drawn, setDrawn] = useState<Drawn | null>(null);
   const isNarrow = useMedia('(max-width: 760px)');
-  // State changes do not move nodes. Only the failed path needs a new layout, when other tasks have failed: one that
-  // turns out to be a consequence may leave as another one joins.
+  // State changes do not move nodes. Only the failed path needs a new layout when other tasks have failed: a task that
+  // turns out to be a consequence may leave while another one joins.
   const failures = isFailedOnly ? failedIds(graph.nodes) : '';
   useEffect(() => {
     let isOver = false;

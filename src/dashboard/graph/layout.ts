@@ -7,7 +7,7 @@ import type { Structure } from './structure.ts';
 /** Number of nodes and edges above which dagre takes too long: for 160 it takes 25 ms, and on a slow processor 100. */
 const MOST_FOR_DAGRE = 160;
 
-/** Lays a graph out with dagre, or by rank when it is too large for dagre. */
+/** Lays out a graph with dagre, or by rank if it is too large for dagre. */
 export function layOut(structure: Structure, isNarrow: boolean): Layout {
   const { nodes, edges } = structure;
   if (nodes.length + edges.length > MOST_FOR_DAGRE) return layOutByRank(structure);

@@ -25,7 +25,7 @@ export function lookOf(drawn: DrawnNode, nodes: ReadonlyMap<string, GraphNodeBod
   return { tone: toneOf(node.state), line: `${node.state}${own}${time}${retries}` };
 }
 
-/** A task that never ran counts as one that has not been sent. */
+/** A task that never ran is drawn as not sent. */
 function stateOf(node: GraphNodeBody | undefined): string | null {
   return node === undefined || isConsequence(node) ? null : node.state;
 }

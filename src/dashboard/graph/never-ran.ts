@@ -1,12 +1,12 @@
 import type { GraphEdgeBody, GraphNodeBody } from '../../client.ts';
 import { isConsequence } from './node-state.ts';
 
-/** How tasks that wait for another one are related to it. */
+/** Relations to a preceding task on which a task waits. */
 const BEHIND: ReadonlySet<string> = new Set(['chain', 'link', 'chord']);
 const STOPPED: ReadonlySet<string> = new Set(['FAILURE', 'REVOKED', 'REJECTED']);
 
 /**
- * Ids of the tasks that never ran: those unseen behind one that ended without success, or behind any once all has
+ * Ids of the tasks that never ran: unseen tasks after one that ended without success, or after any task if all have
  * ended; and consequences.
  */
 export function neverRan(

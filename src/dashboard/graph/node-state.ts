@@ -11,7 +11,7 @@ export function hasFailed(node: Pick<GraphNodeBody, 'state' | 'flags'>): boolean
   return (node.state === 'FAILURE' || node.state === 'REJECTED') && !isConsequence(node);
 }
 
-/** The tone of a group, and what became of its members in words. */
+/** The tone of a group, and the outcome of its members in words. */
 export function lookOfMembers({ total, success, failure, running, retry }: StateCountsBody): {
   readonly tone: string;
   readonly line: string;

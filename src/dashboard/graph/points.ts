@@ -3,7 +3,7 @@
 /** Width and height of a node, in pixels: two lines of title and one of state. */
 export const NODE = { width: 190, height: 60 };
 
-/** Where the lines of a node are, in pixels from its top, if its title has one or two. */
+/** Positions of the lines of a node, in pixels from its top, for a title with one or two lines. */
 export const LINES: readonly (readonly number[])[] = [[], [25, 43], [18, 33, 51]];
 
 /** Centre of a node. */

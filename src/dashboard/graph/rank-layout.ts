@@ -64,7 +64,7 @@ export function layOutByRank({ nodes, edges }: Structure): Layout {
 }
 
 /**
- * Rank of each node: the longest path from a node without predecessors. Nodes of a cycle rank behind the
+ * Rank of each node: the longest path from a node without predecessors. Nodes of a cycle rank after the
  * predecessors of the cycle.
  */
 function ranksOf(ids: readonly string[], edges: Structure['edges']): Map<string, number> {

@@ -1,5 +1,5 @@
 /**
- * Decides what to draw of a workflow: large groups are folded into one node each, and optionally only the
+ * Decides which nodes of a workflow to draw: large groups are folded into one node each, and optionally only the
  * failed path is kept.
  */
 import type { GraphEdgeBody, GraphNodeBody } from '../../client.ts';
@@ -11,9 +11,9 @@ import { hasFailed } from './node-state.ts';
 export interface DrawnNode {
   readonly id: string;
   readonly name: string;
-  /** Ids of the nodes it stands for: its own, or those of all folded tasks. */
+  /** Ids of the nodes that it represents: its own, or those of all folded tasks. */
   readonly members: readonly string[];
-  /** `tasks` stands for several tasks; `unseen` is not reported yet. */
+  /** `tasks` represents several tasks; `unseen` has not been reported yet. */
   readonly kind: 'task' | 'tasks' | 'group' | 'chord' | 'unseen';
 }
 
@@ -24,7 +24,7 @@ export interface DrawnEdge {
   readonly kind: string;
 }
 
-/** What is drawn of a workflow. */
+/** The drawn nodes and edges of a workflow. */
 export interface Structure {
   readonly nodes: readonly DrawnNode[];
   readonly edges: readonly DrawnEdge[];

@@ -90,7 +90,7 @@ function curve(
 
 interface NodeProps {
   readonly node: DrawnNode;
-  /** The lines of the title, as far as there is room for it. */
+  /** The lines of the title, as far as they fit. */
   readonly label: readonly string[];
   readonly x: number;
   readonly y: number;
@@ -100,7 +100,7 @@ interface NodeProps {
   readonly isSelected: boolean;
   readonly isFaded: boolean;
   readonly onPick: (id: string) => void;
-  /** The keyboard has moved the focus to it. */
+  /** Called when the keyboard has moved the focus to the node. */
   readonly onReach: (id: string) => void;
 }
 

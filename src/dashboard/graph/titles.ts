@@ -1,4 +1,4 @@
-/** The titles of drawn nodes, whole and as far as there is room for them. */
+/** The titles of drawn nodes, whole and cut to fit. */
 import { count } from '../text/numbers.ts';
 import type { DrawnNode } from './structure.ts';
 
@@ -11,7 +11,7 @@ export const LINE_LENGTH = 22;
 
 /**
  * The titles of drawn nodes by their ids, each in one or two lines: the second has the last segment of the name, cut in
- * its middle, and the first what tells it apart of the others.
+ * its middle, and the first has the part that distinguishes it from the others.
  */
 export function titleLines(nodes: readonly DrawnNode[]): ReadonlyMap<string, readonly string[]> {
   const heads = titlesOf(
@@ -40,12 +40,12 @@ export function short(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
 }
 
-/** A name is compared with this many of the same ending. */
+/** Maximum number of names with the same ending with which a name is compared. */
 const MOST_RIVALS = 200;
 
 /**
- * Titles of at most `most` characters. Of a dotted name that is longer, the part stays that tells it apart from the
- * other names: its end, or the segment that differs.
+ * Titles of at most `most` characters. Of a longer dotted name, the part that distinguishes it from the other names is
+ * kept: its end, or the segment that differs.
  *
  * @returns the title of each drawn node by its id
  */

@@ -16,7 +16,7 @@ export interface PanZoom {
   zoom(factor: number): void;
   showAll(): void;
   centre(point: Point): void;
-  /** Centres a node that is not wholly in sight. */
+  /** Centres a node that is not completely visible. */
   reveal(point: Point): void;
   /** Whether the pointer moved while it was down: the click at the end of a drag must be ignored. */
   wasDragged(): boolean;
@@ -26,15 +26,15 @@ const SMALLEST = 0.02;
 const LARGEST = 3;
 const DRAG_PX = 4;
 
-/** The least zoom at which names can be read. */
+/** The smallest zoom at which names are readable. */
 const READABLE = 0.75;
 
-/** Where a drawing begins on the screen: in the middle, or if it is longer, with a point of it near the middle. */
+/** Where a drawing begins on the screen: centred if it fits, otherwise with the given point near the middle. */
 function startOf(length: number, room: number, at: number): number {
   return length <= room ? (room - length) / 2 : Math.min(0, Math.max(room - length, room / 2 - at));
 }
 
-/** Pans and zooms by wheel, drag, pinch and buttons. @param first what to show if there is no room for all of it */
+/** Pans and zooms by wheel, drag, pinch and buttons. @param first point to show if the drawing does not fit */
 export function usePanZoom(layout: Layout, layoutKey: unknown, first: Point | undefined): PanZoom {
   const ref = useRef<HTMLDivElement | null>(null);
   const [size, setSize] = useState({ width: 800, height: 500 });

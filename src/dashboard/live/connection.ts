@@ -1,4 +1,4 @@
-/** Sends requests to the monitor, and records whether it answers and still lets this reader in. */
+/** Sends requests to the monitor, and records whether it answers and still allows this reader. */
 import { createMonitorClient, MonitorClientError } from '../../client.ts';
 import { createStore } from '../store.ts';
 import { scoped } from './scope.ts';
@@ -17,20 +17,20 @@ export interface Connection {
 /** State of the connection after the latest answer. */
 export const connection = createStore<Connection>({ state: 'connecting', answeredAt: null });
 
-/** When the event stream last sent something, a comment included, in milliseconds since 1970. */
+/** When the event stream last sent something, including comments, in milliseconds since 1970. */
 export const streamedAt = createStore<number | null>(null);
 
 /** Path of the mount. The page is served at its root. */
 export const base = new URL('.', location.href).pathname;
 
-/** Whether data of the monitor may be shown to a reader. */
+/** Whether the reader has no access to the monitor, so that no data may be shown. */
 export const isShut = ({ state }: Connection): boolean => state === 'signed-out' || state === 'refused';
 
-/** Whether the reader may not see what was asked for: what was shown of it must go. */
+/** Whether the reader may not see the requested data: what was shown of it must disappear. */
 export const isRefusal = (error: unknown): boolean =>
   error instanceof MonitorClientError && (error.status === 401 || error.status === 403);
 
-/** After this time without an answer, one is asked for: a lost session is noticed within it. */
+/** After this time without an answer, a request is sent, so that a lost session is noticed. */
 const QUIET_MS = 5_000;
 /** How often a reader who is signed out or refused is checked again. */
 const RETRY_MS = 3_000;
@@ -39,7 +39,7 @@ const CONFIRM_MS = 5_000;
 
 let heardAt = 0;
 let confirmedAt = 0;
-/** The request whose answer shut the page; when it is answered again, the page opens. */
+/** The URL of the request whose answer closed the page; when it succeeds again, the page opens. */
 let shutBy = '';
 
 const watchedFetch: typeof fetch = async (input, init) => {
@@ -58,7 +58,7 @@ const watchedFetch: typeof fetch = async (input, init) => {
 /** The API client that all views use. */
 export const client = scoped(createMonitorClient(base, { fetch: watchedFetch }));
 
-/** Marks the connection as lost. A reader who is signed out stays so. */
+/** Marks the connection as lost. A reader who is signed out stays signed out. */
 export function lose(): void {
   const before = connection.get();
   if (!isShut(before)) connection.set({ ...before, state: 'lost' });
@@ -87,7 +87,7 @@ const isSignedOut = (response: Response): boolean =>
 
 const typeOf = ({ headers }: Response): string => headers.get('content-type') ?? '';
 
-/** A host may refuse single routes. The page itself is refused only to a reader who may see none of them. */
+/** A host may forbid single routes. The page itself is forbidden only to a reader who may see none of them. */
 async function confirmRefusal(url: string): Promise<void> {
   const before = connection.get();
   if ((isShut(before) && url !== shutBy) || Date.now() - confirmedAt < CONFIRM_MS) return;
@@ -107,7 +107,7 @@ function isStream(response: Response): boolean {
   return /^text\/event-stream\b/.test(typeOf(response));
 }
 
-/** Notes when the stream sends something. */
+/** Records when the stream sends something. */
 function watched(response: Response): Response {
   const note = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
@@ -119,7 +119,7 @@ function watched(response: Response): Response {
   return new Response(response.body?.pipeThrough(note), response);
 }
 
-/** Asks for an answer when none has arrived for a while, and whether a shut page may open again. */
+/** Sends a request if no answer has arrived for a while, and checks whether a closed page may open again. */
 async function check(): Promise<void> {
   if (document.hidden) return;
   const now = connection.get();
@@ -131,7 +131,7 @@ async function check(): Promise<void> {
     const response = await watchedFetch(url, { method, headers: { accept: 'application/json' } });
     await response.body?.cancel();
   } catch {
-    // Noted as lost.
+    // Recorded as lost.
   }
 }
 

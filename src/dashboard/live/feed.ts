@@ -3,25 +3,25 @@ import { type EventBody, type EventsBody, MonitorClientError } from '../../clien
 import { createStore } from '../store.ts';
 import { client, connection, isShut, lose, streamedAt } from './connection.ts';
 
-/** As many new events as views can tell what to read again from. */
+/** Number of new events from which views can decide what to read again. */
 const NEWEST = 12;
 /**
- * Once a second, the newest events and how many others there were: views read what they show from the routes of
- * their own, and all events of a busy queue would be more to transfer than that.
+ * Once a second, the newest events and the number of the others: views read their data from their own routes, and all
+ * events of a busy queue would be more data.
  */
 const QUERY = { limit: 1_000, newest: NEWEST, gather: 1_000 };
 const RESTART_MS = 5_000;
-/** Two comments of the stream: one that sends nothing for longer does not get through. */
+/** The time of two comments: a stream that is silent for longer is broken. */
 export const SILENT_MS = 30_000;
 
 /** False when no source has a feed. Views then refresh by time only. */
 export const hasFeed = createStore(true);
 
-/** What has happened in about a second. */
+/** The events of about a second. */
 export interface News {
   /** Newest first. */
   readonly events: readonly EventBody[];
-  /** Whether more has happened than `events` has. */
+  /** Whether there were more events than `events` contains. */
   readonly isPartial: boolean;
 }
 
@@ -100,7 +100,7 @@ function attend(): void {
   }
 }
 
-/** Forgets the place in the feed of a reader who may not see it any more. */
+/** Forgets the position in the feed of a reader who has lost access to it. */
 function forget(): void {
   if (isShut(connection.get())) cursor = null;
 }

@@ -2,9 +2,9 @@ import type { MarkerBody } from '../../client.ts';
 import { createStore } from '../store.ts';
 import { client } from './connection.ts';
 
-/** How far back there is anything to see. */
+/** How far back the data reaches. */
 export interface HistoryStart {
-  /** In milliseconds since 1970; `null` if it is not known. */
+  /** In milliseconds since 1970; `null` if unknown. */
   readonly at: number | null;
   /** Whether a store keeps counts for longer than tasks. */
   readonly isKept: boolean;
@@ -12,20 +12,20 @@ export interface HistoryStart {
   readonly markers: readonly MarkerBody[];
 }
 
-/** How far back the history reached when somebody last chose a period. */
+/** How far back the history reached when the reader last chose a period. */
 export const historyStart = createStore<HistoryStart>({ at: null, isKept: false, markers: [] });
 
 const STALE_MS = 30_000;
 let askedAt = 0;
 
-/** Asks again how far back the history reaches, unless that was asked a moment ago. */
+/** Requests again how far back the history reaches, unless this was done a moment ago. */
 export async function loadHistoryStart(): Promise<void> {
   if (Date.now() - askedAt < STALE_MS) return;
   askedAt = Date.now();
   try {
     historyStart.set(await read());
   } catch {
-    // What was known before is still the best guess.
+    // The previous value is still the best guess.
     askedAt = 0;
   }
 }

@@ -1,24 +1,24 @@
-/** Whether what is shown follows what happens: it does unless the reader reads, or has paused it. */
+/** Whether the page is live: it is, unless the reader points at rows or has paused it. */
 import { useEffect, useRef } from 'preact/hooks';
 import { createStore } from '../store.ts';
 
-/** Whether the reader has paused the page. It then loads only what somebody opens. */
+/** Whether the reader has paused the page. It then loads only views that the reader opens. */
 export const isPaused = createStore(false);
 
-/** What came while rows are held. */
+/** Changes that arrived while rows are held. */
 export interface News {
   readonly count: number;
-  /** Whether more came than was counted. */
+  /** Whether more arrived than was counted. */
   readonly isPartial: boolean;
 }
 
 /** Rows that stay where they are. */
 export interface Hold extends News {
-  /** Shows what came. */
+  /** Shows the changes. */
   readonly release: () => void;
 }
 
-/** All rows that are held now; `null`: none are. */
+/** All rows that are held now; `null`: none. */
 export const held = createStore<Hold | null>(null);
 
 const holds = new Map<symbol, Hold>();
@@ -32,7 +32,7 @@ function update(): void {
   held.set(most === undefined ? null : { ...most, release });
 }
 
-/** Tells the frame that rows are held, so that it says so. @param release shows what came meanwhile */
+/** Tells the frame that rows are held, so that it shows this. @param release shows the changes that arrived */
 export function useHoldReport(isHeld: boolean, release: () => void, news: News | null = null): void {
   const latest = useRef(release);
   latest.current = release;

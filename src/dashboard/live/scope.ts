@@ -1,9 +1,9 @@
-/** The source whose data alone is shown, where there are several. */
+/** The chosen source, if there are several: only its data is shown. */
 import type { ComponentsBody, MonitorClient, SourceBody, TaskListQuery } from '../../client.ts';
 import { currentRoute } from '../route.ts';
 import { createStore } from '../store.ts';
 
-/** Names of all sources that answers have had so far, sorted. */
+/** Names of all sources in the answers so far, sorted. */
 export const sourceNames = createStore<readonly string[]>([]);
 
 /** The chosen source; `null`: all of them. */
@@ -15,7 +15,7 @@ function note(sources: readonly SourceBody[]): void {
   if (fresh.length > 0) sourceNames.set([...known, ...fresh].toSorted());
 }
 
-/** The client, with answers of the chosen source alone. */
+/** The client, limited to the chosen source. */
 export function scoped(client: MonitorClient): MonitorClient {
   return {
     ...client,
@@ -39,14 +39,14 @@ export function scoped(client: MonitorClient): MonitorClient {
   };
 }
 
-/** A search for sources stays what it is. */
+/** A search with its own sources stays unchanged. */
 function ofSource<Query extends Pick<TaskListQuery, 'source'>>(query: Query | undefined): Query | undefined {
   const source = chosenSource();
   if (source === null || query?.source !== undefined) return query;
   return { ...query, source } as Query;
 }
 
-/** What belongs to no source belongs to all of them. */
+/** Items without a source belong to all sources. */
 function isChosen({ source }: { readonly source: string | null }): boolean {
   const chosen = chosenSource();
   return chosen === null || source === null || source === chosen;

@@ -1,4 +1,4 @@
-/** Loads the data of a view and refreshes it: on new events, and in an interval when there are none. */
+/** Loads the data of a view and refreshes it: on new events, and at an interval without events. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { EventBody } from '../../client.ts';
 import { currentRoute } from '../route.ts';
@@ -46,7 +46,7 @@ function afterError<T>(before: Held<T>, key: string, error: unknown): Held<T> {
  * Loads data with at most one request at a time, and none while the tab is hidden. While the page is paused, it loads
  * once.
  *
- * @param request identifies the request beside the chosen source; a new key loads again
+ * @param request identifies the request, together with the chosen source; a new key loads again
  * @param load sends the request
  */
 export function useResource<T>(

@@ -7,9 +7,9 @@ export const valuesOf = (stats: TaskStatsBody, figure: Figure): readonly (number
   stats.series.map((step) => step[figure] ?? null);
 
 /**
- * The same figure in the period before, for each step of this one: the last steps of both lie under each other.
+ * The same figure in the previous period, for each step of this one. The last steps of both are aligned.
  *
- * @returns unknown values where the steps of both differ in length
+ * @returns unknown values if the steps differ in length
  */
 export function valuesBefore(
   now: TaskStatsBody,

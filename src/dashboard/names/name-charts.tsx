@@ -6,7 +6,7 @@ import { go, linkHere } from '../route.ts';
 import { seconds } from '../text/numbers.ts';
 import { valuesBefore, valuesOf } from './before-values.ts';
 
-/** The period, and the one before; `null`: nobody compares, or it is not known. */
+/** The period, and the previous one; `null`: no comparison, or unknown. */
 interface Periods {
   readonly stats: TaskStatsBody;
   readonly before: TaskStatsBody | null;
@@ -78,7 +78,7 @@ function endLines(stats: TaskStatsBody, before: TaskStatsBody): readonly ChartLi
   ];
 }
 
-/** The percentiles, and the 95th of the period before. */
+/** The percentiles, and the 95th of the previous period. */
 function durationLines(of: 'runtime' | 'wait', { stats, before }: Periods): readonly ChartLine[] {
   const now: readonly ChartLine[] = [
     { label: 'p99', values: valuesOf(stats, `${of}_p99`), look: 'thin', tone: 'waiting' },

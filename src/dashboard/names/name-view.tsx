@@ -16,7 +16,7 @@ import { NameCharts } from './name-charts.tsx';
 
 const LATEST = 10;
 const TOP_CAUSES = 5;
-/** Of the period before, as many as the API has: the most frequent ones may be others. */
+/** As many causes of the previous period as the API returns: other causes may have been the most frequent. */
 const MOST_CAUSES = 1_000;
 
 const shown = (value: number | null): string => (value === null ? '–' : count(value));
@@ -31,7 +31,7 @@ const TILES = [
   ['Wait p95', 'wait_p95', seconds],
 ] as const satisfies readonly (readonly [string, keyof StatsTotalsBody, (value: number | null) => string])[];
 
-/** One task name over time, against the period before: how it runs, why it fails, and who sends it. */
+/** One task name over time, compared with the previous period: its runs, its failures, and its callers. */
 export function NameView({ id }: { readonly id: string }) {
   const range = useRange();
   const asked = { name: id, stats_percentiles: true };
@@ -76,7 +76,7 @@ export function NameView({ id }: { readonly id: string }) {
 
 function Figures(props: {
   readonly stats: TaskStatsBody;
-  /** The period before; `null`: unknown, `undefined`: nobody compares. */
+  /** The previous period; `null`: unknown, `undefined`: no comparison. */
   readonly before: TaskStatsBody | null | undefined;
 }) {
   const { stats, before } = props;
@@ -109,7 +109,7 @@ function Figures(props: {
   );
 }
 
-/** Who sends these tasks, and what they send. */
+/** The senders of these tasks, and the tasks that they send. */
 function Related({ stats: { callers = null, callees = null } }: { readonly stats: TaskStatsBody }) {
   return (
     <section class="panel" aria-label="Callers">
@@ -121,7 +121,7 @@ function Related({ stats: { callers = null, callees = null } }: { readonly stats
 
 function Callers(props: {
   readonly title: string;
-  /** `null`: not known. */
+  /** `null`: unknown. */
   readonly callers: readonly StatsCallerBody[] | null;
   readonly none: string;
 }) {

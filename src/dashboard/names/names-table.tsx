@@ -6,13 +6,13 @@ import { useHeldValue } from '../parts/use-held.ts';
 import { linkTo, nameLink } from '../route.ts';
 import { count, percent, seconds } from '../text/numbers.ts';
 
-/** A name with its figures in the period before; `null`: it had none, or they are not known yet. */
+/** A name with its figures in the previous period; `null`: it had none, or they are not loaded yet. */
 export interface NameFigures {
   readonly now: StatsNameBody;
   readonly before: StatsNameBody | null;
 }
 
-/** By what names are sorted, the greatest first. */
+/** The sort orders of names, each with the greatest first. */
 export const NAME_ORDERS = {
   change: { text: 'Changed most', of: changeOf },
   count: { text: 'Busiest', of: ({ now }: NameFigures) => now.count },
@@ -22,17 +22,17 @@ export const NAME_ORDERS = {
 } as const;
 export type NameOrder = keyof typeof NAME_ORDERS;
 
-/** Of fewer runs, the 95th percentile is one run, which may be chance. */
+/** With fewer runs, the 95th percentile is a single run, which may be chance. */
 const ENOUGH_RUNS = 20;
 
-/** By what factor the p95 of the run time differs, up or down, less if few have run; 0 where it cannot be compared. */
+/** Factor by which the p95 of the run time differs, up or down, less with few runs; 0 without a comparison. */
 function changeOf({ now, before }: NameFigures): number {
   const ratio = ratioOf(now.runtime_p95, before?.runtime_p95);
   if (ratio === null || ratio === 0 || before === null) return 0;
   return Math.max(ratio, 1 / ratio) * Math.min(1, now.count / ENOUGH_RUNS, before.count / ENOUGH_RUNS);
 }
 
-/** Each name beside what it was in the period before, in an order. @param before `null`: not known */
+/** Sorted names, each with its figures in the previous period. @param before `null`: unknown */
 export function sortedNames(
   names: readonly StatsNameBody[],
   before: readonly StatsNameBody[] | null,
@@ -45,7 +45,7 @@ export function sortedNames(
     .toSorted((a, b) => of(b) - of(a) || b.now.count - a.now.count);
 }
 
-/** The rows to show: while they are held, those from before in their order, with their latest figures. */
+/** The rows to show: while they are held, the previous rows in their order, with their latest figures. */
 export function useHeldNames(
   sorted: readonly NameFigures[],
   order: NameOrder,
@@ -62,11 +62,11 @@ export function useHeldNames(
 /** Statistics per task name. */
 export function NamesTable(props: {
   readonly rows: readonly NameFigures[];
-  /** Whether each figure stands beside that of the period before; the run time always does. */
+  /** Whether each figure is compared with the previous period; the run time always is. */
   readonly isCompared: boolean;
   /** Parameters of the links to the failures. */
   readonly period: Readonly<Record<string, string>>;
-  /** The order of the rows, and the link that sorts by another. Default: nobody sorts by the heads. */
+  /** The order of the rows, and the link that sorts by another. Default: the heads do not sort. */
   readonly order?: NameOrder;
   readonly sortLink?: (order: NameOrder) => string;
 }) {

@@ -9,14 +9,14 @@ import { usePrevious, useRange } from '../range/use-range.ts';
 import { linkHere } from '../route.ts';
 import { NAME_ORDERS, type NameOrder, NamesTable, sortedNames, useHeldNames } from './names-table.tsx';
 
-/** As many names as the API has. */
+/** Maximum number of names in the API. */
 const MOST_NAMES = 50;
-/** What need not stand in the address. */
+/** The order that is left out of the address. */
 const DEFAULT_ORDER = 'count';
 
 const isOrder = (text: string | null): text is NameOrder => text !== null && Object.hasOwn(NAME_ORDERS, text);
 
-/** Every task name of the period, against the period before. */
+/** Every task name of the period, compared with the previous period. */
 export function NamesView({ query }: { readonly query: URLSearchParams }) {
   const range = useRange();
   const resource = useResource(

@@ -8,7 +8,7 @@ import { clockTime } from '../text/moments.ts';
 import { counted } from '../text/numbers.ts';
 import { allHints, lookOf, verdictOf } from './findings.ts';
 
-/** The verdict: what is wrong, what could not be checked, and which settings hide data. */
+/** The verdict: problems, what could not be checked, and settings that hide data. */
 export function Attention(props: {
   readonly components: Resource<ComponentsBody>;
   /** Whether the monitor does not answer. */
@@ -46,7 +46,7 @@ export function Attention(props: {
   );
 }
 
-/** Until the verdict can be read. */
+/** Shown until the verdict has been read. */
 function Unread({ hasFailed }: { readonly hasFailed: boolean }) {
   return (
     <section aria-label="Verdict" class="verdict">
@@ -81,7 +81,7 @@ function Problem({ finding }: { readonly finding: FindingBody }) {
   );
 }
 
-/** Settings that hide data: no problem of the deployment, but they make the monitor incomplete. */
+/** Settings that hide data: not problems of the deployment, but they make the monitor incomplete. */
 function Hints({ hints: all }: { readonly hints: readonly (readonly [string, string])[] }) {
   const hidden = useStore(dismissed);
   const hints = all.filter(([, hint]) => !hidden.includes(hint));

@@ -1,19 +1,19 @@
-/** The verdict on the deployment: what the rules of the server have found, and whether they could look. */
+/** The verdict on the deployment: what the rules of the server have found, and whether they had enough data. */
 import type { ComponentBody, ComponentsBody, FindingBody, RuleBody } from '../../client.ts';
 import { linkTo } from '../route.ts';
 import { counted } from '../text/numbers.ts';
 
-/** What the overview says first. */
+/** The verdict at the top of the overview. */
 export interface Verdict {
-  /** `success` only if every rule has looked and found nothing. */
+  /** `success` only if every rule could judge and found nothing. */
   readonly tone: 'success' | 'failure' | 'retry' | 'waiting';
   readonly text: string;
   readonly findings: readonly FindingBody[];
-  /** Rules that could not look, and why. */
+  /** Rules that could not judge, and why. */
   readonly unknown: readonly string[];
 }
 
-/** Names of the rules for people. A rule of a newer server is named by its code. */
+/** Names of the rules for people. Unknown rules of a newer server are shown by their code. */
 const NAMES: Readonly<Record<string, string>> = {
   source_down: 'Servers',
   workers_silent: 'Silent workers',
@@ -66,7 +66,7 @@ function reasonsOf(unknown: readonly RuleBody[], all: readonly RuleBody[]): stri
   return [...rules].map(([reason, names]) => `${names.join(', ')}: ${reason}`);
 }
 
-/** The link of a finding, with the period and the filters of what it is about, and its text. */
+/** The link of a finding, with the period and the filters of its subject, and its text. */
 export function lookOf({ code, subject, look }: FindingBody): {
   readonly link: string;
   readonly text: string;

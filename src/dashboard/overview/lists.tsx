@@ -6,12 +6,12 @@ import { Names } from './names.tsx';
 import { Queues } from './queues.tsx';
 import { StatusLine } from './status-line.tsx';
 
-/** What the overview lists below its chart: causes, queues, names, and what is up. */
+/** The lists below the overview's chart: causes, queues, names, and the status of each part. */
 export function Lists(props: {
   readonly figures: TaskStatsBody | null;
-  /** The period before; `null`: not known. */
+  /** The previous period; `null`: unknown. */
   readonly before: TaskStatsBody | null;
-  /** Whether each figure stands beside that of the period before. */
+  /** Whether each figure is compared with the previous period. */
   readonly isCompared: boolean;
   readonly components: ComponentsBody | null;
   readonly health: HealthBody | null;

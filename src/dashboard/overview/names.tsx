@@ -9,12 +9,12 @@ const ORDERS = ['change', 'count', 'failed', 'slow'] as const satisfies readonly
 
 const MOST_SHOWN = 8;
 
-/** Statistics per task name, those first whose run time differs most from the period before. */
+/** Statistics per task name. Names whose run time differs most from the previous period come first. */
 export function Names(props: {
   readonly names: readonly StatsNameBody[];
-  /** Those of the period before; `null`: not known. */
+  /** Names of the previous period; `null`: unknown. */
   readonly before: readonly StatsNameBody[] | null;
-  /** Whether each figure stands beside that of the period before. */
+  /** Whether each figure is compared with the previous period. */
   readonly isCompared: boolean;
   /** Parameters of the links to the tasks. */
   readonly period: Readonly<Record<string, string>>;
@@ -23,7 +23,7 @@ export function Names(props: {
   const [order, setOrder] = useState<NameOrder>('change');
   const { isHeld, pointer, focus } = useHold();
   const all = sortedNames(names, before, order);
-  // Under the pointer the figures change and the rows stay.
+  // While the pointer is over the rows, the figures change and the rows stay.
   const rows = useHeldNames(all, order, isHeld, MOST_SHOWN);
   return (
     <section class="panel">

@@ -13,11 +13,11 @@ import { count } from '../text/numbers.ts';
 import { Attention } from './attention.tsx';
 import { Throughput } from './throughput.tsx';
 
-/** How many causes are listed. */
+/** Number of listed causes. */
 const TOP_CAUSES = 5;
-/** A cause that is frequent now may have been rare before. */
+/** All causes, since one that is frequent now may have been rare before. */
 const ALL_CAUSES = { stats_causes: 1_000 };
-/** What is below the chart comes after it. */
+/** The lists are loaded after the chart. */
 const Lists = lazy(async () => (await import('./lists.tsx')).Lists);
 
 const isTask = (event: { readonly task_id: string | null }): boolean => event.task_id !== null;
@@ -46,7 +46,7 @@ export function OverviewView() {
   const components = useResource('components', (signal) => client.components({ signal }), { every: 10_000 });
   const figures = stats.data?.stats ?? null;
   const before = earlier.data?.stats ?? null;
-  // The list shows any time, unless its address has a period.
+  // The list shows all times, unless its address has a period.
   const period = range.isChosen ? {} : { range: '1h' };
 
   return (
@@ -78,10 +78,10 @@ export function OverviewView() {
   );
 }
 
-/** How many tasks have each state. */
+/** Number of tasks in each state. */
 function States(props: {
   readonly states: Readonly<Record<string, number>>;
-  /** Those of the period before; `null`: nobody compares, or they are not known. */
+  /** Numbers in the previous period; `null`: no comparison, or unknown. */
   readonly before: Readonly<Record<string, number>> | null;
   readonly period: Readonly<Record<string, string>>;
 }) {

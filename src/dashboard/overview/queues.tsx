@@ -7,10 +7,10 @@ import { count } from '../text/numbers.ts';
 
 const MOST_SHOWN = 5;
 
-/** The queues in which tasks are due for longest, then those in which most wait. */
+/** The queues with the oldest due tasks, then those with the most waiting tasks. */
 export function Queues(props: {
   readonly components: ComponentsBody | null;
-  /** The period before; `null`: nobody compares, or it is not known. */
+  /** The previous period; `null`: no comparison, or unknown. */
   readonly before: TaskStatsBody | null;
 }) {
   const { components, before } = props;
@@ -18,7 +18,7 @@ export function Queues(props: {
   const all = (components?.queues?.queues ?? []).map((now) => ({ name: now.name, now, over: null }));
   const sorted = all.toSorted(byOldestDue).slice(0, MOST_SHOWN);
   const rows = useHeldRows(sorted, queueKey, isHeld).slice(0, MOST_SHOWN);
-  // It is known of all queues of a name together.
+  // The previous depth is known only for all queues of a name together.
   const depths = before?.queue_depths?.filter(
     ({ queue }) => all.filter(({ name }) => name === queue).length === 1,
   );

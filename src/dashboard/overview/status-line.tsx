@@ -10,7 +10,7 @@ interface Part {
   readonly path: string;
 }
 
-/** In one line, whether each part that the deployment has is up. */
+/** One line with the status of each part of the deployment. */
 export function StatusLine(props: {
   readonly health: HealthBody | null;
   readonly components: ComponentsBody | null;
@@ -47,7 +47,7 @@ function check(
     | { readonly ok: boolean | null; readonly error: string | null; readonly latency_ms: number | null }
     | undefined,
 ): Part | null {
-  // Nothing is said of what is not there, or was not checked.
+  // Parts that do not exist, or were not checked, are left out.
   if (found === undefined || found.ok === null) return null;
   const { ok, error, latency_ms } = found;
   const latency = latency_ms === null ? '' : `answers in ${duration(latency_ms)}`;
@@ -66,7 +66,7 @@ function workersPart(health: HealthBody | null, workers: readonly WorkerBody[] |
   const active = online.flatMap((worker) => worker.active ?? []);
   const busy = active.length < online.length ? '' : `${active.reduce((sum, count) => sum + count, 0)} of `;
   const checked = health?.checks.workers?.ok ?? null;
-  // A queue within the app's process has no workers of its own.
+  // A queue within the app's process has no workers.
   if (workers.length === 0 && checked !== false) return null;
   const ok = checked ?? online.length > 0;
   const tone = online.length < workers.length ? 'retry' : 'success';

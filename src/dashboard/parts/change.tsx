@@ -1,16 +1,16 @@
 import { useStartInBefore } from '../range/use-range.ts';
 import '../style/change.css';
 
-/** Less than a tenth more or less is no change to speak of. */
+/** Changes by less than a tenth are not shown. */
 const LEAST_CHANGE = 1.1;
 
-/** How many times the value before a value is; `null` where either is unknown, or was 0. */
+/** The ratio of a value to the previous one; `null` if either is unknown, or the previous one was 0. */
 export function ratioOf(now: number | null, before: number | null | undefined): number | null {
   if (now === null || before == null || before === 0) return null;
   return now / before;
 }
 
-/** `▲ 2.1×`, `▼ 3.0×`, `≈`: a figure beside that of the period before. */
+/** `▲ 2.1×`, `▼ 3.0×`, `≈`: a figure compared with the previous period. */
 export function changeText(now: number | null, before: number | null | undefined): string {
   const ratio = ratioOf(now, before);
   if (now !== null && now === before) return '≈';
@@ -21,14 +21,14 @@ export function changeText(now: number | null, before: number | null | undefined
   return `${ratio > 1 ? '▲' : '▼'} ${times < 10 ? times.toFixed(1) : Math.round(times)}×`;
 }
 
-/** A figure beside that of the period before. */
+/** A figure compared with the previous period. */
 export function Change(props: {
   readonly now: number | null;
   /** `null`: unknown. */
   readonly before: number | null;
-  /** The value before in words. */
+  /** Formats the previous value. */
   readonly text: (value: number) => string;
-  /** Whether it counts what happened in the period: then a part of the period before is no measure. Default false. */
+  /** Whether it is a count over the period: then an incomplete previous period is not comparable. Default false. */
   readonly isCount?: boolean;
 }) {
   const { now, before, text, isCount = false } = props;

@@ -2,15 +2,15 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 
 /**
- * A dialog over the page, open as long as it is rendered. The browser keeps the focus inside, and gives it back to
- * what had it before.
+ * A dialog over the page, open as long as it is rendered. The browser keeps the focus inside, and then returns it to
+ * the previous element.
  */
 export function Dialog(props: {
   readonly id: string;
   readonly title: string;
-  /** What the button says that closes it. */
+  /** Text of the button that closes the dialog. */
   readonly done: string;
-  /** Called once it is closed: by its button, by Esc or by a click beside it. */
+  /** Called when it is closed: by its button, by Esc or by a click outside. */
   readonly onClose: () => void;
   readonly class?: string;
   readonly children: ComponentChildren;

@@ -6,16 +6,16 @@ import { Ago } from './moment.tsx';
 import { Name } from './name.tsx';
 import { StateBadge } from './state-badge.tsx';
 
-/** Some tasks in a table, and the way to all of them. Nothing if there are none. */
+/** Some tasks in a table, with a link to all of them. Nothing if there are none. */
 export function LatestTasks(props: {
   readonly tasks: readonly TaskBody[];
-  /** How many there are in all; `null`: not known. */
+  /** Total number of tasks; `null`: unknown. */
   readonly total: number | null;
   /** The link to all of them. */
   readonly all: string;
   /** Default: Latest tasks. */
   readonly title?: string;
-  /** What they have in common, which need not stand in each row. */
+  /** What the tasks have in common, which the rows need not repeat. */
   readonly same: 'failed' | 'name' | 'queue';
 }) {
   const { tasks, total, all, title = 'Latest tasks', same } = props;

@@ -1,7 +1,7 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 
-/** A part of a view, whose code is loaded when it is first shown. Until then nothing is there. */
+/** A part of a view whose code is loaded when it is first shown. Until then it is empty. */
 export function lazy<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
   let loaded: ComponentType<Props> | null = null;
   return function Lazy(props: Props) {
@@ -11,9 +11,9 @@ export function lazy<Props extends object>(load: () => Promise<ComponentType<Pro
         loaded = part;
         setPart(() => part);
       };
-      // Another place may have loaded it since this was rendered.
+      // It may have been loaded elsewhere since this was rendered.
       if (loaded !== null) return show(loaded);
-      // Without an answer the frame says so, and the part is asked for again when it is shown again.
+      // If it fails, the frame says so, and the part is loaded when it is shown again.
       load().then(show, () => {});
     }, []);
     return Part === null ? null : <Part {...props} />;

@@ -1,8 +1,8 @@
-/** Whether a text contains one of the texts that were searched for, in any case. */
+/** Whether a text contains one of the searched texts, in any case. */
 export const findsIn = (text: string, parts: readonly string[]): boolean =>
   parts.some((part) => text.toLowerCase().includes(part.toLowerCase()));
 
-/** A text with all that was searched for marked in it. */
+/** A text in which all searched texts are marked. */
 export function Marked({ text, parts }: { readonly text: string; readonly parts: readonly string[] }) {
   const pieces = [];
   let end = 0;
@@ -18,7 +18,7 @@ export function Marked({ text, parts }: { readonly text: string; readonly parts:
   );
 }
 
-/** Where they stand: from left to right, those that touch each other in one. */
+/** The positions of the matches from left to right, with adjacent ones merged. */
 function foundIn(text: string, parts: readonly string[]): readonly (readonly [from: number, to: number])[] {
   const lower = text.toLowerCase();
   const found: [from: number, to: number][] = [];

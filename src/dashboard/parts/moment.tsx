@@ -4,7 +4,7 @@ import { useStore } from '../store.ts';
 import { fullMoment, millis, moment } from '../text/moments.ts';
 import { coarse, duration } from '../text/numbers.ts';
 
-/** A time in the reader's choice of zone. The tooltip has the full time. */
+/** A time in the zone that the reader has chosen. The tooltip has the full time. */
 export function Moment({ at, missing = '–' }: { readonly at: string | null; readonly missing?: string }) {
   const chosen = useStore(zone);
   const value = millis(at);
@@ -20,7 +20,7 @@ export function Moment({ at, missing = '–' }: { readonly at: string | null; re
 /**
  * A relative time (`12 s ago`, `in 3 min`) that updates itself.
  *
- * @param isShort whether to show the largest unit alone (`3 min`), for columns
+ * @param isShort whether to show only the largest unit (`3 min`), for columns
  */
 export function Ago({
   at,

@@ -1,4 +1,4 @@
-/** A dotted name, cut at its beginning where there is not enough room: its end tells more. */
+/** A dotted name, cut at its start if it does not fit, because its end says more. */
 export function Name({ text }: { readonly text: string }) {
   return (
     <span class="cut" title={text}>

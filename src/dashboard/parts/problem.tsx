@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { MonitorClientError } from '../../client.ts';
 
-/** Explains an error to the reader. @param what what could not be read, as in "Could not read tasks" */
+/** Explains an error to the reader. @param what the data that could not be read, as in "Could not read tasks" */
 export function Problem(props: {
   readonly error: unknown;
   readonly what?: string;

@@ -4,17 +4,17 @@ import { Sources } from './age.tsx';
 import { Loading, Problem } from './problem.tsx';
 
 /**
- * What stands above the data of a view: that it could not be read, which sources are not up to date, or that it is on
- * its way.
+ * The state shown above the data of a view: that it could not be read, which sources are not up to date, or that it is
+ * loading.
  */
 export function ReadState(props: {
-  /** What is read, as in "Could not read tasks". */
+  /** The data that is read, as in "Could not read tasks". */
   readonly what: string;
   readonly of: Resource<{ readonly sources?: readonly SourceBody[] }>;
 }) {
   const { what, of } = props;
   const { data, error, reload } = of;
-  // Data that stays is told by the page to be old, where nobody answers at all.
+  // If the monitor does not answer, the page itself says that the shown data is old.
   const isSaid = data !== null && error instanceof MonitorClientError && error.status === null;
   return (
     <>

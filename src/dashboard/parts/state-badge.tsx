@@ -2,7 +2,7 @@ import { saysMore, toneOf } from '../text/states.ts';
 
 export { toneOf };
 
-/** A task state, as a colour and a word, and what the engine calls it where that says more. */
+/** A task state as a colour and a word, with the engine's word for it if that adds information. */
 export function StateBadge(props: { readonly state: string; readonly engineState?: string | null }) {
   const { state, engineState = null } = props;
   return (
@@ -13,7 +13,7 @@ export function StateBadge(props: { readonly state: string; readonly engineState
   );
 }
 
-/** What the engine calls the state of a task, where that says more than the state. */
+/** The engine's word for the state of a task, if it adds information to the state. */
 export function EngineState({ word }: { readonly word: string | null }) {
   if (!saysMore(word)) return null;
   return <span class="badge tone-waiting outlined">{word}</span>;

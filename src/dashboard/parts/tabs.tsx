@@ -10,7 +10,7 @@ export interface Tab {
   readonly content: () => ComponentChildren;
 }
 
-/** Moves by keys: to the tab that many further, or to the first or last one. */
+/** Movements by key: by a number of tabs, or to the first or last one. */
 const MOVES: Readonly<Record<string, (index: number, count: number) => number>> = {
   ArrowLeft: (index, count) => (index - 1 + count) % count,
   ArrowRight: (index, count) => (index + 1) % count,
@@ -18,7 +18,7 @@ const MOVES: Readonly<Record<string, (index: number, count: number) => number>> 
   End: (_, count) => count - 1,
 };
 
-/** Tabs as ARIA describes them: one stop of the Tab key, arrows choose. @param chosen an unknown one is the first */
+/** Tabs as ARIA describes them: one tab stop, arrow keys choose. @param chosen an unknown id chooses the first tab */
 export function Tabs(props: {
   readonly label: string;
   readonly tabs: readonly Tab[];
@@ -33,7 +33,7 @@ export function Tabs(props: {
     tabs.findIndex(({ id }) => id === chosen),
   );
   const tab = tabs[index];
-  // On a phone they may need more room than there is.
+  // On a phone the tabs may not fit.
   useEffect(() => {
     const [row, place] = [list.current, list.current?.children[index]?.getBoundingClientRect()];
     if (row == null || place === undefined) return;

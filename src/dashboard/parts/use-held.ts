@@ -34,7 +34,7 @@ export function inPlace<Row>(
   return rows.map((row) => known.get(keyOf(row)) ?? row);
 }
 
-/** The value. While it is held, the last value from before. */
+/** The value. While it is held, the last value before that. */
 export function useHeldValue<T>(value: T, isHeld: boolean): T {
   const before = useRef(value);
   if (!isHeld) before.current = value;

@@ -1,20 +1,20 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useHoldReport } from '../live/pace.ts';
 
-/** Handlers for the element that has the rows in it. */
+/** Handlers for the element that contains the rows. */
 export interface FocusHolders {
   readonly onFocusIn: (event: FocusEvent) => void;
   readonly onFocusOut: () => void;
 }
 
-/** Whether a reader points at some rows or has the focus in them, so that they must not move. */
+/** Whether the reader points at rows or has the focus in them, so that they must not move. */
 export function useHold() {
   const [isHovered, setHovered] = useState(false);
   const [isFocused, setFocused] = useState(false);
   const rows = useRef<EventTarget | null>(null);
   const hovered = useRef<EventTarget | null>(null);
   useEffect(() => {
-    // An element that is taken away loses the pointer and the focus without an event.
+    // An element that is removed loses the pointer and the focus without an event.
     if (isHovered && !(hovered.current instanceof Node && hovered.current.isConnected)) setHovered(false);
     const isGone = !(rows.current instanceof Node && rows.current.contains(document.activeElement));
     if (isFocused && isGone) setFocused(false);
@@ -32,11 +32,11 @@ export function useHold() {
   };
   return {
     isHeld: isHovered || isFocused,
-    /** For the element that has the rows in it, and what is offered to do with them. */
+    /** For the element that contains the rows and the actions on them. */
     pointer: {
       onPointerEnter(event: PointerEvent) {
         hovered.current = event.currentTarget;
-        // A finger that has left the screen does not leave the element.
+        // A finger that is lifted from the screen does not leave the element.
         setHovered(event.pointerType !== 'touch');
       },
       onPointerLeave: () => setHovered(false),

@@ -18,7 +18,7 @@ export function ViewHead(props: {
     const isFirst = shown === '';
     shown = title;
     document.title = `${title} · ${BASE_TITLE}`;
-    // Whoever types meanwhile goes on typing.
+    // A reader who is typing keeps the focus.
     const isTyping = document.activeElement?.matches('input, select, textarea') === true;
     if (!isFirst && !isTyping) document.getElementById('view-title')?.focus({ preventScroll: true });
   }, [title]);

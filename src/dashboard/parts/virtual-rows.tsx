@@ -16,14 +16,14 @@ export interface VirtualRowsProps {
   readonly onEnd: () => void;
   /** Called when the reader has scrolled, and when the top of the list is visible again. */
   readonly onScrolled: (isScrolled: boolean) => void;
-  /** Handlers for the element that has the rows in it. */
+  /** Handlers for the element that contains the rows. */
   readonly focus: FocusHolders;
   /** Identifies the list: a new list starts at its top. */
   readonly listKey: string;
 }
 
 const OVERSCAN = 8;
-/** The next page is read this many rows before its beginning is visible. */
+/** The next page is read when its start is this many rows away. */
 const AHEAD = 4;
 
 /** A scrolling list. */
@@ -86,7 +86,7 @@ function useView() {
   return { scroller, view, measure };
 }
 
-/** The row that keys have reached, and how to go on from it; `null` begins again at the first. */
+/** The row selected by keys, and how to move from it; `null` starts again at the first. */
 function useActiveRow(
   scroller: { readonly current: HTMLDivElement | null },
   count: number,
@@ -97,7 +97,7 @@ function useActiveRow(
   const [moves, setMoves] = useState(0);
   const link = (): HTMLElement | null | undefined =>
     scroller.current?.querySelector<HTMLElement>('[data-active] a');
-  // At once: a key that follows finds the focus where it belongs.
+  // Immediately, so that the next key finds the focus on the right element.
   useLayoutEffect(() => {
     if (moves > 0) link()?.focus({ preventScroll: true });
   }, [moves]);
@@ -107,7 +107,7 @@ function useActiveRow(
       setActive(0);
       return;
     }
-    // The first key only shows where one is.
+    // The first key only shows the selected row.
     const isFirst = Math.abs(step) === 1 && document.activeElement !== link();
     const next = Math.min(count - 1, Math.max(0, active + (isFirst && active === 0 ? 0 : step)));
     if (next < 0) return;

@@ -4,10 +4,10 @@ import { useResource } from '../live/use-resource.ts';
 import { linkTo } from '../route.ts';
 import { count } from '../text/numbers.ts';
 
-/** The counts are of now and of all tasks, whatever period the page shows. */
+/** The counts are those of now and of all tasks, regardless of the page's period. */
 const ANY_TIME = { range: '' };
 
-/** How many tasks of a queue are in each of the engine's own states, each a link to them. */
+/** Number of a queue's tasks in each of the engine's own states, each with a link to them. */
 export function QueueStates({ queue }: { readonly queue: string }) {
   const { data } = useResource('queues', (signal) => client.components({ signal }), { every: 10_000 });
   const states = (data?.queues?.queues ?? []).filter(

@@ -5,21 +5,21 @@ import { Name } from '../parts/name.tsx';
 import { queueLink } from '../route.ts';
 import { count, seconds } from '../text/numbers.ts';
 
-/** One queue: as it is now, and over time. Either may be unknown. */
+/** One queue: its current state, and its figures over time. Either may be unknown. */
 export interface QueueFigures {
   readonly name: string;
   readonly now: QueueBody | null;
   readonly over: StatsQueueBody | null;
 }
 
-/** Tells queues of several sources apart. */
+/** Distinguishes queues of several sources. */
 export const queueKey = ({ now, name }: QueueFigures): string => `${now?.source} ${name}`;
 
 const shown = (value: number | null): string => (value === null ? '–' : count(value));
 
 const waitingOf = ({ now, over }: QueueFigures): number | null => now?.waiting ?? lastOf(over?.waiting);
 
-/** What the queue says now; of an engine that does not say, what was last seen, if anything waits. */
+/** The current age; if the engine does not report it, the last observed one, if anything waits. */
 function oldestOf(queue: QueueFigures): number | null {
   const { now, over } = queue;
   return now?.oldest_due_seconds ?? (waitingOf(queue) === 0 ? null : lastOf(over?.oldest_seconds));
@@ -28,7 +28,7 @@ function oldestOf(queue: QueueFigures): number | null {
 const lastOf = (values: readonly (number | null)[] | undefined): number | null =>
   values?.findLast((value) => value !== null) ?? null;
 
-/** The queues in which tasks are due for longest first, then those in which most wait. */
+/** Queues with the oldest due tasks first, then those with the most waiting tasks. */
 export const byOldestDue = (a: QueueFigures, b: QueueFigures): number =>
   (oldestOf(b) ?? -1) - (oldestOf(a) ?? -1) || (waitingOf(b) ?? -1) - (waitingOf(a) ?? -1);
 
@@ -40,22 +40,22 @@ export function oldestText(queue: QueueFigures): string {
   return isAtLeast ? `≥ ${seconds(oldest)}` : seconds(oldest);
 }
 
-/** How much waits now. */
+/** The number of waiting tasks. */
 export const waitingText = (queue: QueueFigures): string => shown(waitingOf(queue));
 
-/** How many workers take from a queue: none is a problem where something waits. */
+/** The number of workers that consume from a queue: none is a problem if tasks wait. */
 export function Consumers({ queue }: { readonly queue: QueueFigures }) {
   const consumers = queue.now?.consumers ?? null;
   const isMissed = consumers === 0 && (waitingOf(queue) ?? 0) > 0;
   return isMissed ? <b class="tone-failure">none</b> : <span>{shown(consumers)}</span>;
 }
 
-/** Queues as they are now. */
+/** Queues in their current state. */
 export function QueueTable(props: {
   readonly rows: readonly QueueFigures[];
-  /** Queues in the period before, whose end is compared with now. Default: nobody compares, or it is not known. */
+  /** Queues in the previous period, whose end is compared with now. Default: no comparison, or unknown. */
   readonly before?: readonly StatsQueueBody[] | undefined;
-  /** Columns beside those that every table of queues has. Default: none. */
+  /** Columns in addition to those of every table of queues. Default: none. */
   readonly more?: {
     readonly heads: ComponentChildren;
     readonly cells: (queue: QueueFigures) => ComponentChildren;
@@ -105,7 +105,7 @@ export function QueueTable(props: {
   );
 }
 
-/** How much waits beside what waited in the last steps of the period before. */
+/** The number of waiting tasks compared with the last steps of the previous period. */
 function WaitingChange(props: { readonly queue: QueueFigures; readonly before: readonly StatsQueueBody[] }) {
   const { queue, before } = props;
   const waited = lastOf(before.find((depths) => depths.queue === queue.name)?.waiting);

@@ -10,7 +10,7 @@ const FEW = 5;
 const LATEST = 10;
 const WAITING = ['PENDING', 'RECEIVED', 'RETRY'] as const;
 const ENDED = ['SUCCESS', 'FAILURE', 'REVOKED', 'REJECTED'] as const;
-/** What runs or waits does so now, whatever period the page shows. */
+/** Running and waiting tasks are those of now, regardless of the page's period. */
 const ANY_TIME = { range: '' };
 
 const PARTS = [
@@ -19,7 +19,7 @@ const PARTS = [
   { title: 'Latest tasks', query: {}, all: {}, limit: LATEST },
 ] as const;
 
-/** What runs and waits in a queue now, and its latest tasks. */
+/** The running and waiting tasks of a queue, and its latest tasks. */
 export function QueueTasks({ queue }: { readonly queue: string }) {
   const { data, error, reload } = useResource(
     queue,
@@ -42,7 +42,7 @@ export function QueueTasks({ queue }: { readonly queue: string }) {
   );
 }
 
-/** The workers that take from a queue. */
+/** The workers that consume from a queue. */
 export function QueueWorkers({ queue }: { readonly queue: string }) {
   const { data, error, reload } = useResource('workers', (signal) => client.workers({ signal }), {
     every: 10_000,
@@ -72,7 +72,7 @@ export function QueueWorkers({ queue }: { readonly queue: string }) {
   );
 }
 
-/** An engine may not say from which queues a worker takes. */
+/** Some engines do not report from which queues a worker consumes. */
 const noWorker = ({ workers }: WorkersBody): string =>
   workers.every(({ queues }) => queues !== null)
     ? 'No known worker consumes this queue.'

@@ -16,7 +16,7 @@ import { Consumers, oldestText, type QueueFigures, waitingText } from './queue-t
 import { QueueTasks, QueueWorkers } from './queue-tasks.tsx';
 import { rateText } from './rate-text.ts';
 
-/** One queue over time: how much waits and for how long, and what comes in against what goes out. */
+/** One queue over time: its depth, its waits, and the messages that enter and leave. */
 export function QueueView({ id }: { readonly id: string }) {
   const range = useRange();
   const resource = useResource(
@@ -52,7 +52,7 @@ export function QueueView({ id }: { readonly id: string }) {
   );
 }
 
-/** What waits now, and how fast it comes and goes. */
+/** The current depth and rates. */
 function Figures(props: {
   readonly name: string;
   readonly over: StatsQueueBody | null;
@@ -90,7 +90,7 @@ function Figures(props: {
   );
 }
 
-/** How much waits and for how long, and what comes in against what goes out. */
+/** Charts of the depth, the waits, and the messages that enter and leave. */
 function Charts(props: {
   readonly id: string;
   readonly stats: TaskStatsBody;

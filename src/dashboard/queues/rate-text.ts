@@ -1,6 +1,6 @@
 import { count } from '../text/numbers.ts';
 
-/** So many per minute: the average of the steps in which it is known; a dash when it is known in none. */
+/** The average per minute over the steps in which it is known; a dash if it is known in none. */
 export function rateText(counts: readonly (number | null)[] | undefined, stepSeconds: number): string {
   const known = (counts ?? []).filter((value) => value !== null);
   if (known.length === 0) return '–';

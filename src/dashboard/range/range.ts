@@ -1,4 +1,4 @@
-/** The period of time that the address asks for. */
+/** The period of time in the address. */
 import { moment, type Zone } from '../text/moments.ts';
 
 /** A window of `stats`, as parameters of the API. */
@@ -7,15 +7,15 @@ export interface StatsWindow {
   readonly stats_until?: string;
 }
 
-/** A period of time. What ends now moves with the clock: read its limits when you send a request. */
+/** A period of time. If it ends now, it moves with the clock: read its limits when you send a request. */
 export interface Range {
-  /** Tells periods apart: part of the key of a request. */
+  /** Distinguishes periods: part of the key of a request. */
   readonly key: string;
-  /** Whether the address has a period. If not, it is the last hour, and lists show any time. */
+  /** Whether the address has a period. If not, it is the last hour, and lists show all times. */
   readonly isChosen: boolean;
   /** The last minutes, since some time, or between two times. */
   readonly kind: 'last' | 'since' | 'fixed';
-  /** Its length now, rounded up, at most 90 days. */
+  /** Its current length, rounded up, at most 90 days. */
   readonly minutes: number;
   readonly since: Date;
   readonly until: Date;
@@ -35,14 +35,14 @@ export const RANGES: readonly (readonly [range: string, text: string])[] = [
   ['24h', '24 h'],
   ['7d', '7 d'],
 ];
-/** Only where a store keeps counts for longer than tasks. */
+/** Only if a store keeps counts for longer than tasks. */
 export const LONG_RANGES: typeof RANGES = [
   ['30d', '30 d'],
   ['90d', '90 d'],
 ];
 
 const MINUTE = 60_000;
-/** The longest window that the API has. */
+/** The longest window in the API. */
 const MOST_MINUTES = 129_600;
 const UNITS: Readonly<Record<string, number>> = { m: 1, h: 60, d: 1_440 };
 
@@ -67,7 +67,7 @@ const textOf = (at: number): string => new Date(at).toISOString();
 export function rangeOf(query: URLSearchParams): Range {
   const [from, end] = [timeOf(query.get('from')), timeOf(query.get('to'))];
   const minutes = minutesOf(query.get('range'));
-  // An end alone: the hour before it.
+  // Only an end: the hour before it.
   const start = from ?? (end === null ? null : end - 60 * MINUTE);
   const isUsable = start !== null && start < (end ?? Date.now());
   if (!isUsable) {

@@ -5,25 +5,25 @@ import { currentRoute, type Route } from '../route.ts';
 import { useStore } from '../store.ts';
 import { type Range, rangeOf, type StatsWindow } from './range.ts';
 
-/** Views that compare unless the address says otherwise. */
+/** Views that compare periods unless the address says otherwise. */
 const COMPARED: ReadonlySet<string> = new Set(['names']);
 
-/** The period that the address asks for. */
+/** The period in the address. */
 export function useRange(): Range {
   const { query } = useStore(currentRoute);
   return useMemo(() => rangeOf(query), [query]);
 }
 
-/** Whether figures stand beside those of the period before. */
+/** Whether figures are compared with the previous period. */
 export function isComparedAt({ path, query }: Route): boolean {
   const asked = query.get('compare');
   return asked === null ? COMPARED.has(path) : asked === '1';
 }
 
 /**
- * What the period before had; `null` while nobody compares, or until it is loaded.
+ * The data of the previous period; `null` without a comparison, or until it is loaded.
  *
- * @param key identifies the request beside the period
+ * @param key identifies the request, together with the period
  * @param load sends the request for that window
  */
 export function usePrevious<T>(
@@ -40,7 +40,7 @@ export function usePrevious<T>(
   return isCompared ? data : null;
 }
 
-/** When the history starts, if the period before is not wholly in it; `null` while nobody compares, too. */
+/** When the history starts, if it does not contain the whole previous period; `null` also without a comparison. */
 export function useStartInBefore(): Date | null {
   const { since, until } = useRange();
   const isCompared = isComparedAt(useStore(currentRoute));

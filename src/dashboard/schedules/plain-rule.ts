@@ -3,7 +3,7 @@
 const DAYS = ['Sundays', 'Mondays', 'Tuesdays', 'Wednesdays', 'Thursdays', 'Fridays', 'Saturdays', 'Sundays'];
 const DAY_NAMES = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 
-/** @returns the rule as it is, where no plain words say the same */
+/** @returns the rule unchanged if it has no equivalent in plain words */
 export function plainRule(rule: string): string {
   const [, fields = rule, bounds = ''] =
     /^([^()]*?)(?: \(m\/h\/dM\/MY\/d\))?( \([^()]*\))?$/.exec(rule) ?? [];
@@ -48,7 +48,7 @@ function daysInWords(weekday: string): string | null {
 
 const isNumber = (text: string): boolean => /^\d{1,2}$/.test(text);
 
-/** Of a star, a slash and 5: 5. Other steps than those of which a whole number fits do not come evenly. */
+/** The step 5 of a star, a slash and 5. Only steps that divide the whole evenly are regular. */
 function stepOf(field: string, whole: number): number | null {
   const step = Number(/^\*\/(\d{1,2})$/.exec(field)?.[1] ?? 0);
   return step > 1 && whole % step === 0 ? step : null;

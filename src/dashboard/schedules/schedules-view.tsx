@@ -23,7 +23,7 @@ const keyOf = ({ source, id }: ScheduleBody): string => `${source} ${id}`;
 /** Lists the periodic schedules. */
 export function SchedulesView() {
   const resource = useResource('schedules', (signal) => client.schedules({ signal }), {
-    // A task may be a run.
+    // Any task may be a run.
     news: ({ task_id }) => task_id !== null,
     gap: 5_000,
   });
@@ -78,7 +78,7 @@ export function SchedulesView() {
 const dueAt = ({ next_run_at, enabled }: ScheduleBody): number =>
   enabled === false ? Number.MAX_VALUE : (millis(next_run_at) ?? Number.MAX_VALUE);
 
-/** Beat and whoever reads its schedule may lag by this in normal operation, in milliseconds. */
+/** Normal delay of beat and of the reader of its schedule, in milliseconds. */
 const LATE = 60_000;
 
 const isMissed = (row: ScheduleBody): boolean => dueAt(row) <= Date.now() - LATE;
@@ -142,7 +142,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   REJECTED: 'cancelled',
 };
 
-/** The outcomes of the latest runs, each with its task, the latest one at the end. */
+/** The outcomes of the latest runs, each with a link to its task, the latest one at the end. */
 function Runs({ row: { name, last_runs: runs, source } }: { readonly row: ScheduleBody }) {
   const chosen = useStore(zone);
   if (runs === null) return <span class="dim">unknown</span>;

@@ -1,10 +1,10 @@
-/** What a search can ask for: its fields, and the parameters of the API that they become. */
+/** The fields of a search, and the corresponding parameters of the API. */
 
 /** A field with texts. */
 export interface TextField {
   readonly kind: 'text';
   readonly parameter: string;
-  /** Whether a beginning can be asked for (`mail.*`), and tasks left out. */
+  /** Whether it supports prefixes (`mail.*`) and exclusion. */
   readonly hasPrefix: boolean;
   readonly canNegate: boolean;
   readonly example: string;
@@ -14,7 +14,7 @@ export interface TextField {
 export interface FigureField {
   readonly kind: 'figure';
   readonly parameter: string;
-  /** Whether it is a time, and has units. */
+  /** Whether it is a duration, which has units. */
   readonly isTime: boolean;
   readonly example: string;
 }
@@ -44,7 +44,7 @@ export const FIELDS: Readonly<Record<string, Field>> = {
   retries: figure('retries', 'retries>0', false),
 };
 
-/** States that BullMQ calls so; the API has a parameter of its own for them. */
+/** States with BullMQ's names; the API has a separate parameter for them. */
 export const ENGINE_STATES: readonly string[] = [
   'waiting',
   'prioritized',
@@ -57,15 +57,15 @@ export const ENGINE_STATES: readonly string[] = [
   'removed',
 ];
 
-/** States of Celery, which are found however they are written. */
+/** States of Celery, in upper or lower case. */
 export const STATES: readonly string[] = [
   ...['PENDING', 'RECEIVED', 'STARTED', 'RETRY', 'SUCCESS', 'FAILURE', 'REVOKED', 'REJECTED'],
 ];
 
-/** The comparisons of figures, and how parameters end that ask for them. */
+/** The comparisons of figures, and the endings of their parameters. */
 export const SIGNS: Readonly<Record<string, string>> = { '>=': 'gte', '>': 'gt', '<=': 'lte', '<': 'lt' };
 
-/** Of how many seconds the units are. */
+/** The units in seconds. */
 export const UNITS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, min: 60, h: 3_600 };
 
 /** Most terms that a search may have. */

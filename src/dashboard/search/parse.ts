@@ -1,4 +1,4 @@
-/** Makes parameters of the API from a search, and back. */
+/** Converts a search to parameters of the API, and back. */
 import {
   ENGINE_STATES,
   FIELDS,
@@ -12,7 +12,7 @@ import {
 import { readTerms, SearchError, type Term, type Value } from './read-terms.ts';
 
 /**
- * The parameters that a search asks for.
+ * The parameters of a search.
  *
  * @param search such as `name:mail.* -state:SUCCESS runtime>5s "insufficient funds"`
  * @throws SearchError whose message says where the search is wrong
@@ -69,14 +69,14 @@ function noPrefix(name: string, { at }: Value): SearchError {
   return new SearchError(`\`*\` works for ${where.join(', ')}: ${what}. See character ${at}.`);
 }
 
-/** The words of both engines. Those of apps are taken as they are. */
+/** The states of both engines. Custom states are used unchanged. */
 function stateOf(text: string): readonly [parameter: string, state: string] {
   if (ENGINE_STATES.includes(text)) return ['engine_state', text];
   const known = STATES.find((state) => state === text.toUpperCase());
   return ['state', known ?? text];
 }
 
-/** What `-` makes of each comparison. */
+/** The negation of each comparison. */
 const OPPOSITE: Readonly<Record<string, string>> = { gt: 'lte', gte: 'lt', lt: 'gte', lte: 'gt' };
 const FIGURE = /^(\d{1,9}(?:\.\d{1,6})?)(ms|s|min|h)?$/;
 
@@ -103,7 +103,7 @@ function decimal(figure: number): string {
   return figure.toFixed(9).replace(/\.?0+$/, '');
 }
 
-/** The search that asks for these parameters. Those that no field has are left out. */
+/** The search for these parameters. Parameters without a field are left out. */
 export function formatSearch(query: URLSearchParams): string {
   return Object.entries(FIELDS)
     .flatMap(([name, field]) =>
@@ -123,7 +123,7 @@ function figuresOf(
   });
 }
 
-/** In the largest unit that makes it a whole number. */
+/** The value in the largest unit that makes it a whole number. */
 function withUnit(value: string): string {
   const seconds = Number(value);
   const [unit, length] = Object.entries(UNITS)
@@ -156,12 +156,12 @@ function textsOf(query: URLSearchParams, name: string, field: TextField): readon
   });
 }
 
-/** A value of a field as it is written. */
+/** A value of a field, quoted if necessary. */
 export function quoted(value: string): string {
   return /[\s,*"]/.test(value) ? inQuotes(value) : value;
 }
 
-/** A word that would be read as something else stands in quotes. */
+/** Quotes a word that would otherwise be read as something else. */
 function word(value: string): string {
   return /[\s*]|^[-"]|^[a-z_]+[:<>]/i.test(value) ? inQuotes(value) : value;
 }

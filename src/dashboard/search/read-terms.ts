@@ -1,4 +1,4 @@
-/** Divides a search into its terms. Each character is looked at once, however long the text is. */
+/** Splits a search into its terms, in linear time. */
 import { FIELDS, MOST_TERMS, SIGNS } from './fields.ts';
 
 /** A value as it is written. */
@@ -6,15 +6,15 @@ export interface Value {
   readonly text: string;
   /** Where it begins, from 1. */
   readonly at: number;
-  /** Whether a `*` stands behind it. */
+  /** Whether a `*` follows it. */
   readonly isPrefix: boolean;
 }
 
 /** One term. */
 export interface Term {
-  /** A field, or `text` of a word or a phrase. */
+  /** A field, or `text` for a word or a phrase. */
   readonly field: string;
-  /** Of a figure: `>`, `>=`, `<` or `<=`; of a text `:`. */
+  /** For a figure `>`, `>=`, `<` or `<=`; for a text `:`. */
   readonly sign: string;
   readonly values: readonly Value[];
   readonly isNegated: boolean;
@@ -22,7 +22,7 @@ export interface Term {
   readonly at: number;
 }
 
-/** Why a search cannot be read. The sentence says where and what to write. */
+/** Why a search is invalid. The sentence says where, and what to write. */
 export class SearchError extends Error {}
 
 /** @throws SearchError */
@@ -42,7 +42,7 @@ export function readTerms(search: string): readonly Term[] {
 
 interface Read<T> {
   readonly term: T;
-  /** Index behind it. */
+  /** Index after it. */
   readonly end: number;
 }
 
@@ -90,7 +90,7 @@ function readField(search: string, term: Omit<Term, 'values'>, start: number): R
   }
 }
 
-/** @param stop what ends a value beside a space. A word has no such end */
+/** @param stop characters that end a value in addition to a space. A word has none */
 function readValue(search: string, start: number, stop: string): Read<Value> {
   const at = start + 1;
   if (search[start] === '"') {
@@ -146,7 +146,7 @@ function unknownField(name: string, at: number): SearchError {
   return new SearchError(`Unknown field \`${name}\` at character ${at}. ${help}`);
 }
 
-/** Most letters by which a field may differ from what was meant. */
+/** Maximum number of letters in which a field may differ from the intended one. */
 const MOST_EDITS = 2;
 
 function nearest(name: string): string | null {
@@ -157,7 +157,7 @@ function nearest(name: string): string | null {
   return best !== undefined && best.edits <= MOST_EDITS ? best.field : null;
 }
 
-/** How many letters have to be added, removed or replaced. Both are short. */
+/** Number of letters that have to be added, removed or replaced. Both texts are short. */
 function editsBetween(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, at) => at);
   for (let i = 1; i <= a.length; i += 1) {

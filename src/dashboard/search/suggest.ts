@@ -1,4 +1,4 @@
-/** What may complete a search, and what is needed beyond its text to say so. */
+/** The completions of a search, and the data that they need. */
 import { client } from '../live/connection.ts';
 import { taskLink } from '../route.ts';
 import { count } from '../text/numbers.ts';
@@ -8,7 +8,7 @@ import { quoted } from './parse.ts';
 /** A completion. */
 export interface Suggestion {
   readonly label: string;
-  /** What it means, or how many tasks it has. */
+  /** Its meaning, or how many tasks it has. */
   readonly hint: string;
   /** The search with it, and the position of the caret in it. */
   readonly text: string;
@@ -17,7 +17,7 @@ export interface Suggestion {
   readonly link?: string;
 }
 
-/** A value, and what is known about it: what has more comes first. */
+/** A value and its figures: values with more tasks come first. */
 interface Facet {
   readonly count: number;
   readonly hint: string;
@@ -41,7 +41,7 @@ export function readFacets(): Promise<Facets> {
 async function askForFacets(): Promise<Facets> {
   const [{ stats, sources }, online, components] = await Promise.all([
     client.tasks({ limit: 0, stats: DAY_MINUTES }),
-    // A reader may be refused some routes: then there are only names.
+    // Some routes may be forbidden for a reader: then there are only names.
     client.workers().catch(() => null),
     client.components().catch(() => null),
   ]);
@@ -63,7 +63,7 @@ function facetOf(known: number | null | undefined, unit = ''): Facet {
   return { count: known ?? 0, hint: known == null ? '' : `${count(known)} ${unit}`.trim() };
 }
 
-/** Values of tasks, and those that no task has had yet. A queue of two sources counts for both. */
+/** Values of tasks, and values that no task has had yet. A queue of two sources counts for both. */
 function facetsOf(
   seen: readonly string[],
   known: readonly (readonly [value: string, figure: number | null])[],
@@ -79,7 +79,7 @@ function facetsOf(
 
 const MOST_SHOWN = 12;
 const MOST_NAMES = 5;
-/** What looks like an id: long, and with a digit. */
+/** Looks like an id: long, and with a digit. */
 const ID = /^(?=.*\d)[\w:-]{8,}$/;
 
 /** The completions of the term at the caret. */
@@ -114,7 +114,7 @@ export function suggest(text: string, caret: number, facets: Facets): readonly S
   ].slice(0, MOST_SHOWN);
 }
 
-/** Where the term begins that the caret is in or behind. */
+/** The start of the term at or before the caret. */
 function startOfTerm(text: string, caret: number): number {
   let start = 0;
   let isQuoted = false;

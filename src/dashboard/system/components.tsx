@@ -84,7 +84,7 @@ function Url({ url }: { readonly url: string }) {
   );
 }
 
-/** Settings for which `null` has a meaning of its own; for all others it means "unknown". */
+/** Settings for which `null` has a special meaning; for all others it means "unknown". */
 const MEANING_OF_NULL: Readonly<Record<string, string>> = {
   error: 'none',
   code: 'none',

@@ -6,7 +6,7 @@ import { ViewHead } from '../parts/view-head.tsx';
 import { Components } from './components.tsx';
 import { Metrics } from './metrics.tsx';
 
-/** What the monitor is connected to, with its settings, and the metrics of the exporter if there is one. */
+/** The components that the monitor is connected to, their settings, and the exporter's metrics if there is one. */
 export function SystemView() {
   const resource = useResource('components', (signal) => client.components({ signal }), { every: 10_000 });
   const { data, at } = resource;

@@ -6,7 +6,7 @@ import { linkTo, taskLink } from '../route.ts';
 import { seconds } from '../text/numbers.ts';
 import { wordsFor } from '../text/words.ts';
 
-/** The scalar fields of a task: first what is asked for often. */
+/** The scalar fields of a task, the most useful first. */
 export function Facts({ task }: { readonly task: TaskDetailBody }) {
   return (
     <>

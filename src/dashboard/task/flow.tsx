@@ -7,13 +7,13 @@ import { linkTo, taskLink, workflowLink } from '../route.ts';
 import { count, seconds } from '../text/numbers.ts';
 import { type Words, wordsFor } from '../text/words.ts';
 
-/** Tasks that are listed of each kind of relation. */
+/** Maximum number of listed tasks for each kind of relation. */
 const SHOWN = 10;
 
 /** The tasks that one relation leads to. */
 interface Related {
   readonly tasks: readonly TaskBody[];
-  /** `null`: not known. */
+  /** `null`: unknown. */
   readonly total: number | null;
 }
 
@@ -67,7 +67,7 @@ async function readFamily(task: TaskDetailBody, signal: AbortSignal): Promise<Fa
   const read = async (query: Parameters<typeof client.tasks>[0]): Promise<Related> => {
     const { tasks, total } = await client.tasks({ ...query, limit: SHOWN + 1 }, { signal });
     const others = tasks.filter((other) => other.task_id !== task_id);
-    // The task itself is among its siblings, and may be on a later page.
+    // The task itself is one of its siblings, but may be on a later page.
     const isAmong = query?.parent_id !== task_id && query?.task_id === undefined;
     return { tasks: others.slice(0, SHOWN), total: total === null ? null : total - (isAmong ? 1 : 0) };
   };

@@ -2,7 +2,7 @@ import type { TaskLogBody } from '../../client.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { count } from '../text/numbers.ts';
 
-/** The end of what a job has logged. */
+/** The end of a job's log. */
 export function JobLog({ log }: { readonly log: TaskLogBody }) {
   const { lines, total } = log;
   const text = lines.join('\n');

@@ -5,7 +5,7 @@ import { useStore } from '../store.ts';
 import { counted, duration } from '../text/numbers.ts';
 import { type Life, livesOf } from './life-spans.ts';
 
-/** Attempts that are shown at first: the last ones. */
+/** Number of attempts that are shown at first: the latest ones. */
 const SHOWN = 5;
 
 /** How long a task waited and ran, a bar for each attempt. */

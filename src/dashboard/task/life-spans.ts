@@ -1,4 +1,4 @@
-/** What a task has done since it was sent, as spans of time: of each attempt, what it waited, ran and then paused. */
+/** The life of a task since it was sent, as spans: for each attempt, its wait, its run and the pause after it. */
 import type { TaskDetailBody } from '../../client.ts';
 import { millis } from '../text/moments.ts';
 
@@ -13,15 +13,15 @@ export interface Span {
 export interface Life {
   /** 1 for the first. */
   readonly number: number;
-  /** In their order. What is not known is left out. */
+  /** In their order. Unknown spans are left out. */
   readonly spans: readonly Span[];
   readonly error: string | null;
 }
 
-/** The attempts of a task, oldest first: at least the one that it is in. @param now in milliseconds since 1970 */
+/** The attempts of a task, oldest first: at least the current one. @param now in milliseconds since 1970 */
 export function livesOf(task: TaskDetailBody, now: number): readonly Life[] {
   const isWaiting = task.state === 'RETRY';
-  // A worker may have received an attempt that has not begun: the pause before it still lasts.
+  // A worker may have received an attempt that has not started: the pause before it continues.
   const attempts = (task.attempts ?? []).filter(
     ({ started, finished, error }) => !isWaiting || started !== null || finished !== null || error !== null,
   );
@@ -54,7 +54,7 @@ export function livesOf(task: TaskDetailBody, now: number): readonly Life[] {
   return [...lives, { number: current?.number ?? 1, spans: last, error: current?.error ?? null }];
 }
 
-/** The attempt that is the last one so far, or what the task waits for. */
+/** The latest attempt, or what the task waits for. */
 function spansOfLast(task: TaskDetailBody, now: number): readonly Span[] {
   const sent = millis(task.sent);
   const eta = millis(task.eta);

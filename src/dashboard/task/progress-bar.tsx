@@ -1,7 +1,7 @@
 import type { TaskProgressBody } from '../../client.ts';
 import { count } from '../text/numbers.ts';
 
-/** How far a task has come, as it reports itself. */
+/** The progress of a task, as it reports it. */
 export function ProgressBar({ progress }: { readonly progress: TaskProgressBody }) {
   const { current, total, percent, text } = progress;
   const steps =

@@ -7,7 +7,7 @@ import { wordsFor } from '../text/words.ts';
 import { JobLog } from './job-log.tsx';
 import { Timeline } from './timeline.tsx';
 
-/** What a task was given, what it returned, and what it did meanwhile: a tab for each of which something is known. */
+/** The arguments of a task, its result, and what happened in between: a tab for each that is known. */
 export function TaskTabs({ task }: { readonly task: TaskDetailBody }) {
   const chosen = useStore(currentRoute).query.get('tab');
   const choose = (id: string): void => go(linkHere({ tab: id }), true);
@@ -25,7 +25,7 @@ function tabsOf(task: TaskDetailBody): readonly Tab[] {
   return [
     ...valueTab('args', words.args, isEmpty(args) ? null : args, 'args'),
     ...valueTab('kwargs', words.kwargs, isEmpty(kwargs) ? null : kwargs, 'kwargs'),
-    // BullMQ's options are its keyword arguments, too.
+    // BullMQ's options are also its keyword arguments.
     ...valueTab('options', 'Options', options === kwargs ? null : options, 'options'),
     ...valueTab('progress', 'Progress', progress?.text ?? null, 'progress'),
     ...(log === null || log.lines.length === 0
@@ -36,5 +36,5 @@ function tabsOf(task: TaskDetailBody): readonly Tab[] {
   ];
 }
 
-/** Celery reports what was not given as an empty value. */
+/** Celery reports missing arguments as an empty value. */
 const isEmpty = (text: string | null): boolean => text === '()' || text === '[]' || text === '{}';

@@ -93,7 +93,7 @@ export function TaskView({ id, query }: { readonly id: string; readonly query: U
   );
 }
 
-/** Where the host says to look, too. */
+/** The host's links to other tools. */
 function Links({ links }: { readonly links: readonly TaskLinkBody[] }) {
   if (links.length === 0) return null;
   return (

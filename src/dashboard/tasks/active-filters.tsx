@@ -3,7 +3,7 @@ import { SEARCH_PARAMETERS } from '../search/fields.ts';
 import { formatSearch } from '../search/parse.ts';
 import { withToggled } from './list-query.ts';
 
-/** Filters that the search box has no words for. */
+/** Filters that the search box does not support. */
 const OTHERS: Readonly<Record<string, string>> = { parent_id: 'sent by', group_id: 'group' };
 
 /** The parameters that filter the list. */
@@ -12,7 +12,7 @@ export const activeFilters = (query: URLSearchParams): readonly (readonly [name:
     ([name, value]) => value !== '' && (SEARCH_PARAMETERS.includes(name) || Object.hasOwn(OTHERS, name)),
   );
 
-/** The active filters, each with a link that removes it. @param isWhole also those that the search box shows */
+/** The active filters, each with a link that removes it. @param isWhole also lists those that the search box shows */
 export function ActiveFilters({
   query,
   isWhole,

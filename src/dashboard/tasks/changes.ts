@@ -1,19 +1,19 @@
-/** Notes what the feed reports of tasks, so that a list can ask for only that. */
+/** Collects the tasks that the feed reports as changed, so that a list can request only these. */
 import { useEffect, useRef } from 'preact/hooks';
 import { onNews } from '../live/feed.ts';
 import { millis } from '../text/moments.ts';
 
-/** What has changed since the list was last asked for. */
+/** The changes since the last request of the list. */
 export interface Changes {
-  /** Time of the oldest change, in milliseconds since 1970; `null`: nothing has changed. */
+  /** Time of the oldest change, in milliseconds since 1970; `null`: there is none. */
   readonly since: number | null;
-  /** Whether some changes are not known. */
+  /** Whether some changes are unknown. */
   readonly isPartial: boolean;
 }
 
 const NONE: Changes = { since: null, isPartial: false };
 
-/** The changes so far. Whoever asks for them sets it to {@link NONE}. */
+/** The changes so far. `take` resets them to {@link NONE}. */
 export function useChanges(): { take(): Changes; lose(): void } {
   const changes = useRef<Changes>(NONE);
   useEffect(
@@ -38,7 +38,7 @@ export function useChanges(): { take(): Changes; lose(): void } {
       changes.current = NONE;
       return taken;
     },
-    /** Marks the changes that were taken as unknown: the request for them failed. */
+    /** Marks the changes that were taken as unknown, because the request for them failed. */
     lose() {
       changes.current = { ...changes.current, isPartial: true };
     },

@@ -5,7 +5,7 @@ import { SEARCH_PARAMETERS } from '../search/fields.ts';
 
 /** Filters that accept one value. */
 const ONE = ['root_id', 'parent_id', 'group_id'] as const;
-/** Those that accept several, and those of the search box. */
+/** Filters that accept several values, and those of the search box. */
 const MANY = SEARCH_PARAMETERS.filter((name) => name !== 'root_id');
 
 const SORTS = ['timestamp', 'received', 'started', 'finished', 'runtime', 'name', 'state'] as const;
@@ -27,7 +27,7 @@ export function orderOf(query: URLSearchParams): Order {
   };
 }
 
-/** The query of the list now: a period that ends now moves with the clock. */
+/** The current query of the list: a period that ends now moves with the clock. */
 export function listQuery(query: URLSearchParams): TaskListQuery {
   const asked: Record<string, string | readonly string[]> = {};
   for (const name of MANY) {
@@ -44,7 +44,7 @@ export function listQuery(query: URLSearchParams): TaskListQuery {
   return { ...asked, ...rangeOf(query).list() };
 }
 
-/** What a task keeps: its name and id do not change, and what it contains is there from then on. */
+/** Filters by what never changes in a task: its name, its ids and what it contains. */
 const KEPT: ReadonlySet<string> = new Set([
   ...['name', 'name_prefix', 'not_name', 'not_name_prefix', 'task_id', 'task_id_prefix', 'not_task_id'],
   ...['not_task_id_prefix', 'source', 'not_source', 'q', 'root_id', 'parent_id', 'group_id'],
@@ -52,8 +52,8 @@ const KEPT: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether the tasks that changed after some time are all that has to be read again: a filter by something that
- * changes also takes tasks out of the list.
+ * Whether it is enough to read the tasks that changed after some time. If a filter depends on something that
+ * changes, tasks may also leave the list.
  *
  * @param capabilities of the list; `null`: everything
  */

@@ -7,10 +7,10 @@ import { formatSearch } from '../search/parse.ts';
 import { count } from '../text/numbers.ts';
 import { listQuery, withFilter } from './list-query.ts';
 
-/** Terms without which the search is tried. */
+/** Maximum number of terms that are left out one at a time. */
 const MOST_TRIED = 5;
 
-/** What to do where no task matches. */
+/** What to do if no task matches. */
 export function NoTasks({ query }: { readonly query: URLSearchParams }) {
   const isFiltered = [...query.keys()].some((name) => !['sort', 'order', 'compare'].includes(name));
   if (isFiltered) return <NoMatch query={query} />;
@@ -22,7 +22,7 @@ export function NoTasks({ query }: { readonly query: URLSearchParams }) {
   );
 }
 
-/** Names the terms without which there would be tasks. */
+/** Names the terms without which tasks would match. */
 function NoMatch({ query }: { readonly query: URLSearchParams }) {
   const { data } = useResource(`without ${query}`, (signal) =>
     Promise.all(triesOf(query).map((one) => read(one, signal))),
@@ -46,7 +46,7 @@ interface Try {
   readonly without: URLSearchParams;
 }
 
-/** The query without each of its terms. One that is alone leaves all tasks, which says nothing. */
+/** The query without each of its terms. A single term is not left out, since all tasks would match. */
 function triesOf(query: URLSearchParams): readonly Try[] {
   const given = SEARCH_PARAMETERS.filter((name) => query.has(name));
   if (given.length < 2) return [];
@@ -56,7 +56,7 @@ function triesOf(query: URLSearchParams): readonly Try[] {
   }));
 }
 
-/** @returns `total`: `null` where there are some, and it is not known how many; 0 where none was found */
+/** @returns `total`: `null` if there are some, but their number is unknown; 0 if none was found */
 async function read({ term, without }: Try, signal: AbortSignal) {
   const { tasks, total } = await client.tasks({ ...listQuery(without), limit: 1 }, { signal });
   return { term, without, total: tasks.length === 0 ? 0 : total };

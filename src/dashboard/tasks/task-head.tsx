@@ -25,7 +25,7 @@ function columnsFor({ input }: Words): readonly Column[] {
 export function TaskHead(props: {
   readonly query: URLSearchParams;
   readonly words: Words;
-  /** What can be sorted by; `null`: everything. */
+  /** Possible sort fields; `null`: all. */
   readonly sorts: readonly string[] | null;
 }) {
   const { query, words, sorts } = props;

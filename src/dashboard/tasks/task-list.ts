@@ -1,11 +1,11 @@
-/** The rows of the task list: how changes are merged into them, and what is new while they are held. */
+/** The rows of the task list: merges changes into them, and finds new ones while they are held. */
 import type { SourceBody, TaskBody, TaskCapabilitiesBody } from '../../client.ts';
 
-/** The rows as they are now: the first page of the list and what has changed since. */
+/** The current rows: the first page of the list with all later changes. */
 export interface Listed {
   /** The query of the page's URL. */
   readonly key: string;
-  /** The query that `next` belongs to. */
+  /** The query to which `next` belongs. */
   readonly asked: object;
   readonly rows: readonly TaskBody[];
   readonly next: string | null;
@@ -14,7 +14,7 @@ export interface Listed {
   readonly sources: readonly SourceBody[];
 }
 
-/** Identifies a task: two sources may have tasks of the same id. */
+/** Identifies a task: two sources may have tasks with the same id. */
 export const keyOf = ({ source, task_id }: TaskBody): string => `${source} ${task_id}`;
 
 /** By time of the last change, newest first, as the API lists them. */
@@ -28,7 +28,7 @@ function newestFirst(a: TaskBody, b: TaskBody): number {
 }
 
 /**
- * The rows with changed tasks in place of what they were.
+ * Replaces changed tasks in the rows.
  *
  * @param changed rows of the same list, newest first
  */
@@ -36,7 +36,7 @@ export function withChanges(before: Listed, changed: readonly TaskBody[]): Liste
   const keys = new Set(changed.map(keyOf));
   const last = before.rows.at(-1);
   const rows = [...changed, ...before.rows.filter((row) => !keys.has(keyOf(row)))].toSorted(newestFirst);
-  // What comes behind the last row is on the next page.
+  // Tasks after the last row are on the next page.
   const listed =
     before.next === null || last === undefined ? rows : rows.filter((row) => newestFirst(row, last) <= 0);
   return { ...before, rows: listed, total: before.next === null ? listed.length : before.total };

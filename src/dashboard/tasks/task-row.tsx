@@ -12,10 +12,10 @@ const callOf = ({ args, kwargs }: TaskBody): string =>
 /** Names of the fields that have no column of their own. */
 const FIELDS: Readonly<Record<string, string>> = { task_id: 'id', result: 'result', worker: 'worker' };
 
-/** Characters that stand before what was found. */
+/** Number of characters before a match. */
 const BEFORE = 24;
 
-/** Where one of the other texts was found that were searched for, in what the row has. */
+/** The excerpt of a row around one of the other searched texts. */
 function excerptOf({ exception, args, kwargs }: TaskBody, part: string): string | null {
   for (const text of [exception, args, kwargs]) {
     const at = text?.toLowerCase().indexOf(part.toLowerCase()) ?? -1;
@@ -24,7 +24,7 @@ function excerptOf({ exception, args, kwargs }: TaskBody, part: string): string 
   return null;
 }
 
-/** The texts that were searched for, else the error or the arguments. */
+/** The searched texts, otherwise the error or the arguments. */
 function Said({ task, search }: { readonly task: TaskBody; readonly search: readonly string[] }) {
   const { match, exception } = task;
   if (match == null || (match.field === 'name' && search.length === 1)) {
@@ -58,9 +58,9 @@ export function TaskRow(props: {
   readonly task: TaskBody;
   readonly index: number;
   readonly isActive: boolean;
-  /** The texts that were searched for. */
+  /** The searched texts. */
   readonly search: readonly string[];
-  /** To the page of the task. */
+  /** Link to the page of the task. */
   readonly link: string;
 }) {
   const { task, index, isActive, search, link } = props;

@@ -22,9 +22,9 @@ import { keyOf } from './task-list.ts';
 import { TaskRow } from './task-row.tsx';
 import { type TaskList, useTaskList } from './use-task-list.ts';
 
-/** Height of all that is above the list, in pixels: at least. */
+/** Minimum height of everything above the list, in pixels. */
 const FRAME_HEIGHT = 190;
-/** Rows that are read although they do not fit on the screen. */
+/** Number of rows that are read in addition to those that fit on the screen. */
 const ROWS_AHEAD = 6;
 
 /** The task list with its filters. */

@@ -1,4 +1,4 @@
-/** Loads the task list, keeps its first rows fresh, and holds them while somebody points at them. */
+/** Loads the task list, keeps its first rows fresh, and holds them while the reader points at them. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { SourceBody, TaskBody, TaskCapabilitiesBody, TaskListQuery } from '../../client.ts';
 import { client } from '../live/connection.ts';
@@ -9,13 +9,13 @@ import { canAskForChanges, listQuery } from './list-query.ts';
 import { keyOf, type Listed, unique, withChanges } from './task-list.ts';
 
 const MORE = 200;
-/** The whole first page is asked for at least this often, in milliseconds, if anything happens. */
+/** The whole first page is requested at least this often, in milliseconds, if anything happens. */
 const WHOLE_MS = 15_000;
 const SHORTEST_GAP_MS = 1_000;
 const LONGEST_GAP_MS = 6_000;
-/** What the list may transfer: 5 kB/s. */
+/** Limit for the data that the list transfers: 5 kB/s. */
 const BYTES_PER_MS = 5;
-/** More rows than this are asked for anew instead of kept. */
+/** More rows than this are requested again instead of kept. */
 const MOST_KEPT = 500;
 
 /** Result of {@link useTaskList}. */
@@ -27,13 +27,13 @@ export interface TaskList {
   readonly at: number | null;
   readonly isLoading: boolean;
   readonly sources: readonly SourceBody[] | undefined;
-  /** What the list can be asked for; `null`: everything. */
+  /** What the list supports; `null`: everything. */
   readonly capabilities: TaskCapabilitiesBody | null;
-  /** Tasks that came while the rows are held; `null`: none. */
+  /** Tasks that arrived while the rows are held; `null`: none. */
   readonly news: { readonly count: number; readonly isPartial: boolean } | null;
   readonly loadMore: () => void;
   readonly reload: () => void;
-  /** Shows what came while the rows were held. */
+  /** Shows the changes that arrived while the rows were held. */
   readonly release: () => void;
 }
 
@@ -65,7 +65,7 @@ export function useTaskList(query: URLSearchParams, rowCount: number, isHeld: bo
   };
 }
 
-/** The rows that are at the top now. Asks for what has changed, and for all of them where that is not known. */
+/** The current first rows. Requests the changes, or all of the rows if the changes are unknown. */
 function useFirstRows(key: string, query: URLSearchParams, rowCount: number) {
   const changes = useChanges();
   const latest = useRef<{ listed: Listed | null; wholeAt: number; gap: number }>({
@@ -89,7 +89,7 @@ function useFirstRows(key: string, query: URLSearchParams, rowCount: number) {
         signal,
       });
       const { tasks: rows, next_cursor: next, total, capabilities, sources } = page;
-      // A list that was cut may miss changes: the next request asks for all of it.
+      // A list that was cut may miss changes, so the next request is for all of it.
       if (isPart && next !== null) changes.lose();
       const listed = isPart
         ? { ...withChanges(known, rows), sources }
@@ -119,7 +119,7 @@ function laterOf(filter: TaskListQuery['since'], since: number): string {
 
 interface Held {
   readonly shown: Listed | null;
-  /** What came since it is held. */
+  /** Tasks that arrived since it is held. */
   readonly fresh: ReadonlySet<string>;
   readonly isPartial: boolean;
 }
@@ -127,7 +127,7 @@ interface Held {
 /** More tasks than this are not counted. */
 const MOST_COUNTED = 1_000;
 
-/** Keeps what is shown while it is held, and counts what came meanwhile. */
+/** Keeps the shown rows while they are held, and counts the tasks that arrive. */
 function useHeld(latest: Listed | null, isHeld: boolean) {
   const [held, setHeld] = useState<Held>({ shown: latest, fresh: new Set(), isPartial: false });
   const [released, release] = useState<Listed | null>(null);
@@ -150,7 +150,7 @@ function withFresh({ shown, fresh, isPartial }: Held, latest: Listed | null): He
   const known = new Set(shown?.rows.map(keyOf));
   const rows = latest?.rows ?? [];
   const come = rows.map(keyOf).filter((key) => !known.has(key));
-  // Where none of the rows is known, there may be others between them and those that are.
+  // If none of the rows is known, there may be others between them and the known ones.
   const hasGap = come.length > 0 && come.every((key) => !fresh.has(key)) && come.length === rows.length;
   const isFull = fresh.size >= MOST_COUNTED;
   return {
@@ -168,7 +168,7 @@ interface Further {
   readonly error: unknown;
 }
 
-/** The rows behind those at the top, read page by page. */
+/** The rows after the first ones, read page by page. */
 function useFurther(shown: Listed | null) {
   const [further, setFurther] = useState<Further>({ of: null, rows: [], next: null, error: null });
   const loading = useRef<AbortController | null>(null);

@@ -42,7 +42,7 @@ function offset(date: Date): string {
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 const DAY_MS = 24 * 60 * 60_000;
-/** Where several labels of an axis would name the same minute. */
+/** Below this length, several labels of an axis would show the same minute. */
 const SHORT_MS = 10 * 60_000;
 
 /** `14:02` */
@@ -50,7 +50,7 @@ export function clockTime(date: Date, zone: Zone): string {
   return partsOf(date, zone).time.slice(0, 5);
 }
 
-/** A label of a time axis: `14:02:30` where the axis spans minutes, `14:02` up to a day, `Nov 20` where it spans more. */
+/** A label of a time axis: `14:02:30` if the axis spans minutes, `14:02` up to a day, `Nov 20` above. */
 export function axisLabel(date: Date, zone: Zone, spanMs: number): string {
   if (spanMs < SHORT_MS) return partsOf(date, zone).time;
   if (spanMs <= DAY_MS) return clockTime(date, zone);
@@ -58,7 +58,7 @@ export function axisLabel(date: Date, zone: Zone, spanMs: number): string {
   return `${MONTHS[Number(month) - 1]} ${Number(day)}`;
 }
 
-/** A time of a chart in full: like the labels of its axis, but `2026-11-20 14:02` where it spans more than a day. */
+/** A time of a chart in full: like its axis labels, but `2026-11-20 14:02` if the axis spans more than a day. */
 export function chartTime(date: Date, zone: Zone, spanMs: number): string {
   if (spanMs < SHORT_MS) return partsOf(date, zone).time;
   const time = clockTime(date, zone);

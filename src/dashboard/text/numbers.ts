@@ -1,6 +1,6 @@
 /**
- * Formats a number with separators and at most three decimals: `1,200`. Not with `Intl.NumberFormat`: creating the first
- * one took most of the time in which the page's code was evaluated.
+ * Formats a number with separators and at most three decimals: `1,200`. It does not use `Intl.NumberFormat`, because
+ * creating the first one took most of the start-up time of the page's code.
  */
 export const count = (value: number): string =>
   String(Math.round(value * 1_000) / 1_000).replace(/(?<!\.\d*)\B(?=(?:\d{3})+(?!\d))/g, ',');
@@ -26,7 +26,7 @@ export function duration(ms: number): string {
   return `${sign}${pair(Math.floor(hours / 24), 'd', hours % 24, 'h')}`;
 }
 
-/** The largest unit of a duration alone: `12 s`, `3 min`, `2 h`, `3 d`. */
+/** A duration in its largest unit only: `12 s`, `3 min`, `2 h`, `3 d`. */
 export function coarse(ms: number): string {
   const seconds = Math.round(ms / 1_000);
   if (seconds < 60) return `${seconds} s`;

@@ -16,8 +16,8 @@ export const toneOf = (state: string | null): string => {
   return Object.hasOwn(TONES, state) ? (TONES[state] ?? 'running') : 'running';
 };
 
-/** Words of an engine that say no more than the state beside them. */
+/** Words of an engine that add nothing to the state next to them. */
 const SAME = new Set(['waiting', 'active', 'completed', 'failed']);
 
-/** Whether the engine's word for a state says more than the state. */
+/** Whether the engine's word for a state adds information to the state. */
 export const saysMore = (word: string | null): word is string => word !== null && !SAME.has(word);

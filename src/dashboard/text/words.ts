@@ -4,16 +4,16 @@ import type { SourceBody } from '../../client.ts';
 /** The terms of a queueing system for the parts of a task. */
 export interface Words {
   readonly args: string;
-  /** The same within a sentence, in one word. */
+  /** The same within a sentence, as one word. */
   readonly input: string;
   readonly kwargs: string;
   readonly parent: string;
-  /** What its parent is to a task, where the heading above it does not say so. */
+  /** The relation of a parent to its task, if the heading above does not show it. */
   readonly isParent: string;
   readonly alone: string;
-  /** States that its tasks can have, also if none has them now. */
+  /** States that its tasks can have, even if none has them now. */
   readonly states: readonly string[];
-  /** Its own states beside them. */
+  /** The engine's own states in addition to these. */
   readonly engineStates: readonly string[];
 }
 
@@ -39,13 +39,13 @@ const BULLMQ: Words = {
   engineStates: ['delayed', 'prioritized', 'waiting-children', 'paused'],
 };
 
-/** The terms for the tasks of a source. @param name default: those of all sources, if they have one engine */
+/** The terms for the tasks of a source. @param name default: all sources, if they have the same engine */
 export function wordsFor(sources: readonly SourceBody[], name?: string): Words {
   const meant = sources.filter((source) => name === undefined || source.name === name);
   return areAllBullMQ(meant) ? BULLMQ : CELERY;
 }
 
-/** Whether the deployment has BullMQ alone, and so neither beat nor a result backend of its own. */
+/** Whether all sources are BullMQ, so that there is neither beat nor a separate result backend. */
 export function areAllBullMQ(sources: readonly SourceBody[]): boolean {
   return sources.length > 0 && sources.every(({ engine }) => engine === 'bullmq');
 }

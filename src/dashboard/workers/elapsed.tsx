@@ -4,14 +4,14 @@ import { useStore } from '../store.ts';
 import { duration } from '../text/numbers.ts';
 import { elapsedOf } from './load.ts';
 
-/** A bar is as long as this many times the usual run, unless the task has run for longer. */
+/** The length of a bar, as a multiple of the usual run time, unless the task has run for longer. */
 const SCALE = 1.5;
 
-/** Beyond ten minutes, seconds say nothing. */
+/** Above ten minutes, seconds do not matter. */
 const unitOf = (ms: number): number => (ms < 10_000 ? 1 : ms < 600_000 ? 1_000 : 60_000);
 const whole = (ms: number): string => duration(Math.floor(ms / unitOf(ms)) * unitOf(ms));
 
-/** For how long a task has run, as a bar with a tick at the time that 95 % of its name do not exceed. */
+/** How long a task has run, as a bar with a tick at the time that 95 % of the runs of its name do not exceed. */
 export function Elapsed({ task }: { readonly task: RunningTaskBody }) {
   const now = useStore(clock);
   const elapsed = elapsedOf(task, now);

@@ -1,15 +1,15 @@
-/** What workers hold, as the views show it: which of them are stuck, and what runs longer than usual. */
+/** The load of workers: which of them are stuck, and which tasks run longer than usual. */
 import type { RunningTaskBody, UnassignedTasksBody, WorkerBody } from '../../client.ts';
 
 /** A running task and where it runs. */
 export interface Running {
   readonly task: RunningTaskBody;
   readonly source: string;
-  /** `null`: not known. */
+  /** `null`: unknown. */
   readonly worker: string | null;
 }
 
-/** Identifies a worker: two sources may have one of the same name. */
+/** Identifies a worker: two sources may have workers with the same name. */
 export const keyOf = ({ source, hostname }: Pick<WorkerBody, 'source' | 'hostname'>): string =>
   `${source} ${hostname}`;
 
@@ -17,18 +17,18 @@ export const keyOf = ({ source, hostname }: Pick<WorkerBody, 'source' | 'hostnam
 export const elapsedOf = ({ started }: RunningTaskBody, now: number): number =>
   Math.max(0, now - Date.parse(started));
 
-/** How many of the listed tasks should have ended. */
+/** Number of listed tasks that should have ended. */
 export const stuckTasks = ({ running }: WorkerBody): number =>
   (running ?? []).filter(({ stuck }) => stuck === true).length;
 
-/** How many tasks a worker runs: its last heartbeat may be older than the list of them. `null`: unknown. */
+/** Number of running tasks of a worker: its last heartbeat may be older than the list of them. `null`: unknown. */
 export const busyOf = ({ running_total: total, active }: WorkerBody): number | null =>
   total == null ? active : Math.max(active ?? 0, total);
 
-/** How many it can run at once; `null`: unknown. */
+/** Number of tasks that it can run at the same time; `null`: unknown. */
 const slotsOf = ({ concurrency, pool_size: pool }: WorkerBody): number | null => concurrency ?? pool;
 
-/** `4/4`; without slots, how many run. */
+/** `4/4`; without slots, the number of running tasks. */
 export function loadText(worker: WorkerBody): string {
   const [busy, slots] = [busyOf(worker), slotsOf(worker)];
   if (slots === null) return busy === null ? '–' : `${busy} running`;
@@ -37,7 +37,7 @@ export function loadText(worker: WorkerBody): string {
 
 const STATUSES = ['offline', 'stale', 'online'];
 
-/** Those that need attention first: stuck, then with tasks that should have ended, then silent, then the fullest. */
+/** Workers that need attention first: stuck, then with tasks that should have ended, then silent, then the fullest. */
 export function byTrouble(a: WorkerBody, b: WorkerBody): number {
   return (
     Number(b.stuck === true) - Number(a.stuck === true) ||
@@ -48,13 +48,13 @@ export function byTrouble(a: WorkerBody, b: WorkerBody): number {
   );
 }
 
-/** How full it is, from 0 to 1; 0 if unknown. */
+/** Its load, from 0 to 1; 0 if unknown. */
 export function shareOf(worker: WorkerBody): number {
   const slots = slotsOf(worker);
   return slots === null || slots === 0 ? 0 : (busyOf(worker) ?? 0) / slots;
 }
 
-/** All running tasks: those that should have ended first, then the longest against what is usual for their name. */
+/** All running tasks: first those that should have ended, then those that most exceed their usual run time. */
 export function allRunning(
   workers: readonly WorkerBody[],
   unassigned: readonly UnassignedTasksBody[],
@@ -74,7 +74,7 @@ export function allRunning(
   );
 }
 
-/** For how many times the usual a task has run; below 0 where the usual is unknown. */
+/** The run time so far as a multiple of the usual one; below 0 if that is unknown. */
 function excessOf(task: RunningTaskBody, now: number): number {
   return task.runtime_p95 === null ? -1 : elapsedOf(task, now) / Math.max(1, task.runtime_p95 * 1_000);
 }

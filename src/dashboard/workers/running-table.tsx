@@ -9,12 +9,12 @@ import { Elapsed } from './elapsed.tsx';
 import { allRunning, type Running } from './load.ts';
 import { StuckMark, workerLink } from './worker-parts.tsx';
 
-/** More rows would not be read. */
+/** Maximum number of rows that are useful to read. */
 const MOST_ROWS = 200;
 
 const keyOf = ({ source, task }: Running): string => `${source} ${task.task_id}`;
 
-/** Every running task of all workers, the longest against what is usual first. */
+/** Every running task of all workers; those that most exceed their usual run time come first. */
 export function RunningTable({ data, at }: { readonly data: WorkersBody; readonly at: number }) {
   const { isHeld, pointer, focus } = useHold();
   const all = useMemo(() => allRunning(data.workers, data.unassigned ?? [], at), [data, at]);

@@ -6,10 +6,10 @@ import { Elapsed } from './elapsed.tsx';
 import { loadText } from './load.ts';
 import { StuckMark, WorkerState, workerLink } from './worker-parts.tsx';
 
-/** Tasks of a card; the page of one worker has all that are listed. */
+/** Number of tasks on a card; the page of one worker shows all listed tasks. */
 const MOST_TASKS = 4;
 
-/** A worker, what it runs, and its facts. @param isWhole whether this is the page of that worker alone */
+/** A worker, its running tasks, and its facts. @param isWhole whether this is the page of that worker alone */
 export function WorkerCard(props: {
   readonly worker: WorkerBody;
   /** When it was read, in milliseconds since 1970. */
@@ -71,7 +71,7 @@ function Tasks({ worker, most }: { readonly worker: WorkerBody; readonly most: n
 const tasksLink = (hostname: string): string =>
   linkTo('tasks', { worker: hostname, state: 'STARTED', sort: 'started', order: 'asc' });
 
-/** One running task: its name, arguments and for how long it has run. */
+/** One running task: its name, its arguments and how long it has run. */
 export function RunningTask({ task, source }: { readonly task: RunningTaskBody; readonly source: string }) {
   return (
     <li>
@@ -85,7 +85,7 @@ export function RunningTask({ task, source }: { readonly task: RunningTaskBody; 
   );
 }
 
-/** How long a worker is up by now. An answer stays valid while only this changes. @param at when it was answered */
+/** The current uptime of a worker. An answer stays valid while only this changes. @param at time of the answer */
 function uptimeOf({ uptime_seconds: seconds, status }: WorkerBody, at: number): number | null {
   if (seconds === null) return null;
   return seconds * 1_000 + (status === 'online' ? Math.max(0, Date.now() - at) : 0);

@@ -7,7 +7,7 @@ import { stuckTasks } from './load.ts';
 /** The link to one worker. */
 export const workerLink = (hostname: string): string => linkTo(`workers/${encodeURIComponent(hostname)}`);
 
-/** Marks what should have ended. */
+/** Marks tasks that should have ended. */
 export function StuckMark() {
   return (
     <span class="stuck-mark tone-failure" role="img" aria-label="Stuck">
@@ -16,7 +16,7 @@ export function StuckMark() {
   );
 }
 
-/** The state of a worker, and whether what it runs should have ended. */
+/** The state of a worker, and whether its tasks should have ended. */
 export function WorkerState({ worker }: { readonly worker: WorkerBody }) {
   const stuck = stuckTasks(worker);
   return (

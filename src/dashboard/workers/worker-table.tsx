@@ -38,7 +38,7 @@ const COLUMNS: readonly Column[] = [
 
 const queuesOf = ({ queues }: WorkerBody): string => queues?.join(', ') ?? '';
 
-/** Workers as a table that can be sorted; those that need attention first. */
+/** Workers as a sortable table; those that need attention first. */
 export function WorkerTable({ workers }: { readonly workers: readonly WorkerBody[] }) {
   const [sort, setSort] = useState({ column: 'Status', isReversed: false });
   const { isHeld, pointer, focus } = useHold();
@@ -72,7 +72,7 @@ export function WorkerTable({ workers }: { readonly workers: readonly WorkerBody
           </tr>
         </thead>
         <tbody>
-          {/* Whoever sorts wants the new order at once, held or not. */}
+          {/* A click on a heading sorts at once, even while rows are held. */}
           <Rows key={`${sort.column} ${sort.isReversed}`} workers={sorted} isHeld={isHeld} />
         </tbody>
       </table>

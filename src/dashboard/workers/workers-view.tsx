@@ -14,9 +14,9 @@ import { RunningTable } from './running-table.tsx';
 import { RunningTask, WorkerCard } from './worker-card.tsx';
 import { WorkerTable } from './worker-table.tsx';
 
-/** As cards, more workers are no overview. */
+/** More workers than this are shown as a table instead of cards. */
 const MOST_CARDS = 10;
-/** Tasks of each worker: the most that there are. */
+/** Number of running tasks per worker to request: the maximum. */
 const MOST_RUNNING = 100;
 
 /** Lists the workers and what they run; one of them; or everything that runs. */
@@ -121,7 +121,7 @@ function Cards(props: {
   );
 }
 
-/** Tasks that run on a worker which cannot be told. */
+/** Running tasks whose worker is unknown. */
 function Unassigned({ tasks }: { readonly tasks: UnassignedTasksBody }) {
   const { source, running, running_total: total } = tasks;
   return (

@@ -1,7 +1,7 @@
 import { coarse, duration } from '../text/numbers.ts';
 import { type TimeScale, ticksOf } from './time-scale.ts';
 
-/** Least distance of two labels, in pixels. */
+/** Minimum distance of two labels, in pixels. */
 const TICK_PX = 72;
 
 /** The head of the waterfall, with the time since the first task was sent. */
@@ -30,7 +30,7 @@ export function Axis({ scale, width }: { readonly scale: TimeScale | null; reado
 
 const share = (value: number): string => `${(value * 100).toFixed(3)}%`;
 
-/** Bands behind the bars where a pause is shrunk, as a CSS background. */
+/** Bands behind the bars at shortened pauses, as a CSS background. */
 export function pauseBands(scale: TimeScale | null): string {
   if (scale === null || scale.pauses.length === 0) return 'none';
   const stops = scale.pauses.flatMap(({ at, share: part }) => [

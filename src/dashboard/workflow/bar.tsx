@@ -1,9 +1,9 @@
 import type { TimeScale } from './time-scale.ts';
 import { barText, type Facts } from './words.ts';
 
-/** Room behind the end of the axis, for texts. */
+/** Space after the end of the axis, for texts. */
 export const BAR_END_PX = 92;
-/** Room that a text beside a bar needs, as pixels per character. */
+/** Width of a text next to a bar, in pixels per character. */
 const CHARACTER_PX = 6.6;
 
 /** When a row waited and ran, on the time axis. */
@@ -64,7 +64,7 @@ function Piece(props: {
 
 const percent = (share: number): string => `${(share * 100).toFixed(3)}%`;
 
-/** Behind the bar if there is room, else before it, else on its middle. */
+/** After the bar if there is room, otherwise before it, otherwise on its middle. */
 function placeOf(from: number, to: number, text: string, width: number): Record<string, string> {
   const room = text.length * CHARACTER_PX + 10;
   if ((1 - to) * width + BAR_END_PX >= room) return { left: `calc(${percent(to)} + 6px)` };

@@ -1,4 +1,4 @@
-/** What became of a workflow: what failed first, what followed from it, and what never ran. */
+/** The outcome of a workflow: what failed first, its consequences, and what never ran. */
 import type { GraphEdgeBody, GraphNodeBody } from '../../client.ts';
 import { neverRan } from '../graph/never-ran.ts';
 import { hasFailed } from '../graph/node-state.ts';

@@ -1,4 +1,4 @@
-/** The rows of the waterfall: tasks, folded siblings of one name, and the way to the rest of them. */
+/** The rows of the waterfall: tasks, folded siblings with the same name, and rows that list more of them. */
 import type { Tree } from './tree.ts';
 
 /** A row. */
@@ -10,31 +10,31 @@ export interface Row {
   readonly ids: readonly string[];
   /** Whether the rows below it are shown; `null` if it can have none. */
   readonly isOpen: boolean | null;
-  /** The key of the fold that it is, that it belongs to, or would belong to if there were more of its name. */
+  /** The key of the fold that it is, that it belongs to, or would belong to if there were more tasks of its name. */
   readonly fold: string;
 }
 
-/** What the reader has opened. */
+/** The rows that the reader has opened. */
 export interface Opened {
   /** For every row that the reader has not opened or closed: all, none, or all but folds. */
   readonly others: 'all' | 'none' | 'tasks';
   readonly rows: ReadonlyMap<string, boolean>;
-  /** How many tasks of a fold are listed beside those that are always listed. */
+  /** Number of listed tasks of a fold, in addition to those that are always listed. */
   readonly listed: ReadonlyMap<string, number>;
 }
 
-/** Siblings of one name are folded if they are more than this. */
+/** More siblings of one name than this are folded. */
 const MOST_SIBLINGS = 5;
-/** Tasks of an opened fold, beside those that failed. */
+/** Number of tasks of an opened fold, in addition to those that failed. */
 export const FIRST_LISTED = 20;
-/** How many more are listed at once. */
+/** How many more are listed at a time. */
 export const MORE_LISTED = 50;
 
-/** What rows are made of. */
+/** The input of {@link rowsOf}. */
 export interface RowsOptions {
   readonly tree: Tree;
   readonly opened: Opened;
-  /** Rows to list first in their fold: what failed, with the rows above it. */
+  /** Rows to list first in their fold: failed tasks, with the rows above them. */
   readonly first: ReadonlySet<string>;
   /** If not `null`, no other rows are listed. */
   readonly only: ReadonlySet<string> | null;
@@ -70,7 +70,7 @@ function isOpened({ others, rows }: Opened, key: string, kind: Row['kind']): boo
   return rows.get(key) ?? (others === 'all' || (others === 'tasks' && kind === 'task'));
 }
 
-/** Siblings, those of one name folded where the first of them is. */
+/** Siblings, with those of one name folded at the place of the first. */
 function itemsOf({ tree, only }: RowsOptions, siblings: readonly string[], depth: number): readonly Item[] {
   const kept = only === null ? siblings : siblings.filter((id) => only.has(id));
   if (kept.length <= MOST_SIBLINGS) {
@@ -97,7 +97,7 @@ function itemsOf({ tree, only }: RowsOptions, siblings: readonly string[], depth
   return items;
 }
 
-/** The tasks of an opened fold: those that failed, then the first others, then how many more there are. */
+/** The tasks of an opened fold: failed ones, then the first others, then the number of remaining ones. */
 function itemsOfFold(
   { first, opened }: RowsOptions,
   key: string,

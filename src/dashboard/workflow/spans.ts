@@ -3,15 +3,15 @@ import type { GraphNodeBody } from '../../client.ts';
 import { hasFailed, isConsequence } from '../graph/node-state.ts';
 import { millis } from '../text/moments.ts';
 
-/** The times of a task, in milliseconds since 1970; `null` where they are not known or do not exist. */
+/** The times of a task, in milliseconds since 1970; `null` if unknown or missing. */
 export interface Span {
-  /** Of a retried task: when it was sent. How its earlier attempts used the time since then is not known. */
+  /** For a retried task: when it was sent. How its earlier attempts used the time since then is unknown. */
   readonly sent: number | null;
   /** When the last attempt began to wait. */
   readonly from: number | null;
   readonly started: number | null;
   readonly ended: number | null;
-  /** Whether it still waits or runs: then it lasts until now. */
+  /** Whether it still waits or runs, so that it lasts until now. */
   readonly isOpen: boolean;
 }
 
@@ -54,7 +54,7 @@ function endOf({ finished_at, duration_ms }: GraphNodeBody, started: number | nu
   return started === null ? finished : started + (duration_ms ?? 0);
 }
 
-/** Several tasks as one: from the first that waits to the last that ends. */
+/** Several tasks as one: from the start of the first wait to the end of the last task. */
 export function spanOfAll(spans: readonly Span[]): Span {
   let [from, started, ended, isOpen]: [number | null, number | null, number | null, boolean] = [
     null,
@@ -74,7 +74,7 @@ export function spanOfAll(spans: readonly Span[]): Span {
 const least = (one: number | null, other: number | null): number | null =>
   one === null ? other : other === null ? one : Math.min(one, other);
 
-/** How many tasks of a fold are in which state. */
+/** The number of tasks of a fold in each state. */
 export interface Tally {
   readonly total: number;
   readonly failed: number;

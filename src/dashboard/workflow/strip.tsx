@@ -2,7 +2,7 @@ import { Moment } from '../parts/moment.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
 import { type Facts, timesText } from './words.ts';
 
-/** Everything about the active row, below the waterfall. */
+/** All details of the active row, below the waterfall. */
 export function Strip({ facts, now }: { readonly facts: Facts; readonly now: number }) {
   const { name, node, state } = facts;
   const times = timesText(facts, now);

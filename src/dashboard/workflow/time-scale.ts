@@ -1,14 +1,14 @@
-/** Maps times to places on the time axis. Long pauses are shrunk. */
+/** Maps times to positions on the time axis. Long pauses are shortened. */
 import { duration } from '../text/numbers.ts';
 import type { Span } from './spans.ts';
 
-/** A pause that is shrunk. */
+/** A shortened pause. */
 export interface Pause {
   readonly from: number;
   readonly to: number;
-  /** Whether tasks waited for workers all the while; else nothing waited or ran. */
+  /** Whether tasks waited for workers during the pause; otherwise nothing waited or ran. */
   readonly isWait: boolean;
-  /** Where it begins on the axis and how much of it it takes, as shares of its length. */
+  /** Its start and its length on the axis, as shares of the axis. */
   readonly at: number;
   readonly share: number;
 }
@@ -24,15 +24,15 @@ export interface TimeScale {
   readonly from: number;
   readonly to: number;
   readonly pauses: readonly Pause[];
-  /** The place of a time, from 0 to 1. */
+  /** The position of a time, from 0 to 1. */
   place(time: number): number;
 }
 
-/** A pause in which nothing waits or runs is shrunk if it is longer than this share of the rest. */
+/** A pause in which nothing waits or runs is shortened if it is longer than this share of the rest. */
 const LONG_PAUSE = 0.1;
-/** One in which tasks wait but none runs: only if nothing else could be read beside it. */
+/** A pause in which tasks wait but none runs is shortened only if nothing else would be readable. */
 const LONG_WAIT = 0.8;
-/** What is left of it, as a share of the axis. */
+/** Length of a shortened pause, as a share of the axis. */
 const SHRUNK = 0.08;
 const MOST_PAUSES = 6;
 
@@ -47,7 +47,7 @@ export interface BusyTimes {
 
 const NEVER: BusyTimes = { all: [], running: [] };
 
-/** When anything waits or runs. @param now the end of what has not ended @param before of others beside these spans */
+/** When anything waits or runs. @param now the end of open spans @param before busy times of other spans */
 export function busyTimes(spans: readonly Span[], now: number, before: BusyTimes = NEVER): BusyTimes {
   const all = [...before.all];
   const running = [...before.running];
@@ -102,7 +102,7 @@ export function timeScale(busy: BusyTimes): TimeScale | null {
 
 type LongPause = Pick<Pause, 'from' | 'to' | 'isWait'>;
 
-/** The pauses to shrink, in order. */
+/** The pauses to shorten, in order. */
 function longPauses({ all, running }: BusyTimes, from: number, to: number): readonly LongPause[] {
   const long: LongPause[] = [];
   let rest = to - from;
@@ -137,7 +137,7 @@ const STEPS = [
 ];
 const MOST_TICKS = 6;
 
-/** The labels of an axis: the time since its beginning. @param gap least distance of two labels, as a share */
+/** The labels of an axis: the time since its start. @param gap minimum distance of two labels, as a share */
 export function ticksOf(scale: TimeScale, gap: number): readonly Tick[] {
   const idle = scale.pauses.reduce((sum, { from, to }) => sum + to - from, 0);
   const most = Math.max(1, Math.min(MOST_TICKS, Math.floor(1 / gap)));

@@ -1,4 +1,4 @@
-/** The order of a workflow's rows: each task below the one that sent it, the steps of a chain one after the other. */
+/** The order of a workflow's rows: each task below its sender, the steps of a chain one after the other. */
 import type { GraphEdgeBody, GraphNodeBody } from '../../client.ts';
 import { isConsequence } from '../graph/node-state.ts';
 import { each, type Steps } from '../slices.ts';
@@ -10,19 +10,19 @@ export interface Tree {
   readonly childrenOf: ReadonlyMap<string, readonly string[]>;
   /** The row above; missing for roots. */
   readonly parentOf: ReadonlyMap<string, string>;
-  /** By task: what it has in common with the siblings that it may be folded with: sender, group and name. */
+  /** By task: what it shares with the siblings with which it may be folded: sender, group and name. */
   readonly foldOf: ReadonlyMap<string, string>;
 }
 
 interface Ties {
   /** The task that sent it, or that waits for it in a flow. */
   readonly above: Map<string, string>;
-  /** The step before it: of its chain, or the last of the header for the body of a chord. */
+  /** The previous step: of its chain, or the last header task for the body of a chord. */
   readonly before: Map<string, string>;
   readonly groupOf: Map<string, string>;
 }
 
-/** Arranges the nodes of a graph. Cycles are cut where they begin. */
+/** Arranges the nodes of a graph. Cycles are cut at their start. */
 export function* treeOf(nodes: readonly GraphNodeBody[], edges: readonly GraphEdgeBody[]): Steps<Tree> {
   const times = new Map<string, number | null>();
   yield* each(nodes, (node) => times.set(node.id, firstTime(node)));
@@ -37,7 +37,7 @@ export function* treeOf(nodes: readonly GraphNodeBody[], edges: readonly GraphEd
     siblings.push(id);
     if (parent !== undefined) childrenOf.set(parent, siblings);
   });
-  // A group whose members have a sender adds nothing to it.
+  // A group whose members have a sender adds nothing.
   const groups = new Set(nodes.filter(({ kind }) => kind === 'group').map(({ id }) => id));
   const isShown = (id: string): boolean => !groups.has(id) || childrenOf.has(id);
   for (const [parent, children] of childrenOf) childrenOf.set(parent, children.filter(isShown));
@@ -49,7 +49,7 @@ export function* treeOf(nodes: readonly GraphNodeBody[], edges: readonly GraphEd
 }
 
 /**
- * When a task is first heard of; `null` where that is not known. Steps that never ran all end when the task before them
+ * When a task first appears; `null` if unknown. Steps that never ran all end when the previous task
  * fails, in any order.
  */
 function firstTime(node: GraphNodeBody): number | null {
@@ -73,7 +73,7 @@ function* tiesOf(edges: readonly GraphEdgeBody[], times: ReadonlyMap<string, num
   return { above, before, groupOf };
 }
 
-/** The row above each node: that of the step before it, else of its sender, else its group. */
+/** The row above each node: that of its previous step, otherwise its sender, otherwise its group. */
 function* parentsOf(
   nodes: readonly GraphNodeBody[],
   { above, before, groupOf }: Ties,
@@ -110,7 +110,7 @@ function* parentsOf(
   return parentOf;
 }
 
-/** By the time at which each is first heard of; those of which nothing is known follow the step before them. */
+/** By first appearance; nodes with unknown times follow their previous step. */
 function* inOrder(
   nodes: readonly GraphNodeBody[],
   before: ReadonlyMap<string, string>,
@@ -135,7 +135,7 @@ function* inOrder(
   return inPlaces.map(({ id }) => id);
 }
 
-/** Where a row comes: by a time, and by its steps behind the one that has it. */
+/** The position of a row: a time, and the number of steps after the row that has this time. */
 interface Place {
   readonly time: number;
   readonly steps: number;

@@ -3,24 +3,24 @@ import { branchesOf } from './outcome.ts';
 import { FIRST_LISTED, MORE_LISTED, type Opened, openedTo, type Row, rowsOf } from './rows.ts';
 import type { Workflow } from './use-workflow.ts';
 
-/** The rows of the waterfall, which of them is the active one, and what the reader does with them. */
+/** The rows of the waterfall, the active one, and the reader's actions on them. */
 export interface Rows {
   readonly rows: readonly Row[];
   /** Index of the row that keys act on. */
   readonly at: number;
   /** Activates a row. */
   pick(index: number): void;
-  /** Activates another row by keys: it is to be scrolled to and focused. */
+  /** Activates another row by keys, scrolls to it and focuses it. */
   move(step: number): void;
   moveToParent(): void;
   toggle(index: number): void;
   openAll(others: Opened['others']): void;
-  /** Opens what is above a task and activates it. */
+  /** Opens the rows above a task and activates it. */
   goTo(id: string): void;
 }
 
 /**
- * Starts at the task that failed first, else at the one for which the workflow was opened.
+ * Starts at the task that failed first, otherwise at the one for which the workflow was opened.
  *
  * @param show scrolls to a row and focuses it
  */
@@ -45,7 +45,7 @@ export function useRows(
   const [moves, setMoves] = useState(0);
   const latest = useRef(at);
   latest.current = at;
-  // At once: later, the focus would take back what the next key has activated meanwhile.
+  // Immediately: later, moving the focus would undo the effect of the next key.
   useLayoutEffect(() => {
     if (moves > 0) show(latest.current);
   }, [moves]);
@@ -68,7 +68,7 @@ export function useRows(
       const row = rows[index];
       if (row === undefined) return;
       setOpened((before) => toggled(before, row));
-      // Of the tasks that it adds, the first.
+      // The first of the tasks that it adds.
       activate(row.kind === 'more' ? (row.ids[0] ?? null) : row.key);
     },
     openAll(others) {

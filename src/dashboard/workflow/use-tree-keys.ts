@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { helpOpen } from '../help-open.ts';
 
-/** Where else keys have a meaning of their own. */
+/** Elements that handle keys themselves. */
 const OTHERS = 'input, select, textarea, dialog, [contenteditable], [role="separator"]';
 
 /** Calls the action of a key, wherever the focus is. @param actions by `KeyboardEvent.key` */

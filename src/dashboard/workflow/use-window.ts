@@ -5,21 +5,21 @@ export interface ListWindow {
   readonly scroller: { current: HTMLDivElement | null };
   /** Width of the list, without its scrollbar. */
   readonly width: number;
-  /** Rows of a screen. */
+  /** Number of rows that fit on the screen. */
   readonly page: number;
-  /** The rows to render: those that are visible, some on either side, and one that must stay. */
+  /** The rows to render: the visible ones, some on either side, and one that must stay. */
   indexes(count: number, kept: number): readonly number[];
   measure(): void;
-  /** Scrolls so far that a row is visible: to the middle if `isCentred`. */
+  /** Scrolls until a row is visible: in the middle if `isCentred`. */
   reveal(index: number, isCentred: boolean): void;
-  /** Scrolls to a row and focuses what the selector finds. */
+  /** Scrolls to a row and focuses the element that matches the selector. */
   show(index: number, selector: string): void;
 }
 
 /** Rows on either side of the visible ones. */
 const OVERSCAN = 6;
 
-/** @param headHeight height of what covers the top of the list */
+/** @param headHeight height of the head that covers the top of the list */
 export function useWindow(rowHeight: number, headHeight: number): ListWindow {
   const scroller = useRef<HTMLDivElement | null>(null);
   const [view, setView] = useState({ top: 0, height: 0, width: 800 });
@@ -62,7 +62,7 @@ export function useWindow(rowHeight: number, headHeight: number): ListWindow {
       const from = Math.max(0, first - OVERSCAN);
       const to = Math.min(count, first + visible + OVERSCAN);
       const shown = Array.from({ length: to - from }, (_, index) => from + index);
-      // In the order of the rows: a row that is moved in the document loses a click that has begun.
+      // In the order of the rows: moving a row in the document would cancel a click in progress.
       if (kept < from && kept < count) return [kept, ...shown];
       return kept >= to && kept < count ? [...shown, kept] : shown;
     },

@@ -6,7 +6,7 @@ import { type Span, spanOf } from './spans.ts';
 import { type BusyTimes, busyTimes } from './time-scale.ts';
 import { type Tree, treeOf } from './tree.ts';
 
-/** What the waterfall shows of a workflow. */
+/** The data of the waterfall. */
 export interface Workflow {
   readonly graph: GraphState;
   readonly nodes: ReadonlyMap<string, GraphNodeBody>;
@@ -14,13 +14,13 @@ export interface Workflow {
   readonly outcome: Outcome;
   /** The failed tasks and the rows above them. */
   readonly branches: ReadonlySet<string>;
-  /** When those that have ended waited or ran. */
+  /** When the tasks that have ended waited or ran. */
   readonly past: BusyTimes;
-  /** The times of those that have not. */
+  /** The times of the tasks that have not ended. */
   readonly open: readonly Span[];
 }
 
-/** What is to be shown of a graph. It is made in slices: the next one may take its place before it is ready. */
+/** The data of the waterfall, computed in slices. A newer graph may replace it before it is ready. */
 export function useWorkflow(graph: GraphState | null): Workflow | null {
   const [workflow, setWorkflow] = useState<Workflow | null>(null);
   const latest = useRef<{ graph: GraphState | null; isBusy: boolean; isOver: boolean }>({
@@ -46,7 +46,7 @@ export function useWorkflow(graph: GraphState | null): Workflow | null {
   return graph === null ? null : workflow;
 }
 
-/** @param before keeps what states do not change while only states change */
+/** @param before is reused as far as only states have changed */
 function* workflowOf(graph: GraphState, before: Workflow | null): Steps<Workflow> {
   const { nodes, edges, complete } = graph;
   const byId = new Map<string, GraphNodeBody>();

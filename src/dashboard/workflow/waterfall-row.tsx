@@ -10,7 +10,7 @@ import { type Facts, timesText } from './words.ts';
 export interface WaterfallRowProps {
   readonly row: Row;
   readonly index: number;
-  /** Its place in the list, in pixels. */
+  /** Its position in the list, in pixels. */
   readonly top: number;
   readonly facts: Facts;
   readonly scale: TimeScale | null;
@@ -23,7 +23,7 @@ export interface WaterfallRowProps {
   readonly held: Pick<Rows, 'pick' | 'toggle'>;
 }
 
-/** Where a row leads to; `null` if it only opens and closes. */
+/** The link of a row; `null` if it only opens and closes. */
 export function linkOfRow({ kind }: Row, { node }: Facts): string | null {
   if (kind !== 'task' || node === null || node.kind === 'chord') return null;
   return node.kind === 'group' ? linkTo('tasks', { group_id: node.id }) : taskLink(node.id);
@@ -49,7 +49,7 @@ export function WaterfallRow(props: WaterfallRowProps) {
       data-active={isActive ? '' : undefined}
       tabIndex={isActive ? 0 : -1}
       onFocus={() => held.pick(index)}
-      // The browser would scroll to a row of which a part is out of sight, away from under the pointer.
+      // The browser would scroll to a partly visible row, away from the pointer.
       onMouseDown={(event) => event.preventDefault()}
       onClick={(event) => {
         event.currentTarget.focus({ preventScroll: true });
@@ -128,10 +128,10 @@ function RowName({ row, facts }: { readonly row: Row; readonly facts: Facts }) {
   );
 }
 
-/** Characters of the end of a name, which tells most. */
+/** Number of characters at the end of a name that are always shown. */
 const END = 14;
 
-/** A name that is cut in its middle where there is not enough room. */
+/** A name that is cut in its middle if it does not fit. */
 function MiddleCut({ text }: { readonly text: string }) {
   // Never in the middle of a character.
   const characters = [...text];

@@ -29,7 +29,7 @@ interface WaterfallProps {
   readonly workflow: Workflow;
   readonly taskId: string;
   readonly isFailedOnly: boolean;
-  /** A task to go to. A new object goes there again. */
+  /** The task to scroll to. A new object scrolls there again. */
   readonly goal: { readonly id: string } | null;
 }
 
@@ -121,7 +121,7 @@ function useKeys(held: Rows, page: number, factsOf: (row: Row) => Facts): void {
   });
 }
 
-/** Draws each row once until something changes: while somebody scrolls, only new rows cost anything. */
+/** Renders each row only once until something changes: scrolling renders only new rows. */
 function useDrawn(
   inputs: readonly unknown[],
   draw: (index: number) => JSX.Element,
@@ -134,14 +134,14 @@ function useDrawn(
   };
 }
 
-/** The current time while anything waits or runs, else a time that stays the same. */
+/** The current time while anything waits or runs, otherwise a constant time. */
 function useNow({ graph, open }: Workflow): number {
   const now = useStore(clock);
   const answered = Date.parse(graph.meta.generated_at);
   return open.length > 0 ? Math.max(now, answered) : answered;
 }
 
-/** What rows show, computed when they are, once until states change. */
+/** The contents of rows, computed when they are first rendered and again when states change. */
 function useFacts({ nodes, outcome: { idle } }: Workflow): (row: Row) => Facts {
   const known = useMemo(() => new Map<string, Facts>(), [nodes, idle]);
   const factsOf = ({ kind, key, ids }: Row): Facts => {

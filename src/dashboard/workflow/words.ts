@@ -1,11 +1,11 @@
-/** What the waterfall says of its rows. */
+/** The texts of the waterfall's rows. */
 import type { GraphNodeBody } from '../../client.ts';
 import { isConsequence, lookOfMembers } from '../graph/node-state.ts';
 import { count, counted, duration } from '../text/numbers.ts';
 import { saysMore, toneOf } from '../text/states.ts';
 import { type Span, spanOf, spanOfAll, type Tally, tallyOf } from './spans.ts';
 
-/** What a row shows. */
+/** The content of a row. */
 export interface Facts {
   readonly name: string;
   /** The task; `null` for several. */
@@ -31,7 +31,7 @@ const MARKS: Readonly<Record<string, string>> = {
   revoked: '–',
 };
 
-/** What a row of one task shows. @param idle ids of the tasks that never ran */
+/** The content of a row of one task. @param idle ids of the tasks that never ran */
 export function factsOfTask(node: GraphNodeBody, idle: ReadonlySet<string>): Facts {
   const isFaded = idle.has(node.id) || isConsequence(node);
   const group = node.kind === 'group' && node.members !== null ? lookOfMembers(node.members) : null;
@@ -60,7 +60,7 @@ function stateOf({ state, engine_state, kind }: GraphNodeBody): string {
   return saysMore(engine_state) ? `${state}, ${engine_state}` : state;
 }
 
-/** What a row of several tasks of one name shows. */
+/** The content of a row of several tasks with the same name. */
 export function factsOfFold(nodes: readonly GraphNodeBody[], idle: ReadonlySet<string>): Facts {
   const tally = tallyOf(nodes, idle);
   const { total, failed, neverRan, succeeded, running } = tally;

@@ -7,13 +7,13 @@ import { count, counted, duration } from '../text/numbers.ts';
 import { busyTimes } from './time-scale.ts';
 import type { Workflow } from './use-workflow.ts';
 
-/** The name of the task that began a workflow; `null` if it is not known any more. */
+/** The name of the first task of a workflow; `null` if it is no longer known. */
 export function rootName({ graph, nodes, tree }: Workflow): string | null {
   const root = nodes.get(graph.meta.root_id) ?? nodes.get(tree.roots[0] ?? '');
   return root?.task_name ?? null;
 }
 
-/** When a workflow began, how long it took, how many tasks it has and what became of them. */
+/** Start, duration, number of tasks and outcome of a workflow. */
 export function Totals({ workflow }: { readonly workflow: Workflow }) {
   const { meta } = workflow.graph;
   const now = useStore(clock);
@@ -42,7 +42,7 @@ export function Totals({ workflow }: { readonly workflow: Workflow }) {
   );
 }
 
-/** The task that failed first. @param onShow goes to its row; `null` if there is none */
+/** The task that failed first. @param onShow scrolls to its row; `null` if there is none */
 export function RootCause(props: {
   readonly workflow: Workflow;
   readonly onShow: ((id: string) => void) | null;

@@ -92,7 +92,7 @@ function Shown(
   );
 }
 
-/** The waterfall or the graph. @param goal a task to go to */
+/** The waterfall or the graph. @param goal a task to scroll to */
 function Content({
   workflow,
   id,
@@ -107,7 +107,7 @@ function Content({
   return <Waterfall {...{ workflow, taskId: id, isFailedOnly, goal }} />;
 }
 
-/** Whether the head has been painted: what takes longer comes after it. */
+/** Whether the head has been painted. Slower parts are rendered after it. */
 function useLater(): boolean {
   const [isLater, setLater] = useState(false);
   useEffect(() => setLater(true), []);
@@ -128,7 +128,7 @@ function GraphTab(props: GraphTabProps) {
   const [error, setError] = useState<unknown>(null);
   useEffect(() => {
     if (loaded !== null) return;
-    // In two files, because no file may weigh more than 25 kB.
+    // Two files, because no file may be larger than 25 kB.
     Promise.all([import('../graph/graph-view.tsx'), import('../graph/graph-style.ts')]).then(
       ([{ GraphView }]) => {
         loaded = GraphView;
