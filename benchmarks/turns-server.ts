@@ -1,6 +1,7 @@
 /**
- * The host of the benchmark `turns`: `node turns-server.ts <sqlite or postgres> <where> <fill or serve>`. Fills a store,
- * or serves a monitor whose memory holds next to nothing of it; reports through IPC the longest turn of its event loop.
+ * The host of the benchmark `turns`: `node turns-server.ts <sqlite, postgres or rows> <where> <fill or serve>`. Fills a
+ * store, or serves a monitor whose memory holds next to nothing of it, or that of a source which streams its rows; reports
+ * through IPC the longest turn of its event loop.
  */
 import type { AddressInfo } from 'node:net';
 import express from 'express';
@@ -8,9 +9,11 @@ import { historySources } from '../src/history/history-sources.ts';
 import type { StoreEngine } from '../src/history/store.ts';
 import { readStore } from '../src/history/store-option.ts';
 import { createStoredHistory } from '../src/history/stored/create-stored-history.ts';
+import type { StoredHistory } from '../src/history/stored-history.ts';
 import { createMonitorRouter } from '../src/index.ts';
 import { createSourceRedactor } from '../src/redact.ts';
 import { fillTurns, SOURCE } from './turns-fill.ts';
+import { streamedSources } from './turns-rows.ts';
 
 /** What the benchmark asks a host for. */
 export type TurnsCommand = 'start' | 'stop';
@@ -30,8 +33,8 @@ const IN_MEMORY = 100;
 const TICK_MS = 1;
 
 const [engine, where = '', step] = process.argv.slice(2);
-const store = await openStore();
-if (step === 'fill') {
+const store = engine === 'rows' ? null : await openStore();
+if (store !== null && step === 'fill') {
   const session = await store.open({ source: SOURCE, deployment: null, isReadOnly: false });
   await fillTurns(session);
   await store.close(session);
@@ -81,18 +84,24 @@ process.on('message', (command: TurnsCommand) => {
 });
 process.on('disconnect', () => process.exit());
 
-const history = createStoredHistory(
-  { maxTasks: IN_MEMORY, redactor: createSourceRedactor(undefined, SOURCE) },
-  { store, source: SOURCE, deployment: null, hearing: 'all', isReadOnly: false },
-);
+const history = store === null ? null : openHistory(store);
+
+function openHistory(opened: StoreEngine): StoredHistory {
+  return createStoredHistory(
+    { maxTasks: IN_MEMORY, redactor: createSourceRedactor(undefined, SOURCE) },
+    { store: opened, source: SOURCE, deployment: null, hearing: 'all', isReadOnly: false },
+  );
+}
+
 const app = express();
 app.get('/canary', (_request, response) => void response.end('sings'));
 app.get('/plain', (_request, response) => void response.json({ text: 'x'.repeat(4_096) }));
-const sources = historySources(SOURCE, history.reader);
+const sources = history === null ? streamedSources() : historySources(SOURCE, history.reader);
 app.use('/monitor', createMonitorRouter({ sources, authorize: false }));
 const server = app.listen(0, '127.0.0.1', () => void reportPort());
 
 async function reportPort(): Promise<void> {
-  while (history.status().phase !== 'ready') await new Promise((resolve) => setTimeout(resolve, 20));
+  while (history !== null && history.status().phase !== 'ready')
+    await new Promise((resolve) => setTimeout(resolve, 20));
   process.send?.((server.address() as AddressInfo).port);
 }

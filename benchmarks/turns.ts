@@ -1,6 +1,7 @@
 /**
- * How long a turn of the event loop becomes where 64 clients ask for what only a store has: `npm run bench -- turns`,
- * `--engine sqlite`, `--only graph,list` or `--clients 8` runs less of it. Each load meets a host of its own, beside a canary route.
+ * How long a turn of the event loop becomes where 64 clients ask for what only a store has, or what a source streams:
+ * `npm run bench -- turns`, `--engine sqlite`, `--engine rows`, `--only graph,list` or `--clients 8` runs less of it.
+ * Each load meets a host of its own, beside a canary route.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -55,6 +56,18 @@ const LOADS: Readonly<Record<string, readonly [label: string, target: (request: 
   names: ['the same of all names', (n) => `${LIST}?stats=${129_600 - (n % 1_440)}&limit=0&stats_step=86400`],
 };
 
+/** Those of a source that streams 20,000 rows into `pageFrom`. */
+const STREAMED: typeof LOADS = {
+  express: ['plain Express, which answers 4 kB', (n) => `/plain?n=${n}`],
+  sorted: ['another list of 50 rows, streamed in its order', (n) => `${LIST}?limit=50&since=${n}`],
+  unsorted: [
+    'another list of 50 rows, of which all are read',
+    (n) => `${LIST}?limit=50&sort=name&since=${n}`,
+  ],
+  many: ['the same of 1,000 rows', (n) => `${LIST}?limit=1000&sort=name&since=${n}`],
+  'search-rows': ['a new q, which nothing has', (n) => `${LIST}?q=nowhere${n}&limit=1`],
+};
+
 /** Sends requests until the time is up. @returns answers by status */
 async function load(url: string, target: (request: number) => string): Promise<Record<string, number>> {
   const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS });
@@ -101,7 +114,7 @@ function startServer(engine: string, where: string, step: 'fill' | 'serve'): Chi
 }
 
 async function measure(engine: string, where: string, name: string): Promise<string[]> {
-  const [label, target] = LOADS[name] as (typeof LOADS)[string];
+  const [label, target] = (LOADS[name] ?? STREAMED[name]) as (typeof LOADS)[string];
   const host = startServer(engine, where, 'serve');
   const [port] = (await once(host, 'message')) as [number];
   const url = `http://127.0.0.1:${port}`;
@@ -127,9 +140,8 @@ async function measure(engine: string, where: string, name: string): Promise<str
   return [label, longest.toFixed(1), p999.toFixed(1), canary.toFixed(0), cpu.toFixed(0), counts.join(', ')];
 }
 
-const only = values.only?.split(',') ?? Object.keys(LOADS);
 const folder = mkdtempSync(join(tmpdir(), 'monitor-turns-'));
-for (const engine of ['postgres', 'sqlite']) {
+for (const engine of ['postgres', 'sqlite', 'rows']) {
   if (values.engine !== undefined && values.engine !== engine) continue;
   if (engine === 'postgres' && postgresMissing !== null) {
     console.log(`${engine}: ${postgresMissing}\n`);
@@ -139,9 +151,12 @@ for (const engine of ['postgres', 'sqlite']) {
     engine === 'postgres' ? await startPostgres({ settings: { shared_buffers: '256MB' } }) : null;
   const where = postgres?.url() ?? join(folder, 'monitor.db');
   try {
-    await once(startServer(engine, where, 'fill'), 'exit');
+    if (engine !== 'rows') await once(startServer(engine, where, 'fill'), 'exit');
     const rows: string[][] = [];
-    for (const name of only) rows.push(await measure(engine, where, name));
+    const loads = Object.keys(engine === 'rows' ? STREAMED : LOADS);
+    const wanted = values.only?.split(',') ?? loads;
+    for (const name of loads.filter((one) => wanted.includes(one)))
+      rows.push(await measure(engine, where, name));
     const unit = hasThreadTime ? 'CPU time of the main thread' : 'CPU time of the process';
     printTable(
       `Turns of the event loop, ${engine}, ${CLIENTS} clients, ms of ${unit}`,

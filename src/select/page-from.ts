@@ -1,11 +1,9 @@
 import type { Task } from '../model.ts';
 import { type Steps, scheduler } from '../scheduler.ts';
 import type { TaskPage, TaskPosition, TaskQuery } from '../source.ts';
+import { createRowReader } from './reading-turns.ts';
 import { passesFilters } from './task-filter.ts';
 import { comparePositions, sortKeyOf } from './task-order.ts';
-
-/** Maximum number of rows that are processed together. */
-const MOST_AT_ONCE = 256;
 
 /** How rows are streamed. */
 export interface PageFromOptions {
@@ -15,6 +13,8 @@ export interface PageFromOptions {
    * omitted. Default false: all rows are read, in any order.
    */
   readonly isSorted?: boolean;
+  /** `context.signal` of the read: reading stops when no client waits any more. Default: reading goes on. */
+  readonly signal?: AbortSignal;
 }
 
 /** A task and its position. */
@@ -29,29 +29,39 @@ interface Row extends TaskPosition {
  * @param tasks every task that may match, each id once
  * @param query as given to `listTasks`
  * @returns the page; its `total` is `null` unless all rows were read
+ * @throws the reason of `signal`; and a MonitorError `overloaded` where there is a signal and too much other work waits
  *
  * @example
- * const source = { name: 'jobs', listTasks: (query) => pageFrom(readJobs(), query), … };
+ * const source = { name: 'jobs', listTasks: (query, { signal }) => pageFrom(readJobs(), query, { signal }), … };
  */
 export async function pageFrom(
   tasks: AsyncIterable<Task> | Iterable<Task>,
   query: TaskQuery,
-  { isSorted = false }: PageFromOptions = {},
+  { isSorted = false, signal }: PageFromOptions = {},
 ): Promise<TaskPage> {
+  const waiter = signal && { signal };
   const page: Page = { rows: [], matching: 0, read: 0, last: null };
-  let batch: Task[] = [];
-  // Of sorted rows, a page and one more row are enough, unless filters exclude some.
-  let size = isSorted ? Math.min(MOST_AT_ONCE, query.limit + 1) : MOST_AT_ONCE;
-  for await (const task of tasks) {
-    batch.push(task);
-    if (batch.length < size) continue;
-    const whole = await scheduler.run('page', takeRows(page, batch, query, isSorted));
+  const reader = createRowReader();
+  try {
+    let batch: Task[] = [];
+    // Of sorted rows, a page and one more row are enough, unless filters exclude some.
+    let size = isSorted ? query.limit + 1 : Number.POSITIVE_INFINITY;
+    for await (const task of tasks) {
+      signal?.throwIfAborted();
+      if (batch.length === 0) reader.begin();
+      batch.push(task);
+      if (batch.length < Math.min(size, reader.most())) continue;
+      const whole = await scheduler.run('page', takeRows(page, batch, query, isSorted), waiter);
+      if (whole !== null) return whole;
+      await reader.rest();
+      batch = [];
+      size *= 2;
+    }
+    const whole = await scheduler.run('page', takeRows(page, batch, query, isSorted), waiter);
     if (whole !== null) return whole;
-    batch = [];
-    size = Math.min(MOST_AT_ONCE, 2 * size);
+  } finally {
+    reader.close();
   }
-  const whole = await scheduler.run('page', takeRows(page, batch, query, isSorted));
-  if (whole !== null) return whole;
   const total = isSorted && query.after !== null ? null : page.matching;
   return { ...pageOf(page.rows, query.limit, page.rows.length > query.limit), total };
 }

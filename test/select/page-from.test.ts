@@ -44,6 +44,23 @@ async function walk(asked: TaskQuery, read: (asked: TaskQuery) => Promise<TaskPa
 }
 
 describe('a page from a stream', () => {
+  it('reads no more once nobody waits, and lets the stream end what it has open', async () => {
+    const leaving = new AbortController();
+    let [read, ended] = [0, false];
+    async function* endless(): AsyncGenerator<Task> {
+      try {
+        for (; ; read += 1) {
+          if (read === 1_000) leaving.abort(new Error('left'));
+          yield { id: `t${read}`, state: 'SUCCESS' };
+        }
+      } finally {
+        ended = true;
+      }
+    }
+    await expect(pageFrom(endless(), query(), { signal: leaving.signal })).rejects.toThrow('left');
+    expect([read, ended]).toEqual([1_000, true]);
+  });
+
   it('is the one that sorting all tasks gives, with its total and its end', async () => {
     await fc.assert(
       fc.asyncProperty(tasksArbitrary, queryArbitrary, async (tasks, asked) => {
@@ -88,10 +105,17 @@ describe('a page from a stream', () => {
       if (isReading) setImmediate(count);
     };
     setImmediate(count);
-    const tasks = Array.from({ length: 100_000 }, (_, at): Task => ({ id: String(at), state: 'SUCCESS' }));
-    const { total } = await pageFrom(stream(tasks), query({ limit: 10 }));
+    function* rows(): Generator<Task> {
+      for (let at = 0; at < 4_000; at += 1) {
+        const end = performance.now() + 0.05;
+        while (performance.now() < end);
+        yield { id: String(at), state: 'SUCCESS' };
+      }
+    }
+    const { total } = await pageFrom(rows(), query({ limit: 10 }));
     isReading = false;
-    expect(total).toBe(100_000);
-    expect(turns).toBeGreaterThan(3);
+    expect(total).toBe(4_000);
+    // 4 ms are 80 such rows, and the turn ends with the batch of 256 in which they are over.
+    expect(turns).toBeGreaterThan(5);
   });
 });
