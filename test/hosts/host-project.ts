@@ -77,8 +77,13 @@ export async function install(recipe: Recipe): Promise<string> {
   }
   const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'];
   await run('npm', ['install', ...flags], { cwd: folder, env: environment() });
-  if (build !== undefined) await run(process.execPath, build, { cwd: folder, env: environment() });
+  if (build !== undefined) await runNode(build, folder);
   return folder;
+}
+
+/** Runs Node in a project. */
+export async function runNode(args: readonly string[], folder: string): Promise<void> {
+  await run(process.execPath, args, { cwd: folder, env: environment() });
 }
 
 /**
