@@ -18,6 +18,8 @@ export interface Recipe {
   readonly heading: string;
   /** Other sections that have files of its project. Default: none. */
   readonly others?: readonly string[];
+  /** Recipes of the same name with the same packages share a project, one after another. Default: the heading. */
+  readonly project?: string;
   /** Packages that the project installs, with their versions. */
   readonly packages: Readonly<Record<string, string>>;
   /** Arguments of Node that start the host. */
@@ -61,10 +63,10 @@ const SHARED = filesOf(OTHER_HOSTS, 'Hosts other than Express');
 
 /** Installs the project of a recipe, and builds it. @returns its folder */
 export async function install(recipe: Recipe): Promise<string> {
-  const { document = OTHER_HOSTS, heading, others = [], packages, build } = recipe;
+  const { document = OTHER_HOSTS, heading, others = [], project = heading, packages, build } = recipe;
   const { tarball } = pack();
   // Outside the checkout, whose packages nothing here may find.
-  const folder = join(dirname(tarball), 'hosts', heading.toLowerCase().replaceAll(/\W+/g, '-'));
+  const folder = join(dirname(tarball), 'hosts', project.toLowerCase().replaceAll(/\W+/g, '-'));
   const dependencies = { 'express-task-monitor': `file:${tarball}`, ...packages };
   const files: Record<string, string> = {
     'package.json': JSON.stringify({ private: true, type: 'module', dependencies }),

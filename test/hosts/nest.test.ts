@@ -2,6 +2,7 @@ import { installed } from '../packaging/packed.ts';
 import { checkHost } from './check-host.ts';
 
 const nest = {
+  project: 'Nest',
   packages: {
     '@nestjs/common': '12.5.1',
     '@nestjs/core': '12.5.1',
