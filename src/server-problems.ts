@@ -85,8 +85,8 @@ export function tlsSentences(server: string) {
 }
 
 /**
- * What to throw when the import of an optional package has failed. The import itself stands in a `try` where it is
- * needed: only then do bundlers accept that an app has not installed the package.
+ * The error to throw when the import of an optional package has failed. Each caller imports the package inside its own
+ * `try`: only then do bundlers accept that an app has not installed it.
  *
  * @param Failure class of the error that is thrown if it is not installed; its code is `NOPACKAGE`
  */

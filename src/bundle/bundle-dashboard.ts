@@ -33,8 +33,8 @@ const STYLES_OF_VIEWS: Plugin = {
 const RESOLVED = Symbol('resolved');
 
 /**
- * Lets all that is loaded later import the frame, so that all code of the first screen has the same users, and is one
- * file. Else there would be a file for each set of views that shares some of it.
+ * Makes all code that is loaded later import the frame, so that the code of the first screen becomes one file.
+ * Otherwise there would be a file for each set of views that share some of it.
  */
 const ONE_FIRST_SCREEN: Plugin = {
   name: 'one-first-screen',
@@ -101,7 +101,7 @@ export async function bundleDashboard(): Promise<void> {
   await writeFile('dist/page.js', `/*!\n${notice.replaceAll('*/', '* /')}*/\n${parts.join('\n')}\n`);
 }
 
-/** All files that a script imports, and that these import: what a browser needs to run it. */
+/** All files that a browser needs to run a script: its imports, and theirs. */
 function importsOf({ outputs }: Metafile, script: string): string[] {
   const found = new Set([script]);
   for (const path of found) {

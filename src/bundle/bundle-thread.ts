@@ -1,4 +1,4 @@
-/** Bundles the thread of SQLite, which is a program of its own. */
+/** Bundles the SQLite thread, which is a separate program. */
 import { build } from 'esbuild';
 
 /** @returns its text. Run it in the root of the repository */

@@ -188,7 +188,7 @@ const NO_BEARER =
   /^(?:of|tokens?|auth|authentication|authorization|scheme|(?:realm|error|scope|charset)=?)$/i;
 const NO_BASIC = /^(?:realm|charset)=/i;
 
-/** The token behind `Bearer ` or `Basic `. Base64 of user and password contains capitals or digits. */
+/** The token after `Bearer ` or `Basic `. Base64 of user and password contains capitals or digits. */
 export function schemeToken(text: string, from: number, isBearer: boolean): Span | null {
   SCHEME_TOKEN.lastIndex = from;
   const token = SCHEME_TOKEN.exec(text)?.[1] ?? '';

@@ -22,7 +22,7 @@ export interface StatsTotals extends DurationFigures {
   readonly retried: number | null;
 }
 
-/** A task name, and how many tasks it has sent, or were sent with it. */
+/** A task name, and how many tasks of this name were senders, or were sent. */
 export interface TaskCaller {
   readonly name: string;
   readonly count: number;

@@ -4,7 +4,7 @@ import type { Words } from '../text/words.ts';
 import { ActiveFilters, activeFilters } from './active-filters.tsx';
 import { Filters } from './filters.tsx';
 
-/** On a phone, the button that opens the filters in a sheet. The list behind it follows each change. */
+/** On a phone, the button that opens the filters in a sheet. The list behind the sheet follows each change. */
 export function FilterSheet(props: {
   readonly query: URLSearchParams;
   readonly words: Words;

@@ -44,7 +44,7 @@ export function listQuery(query: URLSearchParams): TaskListQuery {
   return { ...asked, ...rangeOf(query).list() };
 }
 
-/** Filters by what never changes in a task: its name, its ids and what it contains. */
+/** Parameters by which no task leaves the list: names and ids do not change, and a text that was found stays. */
 const KEPT: ReadonlySet<string> = new Set([
   ...['name', 'name_prefix', 'not_name', 'not_name_prefix', 'task_id', 'task_id_prefix', 'not_task_id'],
   ...['not_task_id_prefix', 'source', 'not_source', 'q', 'root_id', 'parent_id', 'group_id'],
