@@ -1,8 +1,8 @@
 /**
- * The first page of 100 jobs of a queue with 100,000 waiting and 100,000 completed ones, at concurrency 20,
- * against the same page of bull-board, which reads the same queue of the same Redis in the same process.
- * Then one client alone, slowly enough that no answer is shared with an earlier one. At last a walk over all pages of
- * another queue, sorted by name, which Redis cannot do.
+ * The first page of 100 jobs of a queue with 100,000 waiting and 100,000 completed ones, at concurrency 20, against the
+ * same page of bull-board, which reads the same queue of the same Redis in the same process. Then one client alone,
+ * slowly enough that no answer is shared with an earlier one. Finally a walk over all pages of another queue, sorted by
+ * name, which Redis cannot do.
  */
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
@@ -58,7 +58,7 @@ async function alone(...addresses: readonly string[]): Promise<readonly Alone[]>
   for (let round = 0; round < ALONE; round += 1) {
     await new Promise((resolve) => setTimeout(resolve, APART_MS));
     const all = [...addresses.entries()];
-    // Whoever comes first wakes Redis and the server.
+    // The first request wakes Redis and the server.
     for (const [index, address] of round % 2 === 0 ? all : all.toReversed()) {
       const before = await processed();
       const start = performance.now();

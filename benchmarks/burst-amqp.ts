@@ -1,7 +1,7 @@
 /**
- * A burst over a real RabbitMQ: 200,000 events, one in each message, as fast as another process can publish them.
- * First with nobody who listens, then with the monitor, then with Flower where Python can import it (`PYTHONPATH`):
- * the CPU time of each, and that of RabbitMQ.
+ * A burst over a real RabbitMQ: 200,000 events, one in each message, as fast as another process can publish them. First
+ * without a listener, then with the monitor, then with Flower where Python can import it (`PYTHONPATH`): the CPU time
+ * of each, and that of RabbitMQ.
  *
  * `npm run bench -- burst-amqp`, Linux only. `--tasks 5000` makes it shorter, `--profile FOLDER` writes a CPU profile of
  * the monitor.
@@ -41,12 +41,12 @@ const broker = rabbit.url();
 // Within the project, so that packages are found.
 const folder = mkdtempSync(join(ROOT, '.cache/burst-'));
 
-/** Who listens during a burst. */
+/** The listener during a burst. */
 interface Listener {
   readonly pid: number;
   /** Events that it has received. */
   events(): Promise<number>;
-  /** What it knows in the end. */
+  /** The tasks that it knows at the end. */
   summary(): Promise<string>;
 }
 

@@ -17,7 +17,7 @@ import { median, printTable } from './table.ts';
 const ROUNDS = 5;
 const LIST = 'http://127.0.0.1:3000/monitor/api/tasks/';
 
-/** Runs it, and says how many seconds it took. */
+/** Runs it, and prints how many seconds it took. */
 async function timed(title: string, run: () => unknown): Promise<void> {
   const begun = performance.now();
   await run();

@@ -44,7 +44,7 @@ export function run(file: string, args: readonly string[]): ChildProcess {
   });
 }
 
-/** A monitor, and what it has reported. */
+/** A monitor, and its reports. */
 export interface Monitor {
   readonly child: ChildProcess;
   readonly reports: ServerReport[];
@@ -74,7 +74,7 @@ export async function countStored(postgres: PostgresServer): Promise<number> {
 
 /** @returns how far the newest stored task lags behind what was published, in milliseconds; 0 while there is none */
 export async function lagOf(postgres: PostgresServer): Promise<number> {
-  // By the index, so that looking costs the server nothing.
+  // By the index, so that the query costs the server nothing.
   const [row] = await postgres.query<{ newest: number | null }>(
     'SELECT max(changed) AS newest FROM task_monitor_task WHERE source_id = (SELECT min(source_id) FROM task_monitor_lease)',
   );

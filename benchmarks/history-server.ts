@@ -1,7 +1,7 @@
 /**
- * The host of the benchmark of kept histories. `node history-server.js BROKER [DATABASE] [COLLECT] [TASKS]`, or
- * without a broker for an app without a monitor; each second sends the delay of its event loop and the CPU time of the
- * process so far to the parent process. TASKS are held in memory at most.
+ * The host of the benchmark of kept histories. `node history-server.js BROKER [DATABASE] [COLLECT] [TASKS]`, or without
+ * a broker for an app without a monitor; each second sends the delay of its event loop and the CPU time of the process
+ * so far to the parent process. At most TASKS are kept in memory.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import pg from 'pg';
@@ -30,7 +30,7 @@ const { signal } = new AbortController();
 const delay = monitorEventLoopDelay({ resolution: 1 });
 delay.enable();
 
-/** What the parent process learns of this one. Times in milliseconds. */
+/** The reports to the parent process. Times in milliseconds. */
 export interface ServerReport {
   readonly sinceStart: number;
   /** 99th percentile of the delay of the event loop since the last report. */

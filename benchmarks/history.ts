@@ -1,6 +1,7 @@
 /**
- * What a kept history costs: a monitor hears a steady load of events with and without a store in PostgreSQL on the same
- * machine; then it starts again on what is stored, with as many tasks in memory as by default, and with all of them.
+ * The cost of a kept history: a monitor receives a steady load of events with and without a store in PostgreSQL on the
+ * same machine; then it starts again on the stored tasks, with as many tasks in memory as by default, and with all of
+ * them.
  *
  * `npm run bench -- history`. `--rate 1250` tasks a second (4 events and 2 results each), `--seconds 60`,
  * `--stored 1000000` tasks in the database at the start that is measured, `--trigrams` with the extension pg_trgm,
@@ -39,7 +40,7 @@ const seconds = Number(values.seconds);
 const stored = Number(values.stored);
 /** How late a task may be in the database, in milliseconds. */
 const AIM_BEHIND_MS = 2_000;
-/** Tasks that are held in memory by default. */
+/** Tasks that are kept in memory by default. */
 const MEMORY = 100_000;
 
 const servers = await startServers('Kept history');
@@ -55,7 +56,7 @@ interface Load {
   readonly published: number;
 }
 
-/** Publishes the load, and looks at the monitor meanwhile. */
+/** Publishes the load, and observes the monitor meanwhile. */
 async function load(monitor: Monitor, look: () => Promise<void>): Promise<Load> {
   const before = monitor.reports.at(-1) as ServerReport;
   const publisher = run('steady-publisher.ts', [redis.url(), String(rate), String(seconds)]);
@@ -140,7 +141,7 @@ async function fill(): Promise<void> {
   const names = columns.map(({ name }) => name).join(', ');
   const changed = columns.map(({ name }) => {
     if (name === 'id' || name === 'root_id') return `${name} || '-' || copy`;
-    // Else each task that is loaded differs from what is stored, and is written again.
+    // Otherwise each loaded task differs from the stored one, and is written again.
     return name === 'record' ? "replace(record, root_id, root_id || '-' || copy)" : name;
   });
   for (let copy = 1; copy <= times; copy++) {

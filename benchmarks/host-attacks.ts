@@ -19,11 +19,11 @@ export interface Attack {
   readonly events?: Publication;
   /** Published before the clock starts. */
   readonly fill?: Publication;
-  /** Whether requests are sent while events are published. Default: behind them. */
+  /** Whether requests are sent while events are published. Default: after them. */
   readonly isTogether?: boolean;
 }
 
-/** Messages for the event channel of Celery, and how many events they hold. */
+/** Messages for the event channel of Celery, and how many events they contain. */
 export interface Publication {
   readonly count: number;
   readonly seconds: number;
@@ -173,7 +173,7 @@ function* ringOfParents(count: number): Generator<RawEvent> {
   }
 }
 
-/** So many tasks with each of the texts in all five fields that hold text: three events a task. */
+/** This many tasks with each of the texts in all five fields that hold text: three events a task. */
 function* hostileTexts(each: number): Generator<RawEvent> {
   for (const [name, text] of Object.entries(HOSTILE)) {
     for (let n = 0; n < each; n += 1) {

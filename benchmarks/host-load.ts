@@ -1,7 +1,7 @@
 /**
- * The load of the host benchmark, in a process of its own: `node host-load.ts URL ATTACK` sends the requests of
- * an attack, `node host-load.ts REDIS ATTACK events` publishes its events, `fill` those before. Prints a line when it begins, and
- * another with what came of it as JSON.
+ * The load of the host benchmark, in a process of its own: `node host-load.ts URL ATTACK` sends the requests of an
+ * attack, `node host-load.ts REDIS ATTACK events` publishes its events, `fill` those before. Prints a line when it
+ * begins, and another with the result as JSON.
  */
 import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,7 +12,7 @@ import { statusOf } from './status-of.ts';
 const [url = '', name = '', kind = 'requests'] = process.argv.slice(2);
 const attack = ATTACKS.find((one) => one.name === name);
 
-/** Sends requests until the time is up; the answers that are still due then are given up. */
+/** Sends requests until the time is up; outstanding answers are then given up. */
 async function send({ clients, seconds, target }: NonNullable<Attack['requests']>): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: clients });
   const answers: Record<string, number> = {};

@@ -1,14 +1,14 @@
-/** How the host benchmark looks at a host from outside, in a process that does nothing else. */
+/** How the host benchmark observes a host from outside, in a process that does nothing else. */
 import { readFileSync } from 'node:fs';
 import { Agent, get } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** How long answers are waited for after a load has ended. */
+/** How long to wait for answers after a load has ended. */
 export const PATIENCE_MS = 20_000;
 /** A list is normal when it is answered within this. */
 const NORMAL_MS = 250;
 
-/** Milliseconds until an answer was there; with its status and length. */
+/** Milliseconds until an answer arrived; with its status and length. */
 export async function askOnce(
   url: string,
   agent?: Agent,
@@ -29,7 +29,9 @@ export async function askOnce(
   });
 }
 
-/** Asks at an even rate, whether answers come or not. @returns stops it, and resolves with the times of all */
+/**
+ * Sends requests at an even rate, whether or not answers arrive. @returns stops it, and resolves with the times of all
+ */
 export function askEvenly(url: string, everyMs: number): () => Promise<number[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 500 });
   const asked: Promise<{ ms: number }>[] = [];
@@ -42,7 +44,7 @@ export function askEvenly(url: string, everyMs: number): () => Promise<number[]>
   };
 }
 
-/** Largest resident size of a process, looked at from outside. @returns stops it; NaN where /proc is missing */
+/** Largest resident size of a process, read from outside. @returns stops it; NaN where /proc is missing */
 export function watchMemory(pid: number | undefined): () => number {
   let most = Number.NaN;
   const look = (): void => {

@@ -29,7 +29,7 @@ export async function startHost(kind: string, redis: string): Promise<Host> {
   children.add(child);
   const [port] = (await once(child, 'message')) as [number];
   const host = { process: child, url: `http://127.0.0.1:${port}` };
-  // What is loaded and compiled at the first request is no part of any figure.
+  // Loading and compiling at the first request is not part of any figure.
   for (let warm = 0; warm < 20; warm += 1) await askOnce(`${host.url}/monitor/api/tasks/?limit=1`);
   return host;
 }
@@ -43,7 +43,7 @@ export async function end(child: ChildProcess): Promise<void> {
 
 export interface Load {
   readonly process: ChildProcess;
-  /** One when it begins, and one with what came of it. */
+  /** One when it begins, and one with the result. */
   readonly lines: AsyncIterator<string>;
 }
 

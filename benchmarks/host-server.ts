@@ -1,6 +1,6 @@
 /**
- * The host of the host benchmark, in a process of its own: the monitor beside a canary route and a bare route.
- * `node host-server.ts KIND [REDIS]`; reports through IPC what its event loop went through.
+ * The host of the host benchmark, in a process of its own: the monitor beside a canary route and a bare route. `node
+ * host-server.ts KIND [REDIS]`; reports the delays of its event loop through IPC.
  */
 import type { AddressInfo } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -16,7 +16,7 @@ import { WORKFLOW_TASKS, workflowId } from './host-attacks.ts';
 import { meteredSource } from './metered.ts';
 import { batches, events, intakeOf } from './traffic.ts';
 
-/** What the benchmark asks a host for, and the answers. */
+/** The requests of the benchmark to a host, and the answers. */
 export type HostCommand = 'start' | 'stop';
 export interface HostReport {
   /** Longest delay of the event loop since `start`, in milliseconds. */

@@ -1,7 +1,7 @@
 /**
- * What loads of all sorts do to the routes of the host beside the monitor: each attack, and the same load on a
- * bare Express route (or, for events, on a bare subscriber of Redis). Host and load are processes of their own;
- * this one asks the canary. `npm run bench -- host --only graphs` measures one of them. Ends after 3 minutes.
+ * The effect of different loads on the routes of the host beside the monitor: each attack, and the same load on a bare
+ * Express route (or, for events, on a bare subscriber of Redis). Host and load run in separate processes; this one
+ * requests the canary route. `npm run bench -- host --only graphs` measures one of them. Ends after 3 minutes.
  */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,7 +19,7 @@ const OTHER_MS = 250;
 const SETTLE_MS = 1_500;
 const SETTLE_TRIES = 10;
 
-/** What a load did to a host. */
+/** The effect of a load on a host. */
 interface Outcome extends HostReport {
   readonly canary: readonly number[];
   readonly others: readonly number[];
@@ -98,7 +98,7 @@ async function publishEvents(attack: Attack, redis: string): Promise<void> {
   await end(host.process);
 }
 
-/** Publishes what the host holds when the load begins. */
+/** Publishes the tasks that the host has when the load begins. */
 async function fill(host: Host, args: readonly string[]): Promise<void> {
   const load = await startLoad(args);
   await load.lines.next();
@@ -106,7 +106,7 @@ async function fill(host: Host, args: readonly string[]): Promise<void> {
   await settled(host);
 }
 
-/** The figures of the history once the host has taken in all that waits. */
+/** The figures of the history once the host has processed all waiting messages. */
 async function settled(host: Host): Promise<Readonly<Record<string, number>>> {
   let config: Record<string, number> = {};
   for (let before = -1, tries = 0; tries < SETTLE_TRIES; tries += 1) {

@@ -71,7 +71,9 @@ printTable(
   rows,
 );
 
-/** Processor time of taking in the same events with an open meter, and without one: a busy machine disturbs it least. */
+/**
+ * Processor time of recording the same events with an open meter, and without one: a busy machine disturbs it least.
+ */
 async function measureMeter(hostname: boolean): Promise<{ plain: number; metered: number; share: number }> {
   const messages = [...batches(events(TASKS, Date.now() - TASKS, 0.05), 100)];
   const plain: number[] = [];

@@ -74,7 +74,7 @@ export async function slowDown(page: Page, rate: number): Promise<void> {
   await session.send('Emulation.setCPUThrottlingRate', { rate });
 }
 
-/** What a browser writes about its threads and what they do; times are in microseconds. */
+/** The trace that a browser writes about its threads; times are in microseconds. */
 interface Trace {
   readonly traceEvents: readonly {
     readonly name: string;

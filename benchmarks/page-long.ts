@@ -7,7 +7,7 @@ import { feeder, type MainTasks, serve, slowDown, traceTasks, workflowOf } from 
 const RATE = 4;
 const QUIET_MS = 2_000;
 const LIVE_MS = 20_000;
-/** A view, and what is there once it shows its data. */
+/** A view, and the selector that exists once it shows its data. */
 const LIVE: readonly (readonly [view: string, selector: string])[] = [
   ['#/', '.chart, svg'],
   ['#/failures', 'main a[href*="failures/"]'],
@@ -32,7 +32,7 @@ interface Opened {
   readonly shown: number;
 }
 
-/** Opens an address on a processor that is so many times slower. */
+/** Opens an address on a processor that is this many times slower. */
 async function open(browser: Browser, address: string, selector: string, rate: number): Promise<Opened> {
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
   page.setDefaultTimeout(120_000);

@@ -1,6 +1,6 @@
 /**
- * Instances that share one which listens to the broker: what each of them costs, and how soon another one listens when
- * that one is killed. `npm run bench -- replicas`.
+ * Instances that share one listener to the broker: the cost of each, and how soon another one listens when the listener
+ * is killed. `npm run bench -- replicas`.
  */
 import { once } from 'node:events';
 import { until } from '../test/helpers/redis-server.ts';

@@ -69,7 +69,7 @@ for (const [what, source] of [
   const router = createRedactor();
   const times: Record<keyof typeof GUESSES, number[]> = { masked: [], absent: [] };
   for (let round = -10; round < ROUNDS; round += 1) {
-    // Which of them is first must not matter either.
+    // The order of the two must not matter either.
     const kinds = round % 2 === 0 ? (['masked', 'absent'] as const) : (['absent', 'masked'] as const);
     for (const kind of kinds) {
       const ms = await search(history, router, GUESSES[kind]);

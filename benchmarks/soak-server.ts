@@ -18,7 +18,7 @@ app.disable('x-powered-by');
 app.get('/canary', (_request, response) => void response.end('sings'));
 const monitor = createMonitorRouter({
   sources: combineSources(
-    // Small enough that it is full, and evicts tasks, long before the end of the warm-up.
+    // Small enough to be full, and to evict tasks, long before the end of the warm-up.
     celerySources({ broker: url, backend: url, retention: { maxTasks: 5_000, maxEvents: 2_000 } }),
     bullmqSources({ connection: url }),
   ),

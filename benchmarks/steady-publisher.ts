@@ -51,7 +51,7 @@ function task(number: number): Promise<unknown>[] {
 while (performance.now() - start < end) {
   const due = Math.floor(((performance.now() - start) / 1_000) * Number(rate));
   const batch: Promise<unknown>[] = [];
-  // What a busy machine has kept from being published follows, a part at a time.
+  // Tasks that a busy machine could not publish in time follow, a part at a time.
   for (const most = sent + MOST_AT_ONCE; sent < Math.min(due, most); sent += 1) batch.push(...task(sent));
   // Redis may be restarted meanwhile.
   await Promise.allSettled(batch);

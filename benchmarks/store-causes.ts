@@ -1,4 +1,6 @@
-/** Failures by cause in the benchmark `store`: sums of dropped days, what reads them, and what writing causes costs. */
+/**
+ * Failures by cause in the benchmark `store`: sums of dropped days, the reads of them, and the cost of writing causes.
+ */
 import type { StoredTask, StoreSession } from '../src/history/store.ts';
 import { causesOfStore } from '../src/history/stored/read/stored-causes.ts';
 import { statsWindow } from '../src/select/stats-steps.ts';

@@ -1,6 +1,6 @@
 /**
- * One engine of the benchmark `store`: `<sqlite or postgres> <tasks> <steps> <where>`. Fills the store, times what reads
- * it, and drops a day. Prints JSON.
+ * One engine of the benchmark `store`: `<sqlite or postgres> <tasks> <steps> <where>`. Fills the store, times its
+ * reads, and drops a day. Prints JSON.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { type CauseFigures, fillCauses, timeCauses } from './store-causes.ts';
 import { DAYS, type FillFigures, fill, type RawDatabase, TODAY, tasksOf } from './store-fill.ts';
 import { type DropFigures, type ReadFigures, timeDrop, timeReads } from './store-timing.ts';
 
-/** What is printed; `null`: it was not asked for. */
+/** The printed result; `null`: not requested. */
 export interface EngineFigures {
   readonly fill: FillFigures | null;
   readonly reads: readonly ReadFigures[];
@@ -97,7 +97,7 @@ async function inPostgres(): Promise<EngineFigures> {
           `CREATE TABLE task_monitor_task_d${day} PARTITION OF task_monitor_task FOR VALUES FROM (${day}) TO (${day + 1})`,
         );
     },
-    // As autovacuum does, sooner or later.
+    // Autovacuum does the same, sooner or later.
     async after() {
       await run('VACUUM ANALYZE task_monitor_task');
       await run('VACUUM ANALYZE task_monitor_rollup');

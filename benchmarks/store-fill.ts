@@ -24,7 +24,7 @@ const HOUR_MS = 3_600_000;
 
 /** A database beside the store. */
 export interface RawDatabase {
-  /** How the tables are called. */
+  /** Names of the tables. */
   readonly prefix: string;
   run(statement: string): Promise<void>;
   /** Does work while the table of tasks has its key alone, and builds the other indexes again. */
@@ -38,7 +38,7 @@ export interface Tasks {
   readonly written: number;
 }
 
-/** How the data came about. Rates are tasks a second. */
+/** How the data was created. Rates are tasks a second. */
 export interface FillFigures {
   readonly written: number;
   readonly copied: number;

@@ -1,4 +1,4 @@
-/** The reads of the benchmark `store`, and what they wait for while a day is dropped. */
+/** The reads of the benchmark `store`, and their delay while a day is dropped. */
 
 import type { StoredQuery, StoreSession } from '../src/history/store.ts';
 import { statsOfRollups } from '../src/history/stored/rollups/rollup-stats.ts';
@@ -8,7 +8,7 @@ import { causeReads } from './store-causes.ts';
 import { CHART_DAYS, DAY_MS, DAYS, FIRST, idOf, type Tasks, TODAY } from './store-fill.ts';
 
 const ROUNDS = 100;
-/** What takes long is repeated less often: for so many milliseconds, and five times at least. */
+/** Slow reads are repeated less often: for this many milliseconds, and at least five times. */
 const LONGEST_MS = 5_000;
 const FEWEST = 5;
 /** Tasks of a usual batch of the write-behind. */
@@ -22,7 +22,7 @@ export interface ReadFigures {
   readonly most: number;
 }
 
-/** What dropping a day takes, and the longest calls meanwhile, in milliseconds. */
+/** The duration of dropping a day, and the longest calls meanwhile, in milliseconds. */
 export interface DropFigures {
   readonly tasks: number;
   readonly all: number;
@@ -32,7 +32,7 @@ export interface DropFigures {
 
 const some = (below: number): number => Math.floor(Math.random() * below);
 
-/** Pages behind a random position, by each filter. */
+/** Pages after a random position, by each filter. */
 function pages(
   { tasks }: StoreSession,
   { count, written }: Tasks,

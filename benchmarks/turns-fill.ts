@@ -1,4 +1,4 @@
-/** The data of the benchmark `turns`: what is large in every way that a store allows. */
+/** The data of the benchmark `turns`: as large as a store allows. */
 import { emptyRecord } from '../src/history/merge/record.ts';
 import type { StoredRollup } from '../src/history/rollup-store.ts';
 import type { StoredTask, StoreSession } from '../src/history/store.ts';
@@ -14,7 +14,7 @@ const DAYS = 9;
 const DAY_MS = 86_400_000;
 /** Tasks or cells of one call of the store. */
 const BATCH = 250;
-/** Three texts of a task stand in its record: 2,048 characters each are the most that do. */
+/** Three texts of a task are in its record: at most 2,048 characters each. */
 const TEXT = `('${'some text, '.repeat(185)}',)`;
 const FEED_ITEMS = 20_000;
 const FEED_CHUNK = 1_000;

@@ -1,7 +1,7 @@
 /**
  * The host of the benchmark `turns`: `node turns-server.ts <sqlite, postgres or rows> <where> <fill or serve>`. Fills a
- * store, or serves a monitor whose memory holds next to nothing of it, or that of a source which streams its rows; reports
- * through IPC the longest turn of its event loop.
+ * store, or serves a monitor with almost none of it in memory, or the monitor of a source that streams its rows;
+ * reports through IPC the longest turn of its event loop.
  */
 import type { AddressInfo } from 'node:net';
 import express from 'express';
@@ -15,10 +15,10 @@ import { createSourceRedactor } from '../src/redact.ts';
 import { fillTurns, SOURCE } from './turns-fill.ts';
 import { streamedSources } from './turns-rows.ts';
 
-/** What the benchmark asks a host for. */
+/** The requests of the benchmark to a host. */
 export type TurnsCommand = 'start' | 'stop';
 
-/** What the event loop went through since `start`. Times in milliseconds. */
+/** The turns of the event loop since `start`. Times in milliseconds. */
 export interface TurnsReport {
   /** Most CPU time that the main thread used between two ticks of a timer: a turn, or two short ones. */
   readonly longest: number;
@@ -28,7 +28,7 @@ export interface TurnsReport {
   readonly cpu: number;
 }
 
-/** Tasks in memory: those that answers of the store alone are about are not among them. */
+/** Tasks in memory, without those for answers from the store alone. */
 const IN_MEMORY = 100;
 const TICK_MS = 1;
 

@@ -1,7 +1,7 @@
 /**
- * How long a turn of the event loop becomes where 64 clients ask for what only a store has, or what a source streams:
- * `npm run bench -- turns`, `--engine sqlite`, `--engine rows`, `--only graph,list` or `--clients 8` runs less of it.
- * Each load meets a host of its own, beside a canary route.
+ * How long a turn of the event loop becomes when 64 clients request data that only a store has, or that a source
+ * streams: `npm run bench -- turns`, `--engine sqlite`, `--engine rows`, `--only graph,list` or `--clients 8` runs less
+ * of it. Each load meets a host of its own, beside a canary route.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -30,7 +30,7 @@ const CLIENTS = Number(values.clients);
 const CANARY_MS = 10;
 const LIST = '/monitor/api/tasks/';
 
-/** The loads: each request asks for something else, so that no answer is shared. */
+/** The loads: each request is different, so that no answer is shared. */
 const LOADS: Readonly<Record<string, readonly [label: string, target: (request: number) => string]>> = {
   express: ['plain Express, which answers 4 kB', (n) => `/plain?n=${n}`],
   start: ['a start: workers, feed and tasks are loaded', () => '/canary'],
@@ -86,7 +86,7 @@ async function load(url: string, target: (request: number) => string): Promise<R
   return { ...answers };
 }
 
-/** Asks the canary again and again. @returns the end of it, with the longest answer in milliseconds */
+/** Requests the canary route repeatedly. @returns ends it, with the longest answer in milliseconds */
 function watchCanary(url: string): () => number {
   let longest = 0;
   const agent = new Agent({ keepAlive: true });
@@ -121,7 +121,7 @@ async function measure(engine: string, where: string, name: string): Promise<str
   let answers: Record<string, number> = {};
   let canary = Number.NaN;
   if (name !== 'start') {
-    // What is compiled at the first request is no part of any figure.
+    // Compiling at the first request is not part of any figure.
     const agent = new Agent();
     for (let warm = 0; warm < 3; warm++) await statusOf(`${url}${target(TASKS / 2 + warm)}`, agent);
     agent.destroy();

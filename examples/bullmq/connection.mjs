@@ -1,4 +1,4 @@
-/** What queues and workers of the shop are made with. */
+/** The options of the shop's queues and workers. */
 export function connectionTo(redisUrl) {
   return { connection: { url: redisUrl }, prefix: 'shop' };
 }

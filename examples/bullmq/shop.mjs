@@ -5,7 +5,7 @@ import { connectionTo } from './connection.mjs';
 
 const WORKERS = fileURLToPath(new URL('workers.mjs', import.meta.url));
 
-/** Who waits for a payment that may come with the next attempt. */
+/** Customers whose payment may succeed with the next attempt. */
 const CHARGE = { attempts: 4, backoff: { type: 'exponential', delay: 500 }, failParentOnFailure: true };
 
 /** The queues of a small shop. */
@@ -65,9 +65,9 @@ export function createShop(redisUrl) {
   return {
     queues: [orders, mail, photos],
     /**
-     * Starts its workers and lets customers in, who order something every second or two.
+     * Starts its workers and its customers, who order something every second or two.
      *
-     * @param {(taskId: string) => void} onOrder told of the first order
+     * @param {(taskId: string) => void} onOrder called with the first order
      */
     async open({ processes, onOrder }) {
       await orders.upsertJobScheduler('sync-stock', { every: 10_000 }, { data: { warehouse: 'north' } });

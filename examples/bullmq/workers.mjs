@@ -5,7 +5,7 @@ import { connectionTo } from './connection.mjs';
 
 const connection = connectionTo(process.env.REDIS_URL);
 
-/** Takes between so many milliseconds. */
+/** Takes between these numbers of milliseconds. */
 const work = (least, most) => sleep(least + Math.random() * (most - least));
 
 const orders = {

@@ -3,7 +3,9 @@ import { spawnSync } from 'node:child_process';
 const FOLDER = new URL('.', import.meta.url);
 const NEEDED = 'import celery, django_celery_beat, django_celery_results, psycopg2';
 
-/** The first Python that has what is needed: PYTHON, the one on the PATH, the system's own (Debian's packages). */
+/**
+ * The first Python that has the required packages: PYTHON, the one on the PATH, the system's own (Debian's packages).
+ */
 export function findPython() {
   const candidates = [process.env.PYTHON, 'python3', '/usr/bin/python3'].filter(Boolean);
   return candidates.find((python) => spawnSync(python, ['-c', NEEDED]).status === 0) ?? null;
@@ -17,7 +19,7 @@ export const HOW_TO_INSTALL =
 export function startShop({ python, processes, amqpUrl, databaseUrl, onOrder }) {
   const env = {
     AMQP_URL: amqpUrl,
-    // What the tasks of ../celery read first; shop.py sets the rest.
+    // Variables that the tasks of ../celery read first; shop.py sets the rest.
     REDIS_URL: amqpUrl,
     DATABASE_URL: databaseUrl,
     DJANGO_SETTINGS_MODULE: 'settings',
@@ -38,6 +40,6 @@ export function startShop({ python, processes, amqpUrl, databaseUrl, onOrder }) 
   const order = ['-c', 'import shop, customers'];
   const customers = processes.start('customers', python, order, { ...options, stdout: 'pipe' });
   customers.stdout.setEncoding('utf8').once('data', (id) => onOrder(id.trim().split('\n')[0]));
-  // Read on, or the customers would stop when the pipe is full.
+  // Keep reading: the customers would stop when the pipe is full.
   customers.stdout.resume();
 }

@@ -12,16 +12,19 @@ export function findPython() {
 export const HOW_TO_INSTALL =
   "This example needs Celery: pip install 'celery[redis]', or on Debian: apt install python3-celery python3-redis";
 
-/** Two Celery workers, one of them the scheduler, too, and customers who order; `onOrder` is told of the first. */
+/**
+ * Two Celery workers, one of them also the scheduler, and customers who order; `onOrder` is called with the first
+ * order.
+ */
 export function startCelery({ python, processes, redisUrl, folder, onOrder }) {
   const options = { cwd: FOLDER, env: { REDIS_URL: redisUrl, PYTHONDONTWRITEBYTECODE: '1' } };
   const worker = ['-m', 'celery', '-A', 'tasks', 'worker', '-E', '-c', '2', '-l', 'warning'];
-  // -B: one of them is the scheduler, too.
+  // -B: one of them is also the scheduler.
   const beat = ['-B', '-s', join(folder, 'schedule')];
   processes.start('worker 1', python, [...worker, '-n', 'orders@%h', '-Q', 'celery', ...beat], options);
   processes.start('worker 2', python, [...worker, '-n', 'media@%h', '-Q', 'mail,photos'], options);
   const customers = processes.start('customers', python, ['customers.py'], { ...options, stdout: 'pipe' });
   customers.stdout.setEncoding('utf8').once('data', (id) => onOrder(id.trim().split('\n')[0]));
-  // Read on, or the customers would stop when the pipe is full.
+  // Keep reading: the customers would stop when the pipe is full.
   customers.stdout.resume();
 }

@@ -8,10 +8,10 @@ from celery.schedules import crontab
 
 app = Celery('shop', broker=os.environ['REDIS_URL'], backend=os.environ['REDIS_URL'])
 app.conf.update(
-    # What a monitor lives from: workers tell of tasks (as with -E), clients tell of what they send.
+    # The events that a monitor needs: of workers about tasks (as with -E), and of clients about sent tasks.
     worker_send_task_events=True,
     task_send_sent_event=True,
-    # More to see: that a task has started, and names, arguments and queues beside results.
+    # Optional: the start of tasks, and names, arguments and queues in results.
     task_track_started=True,
     result_extended=True,
     result_expires=3600,

@@ -1,4 +1,4 @@
-// An app's own queue, with its own words: what it had before it had a monitor.
+// An app's own queue, in its own terms, without any knowledge of a monitor.
 const MOST_JOBS = 500;
 
 /** Newest last. */

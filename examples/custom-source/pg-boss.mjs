@@ -1,7 +1,7 @@
 // A source that shows the jobs of pg-boss 12, read with SQL from its tables. start.mjs runs it.
 import pg from 'pg';
 
-/** The states of pg-boss in the monitor's words. */
+/** The states of pg-boss in the monitor's terms. */
 const STATES = {
   created: 'PENDING',
   retry: 'RETRY',
@@ -19,7 +19,7 @@ const CHANGED =
 /** The index from which every list is read. Create it once, in a migration of your app. */
 export const INDEX = `CREATE INDEX IF NOT EXISTS monitor_job ON pgboss.job (name, state, (${CHANGED}) DESC, id)`;
 
-/** What a task needs of a job. @param longest where long texts end, so that a list reads no megabytes */
+/** The columns of a job that a task needs. @param longest where long texts end, so that a list reads no megabytes */
 const columns = (longest) => `id, name, state, retry_count, created_on, start_after, started_on, completed_on,
   ${CHANGED} AT TIME ZONE 'UTC' AS changed, left(data::text, ${longest}) AS data, left(output::text, ${longest}) AS output,
   left(output->>'message', ${longest}) AS message, left(output->>'stack', ${longest}) AS stack`;

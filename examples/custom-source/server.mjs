@@ -5,7 +5,7 @@ import { addJob, jobs, work } from './jobs.mjs';
 
 const STATES = { waiting: 'PENDING', running: 'STARTED', done: 'SUCCESS', broken: 'FAILURE' };
 
-/** The app's job in the monitor's words. What the app does not know is left out. */
+/** The app's job in the monitor's terms. Unknown fields are left out. */
 const toTask = (job) => ({
   id: String(job.number),
   name: job.type,
@@ -42,7 +42,7 @@ const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
   console.log(`\n  ${base}/api/tasks/\n  ${base}/api/tasks/1/graph/\n\nCtrl+C ends it.`);
 });
 
-// Something to see: a batch of jobs every three seconds.
+// Sample data: a batch of jobs every three seconds.
 let batch = 0;
 function addBatch() {
   batch += 1;

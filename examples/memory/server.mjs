@@ -33,7 +33,7 @@ shop.open();
 const monitor = createMonitorRouter({
   sources: {
     ...queue,
-    // What the queue itself knows of its parts; shown as `shop.broker`.
+    // The queue's own components; shown as `shop.broker`.
     components: {
       name: 'shop',
       listComponents: () => [

@@ -5,8 +5,8 @@ const HOUR = 3_600_000;
 const MINUTE = 60_000;
 
 /**
- * A shop that lives from a task queue: orders as chains that end in a chord, photos as groups, and
- * periodic work. Nothing in it is real except that it tells what happens.
+ * A shop that lives from a task queue: orders as chains that end in a chord, photos as groups, and periodic work. It is
+ * simulated, and records what happens.
  *
  * @param {object} options
  * @param {ReturnType<typeof import('./timeline.mjs').createTimeline>} options.timeline begins in the past
@@ -105,7 +105,7 @@ export function createShop({ timeline, record, recordWorker, random = Math.rando
   placeOrder();
 
   return {
-    /** Plays the past until now, then goes on by the clock. */
+    /** Plays the past until now, then continues in real time. */
     open() {
       timeline.playUntil(Date.now());
       timer = setInterval(() => {
@@ -117,7 +117,7 @@ export function createShop({ timeline, record, recordWorker, random = Math.rando
     close: () => clearInterval(timer),
     listQueues: shop.listQueues,
     schedules: schedules.list,
-    /** Id of the newest order that has come to its end, with a whole workflow around it. */
+    /** Id of the newest finished order, with a complete workflow. */
     lastOrder: () => lastOrder,
   };
 }

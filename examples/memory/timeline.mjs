@@ -1,6 +1,5 @@
 /**
- * A clock with an agenda. An hour of the past is played at once, and from then on the same code goes on
- * with the real time.
+ * A clock with an agenda. An hour of the past is played at once; then the same code continues in real time.
  *
  * @param {number} start milliseconds since 1970
  */
@@ -34,7 +33,7 @@ export function createTimeline(start) {
       }
       now = time;
     },
-    /** Moves what is still to come: after a laptop has slept, the lost time is not made up for. */
+    /** Postpones future events: after a laptop has slept, the lost time is not replayed. */
     postpone(ms) {
       for (const entry of agenda) entry.time += ms;
       now += ms;

@@ -3,8 +3,8 @@ import { TASKS } from './tasks.mjs';
 const HEARTBEAT_SECONDS = 5;
 
 /**
- * Queues and the workers that empty them, as a task library would run them. They tell what happens
- * through `record` and `recordWorker`, and nothing else here knows that a monitor exists.
+ * Queues and the workers that empty them, as a task library would run them. They report through `record` and
+ * `recordWorker`; nothing else here depends on the monitor.
  */
 export function createWorkers({ timeline, random, record, recordWorker }) {
   const queues = new Map();
@@ -107,7 +107,7 @@ export function createWorkers({ timeline, random, record, recordWorker }) {
     const { seconds, progress } = TASKS[task.name];
     const took = between(seconds);
     const { pid } = worker;
-    // A worker that was killed meanwhile says nothing more.
+    // A worker that was killed meanwhile reports nothing more.
     const alive = () => worker.online && worker.pid === pid;
     worker.running.add(task);
     tell(task, 'STARTED', { worker: worker.hostname, retries: task.retries });
@@ -152,7 +152,7 @@ export function createWorkers({ timeline, random, record, recordWorker }) {
     }
   }
 
-  /** A worker goes without a word; what it had is given out again when it is back. */
+  /** A worker disappears without a message; its tasks are delivered again when it is back. */
   function crash(worker, awayMs) {
     const lost = [...worker.running, ...worker.reserved];
     worker.online = false;
@@ -184,7 +184,7 @@ export function createWorkers({ timeline, random, record, recordWorker }) {
     crash,
     restart,
     revoke,
-    /** For the monitor: how much waits where. */
+    /** For the monitor: how many tasks wait in each queue. */
     listQueues: () =>
       [...queues].map(([name, waiting]) => ({
         name,
@@ -204,7 +204,7 @@ function sum(items, figure) {
   return items.reduce((total, item) => total + figure(item), 0);
 }
 
-/** What a task would throw, with the stack of its own code. */
+/** The error that a task would throw, with the stack of its own code. */
 function failure(taskName, text) {
   const [name, message] = text.split(/: (.*)/);
   const [module, method] = taskName.split('.');

@@ -25,7 +25,7 @@ app.use('/monitor', monitor);
 const server = await serve(app, monitor, '127.0.0.1', Number(process.env.PORT ?? 3000));
 console.log(`${server.url}/`);
 
-// Something to see: a task every second, which this instance alone hears about.
+// Sample data: a task every second, which only this instance records.
 const first = Date.now();
 let number = 0;
 const timer = setInterval(() => {
@@ -38,7 +38,7 @@ const timer = setInterval(() => {
 
 async function end() {
   clearInterval(timer);
-  // What was recorded last is written first.
+  // The last records are written first.
   await server.close();
   await pool.end();
 }

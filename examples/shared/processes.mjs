@@ -8,7 +8,7 @@ export function hasRedisServer() {
 }
 
 /**
- * Programs that end together: when one of them ends by itself, `onFailure` is told.
+ * Programs that end together: when one of them ends by itself, `onFailure` is called.
  *
  * @param {(message: string) => void} onFailure
  */
@@ -22,7 +22,7 @@ export function createProcesses(onFailure) {
         cwd,
         env: { ...process.env, ...env },
         stdio: ['ignore', stdout, 'pipe'],
-        // Ctrl+C is for us alone: we end them in the right order.
+        // Only this process handles Ctrl+C: it ends them in the right order.
         detached: true,
       });
       let said = '';
@@ -65,7 +65,7 @@ export async function findPort() {
   return port;
 }
 
-/** Resolves when something accepts connections there, for which it has so many seconds. */
+/** Resolves when something accepts connections there; rejects after this many seconds. */
 export async function waitForPort(port, seconds = 10) {
   for (let attempt = 0; attempt < seconds * 10; attempt += 1) {
     const socket = connect(port, '127.0.0.1');

@@ -14,7 +14,7 @@ export function fail(message) {
 /**
  * Runs an example on the Redis at REDIS_URL, or on one of its own, until Ctrl+C.
  *
- * @param start is given what `runProgram` gives, and `redisUrl`
+ * @param start gets the arguments of `runProgram`, and `redisUrl`
  */
 export async function runExample(start) {
   if (process.env.REDIS_URL === undefined && !hasRedisServer()) {

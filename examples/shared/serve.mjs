@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 
-/** Listens, and says where the monitor answers that the app has at `/monitor`. */
+/** Listens, and prints the address of the monitor that the app has at `/monitor`. */
 export async function serve(app, monitor, host, port) {
   const server = app.listen(port, host);
   await once(server, 'listening');

@@ -29,7 +29,7 @@ export const READ_COMMANDS: readonly string[] = [
   ...['zcard', 'zcount', 'zrange', 'zrangebyscore', 'zrevrange'],
 ];
 
-/** What asking workers sends besides, on the keys that replies come into. */
+/** Commands that asking workers needs besides, on the keys of replies. */
 export const CONTROL_COMMANDS: readonly string[] = ['sadd', 'srem', 'del', 'brpop'];
 
 /**
@@ -52,7 +52,7 @@ export function readRules({ database = 0, settings = {} }: AclScope = {}): strin
   ];
 }
 
-/** Rules of the user *control*: what *read* may, and to ask workers. It still changes nothing else. */
+/** Rules of the user *control*: the rights of *read*, and asking workers. It still changes nothing else. */
 export function controlRules(scope: AclScope = {}): string[] {
   const { bindingKey, replyKey, channels } = controlAddress(scope.settings ?? {}, scope.database ?? 0);
   return [
@@ -60,7 +60,7 @@ export function controlRules(scope: AclScope = {}): string[] {
     `~${escapeGlob(bindingKey)}`,
     `~${replyKeys(replyKey)}`,
     ...CONTROL_COMMANDS.map((name) => `+${name}`),
-    // In brackets it may publish there alone, and not also where it may subscribe.
+    // The brackets allow publishing only there, not on the channels to which it may subscribe.
     `(+publish ${channels.map((channel) => `&${escapeGlob(channel)}`).join(' ')})`,
   ];
 }
@@ -113,12 +113,12 @@ export async function createAclUsers(url: string, scope: AclScope = {}): Promise
   await client.close();
 }
 
-/** The URL as one of these users opens it. */
+/** The URL with the login of one of these users. */
 export function urlAs(user: 'read' | 'control' | 'bullmq', url: string): string {
   return url.replace('redis://', `redis://${user}:${ACL_PASSWORD}@`);
 }
 
-/** What Redis refused a user to do. */
+/** The commands that Redis refused to a user. */
 export async function refusals(url: string, user: string): Promise<string[]> {
   const client = createClient({ url, RESP: 2 });
   await client.connect();

@@ -1,4 +1,4 @@
-/** Publishes to RabbitMQ what Celery's workers and clients publish. */
+/** Publishes to RabbitMQ like Celery's workers and clients. */
 
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
@@ -21,7 +21,7 @@ export function amqpRecording(): readonly AmqpRecorded[] {
 export interface AmqpPublisher {
   /** The body as kombu encodes it. Default routing key `task.multi`. */
   publish(body: object | string, routingKey?: string, options?: object): void;
-  /** Resolves when RabbitMQ has taken everything. */
+  /** Resolves when RabbitMQ has accepted everything. */
   confirmed(): Promise<void>;
   readonly connection: ChannelModel;
   readonly channel: ConfirmChannel;

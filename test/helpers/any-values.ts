@@ -1,4 +1,4 @@
-/** What a source may put into any field, and which fields there are. */
+/** Values that a source may put into any field, and the list of fields. */
 
 const circle: unknown[] = [];
 circle.push(circle);
@@ -19,7 +19,7 @@ const throwing = new Proxy(
   },
 );
 
-/** What a source written in a hurry, or in bad faith, may put anywhere. */
+/** Values that a careless or malicious source may put anywhere. */
 export const ANY_VALUES: readonly (readonly [string, unknown])[] = [
   ['undefined', undefined],
   ['null', null],

@@ -12,7 +12,7 @@ import { ALL_TASKS } from '../../src/source/task-query.ts';
 import { recordOf } from '../stores/samples.ts';
 import type { ArrayContext, ArrayStore } from './array-store.ts';
 
-/** Makes a call, with what was put in before and behind it. */
+/** Makes a call, with the hooks before and after it. */
 export async function call<Result>(store: ArrayStore, name: string, work: () => Result): Promise<Result> {
   store.calls.push(name);
   await store.before?.(name);
@@ -90,7 +90,7 @@ const SORT_FIELDS = {
   state: 'state',
 } as const;
 
-/** What conditions are decided by. */
+/** The values by which conditions are decided. */
 const rowOf = ({ id, state, name, worker, queue, runtime }: StoredTask) => ({
   ...{ id, state, name, worker, queue, runtime },
 });

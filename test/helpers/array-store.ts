@@ -1,4 +1,4 @@
-/** A history store made of arrays: what a database would keep, without one. Failures and delays can be put in. */
+/** A history store made of arrays, without a database. Failures and delays can be injected. */
 import type {
   FeedChunk,
   FeedStore,
@@ -17,7 +17,7 @@ import type { TaskRelation } from '../../src/model.ts';
 import { arrayCauses } from './array-causes.ts';
 import { arrayRollups, arrayTasks, call } from './array-parts.ts';
 
-/** What is stored of one source. */
+/** The stored data of one source. */
 export interface ArrayRows {
   deployment: string | null;
   /** By `id day`. */
@@ -33,13 +33,13 @@ export interface ArrayRows {
 
 /** A store in memory. Several histories may share it, as several processes share a database. */
 export interface ArrayStore extends StoreEngine {
-  /** What is stored of a source. */
+  /** The stored data of a source. */
   rows(source: string): ArrayRows;
   /** Names of the calls so far, such as `tasks.write`, oldest first. */
   readonly calls: string[];
-  /** Called before each call: what it throws, the call rejects with; what it returns, the call waits for. */
+  /** Called before each call: the call rejects with its error, and awaits its result. */
   before: ((call: string) => unknown) | null;
-  /** The same behind each call, when its effect is there: a commit whose answer is lost. */
+  /** The same after each call, when it has taken effect: a commit whose answer is lost. */
   after: ((call: string) => unknown) | null;
   /** Whether an instance cannot take or renew the lease: the database does not answer it. */
   refuses: (holder: string) => boolean;
@@ -55,7 +55,7 @@ export interface ArrayStoreOptions {
   readonly rollupDays?: number;
 }
 
-/** What the parts of a session share. */
+/** Data shared by the parts of a session. */
 export interface ArrayContext {
   readonly store: ArrayStore;
   readonly rows: ArrayRows;

@@ -1,7 +1,7 @@
 /** Very many requests over a few connections that stay open: for floods, where only status and time matter. */
 import { Agent, type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http';
 
-/** What came back, but for the body. */
+/** The response without its body. */
 export interface BriefAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;

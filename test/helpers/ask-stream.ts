@@ -1,4 +1,4 @@
-/** Follows a stream of Server-Sent Events; the body of every message is held against `openapi.json`. */
+/** Follows a stream of Server-Sent Events; the body of every message is checked against `openapi.json`. */
 import { type ClientRequest, type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http';
 import { checkResponse } from './openapi-check.ts';
 
@@ -16,10 +16,10 @@ export interface OpenStream<Body> {
   text(): string;
   /** Whether the server has ended it, or the connection is gone. */
   isOver(): boolean;
-  /** Stops and goes on reading, as a slow client does. */
+  /** Pauses and resumes reading, as a slow client does. */
   pause(): void;
   resume(): void;
-  /** Leaves. */
+  /** Disconnects. */
   close(): void;
 }
 
@@ -27,7 +27,7 @@ export interface OpenStream<Body> {
  * Opens a stream; resolves with its headers.
  *
  * @param base where the router is mounted
- * @param path what comes behind it
+ * @param path path after the base
  */
 export async function askStream<Body = unknown>(
   base: string,

@@ -1,14 +1,14 @@
-/** The one way in which tests send requests: every response is held against `openapi.json`. */
+/** The one way in which tests send requests: every response is checked against `openapi.json`. */
 import { Agent, type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http';
 import { checkResponse } from './openapi-check.ts';
 
-/** What came back. */
+/** The response. */
 export interface Answer<Body = unknown> {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly bytes: Buffer;
   readonly text: string;
-  /** The body as JSON; throws when it is none. */
+  /** The body as JSON; throws if it is not JSON. */
   readonly body: Body;
 }
 
@@ -32,7 +32,7 @@ export interface AskOptions {
  * Sends one request and checks the response against `openapi.json`.
  *
  * @param base where the router is mounted, such as `http://127.0.0.1:4000/monitor`
- * @param path what comes behind it, sent byte for byte: `/api/tasks/?limit=1`
+ * @param path path after the base, sent byte for byte: `/api/tasks/?limit=1`
  */
 export async function ask<Body = unknown>(
   base: string,

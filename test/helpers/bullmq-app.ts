@@ -5,10 +5,10 @@ import { type RedisServer, startRedis, until } from './redis-server.ts';
 export interface BullMQApp {
   readonly redis: RedisServer;
   queue(name: string, options?: Partial<BullMQ.QueueOptions>): BullMQ.Queue;
-  /** A worker that is not waited for. */
+  /** A worker that is not awaited. */
   worker(name: string, processor: BullMQ.Processor, options?: Partial<BullMQ.WorkerOptions>): BullMQ.Worker;
   flow(options?: Partial<BullMQ.QueueBaseOptions>): BullMQ.FlowProducer;
-  /** Resolves once so many jobs of a queue are in these states. */
+  /** Resolves once this many jobs of a queue are in these states. */
   settled(queue: BullMQ.Queue, count: number, ...states: BullMQ.JobType[]): Promise<void>;
   close(): Promise<void>;
 }

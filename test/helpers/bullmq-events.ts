@@ -11,12 +11,12 @@ export async function feed(
   return sources.events.listEvents(query, context);
 }
 
-/** The cursor behind all that has happened. */
+/** The cursor after all events. */
 export async function cursorOf(sources: BullMQSources): Promise<string> {
   return (await feed(sources, { limit: 1 })).cursor;
 }
 
-/** What has come behind a place, oldest first, asked for so many at a time until nothing is left. */
+/** The items after a cursor, oldest first, requested in pages of this size until none is left. */
 export async function follow(
   sources: BullMQSources,
   since: NonNullable<TaskEventQuery['since']>,

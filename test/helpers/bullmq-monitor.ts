@@ -53,7 +53,7 @@ const SQLITE = `${begin}
   });
 ${end}`;
 
-/** What a monitor has used, and how long its event loop was held up since this was last asked. */
+/** The resources that a monitor has used, and the delay of its event loop since the last request. */
 export interface MonitorCost {
   readonly cpuMs: number;
   readonly p99Ms: number;

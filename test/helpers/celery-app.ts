@@ -18,16 +18,16 @@ const FIND =
 export const celeryMissing: string | null =
   spawnSync(PYTHON, ['-c', FIND]).status === 0 ? null : 'install python3-celery and python3-redis';
 
-/** What the submitting client knows of a task in the end. */
+/** What the submitting client knows about a task at the end. */
 export interface Submitted {
   readonly id: string;
   readonly name: string;
   /** Its true state. */
   readonly state: string;
-  /** What the result backend tells the client. */
+  /** The state that the result backend reports to the client. */
   readonly client: string;
   readonly parent?: string | null;
-  /** No event tells of it, and of the result backend only an extended result names it. */
+  /** No event reports it, and in the result backend only an extended result names it. */
   readonly never_ran?: boolean;
 }
 
@@ -43,7 +43,7 @@ export interface Call {
 export interface CeleryWorker {
   /** Ends it at once, as a crash does; its pool goes with it. */
   kill(): Promise<void>;
-  /** Ends it gently: running tasks are finished first. */
+  /** Ends it gracefully: running tasks are finished first. */
   stop(): Promise<void>;
   /** Everything it has written. */
   output(): string;

@@ -38,12 +38,12 @@ export function heartbeat(): string {
   });
 }
 
-/** The state of a task, `null` when it is not known. */
+/** The state of a task, `null` when unknown. */
 export async function stateOf(sources: CelerySources, id: string): Promise<string | null> {
   return (await sources.tasks.getTask(id, context))?.state ?? null;
 }
 
-/** What the component of that key says of itself. */
+/** The data of the component with this key. */
 export async function componentOf(
   sources: CelerySources,
   key: string,
@@ -54,7 +54,7 @@ export async function componentOf(
   return { status: found.status, url: found.url, config: { ...found.config } };
 }
 
-/** Whether the feed says that something was missed, and its newest items. */
+/** Whether the feed reports a gap, and its newest items. */
 export async function feedOf(
   sources: CelerySources,
   cursor: string,
@@ -65,7 +65,7 @@ export async function feedOf(
   );
 }
 
-/** The broker's check, as `/healthcheck` asks for it, given up after a while. */
+/** The broker's check, as `/healthcheck` requests it, with a time limit. */
 export async function checkBroker(
   sources: CelerySources,
   ms = 5000,

@@ -1,4 +1,4 @@
-/** The recorded traffic in `test/celery/recordings`, and what is known of every task in it. */
+/** The recorded traffic in `test/celery/recordings`, and the known data of every task in it. */
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import type { CelerySettings } from '../../src/celery.ts';
@@ -10,7 +10,7 @@ export interface Published {
   readonly message: string;
 }
 
-/** What the submitting client knows of a task. */
+/** What the submitting client knows about a task. */
 export interface Truth {
   readonly case: string;
   readonly id: string;
@@ -38,7 +38,7 @@ export interface Truth {
   }[];
 }
 
-/** A key of Redis as it was at some moment of a run. Values that are no UTF-8 are `{ base64 }`. */
+/** A key of Redis at some moment of a run. Values that are not UTF-8 are `{ base64 }`. */
 export interface DumpedKey {
   /** `<run>:midflight` or `<run>:after…` */
   readonly label: string;

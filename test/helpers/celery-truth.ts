@@ -1,7 +1,7 @@
-/** What the recorded traffic tells of each task, worked out apart from the code under test. */
+/** The state of each task in the recorded traffic, derived independently of the code under test. */
 import { eventsIn, type Recording, resultIn, type Truth } from './celery-recordings.ts';
 
-/** What a recording tells of one task. Times in milliseconds; `null` where nothing tells. */
+/** The data of one task in a recording. Times in milliseconds; `null` if unknown. */
 export interface Told {
   readonly name: string | null;
   /** `null`: nothing was published about this task. */
@@ -9,7 +9,7 @@ export interface Told {
   readonly worker: string | null;
   readonly queue: string | null;
   readonly retries: number | null;
-  /** `undefined`: no event tells them. */
+  /** `undefined`: no event reports them. */
   readonly args: string | undefined;
   readonly kwargs: string | undefined;
   readonly eta: number | null;
@@ -18,7 +18,7 @@ export interface Told {
   /** `undefined`: only the result backend says that it started, without a time. */
   readonly started: number | null | undefined;
   readonly finished: number | null;
-  /** Of the engine; where it tells none, from start to end. */
+  /** As the engine reports it; otherwise from start to end. */
   readonly runtime: number | null;
   /** Text that the result must begin with. */
   readonly result: string | null;
@@ -98,7 +98,7 @@ function tellOf(
   };
 }
 
-/** Everything that is published tells; of nothing published, nothing is known. */
+/** Every published message counts; without any, nothing is known. */
 function stateOf(task: Truth, recording: Recording, isTold: boolean): string | null {
   if (!isTold) return null;
   // A task that was rejected and not requeued is over, though Celery's own view says STARTED.

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { vi } from 'vitest';
 
-/** The library as a host with one major version of Express gets it. */
+/** The library as loaded by a host with one major version of Express. */
 export interface ExpressMajor {
   /** `Express 4`, `Express 5`: for titles. */
   readonly name: string;
@@ -35,7 +35,7 @@ async function load(name: string, version: typeof express): Promise<ExpressMajor
   return { name, express: version, createMonitorRouter };
 }
 
-// Loading forgets every module, this one included: what was loaded is kept where the next file finds it.
+// Loading drops every module, including this one: the loaded ones are kept where the next file finds them.
 const kept = globalThis as { expressMajors?: Promise<readonly ExpressMajor[]> };
 kept.expressMajors ??= (async () => [await load('Express 4', express4), await load('Express 5', express)])();
 

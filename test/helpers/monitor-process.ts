@@ -27,7 +27,7 @@ const CELERY = `
   });
 `;
 
-/** What a monitor watches, and where it keeps its history. */
+/** The deployment that a monitor watches, and where it keeps its history. */
 export interface MonitorOptions {
   /** URL of the database. */
   readonly database: string;
@@ -45,7 +45,7 @@ export interface MonitorProcess {
   get<Body>(path: string): Promise<Body | null>;
   /** Ends it at once, as a crash does. */
   kill(): Promise<void>;
-  /** Ends it gently. */
+  /** Ends it gracefully. */
   stop(): Promise<void>;
   isRunning(): boolean;
 }

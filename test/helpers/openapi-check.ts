@@ -1,4 +1,4 @@
-/** Holds responses against `src/openapi/openapi.json`, closed schemas and all. */
+/** Checks responses against `src/openapi/openapi.json`, including closed schemas. */
 
 import { isUtf8 } from 'node:buffer';
 import { existsSync, readFileSync } from 'node:fs';

@@ -29,7 +29,7 @@ export const sqliteMissing: string | null = existsSync(sqliteNode)
 /** How a run of tests ended. */
 export interface TestRun {
   readonly passed: number;
-  /** Of each that failed, its title and why. */
+  /** Title and reason of each failed test. */
   readonly failed: readonly string[];
 }
 
@@ -54,7 +54,7 @@ interface Report {
 export async function runTestsOn(node: string, ...files: readonly string[]): Promise<TestRun> {
   const vitest = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs');
   const line = ['run', '--config', 'test/node22.config.ts', '--reporter=json', ...files];
-  // What the outer run sets is not for this one.
+  // Variables of the outer run do not apply to this one.
   const own = Object.entries(process.env).filter(([name]) => !/^(?:VITEST|TASK_MONITOR_REPORT)/.test(name));
   const child = spawn(node, [vitest, ...line], {
     cwd: ROOT,

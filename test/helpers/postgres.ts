@@ -9,7 +9,7 @@ import { freePort, untilSaid } from './redis-server.ts';
 /** Where Debian puts each version of PostgreSQL. */
 const DEBIAN = '/usr/lib/postgresql';
 
-/** Who the server runs as where the tests run as root, which PostgreSQL refuses. */
+/** The user that runs the server if the tests run as root, which PostgreSQL refuses. */
 const USER = 'postgres';
 
 /** The folder of the programs: `POSTGRES_BIN`, or that of the newest version of Debian; `null`: there is none. */
@@ -34,7 +34,7 @@ export interface PostgresOptions {
   readonly settings?: Readonly<Record<string, string | number>>;
 }
 
-/** A private PostgreSQL on a free port of loopback. Whoever connects is believed to be the role that it names. */
+/** A private PostgreSQL on a free port of loopback. Clients connect as any role, without a password. */
 export interface PostgresServer {
   readonly port: number;
   /** Where it keeps its data. */
@@ -155,7 +155,7 @@ class Postgres implements PostgresServer {
     await untilSaid(child, 'database system is ready to accept connections', child.stderr);
   }
 
-  /** Between finding a port and listening on it, somebody else may have taken it. */
+  /** Between finding a port and listening on it, another process may have taken it. */
   async startSomewhere(): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       this.port = await freePort();

@@ -20,7 +20,7 @@ import { until, untilSaid } from './redis-server.ts';
 /** Why tests that need RabbitMQ cannot run here; `null` when they can. */
 export const rabbitMissing: string | null = existsSync(BINARY) ? null : 'install rabbitmq-server';
 
-/** What a user may do in a virtual host, as regular expressions. Default: everything. */
+/** Permissions of a user in a virtual host, as regular expressions. Default: everything. */
 export interface RabbitPermissions {
   readonly configure?: string;
   readonly write?: string;
@@ -73,7 +73,7 @@ export interface OwnRabbit extends Rabbit {
   close(): Promise<void>;
 }
 
-/** Starts a RabbitMQ: takes some five seconds. Where no test kills it, take {@link sharedRabbit}. */
+/** Starts a RabbitMQ: takes some five seconds. If no test kills it, use {@link sharedRabbit}. */
 export async function startRabbit(options: RabbitOptions = {}): Promise<OwnRabbit> {
   const folder = mkdtempSync(join(tmpdir(), 'monitor-rabbit-'));
   const ports = await freePorts(options);
@@ -123,7 +123,7 @@ export async function startRabbit(options: RabbitOptions = {}): Promise<OwnRabbi
 let shared: Promise<Rabbit> | null = null;
 
 /**
- * The RabbitMQ that all test files of a run share, also those in other processes. Nobody may kill it. Use a virtual
+ * The RabbitMQ that all test files of a run share, also those in other processes. Tests may not kill it. Use a virtual
  * host of your own. It ends with the run.
  */
 export function sharedRabbit(): Promise<Rabbit> {

@@ -1,4 +1,4 @@
-/** Random conditions of a list, few of which leave nothing. */
+/** Random conditions of a list; few of them match nothing. */
 import fc from 'fast-check';
 import type { TaskCondition } from '../../src/source.ts';
 

@@ -13,7 +13,7 @@ export interface RedisSentinel {
   master(): Promise<number>;
   /** Whether it knows a replica that follows the master. */
   hasReplica(): Promise<boolean>;
-  /** Makes the replica the master. `false`: not yet, it has not heard from the replica of late. */
+  /** Makes the replica the master. `false`: not yet, the replica has not answered recently. */
   failOver(): Promise<boolean>;
   /** Looks at its instances every two seconds, not ten. Redis 7 can; an older one stays as it is. */
   lookOften(): Promise<void>;

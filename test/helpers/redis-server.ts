@@ -30,7 +30,7 @@ export interface RedisServer {
   /** Stops and continues it: connections stay open and nothing answers. */
   freeze(): void;
   thaw(): void;
-  /** Ends it and removes what it left. */
+  /** Ends it and removes its files. */
   close(): Promise<void>;
 }
 
@@ -50,7 +50,7 @@ export async function startRedis(...args: string[]): Promise<RedisServer> {
     await untilSaid(started, 'Ready to accept connections');
   }
 
-  /** Between finding a port and listening on it, somebody else may have taken it. */
+  /** Between finding a port and listening on it, another process may have taken it. */
   async function startSomewhere(): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -109,8 +109,8 @@ export function freePort(): Promise<number> {
 }
 
 /**
- * Resolves once the server says that. A connection to its port would prove nothing: what listens there
- * may be that of another test, and this one have ended because of it.
+ * Resolves once the server prints that. A connection to its port would prove nothing: the server of another test may
+ * listen there, and this one may have ended because of it.
  */
 export function untilSaid(
   child: ChildProcess,
@@ -134,7 +134,7 @@ export function untilSaid(
   });
 }
 
-/** Polls until the condition holds. A condition that costs much is looked at less often. */
+/** Polls until the condition holds. An expensive condition is checked less often. */
 export async function until(condition: () => boolean | Promise<boolean>, ms = 45_000): Promise<void> {
   const end = performance.now() + ms;
   for (;;) {

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { until } from './redis-server.ts';
 
-/** Sends bytes as they are, and gives what came back until the server hung up, or said `LAST`. */
+/** Sends bytes as they are, and returns the response until the server closes the connection or sends `LAST`. */
 export async function sendRaw(port: number, text: string): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   onTestFinished(() => void socket.destroy());

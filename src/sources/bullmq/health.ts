@@ -27,7 +27,7 @@ export function createHealth(name: string, access: QueueAccess): HealthSource {
 
 async function findProblem(access: QueueAccess, signal: AbortSignal): Promise<RedisProblem | null> {
   const problem = await access.check(signal);
-  // A user who may not ping may be able to read all the same.
+  // A user who may not ping may still be able to read.
   if (problem !== null && problem.code !== 'NOPERM') return problem;
   try {
     const queues = await access.queues({ signal });

@@ -77,7 +77,7 @@ function startOf(
 ): Start {
   if ('time' in since) {
     const time = Math.min(since.time.getTime(), now);
-    // What was lost to memory may have been kept: positions before it are looked up.
+    // Entries that memory has lost may be kept in the log: earlier positions are looked up there.
     const hasGap = !hasLog && tails.some(({ lostAt }) => lostAt >= time);
     const streams = tails.map((tail) => createFeedStream(tail, positionAt(tail, time)));
     return { streams, floor: Math.max(0, floorOf(time) - SLACK_MS), hasGap, cursor: null };
@@ -99,9 +99,9 @@ function startOf(
 }
 
 /**
- * The position of a moment by our clock. It is usually the moment of an answer, which showed what had been
- * found by then. What was in Redis before this source first looked is placed by the clock of Redis, less the
- * time that an answer may be old.
+ * The position of a moment by our clock. It is usually the moment of an answer, which showed what had been found by
+ * then. Entries that were in Redis before the first read are placed by the clock of Redis, less the maximum age of an
+ * answer.
  */
 function positionAt(tail: StreamTail, time: number): StreamPosition {
   const { items, base } = tail;

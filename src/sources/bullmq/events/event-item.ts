@@ -17,11 +17,11 @@ import type { JobTrace } from './job-memory.ts';
 import { countsEveryRun, type JobRuns } from './job-runs.ts';
 import type { StreamEntry } from './stream-entry.ts';
 
-/** What an entry becomes. */
+/** The result of describing an entry. */
 export interface DescribedEntry {
   /** `null` when an earlier entry has reported the same. */
   readonly event: TaskEvent | null;
-  /** What to remember of the job; `null` when the entry is about none. */
+  /** The data to remember about the job; `null` when the entry is about none. */
   readonly trace: JobTrace | null;
 }
 
@@ -33,7 +33,7 @@ interface Description {
   readonly detail?: string | null;
 }
 
-/** What is known when an entry is described. */
+/** The data that is known when an entry is described. */
 interface Known {
   readonly fields: ReadonlyMap<string, string>;
   readonly trace: JobTrace | undefined;
@@ -147,7 +147,7 @@ function ofJob(event: string, known: Known): Description | null {
 
 function ofWaiting(prev: string, known: Known): Description {
   const detail = phrase('was', prev);
-  // Somebody asked for another run.
+  // Another run was requested.
   if (prev === 'failed' || prev === 'completed')
     return { type: 'waiting', state: 'RETRY', hasFailed: true, detail };
   return prev === 'active'

@@ -52,7 +52,7 @@ export function writeCursor({ floor, read }: FeedPosition): string {
   return writeMark(KIND, [Math.min(LATEST, Math.max(floor, timeOf(first))), fits.join()]);
 }
 
-/** @returns `null` for what is no cursor of a feed */
+/** @returns `null` if it is not a cursor of a feed */
 export function readCursor(text: string): FeedPosition | null {
   const [floor, entries] = readMark(KIND, text) ?? [];
   if (!Number.isInteger(floor) || Number(floor) < 0 || typeof entries !== 'string') return null;

@@ -17,7 +17,7 @@ export interface FeedItem {
   readonly time: number;
   /** `null`: nothing is shown. */
   readonly event: TaskEvent | null;
-  /** Characters kept in memory, about. */
+  /** Approximate number of characters kept in memory. */
   readonly size: number;
   /** Characters that its entry had. */
   readonly sizeRead: number;

@@ -6,11 +6,11 @@ import type { StreamPosition } from './stream-reads.ts';
 /** Kept items of one queue, oldest first. */
 export interface LoggedPart {
   readonly items: readonly FeedItem[];
-  /** Whether items between the position and these are not known. */
+  /** Whether items between the position and these are unknown. */
   readonly hasGap: boolean;
 }
 
-/** Reads of kept items. They never reject for lack of a store: what cannot be read is not known. */
+/** Reads of kept items. They never reject for lack of a store: items that cannot be read are unknown. */
 export interface FeedLog {
   /** The items behind a position, `count` at most. */
   readBehind(
@@ -19,6 +19,6 @@ export interface FeedLog {
     count: number,
     options: ReadOptions,
   ): Promise<LoggedPart>;
-  /** The items right before an entry, `count` at most. They end where something is not known. */
+  /** The items right before an entry, `count` at most. They end where items are unknown. */
   readBefore(queue: string, id: string, count: number, options: ReadOptions): Promise<readonly FeedItem[]>;
 }

@@ -20,7 +20,7 @@ export interface FeedStream {
   index: number;
   /** Whether there are no others behind `items`. */
   isEnd: boolean;
-  /** Whether it is read from what is kept of entries that were removed. */
+  /** Whether it is read from kept items of removed entries. */
   isInLog: boolean;
   /** The item before which others are not known; `null`: there is none. */
   gapBefore: string | null;
@@ -110,7 +110,7 @@ async function fillFromRedis(
 }
 
 /**
- * Continues with items whose entries Redis has removed. What follows them is looked for in Redis again.
+ * Continues with items whose entries Redis has removed. Later items are read from Redis again.
  *
  * @param before the first entry that Redis still has. Kept items must begin before it, or lead up to it without a gap
  * @returns false when there are none

@@ -1,4 +1,4 @@
-/** The tails of all queues. They are updated together, at most once a second however many ask. */
+/** The tails of all queues. They are updated together, at most once a second, for all requests. */
 import { withDeadline } from '../../../redis/deadline.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
@@ -17,7 +17,7 @@ import {
 import { createStreamTail, fitBatch, type StreamTail, shrinkTails } from './stream-tail.ts';
 import { addNews, readNews } from './tail-news.ts';
 
-/** How long what was read may be shown as the latest, in milliseconds. */
+/** How long a reading may be shown as the latest, in milliseconds. */
 export const FRESH_MS = 1_000;
 /** Time limit of an update in milliseconds. All requests share the update, so each of them may give up earlier. */
 const UPDATE_MS = 4_000;
@@ -41,9 +41,9 @@ export interface FeedTails {
   ): Promise<StreamPart & { readonly items: readonly FeedItem[] }>;
   /** Whether Redis has removed entries before the first one of a tail. */
   isTrimmed(tail: StreamTail, options: ReadOptions): Promise<boolean>;
-  /** Keeps what Redis removes; `null`: nothing does. */
+  /** The log of entries that Redis removes; `null`: none. */
   readonly log: FeedLog | null;
-  /** Grows with each update that found something. */
+  /** Increases with each update that found something. */
   readonly revision: number;
   /** When the next update is due, in milliseconds since 1970; minus infinity: now. */
   readonly dueAt: number;
@@ -110,7 +110,7 @@ async function updated(
     state.running ??= update(state, all).finally(() => {
       state.running = null;
     });
-    // The error reaches those who wait. If nobody waits any more, it must not be an unhandled rejection.
+    // Waiting callers get the error. Without any, it must not be an unhandled rejection.
     state.running.catch(() => {});
     await withDeadline(state.running, signal, timeoutMs);
   }

@@ -2,7 +2,7 @@ import type { JobRuns } from './job-runs.ts';
 
 /** Data about a job from earlier entries. It is needed to describe later ones. */
 export interface JobTrace {
-  /** Its name, which nothing else has once the job is removed. */
+  /** Its name, which is stored nowhere else once the job is removed. */
   readonly name: string | null;
   /** BullMQ's name of the latest entry; `null`: not known. */
   readonly last: string | null;
@@ -12,7 +12,7 @@ export interface JobTrace {
   readonly hasFailed: boolean | null;
 }
 
-/** What is known of the jobs that entries mentioned last, by task id. */
+/** The data about the jobs that entries mentioned last, by task id. */
 export interface JobMemory {
   get(key: string): JobTrace | undefined;
   set(key: string, trace: JobTrace): void;

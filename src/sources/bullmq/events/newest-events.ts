@@ -25,7 +25,7 @@ export async function listNewest(
   const cursor = writeCursor(positionOf(lastIds(all), 0, Number.POSITIVE_INFINITY));
   const matches = matcherOf(query);
   const events: TaskEvent[] = [];
-  // Of items of one time, the one of the last queue is the newest.
+  // Among items of the same time, the one of the last queue is the newest.
   const merged = mergeSortedAsync(
     all.toReversed().map((tail) => itemsFromEnd(tails, tail, options)),
     (a, b) => b.time - a.time,
@@ -47,7 +47,7 @@ function lastIds(tails: readonly StreamTail[]): ReadonlyMap<string, string> {
   );
 }
 
-/** Items of a tail, newest first. Older ones are read when they are needed, and kept for all who ask. */
+/** Items of a tail, newest first. Older ones are read on demand, and kept for all requests. */
 async function* itemsFromEnd(
   tails: FeedTails,
   tail: StreamTail,

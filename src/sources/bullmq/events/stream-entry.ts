@@ -1,6 +1,6 @@
 /**
- * Entries of a queue's event stream, as XRANGE and XREVRANGE return them. Anybody may write to the stream:
- * what is not an entry is ignored, and long values are cut.
+ * Entries of a queue's event stream, as XRANGE and XREVRANGE return them. Other programs may write to the stream:
+ * anything that is not an entry is ignored, and long values are cut.
  */
 
 /** One entry. */

@@ -1,4 +1,4 @@
-/** The newest part of one queue's stream, kept in memory for all who ask. */
+/** The newest part of one queue's stream, kept in memory for all requests. */
 import type { QueueRef } from '../access/queue-ref.ts';
 import type { FeedItem } from './feed-items.ts';
 import { BEGINNING, compareIds } from './stream-entry.ts';
@@ -8,7 +8,7 @@ import type { StreamPosition } from './stream-reads.ts';
 export interface HeldItem extends FeedItem {
   /** When it was found. */
   readonly foundAt: number;
-  /** When it did not exist yet; minus infinity: nobody had looked before. */
+  /** When it did not exist yet; minus infinity: it was not read before. */
   readonly absentAt: number;
 }
 
@@ -31,7 +31,7 @@ const LEAST_BATCH = 4;
 const MOST_BATCH = 500;
 /** Characters that a batch should have, about. */
 const BATCH_SIZE = 1_000_000;
-/** Bounds of all tails together. They exceed what one answer looks at, so that the next one finds it in memory. */
+/** Bounds of all tails together. They exceed the entries of one answer, so the next one finds them in memory. */
 const MOST_ITEMS = 40_000;
 const MOST_SIZE = 16_000_000;
 

@@ -9,8 +9,8 @@ import type { KnownJob } from './job-row.ts';
 import { ROW_BOUNDS, readValues } from './job-values.ts';
 
 /**
- * Those of the failed jobs that failed because of a child. That takes one command for each of them, and two more for
- * each that has a failed child.
+ * The failed jobs that failed because of a child. That takes one command for each failed job, and two more for each
+ * with a failed child.
  */
 export async function findConsequences<Job extends JobRef>(
   access: QueueAccess,

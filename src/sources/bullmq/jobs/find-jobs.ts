@@ -101,7 +101,7 @@ interface FoundIn {
   readonly score: number | null;
 }
 
-/** @param facts `null` for a job that is not to be looked for */
+/** @param facts `null` for a job that is not searched */
 async function findInSets(
   access: QueueAccess,
   refs: readonly JobRef[],

@@ -12,12 +12,12 @@ import {
   valuesOf,
 } from './job-values.ts';
 
-/** What was read of a job's hash. */
+/** The data that was read from a job's hash. */
 export interface JobContent {
   readonly facts: JobFacts;
-  /** Its texts, as far as a row shows them; `null` when they have not been read. */
+  /** Its texts, in the length that a row shows; `null` when they have not been read. */
   readonly values: JobValues | null;
-  /** What the job takes at most, in bytes; `null` when that is not known. */
+  /** What the job takes at most, in bytes; `null` when unknown. */
   readonly size: number | null;
 }
 

@@ -104,7 +104,7 @@ export function timeOf(value: string | null | undefined): number | null {
   return time === null ? null : validTime(Math.floor(time));
 }
 
-/** `null` for what a `Date` cannot hold. */
+/** `null` if it is out of the range of a `Date`. */
 function validTime(time: number): number | null {
   return Math.abs(time) <= 8.64e15 ? time : null;
 }

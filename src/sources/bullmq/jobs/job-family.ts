@@ -7,7 +7,7 @@ import type { QueueCommand } from '../access/queue-reads.ts';
 import type { JobRef } from '../access/queue-ref.ts';
 import type { KnownJob } from './job-row.ts';
 
-/** In deeper flows the root is not looked for. */
+/** In deeper flows the root is not searched. */
 const DEEPEST = 100;
 
 /**
@@ -77,7 +77,7 @@ const CHILD_KEYS = [
 const UNSUCCESSFUL = 'unsuccessful';
 
 /**
- * Reads the children of jobs, also those that have been removed.
+ * Reads the children of jobs, including those that have been removed.
  *
  * @param most children of one job
  */

@@ -1,4 +1,4 @@
-/** Reads jobs with all that is shown of them. */
+/** Reads jobs with all displayed data. */
 import type { Task } from '../../../model.ts';
 import { redactTask } from '../../../redact.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
@@ -14,7 +14,7 @@ import { findLostJobs } from './lost-jobs.ts';
 
 /** A job that was found in a set. */
 export interface FoundJob extends SetEntry {
-  /** What has been read of its hash; `null` for nothing. */
+  /** The data that has been read from its hash; `null` for none. */
   readonly content: JobContent | null;
 }
 
@@ -22,7 +22,7 @@ export interface FoundJob extends SetEntry {
  * Reads the small fields of jobs that were found in sets. A job that has been removed since is left out, and
  * so is one that has ended or been retried: its new set lists it.
  *
- * @param withTexts whether most of them will be shown, so that their texts are read along
+ * @param withTexts whether most of them will be shown, so that their texts are read, too
  */
 export async function loadKnown(
   access: QueueAccess,

@@ -1,6 +1,6 @@
 /**
- * The log of a job: a list of lines in Redis, each of any length, of which Redis cannot return a part. So it is asked
- * how large the list is before any line is read, and the lines are read a few at a time.
+ * The log of a job: a list of lines in Redis, each of any length, of which Redis cannot return a part. So the size of
+ * the list is read before any line, and the lines are read a few at a time.
  */
 import type { TaskLog } from '../../../model.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
@@ -17,8 +17,9 @@ const LONGEST_LINE = 4_096;
 /** Lines that are read first, to see how long they are. */
 const FIRST_LINES = 5;
 /**
- * Bytes that are read at most, as far as the first lines and the size of the list can tell: thrice what is kept, because
- * 64 clients who ask for 64 jobs at once would have Redis send more than is read without holding up the host.
+ * Bytes that are read at most, as estimated from the first lines and the size of the list: three times the kept size,
+ * because for 64 clients with 64 jobs at once, Redis would otherwise send more than can be read without delaying the
+ * host.
  */
 const BUDGET = 196_608;
 /** A list of lines that are longer on average is not read, in bytes. */
@@ -34,7 +35,7 @@ export async function readJobLog(
   const replies = await access.read(
     [
       { queue, command: ['LLEN', key] },
-      // The user may not be allowed to ask.
+      // The user may not be allowed to run the command.
       { queue, command: ['MEMORY', 'USAGE', key, 'SAMPLES', '20'], isOptional: true },
     ],
     options,
@@ -57,7 +58,7 @@ export async function readJobLog(
   return { lines: await scheduler.run('detail', showLines(access, lines), waiter), total };
 }
 
-/** The lines without secrets. In steps, so that many logs that come at once do not take one long turn. */
+/** The lines without secrets. In steps, so that many concurrent logs do not take one long turn. */
 function* showLines({ redactor }: QueueAccess, lines: readonly string[]): Steps<readonly string[]> {
   const text = kept(lines).join('\n');
   yield;

@@ -5,8 +5,8 @@ import type { JobValue } from './job-values.ts';
 const LONGEST = 4_096;
 
 /**
- * What a job has passed to `updateProgress`: a number is a percentage. Of an object or text without a figure the
- * beginning is shown.
+ * The value that a job has passed to `updateProgress`: a number is a percentage. For an object or text without a
+ * figure, its beginning is shown.
  */
 export function jobProgress(value: JobValue | undefined): TaskProgress | null {
   if (value === undefined) return null;
@@ -22,7 +22,7 @@ export function jobProgress(value: JobValue | undefined): TaskProgress | null {
   );
 }
 
-/** `undefined` for a text that is no JSON. */
+/** `undefined` for a text that is not JSON. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -10,7 +10,7 @@ import { jobProgress } from './job-progress.ts';
 import { dueTime, stateIn } from './job-sets.ts';
 import type { JobValue, JobValues, ValueField } from './job-values.ts';
 
-/** A job that was found, and what was read of it. */
+/** A job that was found, and the data that was read about it. */
 export interface KnownJob extends SetEntry, JobContent {
   readonly taskId: string;
   /** When it last changed, in milliseconds; `null` when that is not known. */
@@ -20,7 +20,7 @@ export interface KnownJob extends SetEntry, JobContent {
 /** Data about a job from other keys. */
 export interface JobContext {
   readonly parentId: string | null;
-  /** The task that the flow begins with: itself when it has no parent; `null`: not known. */
+  /** The task that the flow begins with: itself when it has no parent; `null`: unknown. */
   readonly rootId: string | null;
   /** Whether its worker has lost it: an active job whose lock has expired. */
   readonly isLost?: boolean;
@@ -102,7 +102,7 @@ function flagsOf(
   return due !== null && due < now ? ['overdue'] : [];
 }
 
-/** Texts of a task, as far as the job has them. */
+/** Texts of a task that the job has. */
 export type TaskTexts = Readonly<Record<TaskTextField, JobValue | undefined>>;
 
 /** The texts of a job as those of its task. */

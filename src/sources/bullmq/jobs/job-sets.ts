@@ -34,10 +34,10 @@ export type SetPart =
   | 'completed'
   | 'failed';
 
-/** What is known of a set. */
+/** The properties of a set. */
 export interface JobSet {
   readonly part: SetPart;
-  /** What BullMQ calls a job in it. */
+  /** BullMQ's name of a job in it. */
   readonly engineState: string;
   readonly kind: 'list' | 'sorted';
   /** Whether its score is the time of the last change, so that Redis itself keeps it in that order. */
@@ -82,7 +82,7 @@ export function setIn(set: JobSet, isPaused: boolean): JobSet {
   return (isPaused && set.part === 'wait' ? WAITING_PAUSED[0] : undefined) ?? set;
 }
 
-/** The sets that may hold jobs in the states that a query asks for; all sets if it asks for none. */
+/** The sets that may have jobs in the states of a query; all sets if it has none. */
 export function setsOf(query: Pick<TaskQuery, 'states' | 'engineStates' | 'conditions'>): readonly JobSet[] {
   const { states, engineStates } = query;
   return JOB_SETS.filter((set) => {

@@ -14,21 +14,21 @@ import { sizeCommand, sizeOf } from './job-size.ts';
 /** A field of a job's hash that holds a text. */
 export type ValueField = 'data' | 'opts' | 'returnvalue' | 'failedReason' | 'stacktrace' | 'progress';
 
-/** A text as far as it was read. */
+/** The part of a text that was read. */
 export interface JobValue {
   /** Its beginning; for one that is too large to be read, `<n bytes>`. */
   readonly text: string;
   readonly isCut: boolean;
 }
 
-/** Texts of one job. What it does not have is absent. */
+/** Texts of one job. Texts that it does not have are absent. */
 export type JobValues = Partial<Record<ValueField, JobValue>>;
 
 /** Which texts of a job to read. */
 export interface ValueRequest {
   readonly job: JobRef;
   readonly fields: readonly ValueField[];
-  /** What the whole job takes at most, in bytes. Default: not known. */
+  /** Upper bound of the memory of the whole job, in bytes. Default: unknown. */
   readonly size?: number | null;
 }
 
@@ -47,7 +47,7 @@ export const ROW_BOUNDS: ValueBounds = { keep: 4_096, largest: 8_388_608, budget
 /** For a task on its own. */
 export const DETAIL_BOUNDS: ValueBounds = { keep: 262_144, largest: 16_777_216, budget: 67_108_864 };
 
-/** Up to this length a text is read however much has been read before, in bytes. */
+/** Up to this length a text is always read, in bytes. */
 export const ALWAYS_READ = 65_536;
 
 /** The last stack trace of a list is shown, so the whole list is needed. */
@@ -139,12 +139,12 @@ async function findReadable(
   return readable;
 }
 
-/** Where Redis does not tell sizes, each text takes a command: the progress of jobs that have ended is left out. */
+/** If Redis does not report sizes, each text takes a command: the progress of jobs that have ended is left out. */
 function fieldsToMeasure(fields: readonly ValueField[]): readonly ValueField[] {
   return fields.length > 2 ? fields.filter((field) => field !== 'progress') : fields;
 }
 
-/** Sizes of the jobs of requests; `null` where one length is as cheap, or Redis does not tell. */
+/** Sizes of the jobs of requests; `null` if a single length is as cheap, or Redis does not report sizes. */
 async function readSizes(
   access: QueueAccess,
   requests: readonly ValueRequest[],

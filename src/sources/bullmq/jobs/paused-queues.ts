@@ -3,7 +3,7 @@ import type { ReadCommands } from '../access/queue-reads.ts';
 import type { QueueRef } from '../access/queue-ref.ts';
 import { type JobSet, setIn } from './job-sets.ts';
 
-/** Those of the queues that are paused. Each takes one command. */
+/** The paused queues. Each queue takes one command. */
 export async function findPaused(
   read: ReadCommands,
   queues: readonly QueueRef[],

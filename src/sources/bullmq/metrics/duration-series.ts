@@ -1,4 +1,4 @@
-/** Histograms of durations by queue and name of the jobs, as many as there is room for. */
+/** Histograms of durations by queue and name of the jobs, up to a maximum number. */
 import {
   addDuration,
   createDurations,
@@ -10,9 +10,9 @@ import {
 } from '../../../metrics/durations.ts';
 import type { MetricHistogram } from '../../../source.ts';
 
-/** What is counted under when there is no room for the own name or queue. */
+/** The label of counts when there is no room for the own name or queue. */
 export const OTHER = 'other';
-/** The name of jobs of which none is known. */
+/** The name of jobs whose name is unknown. */
 const UNKNOWN = 'None';
 /** In characters. */
 const LONGEST_NAME = 256;
@@ -32,7 +32,7 @@ interface JobDurations extends Readonly<Record<DurationKind, Durations>> {
 
 /** Counts durations. */
 export interface DurationSeries {
-  /** @param seconds what is below 0, because clocks differ, counts as 0 */
+  /** @param seconds values below 0, because clocks differ, count as 0 */
   add(kind: DurationKind, queue: string, name: string | null, seconds: number): void;
   /** The histograms in which something was counted. */
   read(kind: DurationKind): Iterable<MetricHistogram>;
@@ -40,7 +40,7 @@ export interface DurationSeries {
   overflow(): number;
 }
 
-/** @param most pairs of queue and name that are told apart; at least 2 */
+/** @param maximum number of pairs of queue and name that are counted separately; at least 2 */
 export function createDurationSeries(most: number): DurationSeries {
   const pairs = new Map<string, JobDurations>();
   // The rest is for the other names of each queue, and the last one for the other queues.

@@ -1,6 +1,6 @@
 /**
- * Follows the event streams of all queues, and counts from them how long jobs wait and run. No job is read but those
- * whose names no event has said.
+ * Follows the event streams of all queues, and counts from them how long jobs wait and run. Only jobs whose names no
+ * event has reported are read.
  */
 import { debugChannel } from '../../../debug.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
@@ -28,7 +28,7 @@ import {
   watchQueue,
 } from './watched-queue.ts';
 
-/** What is counted of the events. */
+/** The counts of the events. */
 export interface EventCounter {
   /** Jobs of a queue that ended since counting began; `null`: its events have not been read. */
   ended(queue: string): Pick<WatchedQueue, 'completed' | 'failed'> | null;
@@ -105,7 +105,7 @@ function noteFailure(error: unknown): readonly StreamNews[] {
   return [];
 }
 
-/** Reads the streams of a server once. @returns what was new */
+/** Reads the streams of a server once. @returns the new entries */
 function countServer(
   state: CounterState,
   { queues }: RedisServer,
@@ -155,7 +155,7 @@ async function readFirst(
   });
 }
 
-/** Counts what is new in the streams of these queues. */
+/** Counts the new entries in the streams of these queues. */
 async function take(
   state: CounterState,
   queues: readonly QueueRef[],
@@ -169,7 +169,7 @@ async function take(
   await scheduler.run('meter', takeAll(state, news, names));
 }
 
-/** The names of jobs that no entry has said, by queue and job id; those of removed jobs are missing. */
+/** The names of jobs that no entry has reported, by queue and job id; those of removed jobs are missing. */
 async function readNames(
   { access, queues }: CounterState,
   news: readonly StreamNews[],
@@ -195,7 +195,7 @@ async function readNames(
   return names;
 }
 
-/** @returns whether the entry says the name of its job */
+/** @returns whether the entry reports the name of its job */
 function isNamed({ fields }: StreamEntry): boolean {
   return fields.get('event') === 'added' && fields.has('name');
 }
@@ -211,7 +211,7 @@ function* takeAll(
     const watched = queues.get(queue.name);
     if (watched === undefined) continue;
     if (hasGap) {
-      // What the missing entries said would make wrong times.
+      // Missing entries would lead to wrong times.
       watched.jobs.clear();
       watched.returned = null;
       state.gaps += 1;
@@ -227,7 +227,7 @@ function* takeAll(
 
 const NO_NAMES: ReadonlyMap<string, string> = new Map();
 
-/** Queues that are gone are forgotten. */
+/** Removed queues are dropped. */
 function forgetOthers(
   { queues: watched, positions, sizes }: CounterState,
   queues: readonly QueueRef[],

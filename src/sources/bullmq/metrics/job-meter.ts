@@ -1,4 +1,6 @@
-/** What BullMQ's queues count for `/metrics`: its own figures under its own names, and how long jobs wait and run. */
+/**
+ * The metrics of BullMQ's queues for `/metrics`: its own figures under its own names, and how long jobs wait and run.
+ */
 import { debugChannel } from '../../../debug.ts';
 import type {
   Meter,
@@ -92,7 +94,7 @@ function openMeter(access: QueueAccess, { mostSeries }: MeterOptions): Meter {
   };
 }
 
-/** @returns none while Redis is away; what was counted of the events stays */
+/** @returns none while Redis is unreachable; the counts of events stay */
 async function counts(access: QueueAccess, context: ReadContext): Promise<readonly QueueCounts[]> {
   try {
     const signal = AbortSignal.any([context.signal, AbortSignal.timeout(READ_MS)]);

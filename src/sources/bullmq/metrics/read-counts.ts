@@ -1,4 +1,4 @@
-/** What BullMQ itself counts of its queues, as its `exportPrometheusMetrics` shows it. */
+/** The counts that BullMQ itself keeps of its queues, as in its `exportPrometheusMetrics`. */
 import { debugChannel } from '../../../debug.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asFields, asNumber } from '../../../redis/replies.ts';
@@ -22,16 +22,17 @@ const debug = debugChannel('bullmq');
 const AT_ONCE = 20;
 
 /**
- * Reads all queues: 14 commands for each. Those of a server that is away, and what cannot be read in time, are left out.
+ * Reads all queues: 14 commands for each. Queues of an unreachable server, and data that cannot be read in time, are
+ * left out.
  *
- * @throws RedisError when it is not known which queues there are
+ * @throws RedisError when the queues are unknown
  */
 export async function readCounts(access: QueueAccess, options: ReadOptions): Promise<readonly QueueCounts[]> {
   const servers = serversOf(access, await access.queues(options)).filter(isThere);
   return (await Promise.all(servers.map(({ queues }) => readServer(access, queues, options)))).flat();
 }
 
-/** The events are read all the time, so that it is known which servers are away. */
+/** The events are read all the time, so unreachable servers are known. */
 function isThere({ reader }: RedisServer): boolean {
   return reader.state().problem === null;
 }

@@ -1,4 +1,4 @@
-/** What the events of a queue say of the runs of its jobs. Times are milliseconds since 1970, by the clock of Redis. */
+/** The runs of jobs, from the events of a queue. Times are milliseconds since 1970, by the clock of Redis. */
 import type { Steps } from '../../../scheduler.ts';
 import { jobIdOf } from '../events/event-item.ts';
 import type { StreamEntry } from '../events/stream-entry.ts';
@@ -26,11 +26,11 @@ export interface WatchedQueue {
   returned: { readonly jobId: string; readonly name: string | null; readonly ms: number } | null;
 }
 
-/** Takes what is counted. */
+/** Receives the counts. */
 export interface RunCounter {
-  /** A worker had a job for so long. */
+  /** A worker had a job for this long. */
   run(queue: string, name: string | null, ms: number): void;
-  /** A worker could have taken a job for so long until one did. */
+  /** A worker could have taken a job for this long before one did. */
   wait(queue: string, name: string | null, ms: number): void;
 }
 
@@ -47,10 +47,10 @@ export function namelessJob({ jobs }: WatchedQueue, entry: StreamEntry): string 
 const COUNTED: ReadonlySet<string> = new Set(['active', 'completed', 'failed']);
 
 /**
- * Takes in the next entry.
+ * Processes the next entry.
  *
  * @param counter `null`: counting had not begun
- * @param names those of jobs whose names no entry has said, by job id
+ * @param names those of jobs whose names no entry has reported, by job id
  */
 export function takeEntry(
   queue: WatchedQueue,
@@ -60,7 +60,7 @@ export function takeEntry(
 ): void {
   const event = entry.fields.get('event');
   const jobId = jobIdOf(entry);
-  // A worker that is gone has not run its job for as long as it took to notice.
+  // A worker that is gone did not run its job during the time until this was noticed.
   if (event === 'stalled' && jobId === queue.returned?.jobId) queue.returned = null;
   countReturned(queue, counter);
   if (jobId === null) return;
@@ -113,7 +113,7 @@ function readyAtOf({ readyAt }: WatchedJob, { fields, time }: StreamEntry): numb
     const due = Number(fields.get('delay') ?? Number.NaN);
     return Number.isFinite(due) ? due : null;
   }
-  // Workers move a delayed job when they look, which may be later than it is due; somebody may do so earlier.
+  // Workers move a delayed job when they check, which may be after its due time; an app may do so earlier.
   if (fields.get('prev') === 'delayed') return readyAt === null ? null : Math.min(readyAt, time);
   return time;
 }

@@ -8,8 +8,8 @@ import { engineStatesOf, readQueueFigures, takeable } from '../components/queue-
 import { readWorkerConnections } from '../workers/worker-connections.ts';
 
 /**
- * Answers the component `queues`: a fixed number of commands for each queue and priority, however many jobs
- * there are. While one of several Redis servers is away, the figures of its queues are `null`.
+ * Answers the component `queues`: a fixed number of commands for each queue and priority, however many jobs there are.
+ * While one of several Redis servers is unreachable, the figures of its queues are `null`.
  */
 export function createQueueSource(name: string, access: QueueAccess): QueueSource {
   return {
@@ -28,7 +28,7 @@ export function createQueueSource(name: string, access: QueueAccess): QueueSourc
   };
 }
 
-/** How often a queue is read in which jobs were counted and then none was found: workers had just taken them. */
+/** How often a queue is read again if jobs were counted but none was found: workers had just taken them. */
 const MOST_READS = 3;
 
 async function readQueues(

@@ -1,4 +1,4 @@
-/** What events and reads have reported of a job until it ends, and the changes that are recorded then. */
+/** The data that events and reads have reported about a job until it ends, and the changes that are then recorded. */
 import type { TaskChange } from '../../../history/history.ts';
 import type { StreamEntry } from '../events/stream-entry.ts';
 import { isOfChild } from '../jobs/failed-child.ts';
@@ -7,7 +7,7 @@ import { jobProgress } from '../jobs/job-progress.ts';
 import { cutFields, type TaskTexts, textsOf, traceIn } from '../jobs/job-row.ts';
 import type { JobValue, JobValues } from '../jobs/job-values.ts';
 
-/** What was read of a job while it was in Redis. */
+/** The data that was read about a job while it was in Redis. */
 export interface JobReading {
   readonly facts: JobFacts;
   /** The texts that were read this time. */
@@ -26,15 +26,15 @@ export interface FollowedJob {
   readonly name: string | null;
   /** When the event reported that it was added, by the clock of Redis; `null`: that was not seen. */
   readonly addedAt: number | null;
-  /** The latest reading, with the texts of all readings; `null`: it was never there to be read. */
+  /** The latest reading, with the texts of all readings; `null`: it could never be read. */
   reading: JobReading | null;
-  /** What it has last reported of its progress; `null`: nothing. */
+  /** Its last reported progress; `null`: none. */
   progress: JobValue | null;
   /** When its runs began. */
   readonly starts: number[];
   /** When a run ended that was followed by another one, with its error. */
   readonly retries: { readonly time: number; readonly detail: string | null }[];
-  /** It was given back by a worker after it was read, so that the number of its attempts is not known. */
+  /** It was given back by a worker after it was read, so the number of its attempts is unknown. */
   isStale: boolean;
 }
 
@@ -42,9 +42,9 @@ export interface FollowedJob {
 export interface JobEnd {
   readonly type: 'succeeded' | 'failed' | 'revoked';
   readonly time: number;
-  /** What the event has of it. */
+  /** The data of the event. */
   readonly values: JobValues;
-  /** `removed`: somebody removed it before it ended. */
+  /** `removed`: it was removed before it ended. */
   readonly detail: string | null;
 }
 
@@ -57,14 +57,14 @@ export function followJob(name: string | null, addedAt: number | null): Followed
   return { name, addedAt, reading: null, progress: null, starts: [], retries: [], isStale: false };
 }
 
-/** Takes in what was read of a job. Texts of earlier readings stay, unless they have been read anew. */
+/** Adds the data that was read about a job. Texts of earlier readings stay, unless they have been read anew. */
 export function addReading(job: FollowedJob, reading: JobReading): void {
   job.reading = { ...reading, values: { ...job.reading?.values, ...reading.values } };
   job.isStale = false;
 }
 
 /**
- * Takes in an event.
+ * Processes an event.
  *
  * @param isRead whether the job was read after this event
  * @returns how the job ended; `null`: it has not
@@ -108,7 +108,7 @@ export function addEvent(job: FollowedJob, entry: StreamEntry, isRead: boolean):
   }
 }
 
-/** Takes in what a job reports of its progress. @param job `undefined`: it is not followed */
+/** Processes the progress that a job reports. @param job `undefined`: it is not followed */
 export function addProgress(job: FollowedJob | undefined, { fields }: StreamEntry): void {
   const text = fields.get('data');
   if (job !== undefined && text !== undefined) job.progress = textValue(text);
@@ -157,7 +157,7 @@ export function changesOf(
   const sent = addedAtOf(job);
   const delay = facts?.delay ?? 0;
   const due = sent !== null && delay > 0 ? { eta: sent + delay } : {};
-  // Each message has what it is counted by.
+  // Each message has the fields by which it is counted.
   const own = {
     ...{ id, name: facts?.name ?? job.name, queue, ...due },
     ...({ origin: 'event', stored: true, isLogged: true } as const),

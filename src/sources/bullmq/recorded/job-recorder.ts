@@ -1,6 +1,7 @@
 /**
- * Records jobs while they are there, so that they stay when BullMQ removes them. The instance that holds the lease reads
- * the event streams about four times a second, reads each job that they mention, and records it when it has ended.
+ * Records jobs while they are in Redis, so that they remain after BullMQ removes them. The instance that holds the
+ * lease reads the event streams about four times a second, reads each job that they mention, and records it when it has
+ * ended.
  */
 import { debugChannel } from '../../../debug.ts';
 import type { StoredHistory } from '../../../history/stored-history.ts';
@@ -25,9 +26,9 @@ import {
 } from './stream-news.ts';
 import { type EndedJob, entriesOfJobs, mentionedJobs, STEP, takeEntries } from './take-entries.ts';
 
-/** A recorder that runs. */
+/** A running recorder. */
 export interface JobRecorder {
-  /** Ends it. What is being read is not recorded. */
+  /** Ends it. Jobs that are being read are not recorded. */
   close(): Promise<void>;
 }
 
@@ -136,7 +137,7 @@ function waitAfter(news: readonly StreamNews[], { busyMs, idleMs }: RecorderPace
   return news.length > 0 ? busyMs : idleMs;
 }
 
-/** Reads the streams once, and records the jobs that have ended. @returns what was new */
+/** Reads the streams once, and records the jobs that have ended. @returns the new entries */
 async function record(state: RecorderState): Promise<readonly StreamNews[]> {
   const { access, history, sizes } = state;
   const { signal } = state.closing;
@@ -170,7 +171,7 @@ async function record(state: RecorderState): Promise<readonly StreamNews[]> {
   return news;
 }
 
-/** A job that is gone has what was read of it before. */
+/** A removed job has the data that was read about it earlier. */
 async function logEvents(
   { access, jobs, logger, closing }: RecorderState,
   news: readonly StreamNews[],

@@ -1,4 +1,4 @@
-/** The history into which jobs are recorded, and what records them. */
+/** The history in which jobs are recorded, and the recorder. */
 import type { StoreEngine } from '../../../history/store.ts';
 import { createStoredHistory } from '../../../history/stored/create-stored-history.ts';
 import type { StoredHistory } from '../../../history/stored-history.ts';

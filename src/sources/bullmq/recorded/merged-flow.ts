@@ -11,7 +11,7 @@ import { flowQuery, type RecordedJob, type RemovedJobs } from './removed-jobs.ts
 const NO_TREE = { tasks: [], relations: [], truncated: false };
 
 /**
- * Reads a flow: what is in Redis around the job or its root, and what was recorded under the same root.
+ * Reads a flow: the jobs in Redis related to the job or its root, and the jobs recorded under the same root.
  *
  * @returns `null` when there is no such job
  */
@@ -56,7 +56,7 @@ function withoutDetail({
   return task;
 }
 
-/** What was recorded of the flow, but for jobs that are known; those that are in Redis as they are there. */
+/** The recorded jobs of the flow, except known ones; jobs that are in Redis are read from there. */
 async function readRest(
   access: QueueAccess,
   removed: RemovedJobs,

@@ -1,6 +1,6 @@
 /**
- * One list of the jobs in Redis and of the removed ones. Both are in the same order, so a page takes from each what comes
- * first. A cursor has the position in the list of Redis, and that up to which removed jobs have been listed.
+ * One list of the jobs in Redis and of the removed ones. Both are in the same order, so a page takes the first rows of
+ * both. A cursor has the position in the list of Redis, and that up to which removed jobs have been listed.
  */
 import { readMark, writeMark } from '../../../cursor.ts';
 import type { Task } from '../../../model.ts';
@@ -54,7 +54,7 @@ export async function listMerged(
   return { tasks, next, total: rows.isEmpty ? page.total : null, cursorExact };
 }
 
-/** The page of Redis alone. Removed jobs follow once they can be read, so nobody takes the list for complete. */
+/** The page of Redis alone. Removed jobs follow once they can be read, so the list does not appear complete. */
 function withoutStore(page: TaskPage, failure: unknown, from: Progress, query: TaskQuery): TaskPage {
   const { tasks, next } = page;
   const last = tasks.at(-1);
@@ -121,7 +121,7 @@ function compare(a: Task, b: Task, query: TaskQuery): number {
   return comparePositions(positionOf(a, query), positionOf(b, query), query.order);
 }
 
-/** The position that comes last. */
+/** The later position. */
 function furthest(positions: readonly (TaskPosition | null)[], { order }: TaskQuery): TaskPosition | null {
   return positions.reduce(
     (last, one) => (last === null || (one !== null && comparePositions(one, last, order) > 0) ? one : last),

@@ -13,7 +13,7 @@ import { readMergedTree } from './merged-flow.ts';
 import type { RemovedJobs } from './removed-jobs.ts';
 
 /**
- * Answers `getTaskStats`: of each kind, the newest as many as one answer may look at.
+ * Answers `getTaskStats`: the newest jobs of each kind, up to the limit of one answer.
  *
  * @param recordedSince `null`: nothing is recorded yet
  */

@@ -20,7 +20,7 @@ export interface MentionedJob extends JobRef {
   readonly hasFailed: boolean;
 }
 
-/** Of larger texts only the lengths are read. */
+/** For larger texts, only the lengths are read. */
 const BOUNDS: ValueBounds = { keep: ALWAYS_READ, largest: ALWAYS_READ, budget: 0 };
 
 /**

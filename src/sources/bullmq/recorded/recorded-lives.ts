@@ -40,8 +40,8 @@ export interface RecordedEnd {
 /** Finds the ids under which jobs are recorded. */
 export interface RecordedLives {
   /**
-   * The ids of ended jobs, in their order: the oldest end of an id first. While the store cannot be read, an id that somebody
-   * has chosen counts as used before.
+   * The ids of ended jobs, in their order: the oldest end of an id first. While the store cannot be read, an id chosen
+   * by the app counts as used before.
    */
   find(ended: readonly EndedJob[], context: ReadContext): Promise<readonly RecordedEnd[]>;
 }
@@ -72,7 +72,7 @@ export function createRecordedLives(
   };
 }
 
-/** The latest recorded life of a task id; `null`: there is none but the first. */
+/** The latest recorded life of a task id; `null`: there is only the first. */
 export async function latestLife(
   reader: Pick<HistoryReader, 'listTasks'>,
   taskId: string,
@@ -111,7 +111,7 @@ async function lookUp(
       await Promise.all(found);
     }
   } catch {
-    // Nothing of what an id had before may be mixed with this job.
+    // Data of an earlier job with this id may not be mixed with this job.
     for (const id of jobs.keys()) {
       if (!COUNTED.test(id)) lives.set(id, { first: unknownLife(id), latest: unknownLife(id) });
     }

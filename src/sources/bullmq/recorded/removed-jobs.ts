@@ -1,4 +1,4 @@
-/** The jobs that have been recorded and are in Redis no more. */
+/** The jobs that have been recorded and are no longer in Redis. */
 import type { HistoryReader } from '../../../history/history.ts';
 import type { Task, TaskDetail } from '../../../model.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
@@ -11,7 +11,7 @@ import type { QueueAccess } from '../access/queue-access.ts';
 import { type JobRef, splitTaskId } from '../access/queue-ref.ts';
 import { latestLife } from './recorded-lives.ts';
 
-/** What `engineState` says of them. */
+/** Their `engineState`. */
 export const REMOVED = 'removed';
 
 /** A part of their list. */
@@ -38,15 +38,15 @@ export interface RemovedJobs {
   list(query: TaskQuery, bound: TaskPosition | null, context: ReadContext): Promise<RemovedRows>;
   /** One of them, by the id of its row. The task id of the job means the latest one that had it. */
   find(id: string, context: ReadContext): Promise<TaskDetail | null>;
-  /** Everything that was recorded and matches, also what is still in Redis, `most` at most. */
+  /** All recorded jobs that match, including those still in Redis, `most` at most. */
   recorded(query: TaskQuery, most: number, context: ReadContext): AsyncIterable<readonly RecordedJob[]>;
-  /** Those of the rows that are in Redis no more. Each takes one command. */
+  /** The rows that are no longer in Redis. Each takes one command. */
   gone(rows: readonly RecordedJob[], options: ReadOptions): Promise<readonly Task[]>;
 }
 
 /** A job that has been recorded. */
 export interface RecordedJob {
-  /** As it is shown when it is gone. */
+  /** The row that is shown after its removal. */
   readonly task: Task;
   /** The id that it had as a job. */
   readonly taskId: string;

@@ -1,4 +1,4 @@
-/** Reads what the event streams of all queues got since a position. */
+/** Reads the entries that the event streams of all queues got since a position. */
 import type { ReadOptions } from '../../../redis/reader.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import type { QueueRef } from '../access/queue-ref.ts';
@@ -23,7 +23,7 @@ export interface StreamNews {
 /** How many entries to read of each stream at once, by queue name. They are fitted to the size of its entries. */
 export type BatchSizes = Map<string, { batch: number }>;
 
-/** Entries that are read of all streams at once, about. */
+/** Approximate number of entries that are read from all streams at once. */
 const MOST_AT_ONCE = 2_000;
 
 /** Reads the streams that have new entries: one command for each queue, one more for each that has some. */

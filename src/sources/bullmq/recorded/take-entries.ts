@@ -1,4 +1,4 @@
-/** Takes in what streams report of jobs, and what was read of them, until they end. */
+/** Processes events about jobs, and the data that was read about them, until they end. */
 import type { LruCache } from '../../../lru-cache.ts';
 import type { Steps } from '../../../scheduler.ts';
 import { type QueueRef, taskIdOf } from '../access/queue-ref.ts';
@@ -51,7 +51,7 @@ export interface EndedJob {
   readonly isRead: boolean;
 }
 
-/** Those of the entries that report where a job is, or how far it has come. */
+/** The entries that report where a job is, or how far it has come. */
 export function entriesOfJobs({ queue, entries }: StreamNews): readonly JobEntry[] {
   return entries.flatMap((entry) => {
     const jobId = jobIdOf(entry);
@@ -70,7 +70,7 @@ export function mentionedJobs(
   const mentioned = new Map<string, MentionedJob>();
   for (const { queue, jobId, taskId, entry } of entries) {
     const event = entry.fields.get('event');
-    // The event says it all, and there may be thousands of them.
+    // The event has all data, and there may be thousands of them.
     if (event === 'progress') continue;
     const known = mentioned.get(taskId);
     const isNew = known?.isNew || event === 'added' || jobs.get(taskId)?.reading == null;
@@ -81,7 +81,7 @@ export function mentionedJobs(
   return mentioned;
 }
 
-/** Takes in entries and what was read after them. @returns the jobs that have ended, the oldest end first */
+/** Processes entries and the data that was read after them. @returns the jobs that have ended, the oldest end first */
 export function* takeEntries(
   jobs: LruCache<FollowedJob>,
   entries: readonly JobEntry[],

@@ -1,4 +1,4 @@
-/** Reads what BullMQ stores of schedule entries, and the jobs of their next runs. */
+/** Reads BullMQ's data about schedule entries, and the jobs of their next runs. */
 
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asNumber } from '../../../redis/replies.ts';

@@ -1,6 +1,6 @@
 /**
- * Entries of a queue's `repeat` set, and what BullMQ stores of each in `repeat:<key>`: job schedulers
- * (bullmq, includes/storeJobScheduler.lua) and the repeatable jobs before them (5.x, addRepeatableJob).
+ * Entries of a queue's `repeat` set, and BullMQ's data about each in `repeat:<key>`: job schedulers (bullmq,
+ * includes/storeJobScheduler.lua) and the repeatable jobs before them (5.x, addRepeatableJob).
  */
 
 import { asFields, asNumber } from '../../../redis/replies.ts';
@@ -17,13 +17,13 @@ export interface EntryRef {
   readonly due: number;
 }
 
-/** What BullMQ stores of an entry. Times in milliseconds since 1970. */
+/** BullMQ's data about an entry. Times in milliseconds since 1970. */
 export interface EntryFacts {
   /** The name that people know: the id of a job scheduler, the job's name of a repeatable job. */
   readonly name: string;
   /** Name of its jobs. */
   readonly jobName: string | null;
-  /** Cron pattern, or whatever the app's own strategy reads. */
+  /** Cron pattern, or the value that the app's own strategy reads. */
   readonly pattern: string | null;
   /** Milliseconds from run to run. */
   readonly every: number | null;
@@ -98,8 +98,8 @@ function ofKey(key: string): EntryFacts | null {
 }
 
 /**
- * The job of the stored run; `null` when its id is unknown: that of a repeatable job whose key has colons is a
- * hash of more than is known here.
+ * The job of the stored run; `null` when its id is unknown: the id of a repeatable job whose key has colons is a hash
+ * of data that is not available here.
  */
 export function runRef({ queue, key, due }: EntryRef, { isScheduler }: EntryFacts): JobRef | null {
   const isKnown = isScheduler || key.split(':').length <= 2;

@@ -87,7 +87,7 @@ function runOptions(options: JobValue | undefined): RunOptions {
     const { repeat } = JSON.parse(options?.text ?? '{}') as { readonly repeat?: Partial<RunOptions> };
     return { count: numberOf(repeat?.count), limit: numberOf(repeat?.limit) };
   } catch {
-    // The text was cut, or somebody else wrote it.
+    // The text was cut, or another program wrote it.
     return { count: null, limit: null };
   }
 }

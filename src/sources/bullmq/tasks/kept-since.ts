@@ -1,4 +1,4 @@
-/** Since when queues still have all their jobs: BullMQ removes those that have ended as the app tells it. */
+/** Since when queues still have all their jobs: BullMQ removes ended jobs as the app configures it. */
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount, asScored } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
@@ -8,14 +8,14 @@ import { readQueueFigures } from '../components/queue-figures.ts';
 
 /**
  * BullMQ counts in `id` every job that it adds. Where it has fewer now, some were removed, usually the ones that
- * succeeded first. Failed jobs are often kept for longer and say nothing about the others.
+ * succeeded first. Failed jobs are often kept for longer and prove nothing about the others.
  *
- * Where events tell of jobs that ended after those that are kept, and none of a name is there, jobs are removed as they
- * end: then nothing is known of any time. A single job may have been removed by hand.
+ * If events report jobs that ended after the kept ones, and none of a name is left, jobs are removed when they end:
+ * then nothing is known about any time. A single job may have been removed by hand.
  *
  * @param names of jobs that matter; none: all
- * @returns milliseconds since 1970; `-Infinity`: no job was ever removed; `Infinity`: not known since any time
- * @throws RedisError when Redis is away, late, or refuses one of the commands
+ * @returns milliseconds since 1970; `-Infinity`: no job was ever removed; `Infinity`: never known
+ * @throws RedisError when Redis is unreachable, late, or refuses one of the commands
  */
 export type KeptSince = (
   queues: readonly QueueRef[],
@@ -30,21 +30,21 @@ const LATE_MS = 2_000;
 
 const PARTS = ['completed', 'failed'] as const;
 
-/** What one read found of a queue. */
+/** The result of one read of a queue. */
 interface Kept {
   readonly queue: QueueRef;
-  /** How many jobs it has added. */
+  /** Number of jobs that were added to it. */
   readonly added: number;
   /** When the oldest job of each set ended; `null`: there is none. */
   readonly oldest: Readonly<Record<EndedJob['part'], number | null>>;
 }
 
-/** @param endedJobs the latest jobs of a queue that ended, by name and outcome, as far as its events were read */
+/** @param endedJobs the latest jobs of a queue that ended, by name and outcome, from the events that were read */
 export function createKeptSince(
   access: QueueAccess,
   endedJobs: (queue: QueueRef) => Iterable<EndedJobs>,
 ): KeptSince {
-  /** What queues had added when a job was found to be removed. Jobs do not come back. */
+  /** Numbers of added jobs when a removed job was found. Jobs do not come back. */
   const removedAt = new Map<string, number>();
 
   async function hasRemoved(all: readonly Kept[], options: ReadOptions): Promise<readonly Kept[]> {
@@ -64,7 +64,7 @@ export function createKeptSince(
   }
 
   return async (queues, names, options) => {
-    // The number of added jobs is read first: what is added meanwhile must not look like a removed job.
+    // The number of added jobs is read first: a job added meanwhile must not look like a removed one.
     const all = await readKept(access, queues, options);
     const removing = await hasRemoved(all, options);
     if (await removesAny(access, removing, endedJobs, names, options)) return Number.POSITIVE_INFINITY;

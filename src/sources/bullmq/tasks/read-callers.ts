@@ -22,7 +22,7 @@ const BATCH = 500;
  * them in the same window.
  *
  * @param jobs those that are summed up
- * @param seen what was read of the window
+ * @param seen the jobs of the window that were read
  * @param isWhole whether that is all of it
  */
 export async function readCallers(
@@ -38,7 +38,7 @@ export async function readCallers(
   if (unseen.length > MOST_PARENTS) return UNKNOWN_CALLERS;
   await readNames(access, unseen, seen, options);
   const figures = await scheduler.run('stats', countCallers(jobs, seen));
-  // Of some queues or states alone, not all children are read.
+  // For only some queues or states, not all children are read.
   const isComplete = isWhole && filter.queues.length === 0 && setsOf(filter).length === JOB_SETS.length;
   return isComplete ? figures : { ...figures, callees: null };
 }

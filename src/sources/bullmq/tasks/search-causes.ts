@@ -1,7 +1,7 @@
 import { passesConditions } from '../../../select/task-conditions.ts';
 import type { TaskQuery } from '../../../source.ts';
 
-/** Redis has no index of causes: they are decided like a text that is searched for, by the rows of failed jobs. */
+/** Redis has no index of causes: they are matched like a searched text, by the rows of failed jobs. */
 export function searchCauses(query: TaskQuery): TaskQuery {
   const { causes, causeOf, states, q, search } = query;
   const conditions = query.conditions.filter(({ field }) => field === 'cause');

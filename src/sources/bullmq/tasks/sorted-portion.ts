@@ -65,7 +65,7 @@ export function createPortionCache(): PortionCache {
       return found === undefined || found.until < performance.now() ? null : found;
     },
     set(query, start, portion) {
-      // A search is the business of the router that asks: what one may find, another may not.
+      // A search belongs to one router: its results may not be available to another.
       if (query.q !== null) return;
       portions.set(keyOf(query, start), { ...portion, until: performance.now() + KEPT_MS });
       clearTimeout(timer);
@@ -117,7 +117,7 @@ export async function readPortion(
     if (last === undefined) return { rows: await mergeBatches(batches, query, options), end: null };
     scanned += rows.length;
     loading = loadBatch(access, rows, query, withTexts, options);
-    // The next rows are found meanwhile. If that fails, nobody waits for these.
+    // The next rows are found meanwhile. If that fails, these are not awaited.
     loading.catch(() => {});
     if (scanned < query.scan) continue;
     const end = (await walk.hasMore()) ? walk.positionBehind(last) : null;

@@ -15,7 +15,7 @@ import { reloadJobs } from '../jobs/job-reload.ts';
 import { ROW_BOUNDS } from '../jobs/job-values.ts';
 import { type PortionCache, type PortionRow, readPortion } from './sorted-portion.ts';
 
-/** Answers `listTasks` for any order but that of time. */
+/** Answers `listTasks` for any order except by time. */
 export async function listSorted(
   access: QueueAccess,
   portions: PortionCache,

@@ -35,7 +35,7 @@ export async function readTaskDetail(
   const values = await withTraces(access, job, loaded.values, options);
   const lines = log.lines.length === 0 ? null : log.lines.join('\n');
   const redacted = redactTimeline(timelineOf(job, task, values), access.redactor);
-  // The log has no secrets any more. To search it once more would take as long as all the rest.
+  // The log no longer has secrets. To search it once more would take as long as all the rest.
   const timeline = redacted.map((entry) => (entry.state === 'STARTED' ? { ...entry, detail: lines } : entry));
   return {
     ...task,
@@ -73,8 +73,8 @@ async function withTraces(
 }
 
 /**
- * The life of a job as far as Redis knows it: when it was added, each run that failed (BullMQ keeps no time of
- * it), the last run, and how it ended.
+ * The life of a job, as recorded in Redis: when it was added, each run that failed (BullMQ keeps no time of it), the
+ * last run, and how it ended.
  */
 function timelineOf(
   { facts }: KnownJob,

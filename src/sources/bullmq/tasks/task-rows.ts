@@ -1,4 +1,4 @@
-/** What lists by time and lists in other orders share. */
+/** Shared parts of lists by time and lists in other orders. */
 import type { Task } from '../../../model.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { passesFilters } from '../../../select/task-filter.ts';
@@ -10,10 +10,10 @@ import { setsOf } from '../jobs/job-sets.ts';
 import { ROW_BOUNDS } from '../jobs/job-values.ts';
 import { createWalk, type Walk, type WalkPlan } from '../walk/walk.ts';
 
-/** Jobs whose values are read at a time when only some of them contain the text that is searched for. */
+/** Jobs whose values are read at a time when only some of them contain the searched text. */
 const SEARCHED_AT_ONCE = 100;
 
-/** A walk over the sets of the queues and states that a query asks for. */
+/** A walk over the sets of the queues and states of a query. */
 export async function walkOfQuery(
   access: QueueAccess,
   query: TaskQuery,

@@ -26,7 +26,7 @@ const MOST_FAILED = 5_000;
 
 /** How much of a window was read. Times in milliseconds since 1970. */
 export interface ReadWindow {
-  /** Whether all jobs that are there were read, and all causes. */
+  /** Whether all present jobs were read, and all causes. */
   readonly isWhole: boolean;
   /** Of the time before this, not every job was read. */
   readonly readFrom: number;
@@ -34,13 +34,13 @@ export interface ReadWindow {
   readonly keptFrom: number;
 }
 
-/** How jobs are read, and which of them are gone. */
+/** How jobs are read, and which of them were removed. */
 export interface JobReads {
   readonly access: QueueAccess;
   readonly keptSince: KeptSince;
 }
 
-/** What statistics are made from. */
+/** The data from which statistics are made. */
 export interface StatsReads extends JobReads {
   /** The queues over time. */
   readonly queues: QueueHistory;
@@ -74,7 +74,7 @@ export async function readTaskStats(
   return queueDepths.length === 0 ? known : { ...known, queueDepths };
 }
 
-/** What has not been read may have other causes. */
+/** Unread jobs may have other causes. */
 export function withMoreCauses(stats: TaskStats): TaskStats {
   return stats.causes === undefined ? stats : { ...stats, causesTruncated: true };
 }
@@ -148,7 +148,7 @@ async function eachInWindow(
  * Roots and values are read only if a filter or causes need them.
  *
  * @param most failed jobs whose texts are read for causes
- * @returns the tasks, and how many failed jobs there were of which causes were asked for
+ * @returns the tasks, and the number of failed jobs whose causes were requested
  */
 async function tasksOf(
   access: QueueAccess,

@@ -13,13 +13,13 @@ export const MOST_JOBS = 20_000;
 /** Previews are shorter. */
 export const TREE_BOUNDS = { ...ROW_BOUNDS, keep: 1_024 };
 
-/** A flow, as far as it was read. */
+/** The part of a flow that was read. */
 export interface Flow {
   /** Nearest relatives of the requested job first. */
   readonly jobs: readonly KnownJob[];
   /** The task that it begins with, or the requested one. */
   readonly rootId: string;
-  /** Also those from children that only their parent names: they are gone, or name another parent. */
+  /** Includes those from children that only their parent names: they were removed, or name another parent. */
   readonly relations: readonly TaskRelation[];
   readonly isCut: boolean;
 }
@@ -96,7 +96,7 @@ function relationsOf(
   return [...known, ...byReference];
 }
 
-/** Answers `getTaskTree`: the flow of a job across queues. Children that are gone are known by reference. */
+/** Answers `getTaskTree`: the flow of a job across queues. Removed children are known by reference. */
 export async function readFlowTree(
   access: QueueAccess,
   taskId: string,

@@ -11,8 +11,8 @@ interface WaitingRead {
 }
 
 /**
- * Sends the commands of several sequences to Redis together. Each sequence asks on its own; what all of them ask
- * for before Node runs its next tick becomes one read.
+ * Sends the commands of several sequences to Redis together. Each sequence sends its own commands; all commands before
+ * Node's next tick become one read.
  */
 export function batchReads(access: QueueAccess, options: ReadOptions): ReadCommands {
   let waiting: WaitingRead[] = [];

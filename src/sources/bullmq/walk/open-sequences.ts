@@ -1,6 +1,6 @@
 /**
- * Chooses how each set of the queues is read: by time where Redis keeps it sorted by time, sorted here where it has few
- * jobs, in its own order otherwise.
+ * Chooses how each set of the queues is read: by time if Redis keeps it sorted by time, sorted here if it has few jobs,
+ * in its own order otherwise.
  */
 
 import { asCount } from '../../../redis/replies.ts';
@@ -27,13 +27,13 @@ export interface CountedSet extends QueueSet {
   readonly count: number;
 }
 
-/** Sets of up to this many jobs are sorted here; fewer each where there are many sets. */
+/** Sets of up to this many jobs are sorted here; fewer each if there are many sets. */
 const MOST_SORTED = 1_000;
 const LEAST_SORTED = 50;
 const MOST_SORTED_IN_ALL = 3_000;
 /** Priorities that are listed by time among each other. A set with more is listed by priority. */
 const MOST_PRIORITIES = 16;
-/** Priorities that a walk keeps apart once it has begun to. */
+/** Number of priorities that a walk keeps separate once it has begun to. */
 const MOST_KNOWN_PRIORITIES = 64;
 
 /** These sets of all queues. */

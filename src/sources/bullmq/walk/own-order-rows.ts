@@ -28,7 +28,7 @@ const REMEMBERED = 4;
 const OVERLAP = 16;
 /** How often a position is searched for in a set that keeps moving. */
 const MOST_SEARCHES = 10;
-/** After this many rows in succession outside of the times asked for, no others are expected. */
+/** After this many successive rows outside the requested times, no others are expected. */
 const MOST_BEYOND = 1_000;
 
 /** A set to list in its own order. */
@@ -78,7 +78,7 @@ export async function* ownOrderRows(
   }
 }
 
-/** How many jobs to read. Each costs commands, so where there are other sequences the first read is small. */
+/** How many jobs to read. Each costs commands, so with other sequences the first read is small. */
 function nextWindow(previous: number, { rows, sequences }: Demand, isSkipping: boolean): number {
   if (isSkipping) return Math.min(Math.max(4 * previous, OVERLAP), MOST_AT_ONCE);
   const share = previous === 0 ? Math.ceil(rows / (2 * sequences)) : 2 * previous;
@@ -86,7 +86,7 @@ function nextWindow(previous: number, { rows, sequences }: Demand, isSkipping: b
   return Math.min(Math.max(needed, OVERLAP), MOST_AT_ONCE);
 }
 
-/** The jobs behind a position, wherever it is by now. */
+/** The jobs after a position, wherever it is by now. */
 async function readBehind(
   members: IndexedSet,
   { index, before }: SetPosition,

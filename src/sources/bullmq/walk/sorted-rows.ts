@@ -21,7 +21,7 @@ export async function* sortedRows(
   { order, after, demand, withTexts }: SequenceRange,
 ): AsyncGenerator<SequenceRow, void, undefined> {
   const members = await readMembers(read, queue, set);
-  // Of a set that is larger than the page, many jobs are not shown.
+  // If a set is larger than the page, many of its jobs are not shown.
   const readAll = withTexts && members.length <= demand.rows ? readSmallJobs : readFacts;
   const contents = await readAll(
     read,

@@ -18,7 +18,9 @@ const LONGEST = 4_500;
 /** A sequence in a cursor. */
 type CursorEntry = readonly [name: string, index?: number, ...before: string[]];
 
-/** How far a walk had come at this position. One that a client has made up counts as the time and id of a row. */
+/**
+ * How far a walk had come at this position. A position that a client has invented counts as the time and id of a row.
+ */
 export function progressAt(after: TaskPosition | null): WalkProgress {
   const progress = after?.mark === undefined ? null : readProgress(after.mark);
   return progress ?? { sorted: after === null ? null : rowPositionOf(after), sets: new Map() };
@@ -63,7 +65,7 @@ function writeProgress({ sorted, sets }: WalkProgress): string {
   }
 }
 
-/** @returns `null` for what is no such text. Clients can send anything, so each part is checked. */
+/** @returns `null` for any other text. Clients can send anything, so each part is checked. */
 function readProgress(text: string): WalkProgress | null {
   const parts = readMark(KIND, text);
   if (parts === null) return null;

@@ -20,7 +20,7 @@ export interface WalkPlan {
   readonly order: 'asc' | 'desc';
   /** A position that a walk gave, or the time and id of a row alone. */
   readonly after: TaskPosition | null;
-  /** Inclusive, in milliseconds; `null`: no bound. Rows outside of the bounds may come nevertheless. */
+  /** Inclusive, in milliseconds; `null`: no bound. Rows outside the bounds may still be included. */
   readonly since: number | null;
   /** Exclusive. */
   readonly until: number | null;
@@ -28,7 +28,7 @@ export interface WalkPlan {
   readonly withTexts: boolean;
 }
 
-/** A list of jobs, read as far as it is asked for. */
+/** A list of jobs, read on demand. */
 export interface Walk {
   /** How many jobs the sets of the plan had at the beginning. */
   count(): Promise<number>;

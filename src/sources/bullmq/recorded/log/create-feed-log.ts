@@ -1,4 +1,4 @@
-/** Answers what the feed asks of events that Redis has removed from its streams. */
+/** Answers reads of the feed for events that Redis has removed from its streams. */
 import type { EventLog } from '../../../../history/stored-history.ts';
 import type { ReadOptions } from '../../../../redis/reader.ts';
 import type { FeedItem } from '../../events/feed-items.ts';
@@ -50,7 +50,7 @@ async function readBehind(
       // Each part begins where the one before ended, unless something is missing.
       const begin = part.before ?? part.items[0]?.id ?? part.after;
       const isBroken = compareIds(begin, reached) > 0;
-      // What is behind a gap comes with the next part, so that the gap is reported where it is.
+      // Items after a gap are in the next part, so that the gap is reported at its position.
       if (isBroken && items.length > 0) return { items, hasGap };
       hasGap ||= isBroken;
       const from = reached;
@@ -71,7 +71,7 @@ async function readBefore(
   signal: ReadOptions['signal'],
 ): Promise<readonly FeedItem[]> {
   const newestFirst: FeedItem[] = [];
-  /** What comes next must reach up to this entry, or something is missing. */
+  /** The next items must reach up to this entry, or something is missing. */
   let [lowest, needed] = [id, id];
   let [scanned, read] = [0, 0];
   let next = await chunks.search(timeOf(id) + SLACK_MS);

@@ -1,4 +1,4 @@
-/** Writes what happened to the log, about once a second. */
+/** Writes events to the log, about once a second. */
 import type { EventLog } from '../../../../history/stored-history.ts';
 import type { Redactor } from '../../../../redact.ts';
 import { redactEvent } from '../../../../redact.ts';
@@ -11,13 +11,13 @@ import type { JobRuns } from '../../events/job-runs.ts';
 import type { StreamNews } from '../stream-news.ts';
 import { type LoggedChunk, type LoggedEntries, readChunk, writeChunk } from './log-text.ts';
 
-/** The log as the recorder writes it. */
+/** The interface of the log for the recorder. */
 export interface EventLogger {
   /**
-   * Takes in what was read of the streams.
+   * Adds entries that were read from the streams.
    *
    * @param before the entry up to which a stream had been read before, by queue
-   * @param runsOf what is known of the runs of a job, by task id
+   * @param runsOf the data about the runs of a job, by task id
    */
   add(
     news: readonly StreamNews[],
@@ -26,13 +26,13 @@ export interface EventLogger {
   ): Promise<void>;
   /** Since when the oldest entries wait to be written, milliseconds since 1970; `null`: none do. */
   waitingSince(): number | null;
-  /** Writes what waits. Rejects when the store does not answer; what waits is then kept. */
+  /** Writes the waiting entries. Rejects when the store does not answer; they are then kept. */
   flush(): Promise<void>;
-  /** Forgets what waits: another instance writes from now on. */
+  /** Drops the waiting entries: another instance writes from now on. */
   clear(): void;
 }
 
-/** Items of one chunk, and of all that wait. What is too much is left out, and the feed says that it is unknown. */
+/** Items of one chunk, and of all that wait. Excess items are left out, and the feed reports them as unknown. */
 const CHUNK_ITEMS = 500;
 const CHUNK_SIZE = 262_144;
 const MOST_WAITING = 20_000;
@@ -147,7 +147,7 @@ async function write(state: LoggerState): Promise<void> {
   }
 }
 
-/** What the next chunk has. */
+/** The content of the next chunk. */
 function nextOf({ waiting }: LoggerState): readonly Waiting[] {
   const taken: Waiting[] = [];
   let [count, size] = [0, 0];

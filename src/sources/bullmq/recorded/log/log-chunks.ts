@@ -69,7 +69,7 @@ async function readUpTo(state: ChunksState, number: number): Promise<readonly Nu
 
 function take({ chunks, times }: ChunksState, { number, items }: FeedChunk): NumberedChunk {
   const read = scheduler.measure(() => readChunk(items));
-  // What cannot be read has nothing, and comes behind nothing.
+  // An unreadable chunk has no items and no order.
   const chunk = { ...(read ?? { through: Number.NEGATIVE_INFINITY, parts: [] }), number };
   chunks.set(String(number), { ...chunk, size: 3 * items.length });
   times.set(String(number), chunk.through);

@@ -4,7 +4,7 @@ import { taskIdOf } from '../../access/queue-ref.ts';
 import type { FeedItem } from '../../events/feed-items.ts';
 import { isStreamId, timeOf } from '../../events/stream-entry.ts';
 
-/** What was read of one stream at once. */
+/** The part of one stream that was read at once. */
 export interface LoggedEntries {
   readonly queue: string;
   /** The entry up to which the stream had been read before; `null`: entries before the first item may be missing. */
@@ -42,7 +42,7 @@ function rowOf(queue: string, { id, event }: FeedItem): (readonly unknown[])[] |
   return [row];
 }
 
-/** @returns `null` for a text that is none */
+/** @returns `null` for any other text */
 export function readChunk(text: string): LoggedChunk | null {
   const [through, parts]: readonly unknown[] = parse(text);
   if (typeof through !== 'number' || !Array.isArray(parts)) return null;
