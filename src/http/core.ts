@@ -5,13 +5,11 @@
 import { isMonitorError, MonitorError } from '../errors.ts';
 import { CLIENT_GONE } from '../read.ts';
 import type { Denial } from './authorize.ts';
-import { createDashboard } from './dashboard.ts';
 import type { MonitorRequest, MonitorResponse } from './exchange.ts';
 import type { Monitor } from './monitor.ts';
 import { createRefusals } from './refusals.ts';
-import type { Route } from './route.ts';
 import { ALLOWED, sendEmpty, sendProblem } from './send.ts';
-import { createTargets, type Target } from './targets.ts';
+import type { Target } from './targets.ts';
 
 /** Passes a request back to the host: with an error for a bug of this library, without one for another path. */
 export type Next = (error?: unknown) => void;
@@ -30,9 +28,10 @@ export interface MonitorCore {
 
 const CLOSED = new MonitorError('overloaded', 'The monitor was closed.');
 
-export function createCore(monitor: Monitor, routes: readonly Route[]): MonitorCore {
-  const targets = createTargets(monitor, routes);
-  const dashboard = createDashboard(monitor);
+/** Finds what answers a request; `null`: it is passed to the host. */
+export type FindTarget = (request: MonitorRequest, url: string) => Target | null;
+
+export function createCore(monitor: Monitor, find: FindTarget): MonitorCore {
   let closing: Promise<void> | null = null;
   const refusals = createRefusals();
 
@@ -74,7 +73,7 @@ export function createCore(monitor: Monitor, routes: readonly Route[]): MonitorC
         else refusals.delay(() => send(error), next);
       };
       try {
-        target = targets.find(url) ?? dashboard?.find(request, url) ?? null;
+        target = find(request, url);
         if (target === null) return next();
         monitor.figures?.watch(target.route, response);
         begin(target, request, response)?.catch(fail);

@@ -1,4 +1,5 @@
 import type { ResolvedDashboard } from '../options/dashboard.ts';
+import type { TaskCapabilitiesBody } from '../wire.ts';
 import type { PackageFiles } from './dashboard-files.ts';
 import { tagOf } from './send.ts';
 
@@ -10,12 +11,18 @@ export interface PageDocument {
 }
 
 /** Builds the page's HTML for one host. It has no inline scripts or styles: the host's policy may forbid them. */
-export function pageOf(branding: ResolvedDashboard, files: PackageFiles): PageDocument {
+export function pageOf(
+  branding: ResolvedDashboard,
+  capabilities: TaskCapabilitiesBody | null,
+  files: PackageFiles,
+): PageDocument {
   let made: { readonly body: Buffer; readonly etag: string } | null = null;
 
   async function make(): Promise<{ readonly body: Buffer; readonly etag: string }> {
     const { script, imports, style, icon } = await files.manifest();
     const preloads = imports.map((name) => `<link rel="modulepreload" href="./assets/${name}">\n`).join('');
+    const able =
+      capabilities === null ? '' : ` data-capabilities="${escapeHtml(JSON.stringify(capabilities))}"`;
     const html = `<!doctype html>
 <html lang="en">
 <head>
@@ -29,7 +36,7 @@ export function pageOf(branding: ResolvedDashboard, files: PackageFiles): PageDo
 ${preloads}<script type="module" src="./assets/${script}"></script>
 </head>
 <body>
-<div id="app" data-branding="${escapeHtml(JSON.stringify(branding))}">
+<div id="app" data-branding="${escapeHtml(JSON.stringify(branding))}"${able}>
 <noscript><p>This page needs JavaScript. The same data is below <code>./api/tasks/</code> as JSON.</p></noscript>
 <p class="boot">Loading ${escapeHtml(branding.title)} … If nothing follows, the page's files did not arrive: the address must
 end in a slash, and on plain http the host must not send <code>upgrade-insecure-requests</code>.</p>

@@ -1,5 +1,6 @@
 /** The page at the root of the mount and its files. Matched after the eleven routes. */
 
+import type { TaskCapabilitiesBody } from '../wire.ts';
 import { refusePage } from './dashboard-denied.ts';
 import { createPackageFiles } from './dashboard-files.ts';
 import { pageOf } from './dashboard-html.ts';
@@ -15,12 +16,18 @@ export interface Dashboard {
   find(request: MonitorRequest, url: string): Target | null;
 }
 
-/** @returns `null` when the host has disabled the page */
-export function createDashboard({ options }: Monitor): Dashboard | null {
+/**
+ * @param capabilities of the list of tasks; `null`: everything
+ * @returns `null` when the host has disabled the page
+ */
+export function createDashboard(
+  { options }: Monitor,
+  capabilities: TaskCapabilitiesBody | null,
+): Dashboard | null {
   const branding = options.dashboard;
   if (branding === null) return null;
   const files = createPackageFiles();
-  const page = pageOf(branding, files);
+  const page = pageOf(branding, capabilities, files);
 
   function respondPage(request: MonitorRequest, response: MonitorResponse): Promise<void> {
     return sendPage(request, response, page);

@@ -1,3 +1,13 @@
+import { canAskFor } from '../abilities.ts';
+
+const EXAMPLES = [
+  ['name_prefix', 'name:mail.*'],
+  ['not_state', '-state:SUCCESS'],
+  ['runtime_gt', 'runtime>5s'],
+  ['q', '"a phrase"'],
+] as const;
+const examples = EXAMPLES.filter(([parameter]) => canAskFor(parameter)).map(([, example]) => example);
+
 /** Attributes of the search field, the same before and after its completions have been loaded. */
 export const FIELD = {
   type: 'search',
@@ -5,7 +15,7 @@ export const FIELD = {
   autocomplete: 'off',
   spellcheck: false,
   maxLength: 2_000,
-  placeholder: 'Search tasks: name:mail.* -state:SUCCESS runtime>5s "a phrase"  ( / )',
+  placeholder: examples.length > 0 ? `Search tasks: ${examples.join(' ')}  ( / )` : 'Id of a task  ( / )',
 } as const;
 
 /** What was typed before the search was loaded. */

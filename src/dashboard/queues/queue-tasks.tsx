@@ -1,4 +1,5 @@
 import type { WorkersBody } from '../../client.ts';
+import { canAskFor } from '../abilities.ts';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
 import { LatestTasks } from '../parts/latest-tasks.tsx';
@@ -10,17 +11,23 @@ const FEW = 5;
 const LATEST = 10;
 const WAITING = ['PENDING', 'RECEIVED', 'RETRY'] as const;
 const ENDED = ['SUCCESS', 'FAILURE', 'REVOKED', 'REJECTED'] as const;
+/** Sources may have further states of running tasks. */
+const RUNNING = canAskFor('not_state') ? { not_state: [...WAITING, ...ENDED] } : { state: 'STARTED' };
 /** Running and waiting tasks are those of now, regardless of the page's period. */
 const ANY_TIME = { range: '' };
 
 const PARTS = [
-  { title: 'Running', query: { not_state: [...WAITING, ...ENDED] }, all: { state: 'STARTED' }, limit: FEW },
+  { title: 'Running', query: RUNNING, all: { state: 'STARTED' }, limit: FEW },
   { title: 'Waiting', query: { state: WAITING }, all: { state: WAITING }, limit: FEW },
   { title: 'Latest tasks', query: {}, all: {}, limit: LATEST },
 ] as const;
 
-/** The running and waiting tasks of a queue, and its latest tasks. */
-export function QueueTasks({ queue }: { readonly queue: string }) {
+/** The running and waiting tasks of a queue, and its latest tasks, if the source can filter by them. */
+export function QueueTasks(props: { readonly queue: string }) {
+  return canAskFor('queue', 'state') ? <Parts {...props} /> : null;
+}
+
+function Parts({ queue }: { readonly queue: string }) {
   const { data, error, reload } = useResource(
     queue,
     (signal) =>

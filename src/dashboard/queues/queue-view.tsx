@@ -1,6 +1,7 @@
 import '../style/counted-links.css';
 import '../style/tiles.css';
 import type { StatsQueueBody, TaskStatsBody } from '../../client.ts';
+import { canAskFor } from '../abilities.ts';
 import { LineChart } from '../charts/line-chart.tsx';
 import { QueueChart } from '../charts/queue-chart.tsx';
 import { client } from '../live/connection.ts';
@@ -21,7 +22,10 @@ export function QueueView({ id }: { readonly id: string }) {
   const range = useRange();
   const resource = useResource(
     `${range.key} ${id}`,
-    (signal) => client.tasks({ limit: 0, queue: id, ...range.stats() }, { signal }),
+    async (signal) =>
+      canAskFor('queue')
+        ? await client.tasks({ limit: 0, queue: id, ...range.stats() }, { signal })
+        : { stats: null, sources: [] },
     { keep: true, every: 10_000 },
   );
   const { data, at } = resource;
@@ -30,9 +34,11 @@ export function QueueView({ id }: { readonly id: string }) {
   return (
     <>
       <ViewHead title={id} at={at}>
-        <a class="button small" href={linkTo('tasks', { queue: id })}>
-          Tasks of this queue
-        </a>
+        {canAskFor('queue') && (
+          <a class="button small" href={linkTo('tasks', { queue: id })}>
+            Tasks of this queue
+          </a>
+        )}
       </ViewHead>
       <ReadState what="this queue" of={resource} />
       {depths?.growing_since != null && (

@@ -19,7 +19,7 @@ export interface FigureField {
   readonly example: string;
 }
 
-type Field = TextField | FigureField;
+export type Field = TextField | FigureField;
 
 const text = (parameter: string, example: string, hasPrefix: boolean, canNegate = true): TextField => ({
   ...{ kind: 'text', parameter, hasPrefix, canNegate, example },

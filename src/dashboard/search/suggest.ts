@@ -1,8 +1,9 @@
 /** The completions of a search, and the data that they need. */
+import { canAskFor } from '../abilities.ts';
 import { client } from '../live/connection.ts';
 import { taskLink } from '../route.ts';
 import { count } from '../text/numbers.ts';
-import { ENGINE_STATES, FIELDS, STATES } from './fields.ts';
+import { ENGINE_STATES, FIELDS, type Field, STATES } from './fields.ts';
 import { quoted } from './parse.ts';
 
 /** A completion. */
@@ -100,11 +101,11 @@ export function suggest(text: string, caret: number, facets: Facets): readonly S
     );
   }
   const fields = Object.entries(FIELDS)
-    .filter(([name]) => name.startsWith(rest.toLowerCase()))
+    .filter(([name, field]) => name.startsWith(rest.toLowerCase()) && canAskFor(parameterOf(field)))
     .map(([name, { kind, example }]) =>
       put(kind === 'text' ? `${name}:` : `${name}>`, example, kind === 'text' ? `${name}:` : `${name}>`),
     );
-  const names = rest.length < 2 ? [] : matching(facets.name, rest, MOST_NAMES);
+  const names = rest.length < 2 || !canAskFor('name') ? [] : matching(facets.name, rest, MOST_NAMES);
   const open =
     ID.test(rest) && minus === '' ? [{ ...put(`Open task ${rest}`, '', rest), link: taskLink(rest) }] : [];
   return [
@@ -112,6 +113,11 @@ export function suggest(text: string, caret: number, facets: Facets): readonly S
     ...fields,
     ...names.map(([value, { hint }]) => put(`name:${value}`, hint, `name:${quoted(value)} `)),
   ].slice(0, MOST_SHOWN);
+}
+
+/** A parameter of the field: a source supports all of a field or none. */
+function parameterOf({ kind, parameter }: Field): string {
+  return kind === 'figure' ? `${parameter}_gt` : parameter;
 }
 
 /** The start of the term at or before the caret. */

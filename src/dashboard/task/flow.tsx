@@ -1,4 +1,5 @@
-import type { TaskBody, TaskDetailBody } from '../../client.ts';
+import type { TaskBody, TaskDetailBody, TaskListQuery } from '../../client.ts';
+import { canAskFor } from '../abilities.ts';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
 import { Problem } from '../parts/problem.tsx';
@@ -64,11 +65,12 @@ export function Flow({ task }: { readonly task: TaskDetailBody }) {
 
 async function readFamily(task: TaskDetailBody, signal: AbortSignal): Promise<Family> {
   const { task_id, parent_id, chord_id, group_id, children } = task;
-  const read = async (query: Parameters<typeof client.tasks>[0]): Promise<Related> => {
+  const read = async (query: TaskListQuery): Promise<Related> => {
+    if (!canAskFor(...Object.keys(query))) return NONE;
     const { tasks, total } = await client.tasks({ ...query, limit: SHOWN + 1 }, { signal });
     const others = tasks.filter((other) => other.task_id !== task_id);
     // The task itself is one of its siblings, but may be on a later page.
-    const isAmong = query?.parent_id !== task_id && query?.task_id === undefined;
+    const isAmong = query.parent_id !== task_id && query.task_id === undefined;
     return { tasks: others.slice(0, SHOWN), total: total === null ? null : total - (isAmong ? 1 : 0) };
   };
   const above = [parent_id, chord_id].filter((id) => id !== null);

@@ -1,4 +1,5 @@
 import type { TaskBody, TaskDetailBody } from '../../client.ts';
+import { canAskFor } from '../abilities.ts';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
 import { causeLink, taskLink, workflowLink } from '../route.ts';
@@ -11,7 +12,10 @@ export function Story({ task }: { readonly task: TaskDetailBody }) {
   const root = task.root_id ?? task.task_id;
   const failed = useResource(
     root,
-    (signal) => client.tasks({ root_id: root, state: 'FAILURE', limit: MOST_FAILED }, { signal }),
+    async (signal) =>
+      canAskFor('root_id', 'state')
+        ? await client.tasks({ root_id: root, state: 'FAILURE', limit: MOST_FAILED }, { signal })
+        : null,
     { news: (event) => event.task_id !== null, gap: 2_000, keep: true },
   );
   const tasks = failed.data?.tasks ?? [];
@@ -24,7 +28,9 @@ export function Story({ task }: { readonly task: TaskDetailBody }) {
           Consequence of <a href={taskLink(first.task_id)}>{first.name ?? first.task_id} ›</a>
         </span>
       )}
-      {task.cause !== null && <a href={causeLink(task.cause)}>All failures of this cause ›</a>}
+      {task.cause !== null && canAskFor('cause') && (
+        <a href={causeLink(task.cause)}>All failures of this cause ›</a>
+      )}
       {unrun > 0 && <a href={workflowLink(task.task_id)}>{`${counted(unrun, 'step')} never ran ›`}</a>}
     </p>
   );

@@ -1,5 +1,6 @@
 import '../style/task.css';
 import type { TaskLinkBody } from '../../client.ts';
+import { canAskFor } from '../abilities.ts';
 import { Traceback } from '../failures/traceback.tsx';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
@@ -41,7 +42,7 @@ export function TaskView({ id, query }: { readonly id: string; readonly query: U
   return (
     <article class="task">
       <ViewHead title={data.name ?? 'Task with unknown name'} at={at}>
-        {data.name !== null && (
+        {data.name !== null && canAskFor('name') && (
           <a class="button small" href={nameLink(data.name)}>
             About this name
           </a>

@@ -1,0 +1,16 @@
+/** What lists of tasks can be asked for. It is in an attribute of the HTML, so that no view has to wait for it. */
+import type { TaskCapabilitiesBody } from '../client.ts';
+
+const text = globalThis.document?.getElementById('app')?.dataset.capabilities;
+/** `null`: everything. */
+const known = text === undefined ? null : (JSON.parse(text) as TaskCapabilitiesBody);
+
+/** Whether `/api/tasks/` accepts these parameters: a source may lack searches, or some filters. */
+export function canAskFor(...parameters: readonly string[]): boolean {
+  return known === null || parameters.every((name) => isAmong(known, name));
+}
+
+function isAmong({ search, filters }: TaskCapabilitiesBody, name: string): boolean {
+  if (/^(?:not_)?q$/.test(name)) return search;
+  return /^(?:not_)?source$/.test(name) || filters.includes(name);
+}
