@@ -1,23 +1,23 @@
 /**
- * Shares the event loop among all who read rows. Rows that are there already arrive without a turn of the event loop
- * between them, so reading them ends the turn by itself.
+ * Shares the event loop among all readers of rows. Rows that are already in memory arrive within one turn of the event
+ * loop, so the readers end the turn themselves.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Longest reading of all in one turn, in milliseconds. Filtering and sorting have the time of the scheduler beside it. */
+/** How long all readers together may read in one turn, in milliseconds. The scheduler adds filtering and sorting. */
 const TURN_MS = 4;
-/** Rows that one reader takes together if it is alone, and at least. */
+/** Maximum number of rows in a batch of a single reader, and minimum with many readers. */
 const [MOST_AT_ONCE, FEWEST_AT_ONCE] = [256, 16];
 
 let readers = 0;
 /** When the first row of this turn was read. */
 let began: number | null = null;
 
-/** One who reads rows. */
+/** Reads the rows of one page. */
 export interface RowReader {
   /** Called with the first row of each batch. */
   begin(): void;
-  /** Most rows of the next batch. */
+  /** Maximum number of rows in the next batch. */
   most(): number;
   /** Called after each batch. @returns a promise if the time of this turn is over */
   rest(): Promise<void> | undefined;

@@ -46,6 +46,7 @@ describe.skipIf(missing)(titleUnless(missing, 'the page over a running BullMQ'),
       ...['completed30', 'failed0'],
     ]);
     await states.getByRole('link', { name: 'waiting-children' }).click();
+    await page.getByRole('heading', { name: 'Tasks', level: 1 }).waitFor();
     await page.getByRole('link', { name: 'album.print' }).waitFor();
     await page.getByText('1 task', { exact: true }).waitFor();
 
