@@ -23,8 +23,12 @@ function shop(capabilities: TaskCapabilities): MonitorSources {
 }
 
 async function open(capabilities: TaskCapabilities, hash: string) {
-  const host = await serve(major as NonNullable<typeof major>, { sources: shop(capabilities) });
-  return look(host.base, hash);
+  return openSources(shop(capabilities), hash);
+}
+
+async function openSources(sources: MonitorSources, hash: string, expected = /^$/) {
+  const host = await serve(major as NonNullable<typeof major>, { sources });
+  return look(host.base, hash, { expected });
 }
 
 // `look` fails for each request that was answered with an error.
@@ -47,13 +51,25 @@ describe.skipIf(browserMissing)(browserTitle('the page of a source that can do l
   it('suggests only searches that it can do', async () => {
     const { page } = await open(FEW, '#/tasks');
     const field = page.getByRole('combobox', { name: 'Search' });
-    expect(await field.getAttribute('placeholder')).toBe('Id of a task  ( / )');
+    expect(await field.getAttribute('placeholder')).toBe('Search tasks: state:FAILURE  ( / )');
     await field.click();
     await page.getByRole('option').first().waitFor();
     expect(await page.getByRole('option').locator('span:first-child').allTextContents()).toEqual([
       'state:',
       'source:',
     ]);
+  });
+
+  it('shows a queue without workers, and names without statistics, where the source has none', async () => {
+    const { tasks } = memorySources();
+    const { listTasks, getTask } = tasks;
+    const sources = { tasks: { name: 'shop', capabilities: FEW, listTasks, getTask } };
+    const { page, go, settled } = await openSources(sources, '#/queues/mail', /501/);
+    await page.getByRole('heading', { name: 'mail' }).waitFor();
+    await settled();
+    expect(await page.getByText('Could not read').count()).toBe(0);
+    await go('#/names');
+    await page.getByText('No statistics').waitFor();
   });
 
   it('has everything for a source that can do everything', async () => {

@@ -1,12 +1,15 @@
 import { canAskFor } from '../abilities.ts';
 
-const EXAMPLES = [
-  ['name_prefix', 'name:mail.*'],
-  ['not_state', '-state:SUCCESS'],
-  ['runtime_gt', 'runtime>5s'],
-  ['q', '"a phrase"'],
-] as const;
-const examples = EXAMPLES.filter(([parameter]) => canAskFor(parameter)).map(([, example]) => example);
+/** The first supported example of each row is shown. */
+const EXAMPLES: readonly Readonly<Record<string, string>>[] = [
+  { name_prefix: 'name:mail.*', name: 'name:mail.send' },
+  { not_state: '-state:SUCCESS', state: 'state:FAILURE' },
+  { runtime_gt: 'runtime>5s' },
+  { q: '"a phrase"' },
+];
+const examples = EXAMPLES.flatMap(
+  (row) => Object.entries(row).find(([parameter]) => canAskFor(parameter))?.[1] ?? [],
+);
 
 /** Attributes of the search field, the same before and after its completions have been loaded. */
 export const FIELD = {

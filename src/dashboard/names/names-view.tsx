@@ -38,7 +38,10 @@ export function NamesView({ query }: { readonly query: URLSearchParams }) {
     <>
       <ViewHead title="Names" at={at} />
       <ReadState what="the names" of={resource} />
-      {data !== null && names.length === 0 && <Empty title="No task with a name changed in this period." />}
+      {data?.stats === null && <Empty title="No statistics" />}
+      {data?.stats != null && names.length === 0 && (
+        <Empty title="No task with a name changed in this period." />
+      )}
       {rows.length > 0 && (
         <section class="panel table-scroll" aria-label="Names" {...pointer} {...focus}>
           <NamesTable

@@ -3,7 +3,7 @@ import { canAskFor } from '../abilities.ts';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
 import { LatestTasks } from '../parts/latest-tasks.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { isProblem, Problem } from '../parts/problem.tsx';
 import { linkTo } from '../route.ts';
 import { WorkerState, workerLink } from '../workers/worker-parts.tsx';
 
@@ -54,7 +54,10 @@ export function QueueWorkers({ queue }: { readonly queue: string }) {
   const { data, error, reload } = useResource('workers', (signal) => client.workers({ signal }), {
     every: 10_000,
   });
-  if (data === null) return error === null ? null : <Problem what="workers" error={error} retry={reload} />;
+  if (data === null) {
+    const isShown = error !== null && !isProblem(error, 'source_not_configured');
+    return isShown ? <Problem what="workers" error={error} retry={reload} /> : null;
+  }
   const workers = data.workers.filter(({ queues }) => queues?.includes(queue) === true);
   return (
     <section class="panel" aria-label="Workers">
