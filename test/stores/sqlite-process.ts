@@ -7,6 +7,8 @@ const store = createSqliteStore({
   ...{ path, isReadOnly: false, deployment: null, retention: { taskDays: 7, rollupDays: 90 } },
   thread: new URL('../../src/stores/sqlite/sqlite-thread.ts', import.meta.url),
 });
+// The store itself keeps no process alive while it waits for a lock; an app has its server.
+const alive = setInterval(() => {}, 60_000);
 const session = await store.open({ source: 'shared', deployment: null, isReadOnly: false });
 let own = 0;
 for (let at = 0; at < Number(tasks); at++) {
@@ -14,4 +16,5 @@ for (let at = 0; at < Number(tasks); at++) {
   await session.feed.append(name, '[]', 1);
 }
 await store.close(session);
+clearInterval(alive);
 console.log(own);
