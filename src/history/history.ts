@@ -103,6 +103,8 @@ export interface HistoryWriter {
 export interface HistoryIndex {
   /** The state of a task; `null` when it is unknown. Cheaper than reading the task. */
   stateOf(id: string): TaskState | null;
+  /** Whether a worker has reported this task, and nobody its name. */
+  lacksName(id: string): boolean;
   /** The number of a task's current attempt, 0 for the first; `null` when it is unknown. */
   retriesOf(id: string): number | null;
   /**

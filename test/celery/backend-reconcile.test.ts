@@ -4,7 +4,7 @@ import { context } from '../helpers/celery-events.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 import { type Monitor, monitorOf, stored, type Writer, writerOf } from './backend-redis.ts';
 
-describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'tasks that have not ended'), () => {
+describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'tasks with unknown facts'), () => {
   let redis: RedisServer;
   let writer: Writer;
   let monitor: Monitor;
@@ -35,6 +35,13 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'tasks that hav
     monitor.history.writer.recordTask({ id, type, time: Date.now(), origin: 'event', worker: 'w1@alpha' });
   }
   const stateOf = (id: string) => monitor.history.index.stateOf(id);
+
+  it('get their name from a stored result, where only the end was heard', async () => {
+    hear('heard', 'succeeded');
+    await writer.send([stored('heard', { name: 'shop.add' })]);
+    monitor.backend.onGap();
+    await until(async () => (await monitor.history.reader.getTask('heard', context))?.name === 'shop.add');
+  });
 
   it('are asked for when nothing is heard of them for two seconds', async () => {
     hear('ends', 'started');

@@ -10,6 +10,11 @@ export function createMemoryIndex(state: MemoryState): HistoryIndex {
       const slot = records.slots.get(id);
       return slot === undefined ? null : rows.state(slot);
     },
+    lacksName(id) {
+      catchUp(state);
+      const slot = records.slots.get(id);
+      return slot !== undefined && records.name[slot] === 0 && records.worker[slot] !== 0;
+    },
     retriesOf(id) {
       const slot = records.slots.get(id);
       const attempt = slot === undefined ? -1 : rows.attempt(slot);

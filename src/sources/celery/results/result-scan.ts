@@ -125,9 +125,11 @@ async function scanStep(
 ): Promise<string | null> {
   const { stored } = intake;
   progress.keys ??= await stored.size(signal);
-  // Celery never overwrites a stored SUCCESS, so the value of a task known to have succeeded is not read.
+  const { index } = history;
+  // Celery never overwrites a stored SUCCESS, so the value of a task known to have succeeded is read only for its name:
+  // the event of its end has none, and earlier events may have been missed.
   const select = async (ids: readonly string[]): Promise<readonly string[]> => {
-    const wanted = ids.filter((id) => history.index.stateOf(id) !== 'SUCCESS');
+    const wanted = ids.filter((id) => index.stateOf(id) !== 'SUCCESS' || index.lacksName(id));
     return kept === null ? wanted : withoutKept(history, kept, wanted);
   };
   const { next, taskCount, parts } = await stored.scan(from, select, signal);
