@@ -54,7 +54,7 @@ const REFUSALS: readonly Refusal[] = [
     login: `:${PASSWORD}@`,
     reason: /refuses the user/,
   },
-  { title: 'no password', args: ['--requirepass', PASSWORD], login: '', reason: /asks for a password/ },
+  { title: 'no password', args: ['--requirepass', PASSWORD], login: '', reason: /requires a password/ },
   {
     title: 'a user without rights',
     args: ['--user', 'none', 'on', `>${PASSWORD}`, '-@all'],
