@@ -1,4 +1,4 @@
-/** What lists of tasks can be asked for. It is in an attribute of the HTML, so that no view has to wait for it. */
+/** Which parameters lists of tasks accept. An attribute of the HTML contains them, so that no view has to wait. */
 import type { TaskCapabilitiesBody } from '../client.ts';
 
 const text = globalThis.document?.getElementById('app')?.dataset.capabilities;

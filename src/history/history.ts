@@ -103,7 +103,7 @@ export interface HistoryWriter {
 export interface HistoryIndex {
   /** The state of a task; `null` when it is unknown. Cheaper than reading the task. */
   stateOf(id: string): TaskState | null;
-  /** Whether a worker has reported this task, and nobody its name. */
+  /** Whether a worker has reported this task, but its name is unknown. */
   lacksName(id: string): boolean;
   /** The number of a task's current attempt, 0 for the first; `null` when it is unknown. */
   retriesOf(id: string): number | null;

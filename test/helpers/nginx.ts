@@ -15,13 +15,18 @@ export async function startNginx(upstream: string): Promise<string> {
   const port = await freePort();
   runNginx(`server { listen 127.0.0.1:${port}; location /tools/ { proxy_pass ${upstream}/; } }`);
   const url = `http://127.0.0.1:${port}/tools`;
-  await until(() =>
-    ask(url, '/canary', { ours: false }).then(
-      ({ status }) => status === 200,
+  await untilAnswered(url, '/canary', 200);
+  return url;
+}
+
+/** Resolves once a path behind it is answered with this status. */
+export function untilAnswered(base: string, path: string, expected: number): Promise<void> {
+  return until(() =>
+    ask(base, path, { ours: false }).then(
+      ({ status }) => status === expected,
       () => false,
     ),
   );
-  return url;
 }
 
 /**

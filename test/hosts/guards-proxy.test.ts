@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { browserMissing, browserTitle, look } from '../dashboard/browser.ts';
 import { ask } from '../helpers/ask.ts';
 import { listen } from '../helpers/hosts.ts';
-import { nginxMissing, runNginx } from '../helpers/nginx.ts';
-import { titleUnless, until } from '../helpers/redis-server.ts';
+import { nginxMissing, runNginx, untilAnswered } from '../helpers/nginx.ts';
+import { titleUnless } from '../helpers/redis-server.ts';
 import { codeBlocks } from '../packaging/code-blocks.ts';
 import { expectEnd, guard, openStream, refusals, startGuard } from './check-guard.ts';
 import { freePort, type RunningHost } from './host-project.ts';
@@ -46,12 +46,7 @@ describe.skipIf(nginxMissing)(titleUnless(nginxMissing, 'the recipe for a proxy'
       .replaceAll('http://127.0.0.1:4180', await startSignIn());
     runNginx(configuration);
     const base = `http://127.0.0.1:${port}/monitor`;
-    await until(() =>
-      ask(base, '/', { ours: false }).then(
-        ({ status }) => status === 302,
-        () => false,
-      ),
-    );
+    await untilAnswered(base, '/', 302);
     return base;
   }
 
