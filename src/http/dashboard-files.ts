@@ -35,7 +35,15 @@ const NAME = /^(?:[a-z]+(?:-[a-z]+)*-[A-Z0-9]{8}\.(?:js|css|svg)|licenses\.txt)$
 
 const pack = promisify(gzip);
 
-export function createPackageFiles(): PackageFiles {
+let shared: PackageFiles | null = null;
+
+/** The files, which all monitors of the process share. */
+export function packageFiles(): PackageFiles {
+  shared ??= createPackageFiles();
+  return shared;
+}
+
+function createPackageFiles(): PackageFiles {
   let page: PackagePage | null = null;
   const kept = new Map<string, Promise<PackageFile>>();
 
@@ -43,7 +51,7 @@ export function createPackageFiles(): PackageFiles {
     page ??= await import('#page');
     return page;
   }
-  // Not with the first request: an import that fails because no file can be opened fails for ever on Node 20.
+  // Before the first request: on Node 20, an import that fails for lack of file descriptors can never succeed later.
   load().catch(() => {
     // The request for the page reports the error.
   });

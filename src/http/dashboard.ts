@@ -2,7 +2,7 @@
 
 import type { TaskCapabilitiesBody } from '../wire.ts';
 import { refusePage } from './dashboard-denied.ts';
-import { createPackageFiles } from './dashboard-files.ts';
+import { packageFiles } from './dashboard-files.ts';
 import { pageOf } from './dashboard-html.ts';
 import { sendPackageFile, sendPage } from './dashboard-send.ts';
 import type { MonitorRequest, MonitorResponse } from './exchange.ts';
@@ -26,7 +26,7 @@ export function createDashboard(
 ): Dashboard | null {
   const branding = options.dashboard;
   if (branding === null) return null;
-  const files = createPackageFiles();
+  const files = packageFiles();
   const page = pageOf(branding, capabilities, files);
 
   function respondPage(request: MonitorRequest, response: MonitorResponse): Promise<void> {
