@@ -39,8 +39,11 @@ async function load(name: string, version: typeof express): Promise<ExpressMajor
 const kept = globalThis as { expressMajors?: Promise<readonly ExpressMajor[]> };
 kept.expressMajors ??= (async () => [await load('Express 4', express4), await load('Express 5', express)])();
 
-/** Every major version of Express that the library works with: run each HTTP test on all of them. */
+/** Every major version of Express that the library works with: for tests of what passes through Express. */
 export const EXPRESS_MAJORS: readonly ExpressMajor[] = await kept.expressMajors;
+
+/** The latest of them: for every other test over HTTP. */
+export const EXPRESS: ExpressMajor = EXPRESS_MAJORS.at(-1) as ExpressMajor;
 
 /** Serves an app on a free port of the loopback. */
 export async function listen(app: RequestListener): Promise<Listening> {
