@@ -67,7 +67,8 @@ export function createUnseenEnds(options: UnseenEndsOptions): UnseenEnds {
 
 function candidatesOf({ options: { history, isQueued }, absent, waits }: State): readonly OpenTask[] {
   const settled = Date.now() - SETTLED_MS;
-  const candidates = history.index.listOpen(MAX_OPEN).filter((task) => {
+  const open = history.index.listOpen(MAX_OPEN);
+  const candidates = open.filter((task) => {
     const { id, state, worker, heardAt } = task;
     if (heardAt >= settled) return false;
     if (state === 'RETRY') return isQueued(id) === false;
@@ -75,9 +76,15 @@ function candidatesOf({ options: { history, isQueued }, absent, waits }: State):
     // The message of a task that a worker holds back is unacknowledged.
     return state === 'RECEIVED' ? isQueued(id) === false : isQueued(id) !== true;
   });
-  const ids = new Set(candidates.map(({ id }) => id));
-  for (const map of [absent, waits]) for (const id of map.keys()) if (!ids.has(id)) map.delete(id);
+  keepOnly(absent, candidates);
+  // A reply that has a task counts as news of it, after which it is no candidate for a while.
+  keepOnly(waits, open);
   return candidates;
+}
+
+function keepOnly(map: Map<string, unknown>, tasks: readonly OpenTask[]): void {
+  const ids = new Set(tasks.map(({ id }) => id));
+  for (const id of map.keys()) if (!ids.has(id)) map.delete(id);
 }
 
 async function compare(
