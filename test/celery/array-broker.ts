@@ -19,9 +19,14 @@ export interface Arrays {
   readonly workers: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
-/** Commands that the workers were asked, in order. */
+/** A broker whose arrays may change while it is read. */
 export interface ArrayBroker extends Broker {
+  /** Commands that the workers were asked, in order. */
   readonly asked: readonly string[];
+  /** Delivers bodies of events, once somebody listens. */
+  deliver(...bodies: readonly unknown[]): void;
+  /** Loses the connection and gets it back, so that events may have been missed. */
+  reconnect(): void;
 }
 
 /** @param arrays what it holds */
@@ -29,12 +34,21 @@ export function createArrayBroker(arrays: Arrays): ArrayBroker {
   const asked: string[] = [];
   const now = Date.now();
   let state: ConnectionState = { up: false, asOf: null, since: null, reconnects: 0, problem: null };
+  let listener: EventHandlers | null = null;
   return {
     asked,
+    deliver(...bodies) {
+      for (const body of bodies) listener?.message(body);
+    },
+    reconnect() {
+      listener?.down(Date.now());
+      listener?.up(true);
+    },
     events: {
       channels: ['an array'],
       start(handlers) {
         state = { ...state, up: true, asOf: now, since: now };
+        listener = handlers;
         deliver(handlers, arrays.events);
       },
       state: () => state,
@@ -77,9 +91,13 @@ function mailboxOf({ workers }: Arrays, asked: string[]): Mailbox {
 
 function readerOf({ waiting }: Arrays): QueueReader {
   const held = new Map<string, WaitingMessage>();
+  let revision = 1;
   return {
     listsMessages: true,
     async read(_known, take) {
+      const present = new Set(waiting.map(({ raw }) => raw));
+      if (present.size !== held.size || [...held.keys()].some((raw) => !present.has(raw))) revision += 1;
+      for (const raw of held.keys()) if (!present.has(raw)) held.delete(raw);
       for (const { queue, raw } of waiting) {
         if (held.has(raw)) continue;
         const task = decodeWaiting(raw, queue);
@@ -98,7 +116,7 @@ function readerOf({ waiting }: Arrays): QueueReader {
         newest: [],
         ok: true,
         problem: null,
-        revision: 1,
+        revision,
       };
     },
   };

@@ -21,15 +21,24 @@ export interface StoredArrays {
 /** Stored results per step of a scan. */
 const STEP = 50;
 
+/** A result backend whose arrays may change while it is read. */
+export interface ArrayResultBackend extends ResultBackend {
+  /** Reports what happens to whoever listens; nobody yet: `null`. */
+  readonly listener: () => PublishedHandlers | null;
+}
+
 /** @param arrays what it holds */
-export function createArrayResultBackend(arrays: StoredArrays): ResultBackend {
+export function createArrayResultBackend(arrays: StoredArrays): ArrayResultBackend {
   const now = Date.now();
   let state: ConnectionState = { up: false, asOf: null, since: null, reconnects: 0, problem: null };
+  let listener: PublishedHandlers | null = null;
   return {
+    listener: () => listener,
     published: {
       channels: [],
       start(handlers) {
         state = { ...state, up: true, asOf: now, since: now };
+        listener = handlers;
         publish(handlers, arrays.published);
       },
       state: () => state,
@@ -48,7 +57,6 @@ function publish(handlers: PublishedHandlers, published: readonly StoredValue[])
 }
 
 function storedIn({ tasks, groups }: StoredArrays): StoredResults {
-  const byId = new Map(tasks.map((value) => [value.id, value]));
   let requests = 0;
   return {
     async size() {
@@ -72,7 +80,8 @@ function storedIn({ tasks, groups }: StoredArrays): StoredResults {
     },
     async *find(ids) {
       requests += 1;
-      yield ids.flatMap((id) => byId.get(id) ?? []);
+      const wanted = new Set(ids);
+      yield tasks.filter(({ id }) => wanted.has(id));
     },
     async remainingLives(ids) {
       requests += 1;

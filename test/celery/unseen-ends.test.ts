@@ -1,185 +1,227 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { History, TaskChange } from '../../src/history/history.ts';
-import { createMemoryHistory } from '../../src/history/memory-history.ts';
-import type { HeldTask, Running } from '../../src/sources/celery/control/running.ts';
-import { createTaskWatch, type TaskWatch } from '../../src/sources/celery/task-watch.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { context } from '../helpers/celery-events.ts';
+import {
+  type ArrayDeployment,
+  holdTime,
+  metaOf,
+  openArrayDeployment,
+  pass,
+  waitingMessage,
+} from './array-deployment.ts';
 
-const NOWHERE: Running = {
-  tasks: new Map(),
-  complete: ['reserved', 'active'],
-  reporters: new Set(),
-  askedAt: 0,
-};
+const START = Date.UTC(2026, 10, 21, 2);
+const WORKER = { hostname: 'w1@a', pid: 1 };
+const ENDED = { date_done: new Date(START).toISOString() };
+/** A reply that names this task. */
+const HOLDS = [{ id: 'a', name: 'mail.send', args: [], kwargs: {}, time_start: START / 1000 }];
 
-describe('a task that a worker has taken', () => {
-  let history: History;
-  let watch: TaskWatch;
-  let held: Omit<Running, 'askedAt'> | null;
-  let queued: boolean | null;
+describe('a task of which nothing more is heard', () => {
+  let deployment: ArrayDeployment;
+  let workers: Record<string, Record<string, unknown>>;
   let isBehind: boolean;
-  let asked: number;
-  let lookUp: () => void;
 
   beforeEach(() => {
-    vi.useFakeTimers({ now: Date.UTC(2026, 10, 21, 2) });
-    history = createMemoryHistory();
-    held = { ...NOWHERE, reporters: new Set(['w1@a']) };
-    queued = false;
+    holdTime(START);
     isBehind = false;
-    asked = 0;
-    lookUp = () => {};
-    watch = createTaskWatch({
-      history,
-      async running() {
-        asked += 1;
-        return held === null ? null : { ...held, askedAt: Date.now() };
-      },
-      isQueued: () => queued,
-      lookUp: async () => lookUp(),
-      isBlind: () => false,
-      isBehind: () => isBehind,
+    workers = { 'w1@a': { active: [], reserved: [], scheduled: [] } };
+    deployment = openArrayDeployment({
+      workers,
+      broker: (broker) => ({ ...broker, events: { ...broker.events, isBehind: () => isBehind } }),
     });
+    hear('worker-heartbeat', { freq: 600, active: 0, processed: 0, sw_ident: 'py-celery' });
   });
 
-  afterEach(() => {
-    watch.close();
-    history.close();
-    vi.useRealTimers();
-  });
-
-  function tell(type: TaskChange['type'], more: Partial<TaskChange> = {}): void {
-    history.writer.recordTask({ id: 'a', type, time: Date.now(), origin: 'event', worker: 'w1@a', ...more });
-    history.writer.recordWorker({ hostname: 'w1@a', type: 'heartbeat', time: Date.now(), interval: 600 });
+  function hear(type: string, fields: object = {}): void {
+    deployment.hear({ type, uuid: 'a', timestamp: Date.now() / 1000, ...WORKER, ...fields });
   }
+  const flags = async () => (await deployment.task('a'))?.flags ?? [];
+  const open = async () => (await deployment.sources.tasks.getActivity(context)).open;
+  /** How often the workers were asked what they run. */
+  const asked = (): number => deployment.broker.asked.filter((command) => command === 'active').length;
+  const queue = (): void => void deployment.waiting.push({ queue: 'celery', raw: waitingMessage('a') });
 
-  async function flags(): Promise<readonly string[]> {
-    return (await history.reader.getTask('a', context))?.flags ?? [];
-  }
+  describe('since it was sent', () => {
+    const send = (): void => hear('task-sent', { name: 'mail.send', queue: 'celery', hostname: 'gen1@vm' });
 
-  const activity = async () => (await history.reader.getActivity(context)).open;
-
-  it.each<[string, Partial<TaskChange> & Pick<TaskChange, 'type'>]>([
-    ['started', { type: 'started' }],
-    ['is in a state of its own', { type: 'custom', state: 'PROGRESS' }],
-    ['was received', { type: 'received' }],
-    [
-      'is known to have started from a stored result',
-      { type: 'started', origin: 'result', stored: true, time: null },
-    ],
-  ])(
-    'and %s has ended unseen when two replies of its worker do not have it',
-    async (_, { type, ...more }) => {
-      tell(type, more);
-      await vi.advanceTimersByTimeAsync(19_000);
+    it('is flagged when it is in no queue, on no worker and without a result for half a minute', async () => {
+      send();
+      await pass(25_000);
       expect(await flags()).toEqual([]);
-      await vi.advanceTimersByTimeAsync(25_000);
-      expect(await flags()).toEqual(['end_unseen']);
-      expect((await activity()).running).toEqual([]);
-    },
-  );
-
-  it('counts as running until then, and is lost no more when its worker goes', async () => {
-    tell('started');
-    expect((await activity()).running).toHaveLength(1);
-    await vi.advanceTimersByTimeAsync(45_000);
-    history.writer.recordWorker({ hostname: 'w1@a', type: 'offline', time: Date.now() });
-    expect(await flags()).toEqual(['end_unseen']);
-    expect((await activity()).lost).toEqual([]);
-  });
-
-  it.each<[string, () => void]>([
-    ['its result comes', () => tell('succeeded', { origin: 'result' })],
-    ['it starts again', () => tell('started')],
-    ['its message is found in a queue', () => history.writer.recordFacts({ id: 'a', queue: 'celery' })],
-  ])('no longer has the flag once %s', async (_, arrange) => {
-    tell('started');
-    await vi.advanceTimersByTimeAsync(45_000);
-    expect(await flags()).toEqual(['end_unseen']);
-    arrange();
-    expect(await flags()).toEqual([]);
-  });
-
-  it('keeps the flag when what was stored before is read again', async () => {
-    const stored = { origin: 'result', stored: true, time: null } as const;
-    tell('started', stored);
-    await vi.advanceTimersByTimeAsync(45_000);
-    tell('started', stored);
-    expect(await flags()).toEqual(['end_unseen']);
-  });
-
-  const holder: HeldTask = { worker: 'w1@a', list: 'active' };
-
-  describe('and waits for a retry', () => {
-    beforeEach(() => {
-      tell('started');
-      tell('retried', { time: Date.now() + 1, eta: Date.now() + 5_000 });
-    });
-
-    it('has ended unseen when its message is in no queue and no worker has it, twice', async () => {
-      expect(history.index.stateOf('a')).toBe('RETRY');
-      await vi.advanceTimersByTimeAsync(4_000);
-      expect(await flags()).toEqual([]);
-      await vi.advanceTimersByTimeAsync(40_000);
-      expect(await flags()).toEqual(['end_unseen']);
-      const { running, overdue } = await activity();
-      expect([running, overdue]).toEqual([[], null]);
-      tell('succeeded', { origin: 'result' });
+      await pass(20_000);
+      expect(await flags()).toEqual(['never_received']);
+      hear('task-received', { name: 'mail.send' });
       expect(await flags()).toEqual([]);
     });
 
     it.each<[string, () => void]>([
-      ['its message waits, or is held for its eta', () => (queued = true)],
-      ['queues cannot be read', () => (queued = null)],
-      ['a worker did not answer', () => (held = { ...NOWHERE, complete: ['reserved'] })],
-      ['a worker runs it', () => (held = { ...NOWHERE, tasks: new Map([['a', holder]]) })],
-      ['its next attempt is heard of', () => setTimeout(() => tell('received', { retries: 1 }), 30_000)],
-    ])('is not flagged when %s', async (_, arrange) => {
+      ['waits in a queue', queue],
+      ['is on a worker', () => Object.assign(workers['w1@a'] ?? {}, { active: HOLDS })],
+      ['may be on a worker that did not answer', () => delete workers['w1@a']],
+      ['has a result', () => deployment.stored.push({ id: 'a', text: RESULT, isCut: false })],
+    ])('is not flagged when it %s', async (_, arrange) => {
+      send();
       arrange();
-      await vi.advanceTimersByTimeAsync(43_000);
-      expect(await flags()).not.toContain('end_unseen');
+      await pass(120_000);
+      expect(await flags()).not.toContain('never_received');
+    });
+
+    it('makes workers be asked no more often than it is looked for', async () => {
+      hear('task-succeeded', { uuid: 'other', result: '1' });
+      send();
+      await pass(180_000);
+      expect(asked()).toBeLessThanOrEqual(4);
+      const before = asked();
+      deployment.broker.reconnect();
+      await pass(10_000);
+      expect(asked()).toBe(before + 1);
     });
   });
 
-  it.each<[string, () => void]>([
-    [
-      'is in the reply',
-      () => (held = { ...NOWHERE, reporters: new Set(['w1@a']), tasks: new Map([['a', holder]]) }),
-    ],
-    ['is on a worker that did not answer', () => (held = { ...NOWHERE, reporters: new Set(['w2@a']) })],
-    ['is on a worker that cannot be asked', () => (held = null)],
-    ['waits in a queue again', () => (queued = true)],
-    ['may have an end among the events that wait', () => (isBehind = true)],
-    ['has a stored result', () => (lookUp = () => tell('succeeded', { origin: 'result', stored: true }))],
-  ])('is not flagged when it %s', async (_, arrange) => {
-    tell('started');
-    arrange();
-    await vi.advanceTimersByTimeAsync(180_000);
-    expect(await flags()).toEqual([]);
+  describe('since a worker has taken it', () => {
+    it.each<[string, () => void]>([
+      ['started', () => hear('task-started')],
+      ['is in a state of its own', () => hear('task-progress')],
+      ['was received', () => hear('task-received')],
+      [
+        'is known to have started from a result',
+        () => {
+          const result = { pid: 1, hostname: 'w1@a' };
+          deployment.publish('a', { status: 'STARTED', result, date_done: null });
+        },
+      ],
+    ])('and %s, has ended unseen when two replies of its worker do not have it', async (_, arrange) => {
+      arrange();
+      await pass(19_000);
+      expect(await flags()).toEqual([]);
+      await pass(25_000);
+      expect(await flags()).toEqual(['end_unseen']);
+      expect((await open()).running).toEqual([]);
+    });
+
+    it('counts as running until then, and is lost no more when its worker goes', async () => {
+      hear('task-started');
+      expect((await open()).running).toHaveLength(1);
+      await pass(45_000);
+      hear('worker-offline');
+      expect(await flags()).toEqual(['end_unseen']);
+      expect((await open()).lost).toEqual([]);
+    });
+
+    it.each<[string, () => void]>([
+      ['its result comes', () => deployment.publish('a', ENDED)],
+      ['it starts again', () => hear('task-started')],
+      ['its message is found in a queue', queue],
+    ])('no longer has the flag once %s', async (_, arrange) => {
+      hear('task-started');
+      await pass(45_000);
+      expect(await flags()).toEqual(['end_unseen']);
+      arrange();
+      await pass(6_000);
+      expect(await flags()).toEqual([]);
+    });
+
+    it.each<[string, () => void]>([
+      ['is in the reply', () => Object.assign(workers['w1@a'] ?? {}, { active: HOLDS })],
+      ['is on a worker that did not answer', () => delete workers['w1@a']],
+      ['waits in a queue again', queue],
+      ['may have an end among the events that wait', () => (isBehind = true)],
+      ['has a stored result', () => deployment.stored.push({ id: 'a', text: RESULT, isCut: false })],
+    ])('is not flagged when it %s', async (_, arrange) => {
+      hear('task-started');
+      arrange();
+      await pass(180_000);
+      expect(await flags()).toEqual([]);
+    });
+
+    it('keeps the flag when what was stored before is read again', async () => {
+      const result = { pid: 1, hostname: 'w1@a' };
+      const text = metaOf('a', { status: 'STARTED', result, date_done: null });
+      deployment.stored.push({ id: 'a', text, isCut: false });
+      deployment.broker.reconnect();
+      await pass(45_000);
+      expect(await flags()).toEqual(['end_unseen']);
+      deployment.broker.reconnect();
+      await pass(5_000);
+      expect(await flags()).toEqual(['end_unseen']);
+    });
+
+    it('is not flagged when a message came between the replies', async () => {
+      hear('task-started');
+      await pass(22_000);
+      hear('task-started');
+      await pass(12_000);
+      expect(await flags()).toEqual([]);
+    });
+
+    it('makes its worker be asked less and less often while it runs', async () => {
+      Object.assign(workers['w1@a'] ?? {}, { active: HOLDS });
+      hear('task-started');
+      await pass(600_000);
+      expect(asked()).toBeLessThan(8);
+    });
   });
 
-  it('is not flagged when a message came between the replies', async () => {
-    tell('started');
-    await vi.advanceTimersByTimeAsync(22_000);
-    tell('started');
-    await vi.advanceTimersByTimeAsync(12_000);
-    expect(await flags()).toEqual([]);
-  });
+  describe('since it waits for a retry', () => {
+    beforeEach(async () => {
+      hear('task-received', { name: 'mail.send', retries: 0 });
+      hear('task-started');
+      await pass(1);
+      hear('task-retried', { exception: "OSError('x')" });
+      hear('task-sent', { name: 'mail.send', retries: 1, eta: new Date(Date.now() + 5_000).toISOString() });
+    });
 
-  it('was only received, and may wait in a queue that cannot be read', async () => {
-    queued = null;
-    tell('received');
-    await vi.advanceTimersByTimeAsync(120_000);
-    expect(await flags()).toEqual([]);
-  });
+    it('has ended unseen when its message is in no queue and no worker has it, twice', async () => {
+      expect((await deployment.task('a'))?.state).toBe('RETRY');
+      await pass(4_000);
+      expect(await flags()).toEqual([]);
+      await pass(40_000);
+      expect(await flags()).toEqual(['end_unseen']);
+      expect([(await open()).running, (await open()).overdue]).toEqual([[], null]);
+      deployment.publish('a', ENDED);
+      expect(await flags()).toEqual([]);
+    });
 
-  it('makes its worker be asked less and less often while it runs', async () => {
-    held = { ...NOWHERE, reporters: new Set(['w1@a']), tasks: new Map([['a', holder]]) };
-    tell('started');
-    await vi.advanceTimersByTimeAsync(600_000);
-    expect(asked).toBeLessThan(8);
-    const before = asked;
-    await vi.advanceTimersByTimeAsync(3_600_000);
-    expect(asked - before).toBeLessThan(13);
+    it.each<[string, () => void]>([
+      ['its message waits, or is held for its eta', queue],
+      ['a worker did not answer', () => delete workers['w1@a']],
+      ['a worker runs it', () => Object.assign(workers['w1@a'] ?? {}, { active: HOLDS })],
+      [
+        'its next attempt is heard of',
+        () => setTimeout(() => hear('task-received', { name: 'mail.send', retries: 1 }), 30_000),
+      ],
+    ])('is not flagged when %s', async (_, arrange) => {
+      arrange();
+      await pass(43_000);
+      expect(await flags()).not.toContain('end_unseen');
+    });
   });
 });
+
+describe('a task of which nothing more is heard is never flagged where', () => {
+  it.each<[string, { queues?: null; control?: null }]>([
+    ['queues cannot be read', { queues: null }],
+    ['workers cannot be asked', { control: null }],
+  ])('%s', async (_, less) => {
+    holdTime(START);
+    const { hear, task } = openArrayDeployment({
+      workers: { 'w1@a': { active: [], reserved: [], scheduled: [] } },
+      broker: (broker) => ({ ...broker, ...less }),
+    });
+    const common = { ...WORKER, timestamp: START / 1000, name: 'mail.send', retries: 0 };
+    const retry = { ...common, uuid: 'retried' };
+    hear(
+      { ...common, type: 'worker-heartbeat', freq: 600 },
+      { ...common, type: 'task-sent', uuid: 'sent', queue: 'celery', hostname: 'gen1@vm' },
+      { ...common, type: 'task-received', uuid: 'received' },
+      { ...retry, type: 'task-received' },
+      { ...retry, type: 'task-retried', exception: 'E()', timestamp: START / 1000 + 1 },
+    );
+    await pass(120_000);
+    for (const id of ['sent', 'received', 'retried']) {
+      const flags = (await task(id))?.flags ?? [];
+      expect(flags.filter((flag) => flag === 'never_received' || flag === 'end_unseen')).toEqual([]);
+    }
+  });
+});
+
+const RESULT = `{"status": "SUCCESS", "result": 1, "task_id": "a", "date_done": "${ENDED.date_done}"}`;
