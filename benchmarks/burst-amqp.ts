@@ -18,7 +18,7 @@ import { freePort, until } from '../test/helpers/redis-server.ts';
 import { cpuOf } from './cpu-of.ts';
 import { printTable } from './table.ts';
 
-const PYTHON = process.env.CELERY_PYTHON ?? '/usr/bin/python3';
+const PYTHON = process.env.TASK_MONITOR_PYTHON ?? '/usr/bin/python3';
 const APP = fileURLToPath(new URL('../test/celery/app/', import.meta.url));
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 /** Events of each task. */

@@ -12,7 +12,7 @@ import { printTable } from './table.ts';
 
 const SECONDS = 20;
 const RATE = 1_000;
-const PYTHON = process.env.CELERY_PYTHON ?? '/usr/bin/python3';
+const PYTHON = process.env.TASK_MONITOR_PYTHON ?? '/usr/bin/python3';
 const APP = fileURLToPath(new URL('../test/celery/app/', import.meta.url));
 
 async function freePort(): Promise<number> {

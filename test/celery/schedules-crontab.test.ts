@@ -5,9 +5,9 @@ import { type CrontabFields, crontabText, readCrontab } from '../../src/sources/
 import { expandField } from '../../src/sources/celery/schedules/crontab-field.ts';
 import { isTimeZone, localTime, momentOf } from '../../src/sources/celery/zones.ts';
 import { celeryMissing } from '../helpers/celery-app.ts';
+import { PYTHON } from '../helpers/engines.ts';
 import { titleUnless } from '../helpers/redis-server.ts';
 
-const PYTHON = process.env.CELERY_PYTHON ?? '/usr/bin/python3';
 const DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 
 /** Asks Celery for the next run of each crontab, as local time and in seconds from now. */

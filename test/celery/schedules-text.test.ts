@@ -3,9 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { runAfter, type ScheduleRule } from '../../src/sources/celery/schedules/rule.ts';
 import { readSchedule } from '../../src/sources/celery/schedules/schedule-text.ts';
 import { celeryMissing } from '../helpers/celery-app.ts';
+import { PYTHON } from '../helpers/engines.ts';
 import { titleUnless } from '../helpers/redis-server.ts';
-
-const PYTHON = process.env.CELERY_PYTHON ?? '/usr/bin/python3';
 
 /** Prints what `conf` answers for each schedule: Celery's own way of making JSON of anything. */
 const SHOW = `

@@ -1,13 +1,12 @@
-/** The Celery app in `test/celery/app`, run by Debian's Celery. */
+/** The Celery app in `test/celery/app`, run by the Celery of Debian, or another. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CelerySettings } from '../../src/celery.ts';
+import { PYTHON } from './engines.ts';
 import { atProcessEnd } from './process-end.ts';
 
-/** The Python that has Celery. */
-export const PYTHON: string = process.env.CELERY_PYTHON ?? '/usr/bin/python3';
 const FOLDER = new URL('../celery/app/', import.meta.url).pathname;
 
 /** Every file that uses Celery looks for it: finding a package is quicker than importing it. */
@@ -16,7 +15,9 @@ const FIND =
 
 /** Why tests that need Celery cannot run here; `null` when they can. */
 export const celeryMissing: string | null =
-  spawnSync(PYTHON, ['-c', FIND]).status === 0 ? null : 'install python3-celery and python3-redis';
+  spawnSync(PYTHON, ['-c', FIND]).status === 0
+    ? null
+    : 'install python3-celery and python3-redis, or name a Python in TASK_MONITOR_PYTHON';
 
 /** What the submitting client knows about a task at the end. */
 export interface Submitted {

@@ -3,9 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { REDIS } from './engines.ts';
 import { redisMissing } from './redis-server.ts';
-
-const BINARY = process.env.REDIS_SERVER_BIN ?? 'redis-server';
 
 /** Why tests that need TLS cannot run here; `null` when they can. */
 export const tlsMissing: string | null = redisMissing ?? missing();
@@ -13,7 +12,7 @@ export const tlsMissing: string | null = redisMissing ?? missing();
 function missing(): string | null {
   if (spawnSync('openssl', ['version']).status !== 0) return 'install openssl';
   // One that is built without TLS does not know the directive; the other asks for a certificate.
-  const { stdout } = spawnSync(BINARY, ['--port', '0', '--tls-port', '1'], { timeout: 5000 });
+  const { stdout } = spawnSync(REDIS, ['--port', '0', '--tls-port', '1'], { timeout: 5000 });
   return String(stdout).includes('tls-cert-file') ? null : 'install a redis-server that speaks TLS';
 }
 

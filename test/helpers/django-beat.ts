@@ -2,7 +2,7 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { CelerySettings } from '../../src/celery.ts';
-import { PYTHON } from './celery-app.ts';
+import { PYTHON } from './engines.ts';
 
 const FOLDER = new URL('../celery/app/', import.meta.url).pathname;
 const FIND =

@@ -2,11 +2,12 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { engineProgram } from './engines.ts';
 import { ownFolder, spawnAsUser } from './postgres.ts';
 import { endWithProcess, freePort, untilSaid } from './redis-server.ts';
 
 /** Debian's folder of servers is not on everybody's path. */
-const PATHS = ['pgbouncer', '/usr/sbin/pgbouncer'];
+const PATHS = [engineProgram('pgbouncer') ?? 'pgbouncer', '/usr/sbin/pgbouncer'];
 
 const program = PATHS.find((path) => spawnSync(path, ['--version']).status === 0) ?? null;
 

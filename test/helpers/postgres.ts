@@ -1,8 +1,9 @@
 import { type ChildProcess, type SpawnOptions, spawn, spawnSync } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import pg from 'pg';
+import { engineProgram } from './engines.ts';
 import { atProcessEnd } from './process-end.ts';
 import { freePort, untilSaid } from './redis-server.ts';
 
@@ -14,7 +15,8 @@ const USER = 'postgres';
 
 /** The folder of the programs: `POSTGRES_BIN`, or that of the newest version of Debian; `null`: there is none. */
 function findPrograms(): string | null {
-  const given = process.env.POSTGRES_BIN;
+  const initdb = engineProgram('initdb');
+  const given = initdb === null ? process.env.POSTGRES_BIN : dirname(initdb);
   if (given !== undefined) return given;
   const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).map(Number).filter(Number.isInteger) : [];
   const folders = versions.toSorted((a, b) => b - a).map((version) => join(DEBIAN, String(version), 'bin'));
@@ -227,12 +229,12 @@ export function ownFolder(prefix: string): string {
 }
 
 function idOf(flag: '-u' | '-g'): number {
-  return Number(spawnSync('id', [flag, USER], { encoding: 'utf8' }).stdout);
+  return Number(spawnSync(engineProgram('id') ?? 'id', [flag, USER], { encoding: 'utf8' }).stdout);
 }
 
-/** The command line of a program that refuses to run as root. */
+/** The command line of a program that refuses to run as root; one of a set of engines changes the user itself. */
 function asUser(program: string, args: readonly string[]): [string, ...string[]] {
-  return isRoot
+  return isRoot && engineProgram('postgres') === null
     ? ['setpriv', `--reuid=${USER}`, `--regid=${USER}`, '--clear-groups', program, ...args]
     : [program, ...args];
 }

@@ -2,10 +2,14 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { engineProgram } from './engines.ts';
 import { freePort } from './redis-server.ts';
 
 /** The server to run: `RABBITMQ_SERVER_BIN`, or Debian's, without the script that wants to be root or `rabbitmq`. */
-export const BINARY = process.env.RABBITMQ_SERVER_BIN ?? '/usr/lib/rabbitmq/bin/rabbitmq-server';
+export const BINARY: string =
+  engineProgram('rabbitmq-server') ??
+  process.env.RABBITMQ_SERVER_BIN ??
+  '/usr/lib/rabbitmq/bin/rabbitmq-server';
 
 /** How a RabbitMQ is started. */
 export interface RabbitOptions {
@@ -79,7 +83,7 @@ export function prepare(
 
 /** Erlang's register of nodes. Without one, Erlang starts one that outlives it. */
 export function startEpmd(ports: Ports, env: NodeJS.ProcessEnv): ChildProcess {
-  return spawn('epmd', ['-port', String(ports.epmd), '-address', '127.0.0.1'], {
+  return spawn(engineProgram('epmd') ?? 'epmd', ['-port', String(ports.epmd), '-address', '127.0.0.1'], {
     detached: true,
     stdio: 'ignore',
     env,

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { REDIS } from './engines.ts';
 import { createClient } from './redis-client.ts';
 import { endWithProcess, freePort, untilSaid } from './redis-server.ts';
 
@@ -42,7 +43,7 @@ export async function startSentinel(
   const first = [`port ${port}`, 'bind 127.0.0.1', `sentinel monitor shop 127.0.0.1 ${master} 1`];
   const own = password === undefined ? [] : [`requirepass ${password}`];
   writeFileSync(file, [...first, ...own, ...lines, ''].join('\n'));
-  const child = spawn(process.env.REDIS_SERVER_BIN ?? 'redis-server', [file, '--sentinel'], {
+  const child = spawn(REDIS, [file, '--sentinel'], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   endWithProcess(child);

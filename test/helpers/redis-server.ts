@@ -4,14 +4,12 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { REDIS, REDIS_PACKAGE } from './engines.ts';
 import { atProcessEnd } from './process-end.ts';
-
-/** The server to run: `REDIS_SERVER_BIN`, or the one on the path. */
-const BINARY = process.env.REDIS_SERVER_BIN ?? 'redis-server';
 
 /** Why tests that need Redis cannot run here; `null` when they can. */
 export const redisMissing: string | null =
-  spawnSync(BINARY, ['--version']).status === 0 ? null : 'install redis-server';
+  spawnSync(REDIS, ['--version']).status === 0 ? null : `install ${REDIS_PACKAGE}`;
 
 /** A title that says why its tests are skipped. */
 export function titleUnless(missing: string | null, title: string): string {
@@ -42,7 +40,7 @@ export async function startRedis(...args: string[]): Promise<RedisServer> {
 
   async function start(...more: string[]): Promise<void> {
     const line = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
-    const started = spawn(BINARY, [...line, '--dir', directory, ...args, ...more], {
+    const started = spawn(REDIS, [...line, '--dir', directory, ...args, ...more], {
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     child = started;

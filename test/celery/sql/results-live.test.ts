@@ -2,8 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CelerySettings, type CelerySources, celerySources } from '../../../src/celery.ts';
 import type { TaskDetail } from '../../../src/model.ts';
-import { type CeleryApp, celeryApp, celeryMissing, PYTHON } from '../../helpers/celery-app.ts';
+import { type CeleryApp, celeryApp, celeryMissing } from '../../helpers/celery-app.ts';
 import { componentOf, context } from '../../helpers/celery-events.ts';
+import { PYTHON } from '../../helpers/engines.ts';
 import {
   type RedisServer,
   redisMissing,
