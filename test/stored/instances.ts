@@ -1,15 +1,20 @@
-/** Instances with one array store, for tests. */
+/** Instances with one store, for tests. */
 import { afterEach } from 'vitest';
 import type { MemoryHistoryOptions } from '../../src/history/memory-history.ts';
 import { createStoredHistory } from '../../src/history/stored/create-stored-history.ts';
-import type { Pace } from '../../src/history/stored/stored-state.ts';
 import type { StoredHistory, StoredHistoryOptions } from '../../src/history/stored-history.ts';
 import type { TaskDetail } from '../../src/model.ts';
 import { createArrayStore } from '../helpers/array-store.ts';
+import { until } from '../helpers/redis-server.ts';
 import { CONTEXT } from '../history/telling.ts';
+
+/** How often an instance does its repeated work. */
+export type Pace = NonNullable<Parameters<typeof createStoredHistory>[2]>;
 
 /** A tenth of the usual times. */
 export const QUICK: Pace = { intervalMs: 50, leaseMs: 400, renewalMs: 80 };
+/** For tests that wait for many writes. The lease outlasts a busy machine. */
+export const AT_ONCE: Pace = { intervalMs: 5, leaseMs: 60_000, renewalMs: 1_000 };
 
 const opened: StoredHistory[] = [];
 
@@ -34,6 +39,21 @@ export function instanceOf(
   const history = createStoredHistory(memory, options, pace);
   opened.push(history);
   return history;
+}
+
+/** Waits until an instance has read what is stored. */
+export const untilReady = (history: StoredHistory): Promise<void> =>
+  until(() => history.status().phase === 'ready');
+
+/** Waits until an instance has written everything that it was told. */
+export async function untilWritten(history: StoredHistory): Promise<void> {
+  await untilReady(history);
+  await until(() => {
+    // Looking for open tasks takes in what was told last.
+    history.index.listOpen(1);
+    const { waiting, isHolder, error } = history.status();
+    return waiting === 0 && isHolder !== null && error === null;
+  });
 }
 
 /** Reports a task that is sent, received, started and done, as Celery's events do. */
