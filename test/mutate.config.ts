@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config';
+import { LIVE, settings } from './settings.ts';
+
+// The tests that judge the faults of a folder: `test/mutate.mjs` names them.
+export default defineConfig({
+  test: {
+    ...settings,
+    include: process.env.TASK_MONITOR_MUTATE?.split(' ') ?? [],
+    exclude: [...LIVE],
+    isolate: false,
+  },
+});
