@@ -78,7 +78,8 @@ export async function look(base: string, hash = '', options: LookOptions = {}): 
     if (expected?.test(text) !== true) faults.push(text);
   };
   page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') fault(`console: ${message.text()}`);
+    if (message.type() !== 'error' && message.type() !== 'warning') return;
+    fault(`console: ${message.text()} ${message.location().url}`);
   });
   page.on('pageerror', (error) => fault(`error: ${error.message}`));
   page.on('dialog', (dialog) => {

@@ -72,6 +72,18 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, names'), () => {
     await page.getByText('It sends no tasks with a known name.').waitFor();
   });
 
+  it('and causes show a period of several days, beside their latest tasks', async () => {
+    // A request that is answered with an error fails the test.
+    const { page } = await open('#/names/payments.charge?range=7d');
+    const latest = page.locator('.latest tbody tr');
+    await page.locator('.tiles', { hasText: '24' }).waitFor();
+    await until(async () => (await latest.count()) === 10);
+    await page.getByRole('link', { name: /^CardDeclined/ }).click();
+    await page.getByRole('heading', { name: 'CardDeclined' }).waitFor();
+    await page.locator('.cause-facts').getByText('5 failed').waitFor();
+    await until(async () => (await latest.count()) === 5);
+  });
+
   it('lead to a queue, with its workers and what runs and waits in it', async () => {
     const { page } = await open('#/queues');
     await page.getByRole('link', { name: 'orders' }).click();

@@ -10,7 +10,7 @@ import { Moment } from '../parts/moment.tsx';
 import { Empty } from '../parts/problem.tsx';
 import { ReadState } from '../parts/read-state.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
-import { usePrevious, useRange } from '../range/use-range.ts';
+import { tasksWithStats, usePrevious, useRange } from '../range/use-range.ts';
 import { go, linkHere, linkTo } from '../route.ts';
 import { count } from '../text/numbers.ts';
 import { NewBadge } from './cause-text.tsx';
@@ -24,10 +24,7 @@ export function CauseView({ id }: { readonly id: string }) {
   const resource = useResource(
     `${id} ${range.key}`,
     (signal) =>
-      client.tasks(
-        { cause: id, limit: LATEST, ...range.list(), ...range.stats(), stats_causes: 1 },
-        { signal },
-      ),
+      tasksWithStats(range, { limit: LATEST, filters: { cause: id }, stats: { stats_causes: 1 } }, signal),
     { news: (event) => event.state === 'FAILURE', gap: 3_000, keep: true },
   );
   const before = usePrevious(id, (window, signal) =>

@@ -9,7 +9,7 @@ import { LatestTasks } from '../parts/latest-tasks.tsx';
 import { Empty } from '../parts/problem.tsx';
 import { ReadState } from '../parts/read-state.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
-import { usePrevious, useRange } from '../range/use-range.ts';
+import { tasksWithStats, usePrevious, useRange } from '../range/use-range.ts';
 import { linkTo, nameLink } from '../route.ts';
 import { count, percent, seconds } from '../text/numbers.ts';
 import { NameCharts } from './name-charts.tsx';
@@ -34,16 +34,21 @@ const TILES = [
 /** One task name over time, compared with the previous period: its runs, its failures, and its callers. */
 export function NameView({ id }: { readonly id: string }) {
   const range = useRange();
-  const asked = { name: id, stats_percentiles: true };
-  const more = { limit: LATEST, stats_callers: true, stats_causes: TOP_CAUSES };
-  const resource = useResource(
-    `${range.key} ${id}`,
-    (signal) => client.tasks({ ...asked, ...more, ...range.list(), ...range.stats() }, { signal }),
-    { keep: true, every: 10_000 },
-  );
+  const asked = {
+    limit: LATEST,
+    filters: { name: id },
+    stats: { stats_percentiles: true, stats_callers: true, stats_causes: TOP_CAUSES },
+  };
+  const resource = useResource(`${range.key} ${id}`, (signal) => tasksWithStats(range, asked, signal), {
+    keep: true,
+    every: 10_000,
+  });
   const { data, at } = resource;
   const before = usePrevious(id, async (window, signal) =>
-    client.tasks({ ...asked, limit: 0, ...window, stats_causes: MOST_CAUSES }, { signal }),
+    client.tasks(
+      { name: id, limit: 0, ...window, stats_percentiles: true, stats_causes: MOST_CAUSES },
+      { signal },
+    ),
   );
   const stats = data?.stats ?? null;
   const all = linkTo('tasks', { name: id });

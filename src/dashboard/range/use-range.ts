@@ -1,4 +1,6 @@
 import { useMemo } from 'preact/hooks';
+import type { TaskListQuery, TasksBody } from '../../client.ts';
+import { client } from '../live/connection.ts';
 import { historyStart } from '../live/history-start.ts';
 import { useResource } from '../live/use-resource.ts';
 import { currentRoute, type Route } from '../route.ts';
@@ -12,6 +14,32 @@ const COMPARED: ReadonlySet<string> = new Set(['names']);
 export function useRange(): Range {
   const { query } = useStore(currentRoute);
   return useMemo(() => rangeOf(query), [query]);
+}
+
+/** Longer windows are counted without the limits of a list. */
+const MOST_LISTED_MINUTES = 1_440;
+
+/**
+ * The latest tasks of a period and its statistics: one request, or two if the period is too long for that.
+ *
+ * @param filters of both
+ * @param stats further parameters of the statistics
+ */
+export async function tasksWithStats(
+  range: Range,
+  { limit, filters, stats }: Record<'filters' | 'stats', TaskListQuery> & { readonly limit: number },
+  signal: AbortSignal,
+): Promise<TasksBody> {
+  const [period, window] = [range.list(), range.stats()];
+  const counted = { ...filters, ...stats, ...window };
+  if (!range.isChosen || window.stats <= MOST_LISTED_MINUTES) {
+    return await client.tasks({ ...counted, ...period, limit }, { signal });
+  }
+  const [listed, { stats: figures }] = await Promise.all([
+    client.tasks({ ...filters, ...period, limit }, { signal }),
+    client.tasks({ ...counted, limit: 0 }, { signal }),
+  ]);
+  return figures === undefined ? listed : { ...listed, stats: figures };
 }
 
 /** Whether figures are compared with the previous period. */
