@@ -6,7 +6,7 @@ export default defineConfig({
   test: {
     ...settings,
     include: [...LIVE, ...SAMPLED],
-    env: { TASK_MONITOR_CASES: 'all' },
+    env: { TASK_MONITOR_CASES: process.env.TASK_MONITOR_CASES ?? 'rest' },
     maxWorkers: 3,
   },
 });

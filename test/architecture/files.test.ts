@@ -50,7 +50,7 @@ describe('files', () => {
     expect(long).toEqual([]);
   });
 
-  it('lists the tests that try a sample of their cases, so that the long tests try all of them', () => {
+  it('lists the tests that try a sample of their cases, so that the long tests try the rest of them', () => {
     const sampling = everything
       .filter(({ text }) => /from '[./]+(?:helpers\/cases|places)\.ts'|SAMPLED_VERSIONS/.test(text))
       .map(({ path }) => path)

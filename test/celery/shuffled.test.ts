@@ -4,7 +4,7 @@ import { createMemoryHistory } from '../../src/history/memory-history.ts';
 import type { TaskDetail } from '../../src/model.ts';
 import { deliverMessage } from '../../src/sources/celery/brokers/redis/events.ts';
 import { createIntake } from '../../src/sources/celery/intake.ts';
-import { runs } from '../helpers/cases.ts';
+import { runs, seedOf, unsampled } from '../helpers/cases.ts';
 import { context } from '../helpers/celery-events.ts';
 import {
   inAnyOrder,
@@ -64,20 +64,22 @@ function shuffled(messages: readonly Published[], random: () => number): Publish
 
 describe.each(RECORDINGS)('the tasks of recorded run $name', (recording) => {
   it('are the same in every order of arrival', async () => {
-    const random = randomOf(recording.database + 1);
+    const random = randomOf(seedOf(recording.database + 1));
     const expected = await knownAfter(recording, recording.messages);
     for (let order = 0; order < ORDERS; order++) {
       expect(await knownAfter(recording, shuffled(recording.messages, random))).toEqual(expected);
     }
   }, 120_000);
 
-  it('have timelines whose changes are oldest first', async () => {
-    for (const task of (await knownAfter(recording, recording.messages)).values()) {
-      const times = (task?.timeline ?? []).flatMap(({ timestamp }) => timestamp?.getTime() ?? []);
-      expect(times).toEqual(times.toSorted((a, b) => a - b));
-      const states = task?.timeline?.map(({ state }) => state) ?? [];
-      const end = states.findIndex((state) => state === 'SUCCESS' || state === 'FAILURE');
-      expect(end === -1 ? [] : states.slice(end + 1)).toEqual([]);
-    }
+  unsampled(() => {
+    it('have timelines whose changes are oldest first', async () => {
+      for (const task of (await knownAfter(recording, recording.messages)).values()) {
+        const times = (task?.timeline ?? []).flatMap(({ timestamp }) => timestamp?.getTime() ?? []);
+        expect(times).toEqual(times.toSorted((a, b) => a - b));
+        const states = task?.timeline?.map(({ state }) => state) ?? [];
+        const end = states.findIndex((state) => state === 'SUCCESS' || state === 'FAILURE');
+        expect(end === -1 ? [] : states.slice(end + 1)).toEqual([]);
+      }
+    });
   });
 });

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
-import { ALL_CASES } from '../helpers/cases.ts';
+import { firstOf } from '../helpers/cases.ts';
 import { sqliteMissing, sqliteNode } from '../helpers/other-node.ts';
 import { redisMissing, startRedis } from '../helpers/redis-server.ts';
 import { codeBlocks, PAGES } from './code-blocks.ts';
@@ -69,8 +69,7 @@ const hasSqlite = (text: string): boolean => text.includes('sqliteStore(');
 const isRecipe = (text: string): boolean => /^\/\/ \S+\.\w+\n/.test(text);
 
 describe('the code of the pages', () => {
-  const pages = ALL_CASES ? PAGES : ['README.md'];
-  const blocks = pages
+  const blocks = firstOf(PAGES)
     .flatMap(codeBlocks)
     .filter(({ language, text }) => language === 'js' && !isRecipe(text));
 

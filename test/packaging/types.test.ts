@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ALL_CASES } from '../helpers/cases.ts';
+import { firstOf } from '../helpers/cases.ts';
 import { TOOLS } from '../helpers/other-node.ts';
 import { installed, pack } from './packed.ts';
 
@@ -209,7 +209,7 @@ async function compile(compiler: string, folders: readonly string[]): Promise<Re
 const isThere = (path: string | undefined): boolean => existsSync(path ?? '');
 
 describe('the types of the packed package', () => {
-  for (const [name, compiler] of Object.entries(COMPILERS).slice(0, ALL_CASES ? undefined : 1)) {
+  for (const [name, compiler] of firstOf(Object.entries(COMPILERS))) {
     const cases = rows.filter((row) => row.compiler === name);
     const present = cases.filter(
       ({ types }) => isThere(compiler) && (types === NO_EXPRESS || isThere(EXPRESS_TYPES[types])),

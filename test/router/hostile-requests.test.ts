@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ProblemBody } from '../../src/wire.ts';
-import { sample } from '../helpers/cases.ts';
+import { sample, unsampled } from '../helpers/cases.ts';
 import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
 import { serve } from './host-kit.ts';
 import { HEADERS, IDS, LONG, QUERIES, VALUES } from './hostile-tables.ts';
@@ -68,36 +68,38 @@ describe.each(EXPRESS_MAJORS)('on $name, the router', (major) => {
     }
   });
 
-  it(`answers ${HEADERS.length} hostile headers on each path as contracted`, {
-    timeout: 120_000,
-  }, async () => {
-    const { get } = await hostOf();
-    for (const path of PATHS) {
-      for (const headers of HEADERS) {
-        const answer = await get(path, { headers });
-        const where = `${path} ${JSON.stringify(headers).slice(0, 80)}`;
-        expect([where, ALLOWED.includes(answer.status)]).toEqual([where, true]);
-        expect(answer.text).not.toContain('evil.example');
-        expect(JSON.stringify(answer.headers)).not.toContain('evil.example');
+  unsampled(() => {
+    it(`answers ${HEADERS.length} hostile headers on each path as contracted`, {
+      timeout: 120_000,
+    }, async () => {
+      const { get } = await hostOf();
+      for (const path of PATHS) {
+        for (const headers of HEADERS) {
+          const answer = await get(path, { headers });
+          const where = `${path} ${JSON.stringify(headers).slice(0, 80)}`;
+          expect([where, ALLOWED.includes(answer.status)]).toEqual([where, true]);
+          expect(answer.text).not.toContain('evil.example');
+          expect(JSON.stringify(answer.headers)).not.toContain('evil.example');
+        }
       }
-    }
-  });
+    });
 
-  it('takes a body that nobody asked for', async () => {
-    const { get } = await hostOf();
-    const headers = { 'content-type': 'application/json' };
-    for (const send of ['{"limit":1}', '{', LONG]) {
-      expect((await get('/api/tasks/', { headers, send })).status).toBe(200);
-    }
-  });
+    it('takes a body that nobody asked for', async () => {
+      const { get } = await hostOf();
+      const headers = { 'content-type': 'application/json' };
+      for (const send of ['{"limit":1}', '{', LONG]) {
+        expect((await get('/api/tasks/', { headers, send })).status).toBe(200);
+      }
+    });
 
-  it('finds ids that hold a slash, dots or any other text', async () => {
-    const { get, shop } = await hostOf();
-    const ids = ['a/b', '..', 'a:b', '100%', 'ünï', '💣', '__proto__', 'x'.repeat(512), 'graph', 'a?b#c'];
-    shop.tasks = ids.map((id) => ({ id, state: 'STARTED' }));
-    for (const id of ids) {
-      const { status, body } = await get<{ task_id: string }>(`/api/tasks/${encodeURIComponent(id)}/`);
-      expect([id, status, body.task_id]).toEqual([id, 200, id]);
-    }
+    it('finds ids that hold a slash, dots or any other text', async () => {
+      const { get, shop } = await hostOf();
+      const ids = ['a/b', '..', 'a:b', '100%', 'ünï', '💣', '__proto__', 'x'.repeat(512), 'graph', 'a?b#c'];
+      shop.tasks = ids.map((id) => ({ id, state: 'STARTED' }));
+      for (const id of ids) {
+        const { status, body } = await get<{ task_id: string }>(`/api/tasks/${encodeURIComponent(id)}/`);
+        expect([id, status, body.task_id]).toEqual([id, 200, id]);
+      }
+    });
   });
 });

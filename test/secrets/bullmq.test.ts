@@ -2,7 +2,7 @@ import type { Queue } from 'bullmq';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bullmqSources } from '../../src/bullmq.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
-import { BULLMQ_VERSIONS, SAMPLED_VERSIONS } from '../helpers/bullmq-versions.ts';
+import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
 import { EXPRESS_MAJORS, type ExpressMajor } from '../helpers/hosts.ts';
 import { redisMissing, titleUnless } from '../helpers/redis-server.ts';
 import { type Host, serve } from '../router/host-kit.ts';
@@ -12,7 +12,7 @@ import { listAll, PLAIN_TEXTS, readEach, SECRET_TEXTS } from './places.ts';
 
 const leaksIn = leakFinder(SECRET_TEXTS);
 
-describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
+describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
   titleUnless(redisMissing, 'of the jobs of $label,'),
   { timeout: 180_000 },
   ({ bullmq }) => {
