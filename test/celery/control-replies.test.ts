@@ -1,125 +1,79 @@
-import { describe, expect, it } from 'vitest';
-import { unwrapReply } from '../../src/sources/celery/brokers/redis/control-envelope.ts';
-import { nodeNameOf } from '../../src/sources/celery/control/node-name.ts';
-import { type ControlReply, decodeReply } from '../../src/sources/celery/control/reply.ts';
+import { expect, it } from 'vitest';
+import { context } from '../helpers/celery-events.ts';
+import { holdTime, openArrayDeployment, pass } from './array-deployment.ts';
+import { type ArrayReply, createArrayMailbox } from './array-mailbox.ts';
 
-const nobody = (): string[] => [];
+const JSON_TYPE = 'application/json';
+const DEAD = { ok: false, responding: [] };
 
-/** Reads an element of a reply list. */
-function read(element: string, known: () => string[]): (ControlReply & { ticket: string }) | null {
-  const message = unwrapReply(element);
-  const reply = message === null ? null : decodeReply(message, known);
-  return message === null || reply === null ? null : { ticket: message.ticket, ...reply };
-}
-
-/** A reply as kombu's Redis transport stores it. */
-function replyOf(body: string | Buffer, more: object = {}): string {
-  return JSON.stringify({
-    body: Buffer.from(body).toString('base64'),
-    'content-encoding': 'utf-8',
-    'content-type': 'application/json',
-    headers: { ticket: 't1', clock: 4 },
-    properties: { body_encoding: 'base64', delivery_tag: 'x' },
-    ...more,
-  });
-}
-
-describe('a reply', () => {
-  it('in JSON tells who answers what', () => {
-    expect(read(replyOf('{"w1@alpha": {"ok": "pong"}}'), nobody)).toEqual({
-      ticket: 't1',
-      worker: 'w1@alpha',
-      value: { ok: 'pong' },
-      isError: false,
-      isUnreadable: false,
-    });
-  });
-
-  it('in JSON may hold numbers that only Python writes, and stand in the envelope as text', () => {
-    const reply = replyOf('', {
-      body: '{"w@a": {"limit": Infinity}}',
-      properties: { body_encoding: 'utf-8' },
-    });
-    expect(read(reply, nobody)).toMatchObject({ worker: 'w@a', value: { limit: null } });
-  });
-
-  it('that is an error has no value, and does not pass on what the worker says', () => {
-    expect(read(replyOf(`{"w1@a": {"error": "KeyError('SECRET')"}}`), nobody)).toEqual({
-      ticket: 't1',
-      worker: 'w1@a',
-      value: null,
-      isError: true,
-      isUnreadable: false,
-    });
-    // Settings that happen to have one of that name are no error.
-    expect(read(replyOf('{"w1@a": {"error": "x", "more": 1}}'), nobody)?.isError).toBe(false);
-  });
-
-  it.each([
-    '',
-    'no JSON',
-    '[]',
-    'null',
-    '{}',
-    '{"headers": null, "body": ""}',
-    '{"headers": {"ticket": 1}, "body": ""}',
-    '{"headers": {"ticket": "t"}, "body": 1}',
-    replyOf('{}'),
-    replyOf('{broken'),
-    replyOf('[]'),
-    replyOf(''),
-    replyOf('{"": 1}'),
-    replyOf('{"__proto__": 1}'),
-    replyOf('{"w1@a\\n": 1}'),
-    replyOf(`{"${'x'.repeat(600)}": 1}`),
-  ])('is not made of %j', (message) => {
-    expect(read(message, nobody)).toBeNull();
-  });
-
-  it('that cannot be read still comes from somebody', () => {
-    const unreadable = { value: null, isError: false, isUnreadable: true };
-    const known = (): string[] => ['w1@a', 'w1@alpha', 'w2@b'];
-    const secret = replyOf('xx w1@alpha xx', { 'content-type': 'application/data' });
-    expect(read(secret, known)).toEqual({ ticket: 't1', worker: 'w1@alpha', ...unreadable });
-    expect(read(secret, nobody)).toEqual({ ticket: 't1', worker: null, ...unreadable });
-    const compressed = replyOf('x', { headers: { ticket: 't1', compression: 'application/x-gzip' } });
-    expect(read(compressed, known)).toEqual({ ticket: 't1', worker: null, ...unreadable });
-  });
+const text = (body: string, more: Partial<ArrayReply> = {}): ArrayReply => ({
+  body: Buffer.from(body),
+  ...more,
+});
+const hex = (contentType: string, body: string): ArrayReply => ({
+  contentType,
+  body: Buffer.from(body, 'hex'),
 });
 
-/** `pickle.dumps`, `msgpack.packb` and `yaml.safe_dump` of `{'w1@alpha': {'ok': 'pong'}}`, and what looks like it. */
-const ENCODED: [string, string, string | null][] = [
+/** Replies to a ping, and what they tell: who replied, or that somebody did. */
+const REPLIES: readonly (readonly [string, ArrayReply, object])[] = [
+  ['a pong', text('{"w1@alpha": {"ok": "pong"}}'), { ok: true, responding: ['w1@alpha'] }],
   [
-    'application/x-python-serialize',
-    '80027d71005808000000773140616c70686171017d710258020000006f6b71035804000000706f6e67710473732e',
-    'w1@alpha',
+    'a number that only Python writes',
+    text('{"w@a": {"limit": Infinity}}'),
+    { ok: true, responding: ['w@a'] },
   ],
+  ['an error', text(`{"w1@a": {"error": "KeyError('SECRET')"}}`), { ok: true, responding: ['w1@a'] }],
+  ['no worker', text('{}'), DEAD],
+  ['broken JSON', text('{broken'), DEAD],
+  ['an array', text('[]'), DEAD],
+  ['nothing', text(''), DEAD],
+  ['an empty name', text('{"": 1}'), DEAD],
+  ['a name of the prototype', text('{"__proto__": 1}'), DEAD],
+  ['a name with a line break', text('{"w1@a\\n": 1}'), DEAD],
+  ['a name that is too long', text(`{"${'x'.repeat(600)}": 1}`), DEAD],
+  ['a type that is not known', text('xx w1@alpha xx', { contentType: 'application/data' }), { ok: true }],
+  ['a compressed body', text('x', { contentType: JSON_TYPE, isCompressed: true }), { ok: true }],
+  // `pickle.dumps`, `msgpack.packb` and `yaml.safe_dump` of `{'w1@alpha': {'ok': 'pong'}}`, and what only looks like it.
   [
-    'application/x-python-serialize',
-    '8004951e000000000000007d948c08773140616c706861947d948c026f6b948c04706f6e679473732e',
-    'w1@alpha',
+    'pickle',
+    hex(
+      'application/x-python-serialize',
+      '8005951e000000000000007d948c08773140616c706861947d948c026f6b948c04706f6e679473732e',
+    ),
+    { ok: true },
   ],
-  [
-    'application/x-python-serialize',
-    '8005951e000000000000007d948c08773140616c706861947d948c026f6b948c04706f6e679473732e',
-    'w1@alpha',
-  ],
-  ['application/x-python-serialize', '80056373797374656d0a', null],
-  ['application/x-python-serialize', '80057d948cff7731', null],
-  ['application/x-python-serialize', '80057d9458ffffffff7731', null],
-  ['application/x-python-serialize', '80', null],
-  ['application/x-msgpack', '81a8773140616c70686181a26f6ba4706f6e67', 'w1@alpha'],
-  ['application/x-msgpack', '81d908773140616c70686181', 'w1@alpha'],
-  ['application/x-msgpack', '81a8', null],
-  ['application/x-yaml', Buffer.from('w1@alpha: {ok: pong}\n').toString('hex'), 'w1@alpha'],
-  ['application/x-yaml', Buffer.from('w1@alpha:\n  ok: pong\n').toString('hex'), 'w1@alpha'],
-  ['application/x-yaml', Buffer.from("'1@a:b': 1\n").toString('hex'), '1@a:b'],
-  ['application/x-yaml', Buffer.from('"w\u00e4@b": 1\n').toString('hex'), 'w\u00e4@b'],
-  ['application/x-yaml', Buffer.from('? w1@alpha\n: []\n').toString('hex'), 'w1@alpha'],
-  ['application/x-yaml', Buffer.from('no name at all\n').toString('hex'), null],
-  ['application/x-yaml', Buffer.from('noname: 1\n').toString('hex'), null],
+  ['a pickle of a call', hex('application/x-python-serialize', '80056373797374656d0a'), { ok: true }],
+  ['a cut pickle', hex('application/x-python-serialize', '80057d9458ffffffff7731'), { ok: true }],
+  ['msgpack', hex('application/x-msgpack', '81a8773140616c70686181a26f6ba4706f6e67'), { ok: true }],
+  ['cut msgpack', hex('application/x-msgpack', '81a8'), { ok: true }],
+  ['YAML', text('w1@alpha: {ok: pong}\n', { contentType: 'application/x-yaml' }), { ok: true }],
 ];
 
-it.each(ENCODED)('in %s, %s names the worker %s', (type, hex, name) => {
-  expect(nodeNameOf(type, Buffer.from(hex, 'hex'), nobody)).toBe(name);
+it.each(REPLIES)('takes a reply for what it is: %s', async (_, reply, expected) => {
+  holdTime(Date.now());
+  const control = createArrayMailbox({ sender: () => reply });
+  const { sources } = openArrayDeployment({ broker: (made) => ({ ...made, control }) });
+  const checked = sources.health.checkWorkers?.({ ...context, ping: true });
+  await pass(2_000);
+  const check = await checked;
+  expect(check).toMatchObject(expected);
+  expect(JSON.stringify(check)).not.toContain('SECRET');
+});
+
+it('takes a setting of the name error for no error', async () => {
+  holdTime(Date.now());
+  const control = createArrayMailbox({
+    'w1@a': ({ method }) => ({ value: method === 'stats' ? { error: 'x', pid: 3 } : {} }),
+    'w2@b': ({ method }) => ({ value: method === 'stats' ? { error: 'SECRET' } : {} }),
+  });
+  const { sources } = openArrayDeployment({ broker: (made) => ({ ...made, control }) });
+  void sources.workers.status?.();
+  await pass(4_000);
+  const workers = await sources.workers.listWorkers(context);
+  expect(workers.map(({ hostname, pid }) => [hostname, pid ?? null])).toEqual([
+    ['w1@a', 3],
+    ['w2@b', null],
+  ]);
+  expect(JSON.stringify(workers)).not.toContain('SECRET');
 });
