@@ -5,7 +5,7 @@ import type { Schedule, TaskDetail, TaskTree } from '../../src/model.ts';
 import { type CelerySourceOptions, createCelerySource } from '../../src/sources/celery/celery-source.ts';
 import { componentOf, context } from '../helpers/celery-events.ts';
 import { type ArrayBroker, createArrayBroker } from './array-broker.ts';
-import { createArrayResultBackend } from './array-result-backend.ts';
+import { type ArrayResultBackend, createArrayResultBackend } from './array-result-backend.ts';
 
 /** The recordings are older than any retention by the time somebody runs this. */
 export const LONG = { maxAgeMs: 100 * 365 * 86_400_000 };
@@ -18,6 +18,8 @@ export interface ArrayDeploymentOptions extends Partial<Omit<CelerySourceOptions
   readonly hasBroker?: boolean;
   /** Changes the broker. */
   readonly broker?: (broker: ArrayBroker) => ArrayBroker;
+  /** Changes the result backend. */
+  readonly backend?: (backend: ArrayResultBackend) => ArrayResultBackend;
 }
 
 type Sources = ReturnType<typeof createCelerySource>;
@@ -48,19 +50,22 @@ export interface ArrayDeployment {
 
 /** Opens a source, which ends with the test. */
 export function openArrayDeployment(options: ArrayDeploymentOptions = {}): ArrayDeployment {
-  const { workers = {}, hasBroker = true, broker: change = (made) => made, ...given } = options;
+  const { workers = {}, hasBroker = true, broker: changed, ...given } = options;
   const waiting: ArrayDeployment['waiting'] = [];
   const stored: ArrayDeployment['stored'] = [];
-  const broker = change(createArrayBroker({ events: [], waiting, workers }));
-  const backend = createArrayResultBackend({ published: [], tasks: stored, groups: [] });
+  const plainBroker = createArrayBroker({ events: [], waiting, workers });
+  const broker = changed?.(plainBroker) ?? plainBroker;
+  const plainBackend = createArrayResultBackend({ published: [], tasks: stored, groups: [] });
+  const backend = options.backend?.(plainBackend) ?? plainBackend;
   const settings: CelerySettings = {};
   const sources = createCelerySource({
-    ...{ name: 'celery', settings, backend, broker: hasBroker ? broker : null },
+    ...{ name: 'celery', settings, broker: hasBroker ? broker : null },
     ...{ foreignBroker: null, foreignBackend: null, django: null },
     redbeat: { reader: null, unreadable: null },
     ...{ control: true, enableEvents: false, readResults: true, retention: {} },
     closeConnections: async () => {},
     ...given,
+    backend,
   });
   onTestFinished(() => sources.close());
   return {
