@@ -55,7 +55,7 @@ function controlRules(settings: CelerySettings, database: number): string[] {
   return [
     `~${escapeGlob(bindingKey)}`,
     `~${escapeGlob(prefix)}${replyKey('*').slice(prefix.length)}`,
-    ...['+sadd', '+srem', '+del', '+brpop', '+sscan'],
+    ...['+sadd', '+srem', '+del', '+brpop', '+sscan', '+srandmember'],
     // The brackets allow PUBLISH on these channels only, and not on those that the user may subscribe to.
     `(+publish ${channels.map((channel) => `&${escapeGlob(channel)}`).join(' ')})`,
   ];
