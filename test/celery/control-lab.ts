@@ -1,27 +1,57 @@
-/** A Redis with an asker of workers, and something that answers as workers do. */
+/** A Redis with a source, and something that hears and answers as workers do. */
 
 import { afterEach, beforeAll, beforeEach } from 'vitest';
-import { controlAddress } from '../../src/sources/celery/brokers/redis/control-address.ts';
-import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
-import { createRedisMailbox } from '../../src/sources/celery/brokers/redis/mailbox.ts';
-import {
-  type Control,
-  type ControlOptions,
-  createControl,
-} from '../../src/sources/celery/control/control.ts';
-import type { CelerySettings } from '../../src/sources/celery/settings.ts';
+import { type CelerySources, type CelerySourcesOptions, celerySources } from '../../src/celery.ts';
+import type { WorkerHealthCheck } from '../../src/source.ts';
+import { componentOf, context } from '../helpers/celery-events.ts';
 import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, startRedis, until } from '../helpers/redis-server.ts';
 
-type Client = ReturnType<typeof createClient>;
+/** Names in Redis, as kombu makes them of the default settings for database 0. */
+export const MAILBOX = '/0.celery.pidbox';
+export const REPLY_BINDING = '_kombu.binding.reply.celery.pidbox';
+export const LISTENERS = '_kombu.binding.celery.pidbox';
+export const SEPARATOR = '\x06\x16';
 
-/** Longer than any answer takes on a busy machine, in milliseconds. A question ends when everybody has answered. */
-const PATIENT_MS = 50_000;
+/** The list in which an asker awaits replies. */
+export const replyKey = (oid: string): string => `${oid}.reply.celery.pidbox`;
+
+/** A request as workers receive it. */
+export interface HeardRequest {
+  readonly method: string;
+  readonly ticket: string;
+  readonly destination: readonly string[] | null;
+  readonly reply_to: { readonly exchange: string; readonly routing_key: string };
+  /** The message as it was published. */
+  readonly message: string;
+}
+
+/** Where a listener listens and replies. Default: where workers do under the default settings. */
+export interface ListenerPlace {
+  readonly channel?: string;
+  readonly replyKey?: (oid: string) => string;
+}
+
+/** A reply as kombu's Redis transport stores it. */
+export function replyTo(ticket: string, body: object, more: object = {}): string {
+  return JSON.stringify({
+    body: Buffer.from(JSON.stringify(body)).toString('base64'),
+    'content-type': 'application/json',
+    headers: { ticket },
+    properties: { body_encoding: 'base64' },
+    ...more,
+  });
+}
+
+/** A worker that answers every request with a pong. */
+export const pong =
+  (name: string) =>
+  ({ ticket }: HeardRequest): string[] => [replyTo(ticket, { [name]: { ok: 'pong' } })];
 
 /** For one `describe`: Redis is emptied before each test, and what a test began is ended after it. */
 export function useControlLab() {
   let redis: RedisServer;
-  let client: Client;
+  let client: ReturnType<typeof createClient>;
   const ends: (() => Promise<unknown>)[] = [];
 
   beforeAll(async () => {
@@ -40,77 +70,69 @@ export function useControlLab() {
     for (const end of ends.splice(0).reverse()) await end();
   });
 
-  function control(
-    more: Partial<ControlOptions> & { settings?: CelerySettings } = {},
-    url = redis.url(),
-  ): Control {
-    const { settings = {}, ...options } = more;
-    const mailbox = createRedisMailbox(brokerEndpoint(url, settings), settings);
-    const made = createControl({ mailbox, known: () => [], ...options });
-    ends.push(() => made.close());
-    return {
-      ...made,
-      ask: (command, given) => made.ask(command, { timeoutMs: PATIENT_MS, ...given }),
-      enableEvents: (given) => made.enableEvents({ timeoutMs: PATIENT_MS, ...given }),
-    };
+  /** A source that is connected. */
+  async function open(options: Partial<CelerySourcesOptions> = {}): Promise<CelerySources> {
+    const sources = celerySources({ broker: redis.url(), ...options });
+    ends.push(() => sources.close());
+    await until(() => sources.events.status?.().ok === true);
+    return sources;
   }
 
   /**
    * Something that hears messages as a worker does.
    *
    * @param answer makes the elements of the reply list
-   * @param channels default: all that the settings name
    */
   async function listener(
-    answer: (ticket: string, method: string) => string[] | Promise<string[]>,
-    settings: CelerySettings = {},
-    channels: readonly string[] = controlAddress(settings, 0).channels,
-  ): Promise<{ heard: string[] }> {
-    const heard: string[] = [];
+    answer: (request: HeardRequest) => string[] | Promise<string[]>,
+    place: ListenerPlace = {},
+  ): Promise<{ readonly heard: HeardRequest[] }> {
+    const heard: HeardRequest[] = [];
     const own = client.duplicate();
     await own.connect();
-    const address = controlAddress(settings, 0);
-    await own.pSubscribe([...channels], async (message) => {
-      const { method, ticket, reply_to } = JSON.parse(
-        Buffer.from(JSON.parse(message).body, 'base64').toString(),
-      );
-      heard.push(method);
-      const replies = await answer(ticket, method);
-      if (replies.length > 0) await client.lPush(address.replyKey(reply_to.routing_key), replies);
+    await own.subscribe(place.channel ?? MAILBOX, async (message) => {
+      const body = JSON.parse(Buffer.from(JSON.parse(message).body, 'base64').toString());
+      const request: HeardRequest = { ...body, message };
+      heard.push(request);
+      const replies = await answer(request);
+      const key = (place.replyKey ?? replyKey)(request.reply_to.routing_key);
+      if (replies.length > 0) await client.lPush(key, replies);
     });
     ends.push(async () => own.destroy());
     return { heard };
-  }
-
-  function reply(ticket: string, body: object): string {
-    return JSON.stringify({
-      body: Buffer.from(JSON.stringify(body)).toString('base64'),
-      'content-type': 'application/json',
-      headers: { ticket },
-      properties: { body_encoding: 'base64' },
-    });
-  }
-
-  const pong = (name: string) => (ticket: string) => [reply(ticket, { [name]: { ok: 'pong' } })];
-
-  /** Once no question is asked any more, nothing is in Redis. */
-  async function expectNothingLeft(): Promise<void> {
-    await until(async () => (await client.dbSize()) === 0);
   }
 
   return {
     get redis(): RedisServer {
       return redis;
     },
-    get client(): Client {
+    get client(): typeof client {
       return client;
     },
     /** What to end after the test. */
     ends,
-    control,
+    open,
     listener,
-    reply,
-    pong,
-    expectNothingLeft,
+    /** Once no question is asked any more, nothing is in Redis. */
+    async expectNothingLeft(): Promise<void> {
+      await until(async () => (await client.dbSize()) === 0);
+    },
   };
+}
+
+/** Asks who is alive. Workers that nobody has heard of respond only if they answer. */
+export async function ping(sources: CelerySources): Promise<WorkerHealthCheck> {
+  const check = await sources.health.checkWorkers?.({ ...context, ping: true });
+  if (check == null) throw new Error('Workers cannot be asked.');
+  return check;
+}
+
+/** Pings until these workers alone respond: an answer serves for a second. */
+export async function untilResponding(sources: CelerySources, ...names: readonly string[]): Promise<void> {
+  await until(async () => (await ping(sources)).responding.join() === [...names].sort().join());
+}
+
+/** What is wrong with remote control; `null` when nothing is. */
+export async function controlError(sources: CelerySources): Promise<string | null> {
+  return (await componentOf(sources, 'control')).config.error as string | null;
 }
