@@ -87,7 +87,7 @@ export const SAMPLED: readonly string[] = [
   'test/bullmq/paging-moves.test.ts',
   'test/bullmq/paging.test.ts',
   'test/celery/queues-paging.test.ts',
-  'test/celery/shuffled.test.ts',
+  'test/celery/recordings.test.ts',
   'test/fuzz/fuzz.test.ts',
   'test/graph/graph-tracker.test.ts',
   'test/history/order.test.ts',

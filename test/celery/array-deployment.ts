@@ -110,11 +110,10 @@ export function waitingMessage(id: string, headers: object = {}, embed: object =
 
 /** Lets timers wait for {@link pass}: all but `setImmediate`, which the source's own work needs. */
 export function holdTime(now: number): void {
-  vi.useFakeTimers({
-    now,
-    toFake: ['Date', 'performance', 'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'],
-  });
+  vi.useFakeTimers({ now, toFake: ['Date', 'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+  const monotonic = vi.spyOn(performance, 'now').mockImplementation(() => Date.now() - now);
   onTestFinished(() => {
+    monotonic.mockRestore();
     vi.useRealTimers();
   });
 }

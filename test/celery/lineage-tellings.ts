@@ -1,110 +1,111 @@
-/** All that a run of Celery tells of its tasks, as the history and the lineage take it in. */
-import type { History } from '../../src/history/history.ts';
-import { decodeEnvelope } from '../../src/sources/celery/brokers/redis/envelope.ts';
-import type { Lineage } from '../../src/sources/celery/lineage/lineage.ts';
-import { type CeleryEvent, taskChangeOf } from '../../src/sources/celery/protocol/events.ts';
-import type { QueuedTask } from '../../src/sources/celery/protocol/messages.ts';
-import { decodeTaken, decodeWaiting } from '../../src/sources/celery/protocol/queue-message.ts';
-import { decodeGroup } from '../../src/sources/celery/protocol/result-nodes.ts';
-import { decodeResult } from '../../src/sources/celery/protocol/results.ts';
-import { type DumpedKey, type Recording, randomOf } from '../helpers/celery-recordings.ts';
+/** All that a run of Celery tells of its tasks, as a deployment on arrays hears it. */
+import {
+  type DumpedKey,
+  eventsIn,
+  inAnyOrder,
+  type Recording,
+  randomOf,
+} from '../helpers/celery-recordings.ts';
+import {
+  type ArrayDeployment,
+  type ArrayDeploymentOptions,
+  holdTime,
+  LONG,
+  openArrayDeployment,
+  pass,
+} from './array-deployment.ts';
 
 /** One message, or one key that was read. */
 export interface Telling {
   /** Unix seconds. */
   readonly t: number;
   readonly kind: 'event' | 'result' | 'group' | 'queue';
-  /** The task whose result it is; absent for all other kinds. */
-  readonly taskId?: string;
-  tell(history: History, lineage: Lineage): void;
+  tell(deployment: ArrayDeployment): void;
 }
+
+const META = 'celery-task-meta-';
+const GROUP = 'celery-taskset-meta-';
 
 /** All that a run tells, in the order of its time. */
 export function tellingsOf({ messages, keys }: Pick<Recording, 'messages' | 'keys'>): Telling[] {
   const tellings: Telling[] = [];
-  for (const { t, channel, message } of messages) {
-    if (channel.startsWith('celery-task-meta-')) tellings.push(ofResult(t, channel, message));
-    else if (channel.startsWith('celery-taskset-meta-')) tellings.push(ofGroup(t, channel, message));
-    else if (!channel.includes('pidbox')) {
-      const body = decodeEnvelope(message);
-      for (const event of Array.isArray(body) ? body : [body]) tellings.push(ofEvent(t, event));
-    }
+  for (const published of messages) {
+    const { t, channel, message } = published;
+    if (channel.startsWith(META)) tellings.push(ofResult(t, channel, message));
+    else if (channel.startsWith(GROUP)) tellings.push(ofGroup(t, channel, message));
+    else for (const event of eventsIn(published)) tellings.push(ofEvent(t, event));
   }
   for (const key of keys) tellings.push(...ofKey(key));
   return tellings.sort((one, other) => one.t - other.t);
 }
 
-function ofEvent(t: number, event: unknown): Telling {
-  const change = taskChangeOf(event as CeleryEvent);
-  return {
-    t,
-    kind: 'event',
-    tell(history, lineage) {
-      if (change === null) return;
-      history.writer.recordTask(change);
-      lineage.changed(change);
-    },
-  };
+function ofEvent(t: number, event: object): Telling {
+  return { t, kind: 'event', tell: ({ hear }) => hear(event) };
 }
 
 function ofResult(t: number, key: string, value: string): Telling {
-  const result = decodeResult(value, key.slice('celery-task-meta-'.length), 65_536);
-  return {
-    t,
-    kind: 'result',
-    taskId: key.slice('celery-task-meta-'.length),
-    tell(history, lineage) {
-      if (result === null) return;
-      history.writer.recordTask(result.change);
-      lineage.stored(result);
-    },
-  };
+  return { t, kind: 'result', tell: ({ publish }) => publish(key.slice(META.length), value) };
+}
+
+/** A stored result, as it was published when its task ended. */
+function ofStored(at: number, key: string, value: string): Telling {
+  const [, done] = /"date_done": "([^"]+?)(?:\+00:00)?"/.exec(value) ?? [];
+  const [whole = '', fraction = ''] = done?.split('.') ?? [];
+  const t = done === undefined ? at : Date.parse(`${whole}Z`) / 1000 + Number(`0.${fraction}`);
+  return ofResult(t, key, value);
 }
 
 function ofGroup(t: number, key: string, value: string): Telling {
-  const [, header, part] = /^celery-taskset-meta-(.*?)(\.[jst])?$/.exec(key) ?? [];
-  const group = part === undefined ? decodeGroup(value) : null;
+  const [, header = '', part] = new RegExp(`^${GROUP}(.*?)(\\.[jst])?$`).exec(key) ?? [];
   return {
     t,
     kind: 'group',
-    tell(_, lineage) {
-      if (group !== null) lineage.saved(group);
-      else if (part === '.s') lineage.sized(String(header), Number(value));
+    tell({ publishGroup, publishSize }) {
+      if (part === undefined) publishGroup(header, value);
+      else if (part === '.s') publishSize(header, Number(value));
     },
   };
 }
 
 function ofKey({ at, key, type, value }: DumpedKey): Telling[] {
-  if (type === 'string' && key.startsWith('celery-task-meta-')) return [ofResult(at, key, String(value))];
-  if (type === 'string' && key.startsWith('celery-taskset-meta-')) return [ofGroup(at, key, String(value))];
-  if (type === 'list') return (value as string[]).map((raw) => ofMessage(at, decodeWaiting(raw, key)));
+  if (type === 'string' && key.startsWith(META)) return [ofStored(at, key, String(value))];
+  if (type === 'string' && key.startsWith(GROUP)) return [ofGroup(at, key, String(value))];
+  if (type === 'list') return (value as string[]).map((raw) => ofMessage(at, key, raw));
   if (type !== 'hash' || !key.endsWith('unacked')) return [];
-  const entries = Object.values(value as Record<string, string>);
-  return entries.map((raw) =>
-    ofMessage(
-      at,
-      decodeTaken(raw, at * 1000, () => null),
-    ),
+  // A message that a worker has taken stands beside its exchange and routing key.
+  const taken = Object.values(value as Record<string, string>).map((text) => JSON.parse(text) as unknown[]);
+  return taken.map(([message, , queue]) => ofMessage(at, String(queue), JSON.stringify(message)));
+}
+
+function ofMessage(t: number, queue: string, raw: string): Telling {
+  return { t, kind: 'queue', tell: ({ waiting }) => void waiting.push({ queue, raw }) };
+}
+
+/** Any order, decided by the seed, in which published results, which come over one connection, keep theirs. */
+export function shuffledTellings(tellings: readonly Telling[], seed: number): Telling[] {
+  const results = tellings.filter(({ kind }) => kind === 'result').values();
+  return inAnyOrder(tellings, randomOf(seed)).map((telling) =>
+    telling.kind === 'result' ? (results.next().value as Telling) : telling,
   );
 }
 
-function ofMessage(t: number, task: QueuedTask | null): Telling {
-  return {
-    t,
-    kind: 'queue',
-    tell(history, lineage) {
-      if (task === null) return;
-      history.writer.recordFacts(task.facts);
-      lineage.queued(task);
-    },
-  };
+/** Everything back to front, but for published results. */
+export function backwards(tellings: readonly Telling[]): Telling[] {
+  const results = tellings.filter(({ kind }) => kind === 'result').values();
+  return tellings
+    .toReversed()
+    .map((telling) => (telling.kind === 'result' ? (results.next().value as Telling) : telling));
 }
 
-/** The same in another order, which the seed decides. */
-export function inAnyOrder(tellings: readonly Telling[], seed: number): Telling[] {
-  const random = randomOf(seed);
-  return tellings
-    .map((telling) => ({ telling, place: random() }))
-    .sort((one, other) => one.place - other.place)
-    .map(({ telling }) => telling);
+/** A source that was told all of this a moment ago. To be closed by the caller, before there are too many. */
+export async function toldDeployment(
+  tellings: readonly Telling[],
+  more: ArrayDeploymentOptions = {},
+): Promise<ArrayDeployment> {
+  const last = Math.max(...tellings.map(({ t }) => t));
+  holdTime((last + 60) * 1000);
+  const deployment = openArrayDeployment({ retention: LONG, control: false, ...more });
+  for (const telling of tellings) telling.tell(deployment);
+  await pass(8_000);
+  return deployment;
 }
