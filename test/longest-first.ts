@@ -10,7 +10,6 @@ const LONGEST = [
   'celery/backend-lookup',
   'dashboard/live',
   'celery/amqp-events',
-  'testing/broken-sources',
   'dashboard/overview',
   'celery/contract',
   'router/streams-faults',

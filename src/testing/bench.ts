@@ -73,6 +73,17 @@ export interface ContractSetup {
   readonly capabilities?: TaskCapabilities;
 }
 
+/** Why cases on the seeded tasks are skipped. */
+export const NO_SEED = 'The source cannot be seeded.';
+
+/** Thrown by a case that the source gives nothing to check. */
+export class NothingToCheck extends Error {}
+
+/** Ends a case that the source gives nothing to check, with a sentence that says what it lacks. */
+function skip(reason: string): never {
+  throw new NothingToCheck(reason);
+}
+
 /** The tools of a case. */
 export interface Bench {
   readonly sources: MonitorSources;
@@ -85,6 +96,8 @@ export interface Bench {
   readonly seed: ((tasks: readonly Task[]) => Awaitable<void>) | undefined;
   /** When the bench was opened, before anything was seeded. */
   readonly openedAt: Date;
+  /** Ends the case as skipped. A case that returns has checked what its title says. */
+  readonly skip: (reason: string) => never;
   /** Waits for one call. Fails with `what` when the call does not settle in time. */
   within<T>(what: string, call: () => Awaitable<T>): Promise<T>;
   /** Like `within`, for a read. The signal in its context is never aborted. */
@@ -122,6 +135,7 @@ export async function onBench(setup: ContractSetup, check: (bench: Bench) => Pro
     seeded: made.seed ? sampleTasks(openedAt) : null,
     seed: made.seed?.bind(made),
     openedAt,
+    skip,
     within: (what, call) => within(timeoutMs, what, call),
     read: (what, call) => within(timeoutMs, what, () => call({ signal: new AbortController().signal })),
   };

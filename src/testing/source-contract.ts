@@ -2,7 +2,14 @@
 import { capabilitiesOf } from '../source/task-capabilities.ts';
 import type { MonitorSources, TaskFilter } from '../source.ts';
 import { ACTIVITY_CHECKS } from './activity-cases.ts';
-import { type Bench, type ContractPart, type ContractSetup, onBench, partsOf } from './bench.ts';
+import {
+  type Bench,
+  type ContractPart,
+  type ContractSetup,
+  NothingToCheck,
+  onBench,
+  partsOf,
+} from './bench.ts';
 import { CAUSE_CHECKS } from './cause-cases.ts';
 import type { Checks } from './checks.ts';
 import { CONDITION_CHECKS } from './condition-cases.ts';
@@ -21,16 +28,25 @@ import { fail } from './shape.ts';
 import { STATS_CHECKS } from './stats-cases.ts';
 import { TASK_CHECKS } from './task-cases.ts';
 
-/** One case for any test runner: `test(name, run)`. */
+/** One case for any test runner: `test(name, run)`. vitest and node:test then also report what was skipped. */
 export interface SourceCase {
   /** The expected behaviour, such as `tasks: sorts by each field in both orders …`. */
   readonly name: string;
   /**
    * Resolves when the source behaves as named; otherwise rejects with an AssertionError that names the value
    * and what is wrong with it.
+   *
+   * A case for which the source has no data or no method calls `context.skip` with the reason, and proves nothing.
+   * The contexts that vitest and node:test pass to a test have this method. Without it, a warning of the process
+   * (`ExpressTaskMonitorWarning`) gives the reason.
+   *
+   * @param context what the test runner passes to the test
    */
-  run(): Promise<void>;
-  /** Why the case does not apply: what the source does not support, by its `capabilities`. `null`: run it. */
+  run(context?: { skip?(reason: string): unknown }): Promise<void>;
+  /**
+   * Why the case does not apply: what the source does not support, by its `capabilities`. `null`: run it; what it
+   * finds there can still be too little (see `run`).
+   */
   readonly skip: string | null;
 }
 
@@ -80,15 +96,25 @@ function partsIn(sources: MonitorSources): readonly string[] {
   ].toSorted();
 }
 
-async function runCase(setup: ContractSetup, check: (bench: Bench) => Promise<void>): Promise<void> {
+/** Resolves to the reason when the source gives the case nothing to check. */
+async function runCase(setup: ContractSetup, check: (bench: Bench) => Promise<void>): Promise<string | null> {
   const tries = setup.live ? TRIES_WHEN_LIVE : 1;
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await onBench(setup, check);
+      await onBench(setup, check);
+      return null;
     } catch (error) {
+      if (error instanceof NothingToCheck) return error.message;
       if (attempt === tries) throw error;
     }
   }
+}
+
+type CaseContext = Parameters<SourceCase['run']>[0];
+
+function reportSkip(name: string, reason: string, context: CaseContext): void {
+  if (typeof context?.skip === 'function') context.skip(reason);
+  else process.emitWarning(`Not checked: ${name}. ${reason}`, { type: 'ExpressTaskMonitorWarning' });
 }
 
 /**
@@ -109,11 +135,16 @@ export function sourceContract(setup: ContractSetup): readonly SourceCase[] {
     throw new TypeError(`parts: write one or more of ${Object.keys(CHECKS_OF).join(', ')}`);
   }
   const cases = (prefix: string, checks: Checks) =>
-    Object.entries(checks).map(([title, check]) => ({
-      name: `${prefix}: ${title}`,
-      run: () => runCase(setup, check),
-      skip: lackOf(title, setup),
-    }));
+    Object.entries(checks).map(([title, check]): SourceCase => {
+      const name = `${prefix}: ${title}`;
+      const skip = lackOf(title, setup);
+      // With a default: a runner passes a callback to a function that has one required parameter.
+      const run = async (context: CaseContext = undefined) => {
+        const reason = skip ?? (await runCase(setup, check));
+        if (reason !== null) reportSkip(name, reason, context);
+      };
+      return { name, run, skip };
+    });
   const declared = {
     'has exactly the named parts': async ({ sources }: Bench) => {
       const expected = [...new Set(setup.parts)].toSorted().join(', ');

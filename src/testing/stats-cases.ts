@@ -94,7 +94,7 @@ export const STATS_CHECKS: Checks = {
     const { rows, since } = await held(bench);
     const now = new Date();
     const [first] = rows;
-    if (!first) return;
+    if (!first) return bench.skip('The source has no task.');
     const stats = await statsOf(bench, now, { since, states: [first.state] });
     const foreign = Object.keys(stats.states).filter((state) => state !== first.state && stats.states[state]);
     if (foreign.length > 0) fail(`getTaskStats of ${first.state}`, 'no other state', foreign);
@@ -127,7 +127,7 @@ export const STATS_CHECKS: Checks = {
 
   'has totals that add up what is known of the series': async (bench) => {
     const { series, totals } = await statsOf(bench, new Date());
-    if (totals === undefined) return;
+    if (totals === undefined) return bench.skip('The statistics have no totals.');
     for (const figure of ['received', 'succeeded', 'failed', 'retried'] as const) {
       const known = series.flatMap(({ [figure]: count }) => count ?? []);
       const expected = known.length === 0 ? null : sum(known);
@@ -148,14 +148,15 @@ export const STATS_CHECKS: Checks = {
     const ends = link?.times.flatMap((time) => time?.getTime() ?? []) ?? [];
     // Both have to be in the window.
     const isSeen = ends.length === 2 && Math.max(...ends) - Math.min(...ends) < DAY * 60_000;
-    if (since !== null || link === undefined || !isSeen) return;
+    if (since !== null) bench.skip('The source has more tasks than the suite compares.');
+    if (link === undefined || !isSeen) return bench.skip('No listed task has a parent of the same day.');
     for (const [figure, name, other] of [
       ['callers', link.name, link.parent],
       ['callees', link.parent, link.name],
     ] as const) {
       const now = new Date(Math.max(...ends));
       const found = (await statsOf(bench, now, { names: [name] }, DAY, { callers: true }))[figure];
-      if (found == null) return;
+      if (found == null) return bench.skip(`The statistics have no ${figure}.`);
       const expected = links.filter((one) => one.name === link.name && one.parent === link.parent).length;
       const count = found.find((one) => one.name === other)?.count;
       // Other tasks with these names may have changed outside the window.

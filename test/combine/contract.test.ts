@@ -1,11 +1,10 @@
-import { describe, it } from 'vitest';
+import { describe } from 'vitest';
 import { combineSources } from '../../src/index.ts';
 import { memorySources } from '../../src/memory.ts';
 import type { Task } from '../../src/model.ts';
-import { sourceContract } from '../../src/testing.ts';
 import { recordLife } from '../memory/record-life.ts';
 import { arraySources } from '../testing/array-source.ts';
-import { partsWithout } from '../testing/contract-parts.ts';
+import { itKeepsTheContract, NO_FINDINGS, partsWithout } from '../testing/contract-parts.ts';
 
 const PARTS = partsWithout('queues', 'components');
 
@@ -25,6 +24,11 @@ function memories(names: readonly string[], placeOf: (task: Task) => number) {
   };
 }
 
+const OF_TWO = {
+  ...NO_FINDINGS,
+  'tasks: continues after a row at the position that endAt() returns': 'No page of several rows has endAt().',
+};
+
 /** A worker and a workflow are known to one source alone, as they would be. */
 function placeOf({ id, worker }: Task): number {
   return id.startsWith('flow') || worker === 'celery@a' || worker === undefined ? 0 : 1;
@@ -33,17 +37,17 @@ function placeOf({ id, worker }: Task): number {
 describe('the contract of sources, for a combination', () => {
   describe('of one', () => {
     const create = memories(['one'], () => 0);
-    for (const { name, run } of sourceContract({ parts: PARTS, create })) it(name, run);
+    itKeepsTheContract({ parts: PARTS, create });
   });
 
   describe('of two', () => {
     const create = memories(['one', 'two'], placeOf);
-    for (const { name, run } of sourceContract({ parts: PARTS, create })) it(name, run);
+    itKeepsTheContract({ parts: PARTS, create }, OF_TWO);
   });
 
   describe('of one that holds all and one that is empty', () => {
     const create = memories(['empty', 'full'], () => 1);
-    for (const { name, run } of sourceContract({ parts: PARTS, create })) it(name, run);
+    itKeepsTheContract({ parts: PARTS, create }, OF_TWO);
   });
 
   describe('of two whose cursors and revisions are counts', () => {
@@ -53,6 +57,16 @@ describe('the contract of sources, for a combination', () => {
       return { sources: combineSources(sources, { tasks, events }), seed };
     };
     const parts = [...PARTS, 'components', 'queues'] as const;
-    for (const { name, run } of sourceContract({ parts, create })) it(name, run);
+    itKeepsTheContract(
+      { parts, create },
+      {
+        ...OF_TWO,
+        'tasks: hides secrets in tasks that it calls redacted': 'The source redacts no listed task.',
+        'tasks.stats: says which tasks sent those of a name, and which ones they sent':
+          'The statistics have no callers.',
+        'tasks.stats: has no other causes than the list is filtered by':
+          'The source has no failure of the last 24 hours.',
+      },
+    );
   });
 });

@@ -2,9 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { type MemorySourcesOptions, memorySources } from '../../src/memory.ts';
 import type { Schedule, Task } from '../../src/model.ts';
 import type { TaskEventPage, TaskPage } from '../../src/source.ts';
-import { sourceContract } from '../../src/testing.ts';
 import { CONTEXT, query, T0 } from '../history/telling.ts';
-import { partsWithout } from '../testing/contract-parts.ts';
+import { itKeepsTheContract, partsWithout } from '../testing/contract-parts.ts';
 import { recordLife } from './record-life.ts';
 
 const SCHEDULES: readonly Schedule[] = [
@@ -20,7 +19,7 @@ describe('the contract of sources', () => {
     };
     return { sources, seed };
   };
-  for (const { name, run } of sourceContract({ parts, create })) it(name, run);
+  itKeepsTheContract({ parts, create });
 });
 
 function recording(options: MemorySourcesOptions = {}) {

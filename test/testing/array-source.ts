@@ -14,7 +14,8 @@ export type WholeSources = {
   readonly [Part in Exclude<keyof MonitorSources, 'metrics'>]-?: NonNullable<MonitorSources[Part]>;
 };
 
-function keyOf(task: Task, sort: TaskSort): number | string | null {
+/** What a task is sorted by. */
+export function keyOf(task: Task, sort: TaskSort): number | string | null {
   const value = task[sort];
   return value instanceof Date ? value.getTime() : (value ?? null);
 }

@@ -1,14 +1,13 @@
 import pg from 'pg';
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, beforeAll, describe } from 'vitest';
 import { createSqlResultBackend } from '../../../src/sources/celery/backends/sql/sql-result-backend.ts';
 import { createCelerySource } from '../../../src/sources/celery/celery-source.ts';
 import { readSqlOptions } from '../../../src/sources/celery/sql/sql-options.ts';
 import { createSqlReader } from '../../../src/sources/celery/sql/sql-reader.ts';
-import { sourceContract } from '../../../src/testing.ts';
 import { context } from '../../helpers/celery-events.ts';
 import { type PostgresServer, postgresMissing, startPostgres } from '../../helpers/postgres.ts';
 import { titleUnless, until } from '../../helpers/redis-server.ts';
-import { ALL_PARTS } from '../../testing/contract-parts.ts';
+import { ALL_PARTS, itKeepsTheContract, NOT_SEEDED } from '../../testing/contract-parts.ts';
 import { createDjangoTables, storeDjango } from './result-lab.ts';
 import type { AppDatabase } from './sql-databases.ts';
 
@@ -57,21 +56,22 @@ describe.skipIf(postgresMissing !== null)(
       });
     }
 
-    const cases = sourceContract({
-      parts: ALL_PARTS,
-      async create() {
-        await database.admin('TRUNCATE django_celery_results_taskresult');
-        const sources = open();
-        await until(() => sources.tasks.status?.().ok === true);
-        const done = { task_name: 'shop.add', worker: 'celery@a' };
-        await storeDjango(database, { ...done, task_id: 'a', status: 'SUCCESS', result: '1' });
-        const failure = '{"exc_type": "ValueError", "exc_message": ["no"]}';
-        await storeDjango(database, { ...done, task_id: 'b', status: 'FAILURE', result: failure });
-        await until(async () => (await sources.events.listEvents(FEED, context)).events.length >= 2);
-        return { sources };
+    itKeepsTheContract(
+      {
+        parts: ALL_PARTS,
+        async create() {
+          await database.admin('TRUNCATE django_celery_results_taskresult');
+          const sources = open();
+          await until(() => sources.tasks.status?.().ok === true);
+          const done = { task_name: 'shop.add', worker: 'celery@a' };
+          await storeDjango(database, { ...done, task_id: 'a', status: 'SUCCESS', result: '1' });
+          const failure = '{"exc_type": "ValueError", "exc_message": ["no"]}';
+          await storeDjango(database, { ...done, task_id: 'b', status: 'FAILURE', result: failure });
+          await until(async () => (await sources.events.listEvents(FEED, context)).events.length >= 2);
+          return { sources };
+        },
       },
-    });
-
-    for (const { name, run } of cases) it(name, run);
+      NOT_SEEDED,
+    );
   },
 );
