@@ -1,214 +1,210 @@
+/** What messages, events and results tell of relations, when none of them says it in a field. */
 import { describe, expect, it } from 'vitest';
-import type { TaskChange } from '../../src/history/history.ts';
-import { createMemoryHistory } from '../../src/history/memory-history.ts';
-import { createLineage, type Lineage } from '../../src/sources/celery/lineage/lineage.ts';
+import { relationsOf } from '../graph/graph-kit.ts';
 import {
-  createPendingLinks,
-  linkedGroup,
-  linkedTask,
-} from '../../src/sources/celery/lineage/pending-links.ts';
-import type { QueuedTask, ResultNode, Signature } from '../../src/sources/celery/protocol/messages.ts';
+  type ArrayDeployment,
+  holdTime,
+  LONG,
+  openArrayDeployment,
+  pass,
+  waitingMessage,
+} from './array-deployment.ts';
 
-/** A lineage, and what it has told: `parent relation child`. */
-function listen(): { lineage: Lineage; told: () => string[] } {
-  const relations = new Set<string>();
-  const history = createMemoryHistory();
-  const lineage = createLineage({
-    index: history.index,
-    writer: {
-      ...history.writer,
-      recordRelation: ({ parent, child, relation }) => void relations.add(`${parent} ${relation} ${child}`),
-    },
-  });
-  history.close();
-  return { lineage, told: () => [...relations].sort() };
+const START = Date.UTC(2026, 10, 21, 3);
+
+/** A deployment whose time is held. */
+function open(): ArrayDeployment {
+  holdTime(START);
+  return openArrayDeployment({ retention: LONG, control: false });
 }
 
-function change(id: string, more: Partial<TaskChange> = {}): TaskChange {
-  return { id, type: 'succeeded', time: 1, origin: 'result', result: 'None', ...more };
+/** `parent relation child` of all that hangs together with these tasks. Chords are shown by their tasks' field. */
+async function told(deployment: ArrayDeployment, ...ids: string[]): Promise<string[]> {
+  await pass(8_000);
+  const lines = new Set<string>();
+  for (const id of ids) {
+    const tree = await deployment.tree(id);
+    for (const { parent, child, relation } of tree === null ? [] : relationsOf(tree)) {
+      lines.add(`${parent} ${relation} ${child}`);
+    }
+    for (const task of tree?.tasks ?? [])
+      if (task.chordId != null) lines.add(`${task.id} chord ${task.chordId}`);
+  }
+  return [...lines].sort();
 }
 
-function stored(
-  lineage: Lineage,
-  id: string,
-  more: Partial<TaskChange> = {},
-  children: ResultNode[] = [],
-): void {
-  lineage.stored({ change: change(id, more), children });
+const only = (lines: readonly string[], word: string): string[] =>
+  lines.filter((line) => line.split(' ')[1] === word);
+
+/** An event of a task that its worker has received. */
+function receive({ hear }: ArrayDeployment, uuid: string, parent: string | null, args: string): void {
+  const common = {
+    type: 'task-received',
+    hostname: 'w1@a',
+    pid: 1,
+    timestamp: START / 1000,
+    name: 'shop.add',
+  };
+  hear({ ...common, uuid, parent_id: parent, args, kwargs: '{}' });
 }
 
-function received(lineage: Lineage, id: string, parentId: string, args: string): void {
-  lineage.changed({ id, type: 'received', time: 1, origin: 'event', parentId, args });
-}
+const child = (id: string) => [[id, null], null];
+const group = (id: string, ...ids: string[]) => [[id, null], ids.map(child)];
+const failure = (exception: object) => ({ status: 'FAILURE', result: exception });
 
-const task = (id: string, parent: string | null = null): ResultNode => ({ id, parent, members: null });
-const group = (id: string, ...ids: string[]): ResultNode => ({
-  id,
-  parent: null,
-  members: ids.map((member) => task(member)),
+/** A task that is not sent yet. */
+const signature = (id: string | null, more: object = {}) => ({
+  ...{ task: 'shop.add', args: [], kwargs: {}, options: id === null ? {} : { task_id: id } },
+  ...{ subtask_type: null, immutable: false, ...more },
 });
 
-function signature(taskId: string | null, more: Partial<Signature> = {}): Signature {
-  const none = { groupId: null, type: null, tasks: [], body: null, callbacks: [], errbacks: [], chord: null };
-  return { name: 'shop.add', taskId, ...none, ...more };
-}
-
-function queued(id: string, more: Partial<QueuedTask> = {}): QueuedTask {
-  const none = { chain: [], callbacks: [], errbacks: [], chord: null, periodicTask: null };
-  const place = { deliveryTag: '1', queue: 'celery', takenAt: null, redelivered: false };
-  return { facts: { id, parentId: null }, ...place, ...none, ...more };
-}
-
 describe('the body of a chord', () => {
-  it('is known by the results that it is called with', () => {
-    const { lineage, told } = listen();
-    stored(lineage, 'a', { groupId: 'g', result: "{'n': {'deep': [1, 2]}}" });
-    stored(lineage, 'b', { groupId: 'g', result: "('x, [y', 2.5)" });
-    received(lineage, 'body', 'b', "([{'n': {...}}, ['x, [y', 2.5]], 'more')");
-    expect(told()).toEqual(['a chord body', 'b chord body']);
+  it('is known by the results that it is called with', async () => {
+    const deployment = open();
+    deployment.publish('a', { group_id: 'g', result: { n: { deep: [1, 2] } } });
+    deployment.publish('b', { group_id: 'g', result: ['x, [y', 2.5] });
+    receive(deployment, 'body', 'b', "([{'n': {...}}, ['x, [y', 2.5]], 'more')");
+    expect(only(await told(deployment, 'a'), 'chord')).toEqual(['a chord body', 'b chord body']);
   });
 
-  it('is known though the list of results was cut', () => {
-    const { lineage, told } = listen();
+  it('is known though the list of results was cut', async () => {
+    const deployment = open();
     const ids = Array.from({ length: 300 }, (_, number) => `h${number}`);
-    const results = ids.map((_, number) => `'result ${number}'`);
-    for (const [number, id] of ids.entries()) {
-      stored(lineage, id, { groupId: 'g', result: results[number] as string });
-    }
-    received(lineage, 'body', 'h7', `([${results.slice(0, 60).join(', ')}, 'resul...', ...],)`);
-    expect(told()).toEqual(ids.map((id) => `${id} chord body`).sort());
+    const results = ids.map((_, number) => `result ${number}`);
+    for (const [number, id] of ids.entries())
+      deployment.publish(id, { group_id: 'g', result: results[number] });
+    const shown = results.slice(0, 60).map((text) => `'${text}'`);
+    receive(deployment, 'body', 'h7', `([${shown.join(', ')}, 'resul...', ...],)`);
+    expect(only(await told(deployment, 'h0'), 'chord')).toEqual(ids.map((id) => `${id} chord body`).sort());
   });
 
-  it('is not what a member sends on by itself, such as its own result', () => {
-    const { lineage, told } = listen();
-    stored(lineage, 'a', { groupId: 'g', result: '5' });
-    received(lineage, 'later', 'a', '([5],)');
-    received(lineage, 'other', 'a', '([5, 6],)');
-    stored(lineage, 'b', { groupId: 'g', result: '7' });
-    expect(told()).toEqual([]);
+  it('is not what a member sends on by itself, such as its own result', async () => {
+    const deployment = open();
+    deployment.publish('a', { group_id: 'g', result: 5 });
+    receive(deployment, 'later', 'a', '([5],)');
+    receive(deployment, 'other', 'a', '([5, 6],)');
+    deployment.publish('b', { group_id: 'g', result: 7 });
+    expect(only(await told(deployment, 'a', 'b'), 'chord')).toEqual([]);
   });
 
-  it('is known of a header of one task once its size was published', () => {
-    const { lineage, told } = listen();
-    stored(lineage, 'a', { groupId: 'g', result: '5' });
-    received(lineage, 'body', 'a', '([5],)');
-    expect(told()).toEqual([]);
-    lineage.sized('g', 1);
-    expect(told()).toEqual(['a chord body']);
+  it('is known of a header of one task once its size was published', async () => {
+    const deployment = open();
+    deployment.publish('a', { group_id: 'g', result: 5 });
+    receive(deployment, 'body', 'a', '([5],)');
+    expect(only(await told(deployment, 'a'), 'chord')).toEqual([]);
+    deployment.publishSize('g', 1);
+    expect(only(await told(deployment, 'a'), 'chord')).toEqual(['a chord body']);
   });
 
-  it('is known by the group of its header, as Celery 5.3 sets it, when no header task has listed it', () => {
-    const { lineage, told } = listen();
-    stored(lineage, 'a', { groupId: 'g' });
-    stored(lineage, 'added', { groupId: 'g', parentId: 'b' });
-    stored(lineage, 'body', { groupId: 'g', parentId: 'b' });
-    stored(lineage, 'b', { groupId: 'g' }, [task('added')]);
-    expect(told()).toEqual(['a chord body', 'added chord body', 'b chord body', 'b child added'].sort());
+  it('is known by the group of its header, as Celery 5.3 sets it, when no header task has listed it', async () => {
+    const deployment = open();
+    deployment.publish('a', { group_id: 'g' });
+    deployment.publish('added', { group_id: 'g', parent_id: 'b' });
+    deployment.publish('body', { group_id: 'g', parent_id: 'b' });
+    deployment.publish('b', { group_id: 'g', children: [child('added')] });
+    const lines = await told(deployment, 'a');
+    expect(only(lines, 'chord')).toEqual(['a chord body', 'added chord body', 'b chord body']);
+    expect(lines).toContain('b child added');
   });
 
-  it('does not follow from a list of children that was too long to be read', () => {
-    const { lineage, told } = listen();
+  it('does not follow from a list of children that was too long to be read', async () => {
+    const deployment = open();
     const ids = Array.from({ length: 9_999 }, (_, number) => `m${number}`);
-    stored(lineage, 'p', {}, [group('g', ...ids)]);
-    stored(lineage, 'm10000', { groupId: 'g', parentId: 'p' });
-    expect(told().filter((relation) => relation.includes('chord'))).toEqual([]);
+    deployment.publish('p', { children: [group('g', ...ids)] });
+    deployment.publish('m10000', { group_id: 'g', parent_id: 'p' });
+    expect(only(await told(deployment, 'm10000'), 'chord')).toEqual([]);
   });
 
-  it('is what a failed header task broke, but not a task that waited for such a chord', () => {
-    const { lineage, told } = listen();
-    const exception = `ChordError("Dependency b raised ValueError('x')")`;
-    const failed: Partial<TaskChange> = { type: 'failed', exception };
-    stored(lineage, 'body', { ...failed, traceback: 'File "redis.py", line 5, in on_chord_part_return\n' });
-    stored(lineage, 'waiter', { ...failed, traceback: 'File "result.py", line 5, in get\n' });
-    stored(lineage, 'b', { type: 'failed', groupId: 'g' });
-    stored(lineage, 'a', { groupId: 'g' });
-    expect(told()).toEqual(['a chord body', 'b chord body']);
+  it('is what a failed header task broke, but not a task that waited for such a chord', async () => {
+    const deployment = open();
+    const broken = failure({ exc_type: 'ChordError', exc_message: ["Dependency b raised ValueError('x')"] });
+    deployment.publish('body', {
+      ...broken,
+      traceback: 'File "redis.py", line 5, in on_chord_part_return\n',
+    });
+    deployment.publish('waiter', { ...broken, traceback: 'File "result.py", line 5, in get\n' });
+    deployment.publish('b', { ...failure({ exc_type: 'ValueError', exc_message: ['x'] }), group_id: 'g' });
+    deployment.publish('a', { group_id: 'g' });
+    expect(only(await told(deployment, 'a'), 'chord')).toEqual(['a chord body', 'b chord body']);
   });
 });
 
 describe('an errback', () => {
-  it('is a group that the failed task has not listed, called with its id', () => {
-    const { lineage, told } = listen();
-    received(lineage, 'errback', 'f', "('f',)");
-    stored(lineage, 'errback', { groupId: 'g', parentId: 'f' });
-    stored(lineage, 'f', { type: 'failed' });
-    expect(told()).toEqual(['f link_error errback']);
+  it('is a group that the failed task has not listed, called with its id', async () => {
+    const deployment = open();
+    receive(deployment, 'errback', 'f', "('f',)");
+    deployment.publish('errback', { group_id: 'g', parent_id: 'f' });
+    deployment.publish('f', failure({ exc_type: 'E' }));
+    expect(await told(deployment, 'f')).toContain('f link_error errback');
   });
 
-  it('is no task of a chord that replaced the failed one', () => {
-    const { lineage, told } = listen();
-    received(lineage, 'header', 'f', '(1, 2)');
-    stored(lineage, 'header', { groupId: 'g', parentId: 'f' });
-    stored(lineage, 'f', { type: 'failed', parentId: 'header', retries: 0 });
-    expect(told()).toEqual([]);
+  it('is no task of a chord that replaced the failed one', async () => {
+    const deployment = open();
+    receive(deployment, 'header', 'f', '(1, 2)');
+    deployment.publish('header', { group_id: 'g', parent_id: 'f' });
+    deployment.publish('f', { ...failure({ exc_type: 'E' }), parent_id: 'header', retries: 0 });
+    const lines = await told(deployment, 'f');
+    expect([...only(lines, 'link_error'), ...only(lines, 'chord')]).toEqual([]);
   });
 });
 
 describe('what a waiting message announces', () => {
-  it('is the chain behind it, callbacks and the body, through canvases within', () => {
-    const { lineage, told } = listen();
-    const header = [
-      signature('c'),
-      signature(null, { type: 'chain', tasks: [signature('d'), signature('e')] }),
-    ];
-    const chord = signature(null, { type: 'chord', tasks: header, body: signature('f') });
-    const chain = [signature('b', { callbacks: [signature('k')] }), chord, signature('z')];
-    lineage.queued(queued('a', { chain, errbacks: [signature('x')] }));
-    expect(told()).toEqual(
-      [
-        'a chain b',
-        'b link k',
-        'b chain c',
-        'b chain d',
-        'd chain e',
-        'c chord f',
-        'e chord f',
-        'f chain z',
-      ].sort(),
+  it('is the chain behind it, callbacks and the body, through canvases within', async () => {
+    const deployment = open();
+    const inner = { kwargs: { tasks: [signature('d'), signature('e')] }, subtask_type: 'chain' };
+    const header = [signature('c'), signature(null, inner)];
+    const chord = signature(null, { kwargs: { header, body: signature('f') }, subtask_type: 'chord' });
+    const linked = signature('b', { options: { task_id: 'b', link: [signature('k')] } });
+    // The next step stands last.
+    const embed = { chain: [signature('z'), chord, linked], errbacks: [signature('x')] };
+    deployment.waiting.push({ queue: 'celery', raw: waitingMessage('a', {}, embed) });
+    for (const id of 'bcdefkxz') receive(deployment, id, null, '()');
+    const lines = await told(deployment, 'a');
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        ...['a chain b', 'b link k', 'b chain c', 'b chain d', 'd chain e'],
+        ...['c chord f', 'e chord f', 'f chain z'],
+      ]),
     );
-    received(lineage, 'x', 'a', '()');
-    expect(told()).toContain('a link_error x');
+    receive(deployment, 'x', 'a', '()');
+    expect(await told(deployment, 'a')).toContain('a link_error x');
   });
 
-  it('is found again by its place where it had no id', () => {
-    const { lineage, told } = listen();
-    const callbacks = [signature(null), signature(null)];
-    lineage.queued(queued('a', { callbacks, chain: [signature('b')] }));
-    stored(lineage, 'a', {}, [task('sent'), group('g', 'k', 'l'), task('b')]);
-    expect(told().filter((relation) => relation.includes('link'))).toEqual(['a link k', 'a link l']);
+  it('is found again by its place where it had no id', async () => {
+    const deployment = open();
+    const embed = { callbacks: [signature(null), signature(null)], chain: [signature('b')] };
+    deployment.waiting.push({ queue: 'celery', raw: waitingMessage('a', {}, embed) });
+    deployment.publish('a', { children: [child('sent'), group('g', 'k', 'l'), child('b')] });
+    for (const id of ['k', 'l', 'b', 'sent']) deployment.publish(id, {});
+    expect(only(await told(deployment, 'a'), 'link')).toEqual(['a link k', 'a link l']);
   });
 
-  it('may be nested without end', () => {
-    const { lineage } = listen();
-    let chord = signature('deepest');
-    for (let depth = 0; depth < 50_000; depth++) chord = signature(null, { type: 'chain', tasks: [chord] });
-    expect(() => lineage.queued(queued('a', { chord, facts: { id: 'a', groupId: 'g' } }))).not.toThrow();
-  });
-});
-
-describe('unknown relatives', () => {
-  it('are those that something names, the nearest first, however they are tied', () => {
-    const { lineage } = listen();
-    stored(lineage, 'a', { parentId: 'b' }, [task('c'), group('g', 'd', 'e')]);
-    stored(lineage, 'b', { parentId: 'a' });
-    lineage.queued(queued('e', { chain: [signature('z')] }));
-    expect(lineage.unknownRelatives('a', 10)).toEqual(['b', 'c', 'd', 'e', 'z']);
-    expect(lineage.unknownRelatives('a', 2)).toEqual(['b', 'c']);
-    expect(lineage.unknownRelatives('nobody', 2)).toEqual([]);
-  });
-});
-
-describe('pending links', () => {
-  it('drop what was held longest', () => {
-    const links = createPendingLinks(64 * 1024);
-    for (let number = 0; number < 10_000; number++) {
-      linkedTask(links, `task-${number}`);
-      linkedGroup(links, `group-${number}`).members.set('m', null);
+  it('may be nested without end', async () => {
+    const deployment = open();
+    let chord = JSON.stringify(signature('deepest'));
+    for (let depth = 0; depth < 3_000; depth += 1) {
+      chord = `{"task": "celery.chain", "options": {}, "subtask_type": "chain", "kwargs": {"tasks": [${chord}]}}`;
     }
-    expect(links.bytes).toBeLessThanOrEqual(64 * 1024);
-    expect(links.tasks.get('task-0')).toBeUndefined();
-    expect(links.groups.get('group-0')).toBeUndefined();
-    expect(links.tasks.get('task-9999')).toBeDefined();
-    expect(links.groups.get('group-9999')).toBeDefined();
+    const text = `[[], {}, {"callbacks": null, "errbacks": null, "chain": null, "chord": ${chord}}]`;
+    const message = JSON.parse(waitingMessage('a', { group: 'g' })) as object;
+    const raw = JSON.stringify({ ...message, body: Buffer.from(text).toString('base64') });
+    deployment.waiting.push({ queue: 'celery', raw });
+    await pass(8_000);
+    expect(await deployment.task('a')).toMatchObject({ state: 'PENDING' });
+  });
+});
+
+describe('relatives that only something else names', () => {
+  it('are looked up, the nearest first, however they are tied', async () => {
+    const deployment = openArrayDeployment({ retention: LONG, control: false });
+    const stored = { b: { parent_id: 'a' }, c: {}, d: {}, e: {}, z: {} };
+    deployment.publish('a', { parent_id: 'b', children: [child('c'), group('g', 'd', 'e')] });
+    for (const [id, meta] of Object.entries(stored)) {
+      const text = JSON.stringify({ status: 'SUCCESS', result: 1, task_id: id, ...meta });
+      deployment.stored.push({ id, text, isCut: false });
+    }
+    const tree = await deployment.tree('a');
+    expect(tree?.tasks.map(({ id }) => id).sort()).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(await deployment.tree('nobody')).toBeNull();
   });
 });

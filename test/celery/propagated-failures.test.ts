@@ -1,158 +1,123 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { TaskChange } from '../../src/history/history.ts';
-import {
-  createPropagatedFailures,
-  type PropagatedFailures,
-} from '../../src/sources/celery/results/propagated-failures.ts';
+/** Without `result_extended`, what shows that a task never ran: its failure repeats that of another one. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type ArrayDeployment, holdTime, openArrayDeployment, pass } from './array-deployment.ts';
 
-const FAILED: Omit<TaskChange, 'id'> = {
-  ...{
-    type: 'failed',
-    origin: 'result',
-    time: 1,
-    exception: "ValueError('boom')",
-    traceback: 'File "a.py", in f',
-  },
-};
-/** Longer than a burst. */
-const SETTLED = 2_000;
+const START = Date.UTC(2026, 10, 21, 2);
+const DONE = { date_done: new Date(START).toISOString() };
+/** Longer than failures may be examined before it is known what they are. */
+const SETTLED = 8_000;
 
 describe('failures that repeat the one of another task', () => {
-  let propagated: PropagatedFailures;
-  let known: Set<string>;
-  let isDeaf: boolean;
-  /** What was released: `id`, or `id!` for a task that never ran. */
-  let released: string[];
-  let found: string[];
+  let deployment: ArrayDeployment;
+  let isBehind: boolean;
 
   beforeEach(() => {
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
-    known = new Set(['b']);
-    isDeaf = false;
-    released = [];
-    found = [];
-    propagated = createPropagatedFailures({
-      index: { stateOf: (id) => (known.has(id) ? 'STARTED' : null) },
-      isDeaf: () => isDeaf,
-      release: ({ change }) => released.push(`${change.id}${change.isConsequence === true ? '!' : ''}`),
-      found: (failed, steps) => found.push([failed, ...steps].join(' ')),
+    holdTime(START);
+    isBehind = false;
+    deployment = openArrayDeployment({
+      control: false,
+      broker: (broker) => ({ ...broker, events: { ...broker.events, isBehind: () => isBehind } }),
     });
+    hear('b');
   });
 
-  afterEach(() => {
-    propagated.close();
-    vi.useRealTimers();
-  });
-
-  /** Ends the burst. In a turn of the event loop that has no time left, results are released in later ones. */
-  async function settle(): Promise<void> {
-    vi.advanceTimersByTime(SETTLED);
-    for (let turn = 0; turn < 100; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  function hear(...ids: string[]): void {
+    const common = { type: 'task-started', hostname: 'w1@a', pid: 1, timestamp: START / 1000 - 1 };
+    deployment.hear(...ids.map((uuid) => ({ ...common, uuid })));
   }
 
-  const take = (id: string, more: Partial<TaskChange> = {}): boolean =>
-    propagated.take({ change: { ...FAILED, id, ...more }, children: [] });
+  const failure = { status: 'FAILURE', traceback: 'File "a.py", in f', ...DONE };
+  const boom = { exc_type: 'ValueError', exc_message: ['boom'] };
+  function fail(id: string, more: object = {}): void {
+    deployment.publish(id, { ...failure, result: boom, ...more });
+  }
+
+  /** `id` of a task that failed, `id!` of one that never ran, and before it the task that is known to be before it. */
+  async function shown(...ids: string[]): Promise<string[]> {
+    await pass(SETTLED);
+    return await Promise.all(
+      ids.map(async (id) => {
+        const task = await deployment.task(id);
+        const flag = task?.flags?.includes('consequence') === true ? '!' : '';
+        return `${task?.parentId ?? ''} ${task?.state === 'FAILURE' ? id : 'none'}${flag}`.trim();
+      }),
+    );
+  }
 
   it('are those of the steps behind it, stored from the last to the next', async () => {
-    expect(take('b')).toBe(false);
-    expect([take('d'), take('c'), take('c')]).toEqual([true, true, true]);
-    expect(released).toEqual([]);
-    await settle();
-    expect(released).toEqual(['d!', 'c!']);
-    expect(found).toEqual(['b c d']);
+    for (const id of ['b', 'd', 'c', 'c']) fail(id);
+    expect(await shown('b', 'c', 'd')).toEqual(['b', 'b c!', 'c d!']);
   });
 
   it('are those of steps although their failed task is heard of later than its result', async () => {
-    known.clear();
-    take('b');
-    take('c');
-    propagated.heard('b');
-    await settle();
-    expect([released, found]).toEqual([['c!'], ['b c']]);
+    fail('x', { traceback: 'of x' });
+    fail('y', { traceback: 'of x' });
+    hear('x');
+    expect(await shown('x', 'y')).toEqual(['x', 'x y!']);
   });
 
   it('are linked, too, where an extended result shows that its task never ran', async () => {
-    take('b', { name: 'shop.fail', worker: 'w1@a' });
-    expect(take('c', { name: 'shop.add', isConsequence: true })).toBe(false);
-    await settle();
-    expect([released, found]).toEqual([[], ['b c']]);
+    fail('b', { name: 'shop.fail', worker: 'w1@a' });
+    fail('c', { name: 'shop.add', args: [], kwargs: {}, worker: null, retries: 0, queue: null });
+    expect(await shown('b', 'c')).toEqual(['b', 'b c!']);
   });
 
   it('are not linked where several tasks failed in the same way', async () => {
-    known.add('x');
-    for (const id of ['b', 'c', 'x', 'y']) take(id);
-    await settle();
-    expect([released, found]).toEqual([['c!', 'y!'], []]);
+    hear('x');
+    for (const id of ['b', 'c', 'x', 'y']) fail(id);
+    expect(await shown('c', 'y')).toEqual(['c!', 'y!']);
   });
 
   it('are not linked where some may have been missed', async () => {
-    take('b');
-    take('d');
-    propagated.missed();
-    await settle();
-    expect([released, found]).toEqual([['d!'], []]);
+    fail('b');
+    fail('d');
+    deployment.missResults();
+    expect(await shown('d')).toEqual(['d!']);
   });
 
   it.each<[string, () => void]>([
-    ['its task is heard of after all', () => propagated.heard('c')],
-    ['its task is known from elsewhere by then', () => known.add('c')],
-    ['tasks may run unheard', () => (isDeaf = true)],
-    ['the other task is not heard of, either', () => take('z', { parentId: 'p' })],
+    ['its task is heard of after all', () => hear('c')],
+    ['events may tell of its task soon', () => (isBehind = true)],
+    ['the other task is not heard of, either', () => fail('z', { parent_id: 'p' })],
   ])('are taken as they are when %s', async (_, arrange) => {
-    take('b');
-    take('c');
+    fail('b');
+    fail('c');
     arrange();
-    await settle();
-    expect([released, found]).toEqual([['c'], []]);
+    expect(await shown('c')).toEqual(['c']);
   });
 
-  it.each<[string, Partial<TaskChange>]>([
+  it.each<[string, object, string?]>([
     ['that has another traceback', { traceback: 'File "b.py", in g' }],
     ['without a traceback', { traceback: null }],
-    ['of a task with a parent', { parentId: 'a' }],
+    ['of a task with a parent', { parent_id: 'a' }, 'a c'],
     ['of a task with a worker', { worker: 'w1@a', name: 'shop.add' }],
-    ['of a task that was heard of', { id: 'b' }],
-  ])('are not held: one %s', (_, more) => {
-    take('b');
-    expect(take('c', more)).toBe(false);
+  ])('are those of tasks that ran: one %s', async (_, more, line = 'c') => {
+    fail('b');
+    fail('c', more);
+    expect(await shown('c')).toEqual([line]);
   });
 
-  it('are held for seconds at most while more and more arrive', () => {
-    take('b');
-    for (let at = 0; at < 12; at += 1) {
-      take(`c${at}`);
-      vi.advanceTimersByTime(500);
-    }
-    expect(released.length).toBeGreaterThan(8);
-  });
-
-  it('are not held beyond a bound, and none is lost', async () => {
+  it('are known within seconds while more and more arrive, however many and long they are', async () => {
     const traceback = 'x'.repeat(64 * 1024);
+    fail('b', { traceback });
     const ids = Array.from({ length: 200 }, (_, at) => `c${at}`);
-    take('b', { traceback });
-    const held = ids.filter((id) => take(id, { traceback }));
-    expect(held.length).toBeGreaterThan(50);
-    expect(held.length).toBeLessThan(65);
-    await settle();
-    expect(released.map((id) => id.replace('!', ''))).toEqual(held);
-    expect(found).toEqual([]);
-    // What was released has made room.
-    take('b', { traceback });
-    expect(take('c', { traceback })).toBe(true);
+    for (const id of ids) fail(id, { traceback });
+    expect((await shown(...ids)).map((line) => line.replace('!', ''))).toEqual(ids);
+    hear('e');
+    fail('e', { traceback: 'of e' });
+    for (let at = 0; at < 12; at += 1) {
+      fail(`f${at}`, { traceback: 'of e' });
+      await pass(500);
+    }
+    const states = ['f0', 'f1', 'f2', 'f3'].map(async (id) => (await deployment.task(id))?.state);
+    expect(await Promise.all(states)).toEqual(states.map(() => 'FAILURE'));
   });
 
-  it('are held up to a number for each failed task', () => {
-    take('b');
-    const held = Array.from({ length: 2_000 }, (_, at) => take(`c${at}`)).filter((isHeld) => isHeld);
-    expect(held).toHaveLength(499);
-  });
-
-  it('are recognized by the lost job where there is no traceback', () => {
-    const lost = {
-      exception: "WorkerLostError('Worker exited prematurely: signal 9 (SIGKILL) Job: 7.')",
-      traceback: null,
-    };
-    take('b', lost);
-    expect(take('c', lost)).toBe(true);
+  it('are recognized by the lost job where there is no traceback', async () => {
+    const message = 'Worker exited prematurely: signal 9 (SIGKILL) Job: 7.';
+    const lost = { result: { exc_type: 'WorkerLostError', exc_message: [message] }, traceback: null };
+    fail('b', lost);
+    fail('c', lost);
+    expect(await shown('c')).toEqual(['b c!']);
   });
 });
