@@ -66,7 +66,7 @@ export const LIVE: readonly string[] = [
   'test/examples/celery-store.test.ts',
   'test/examples/pg-boss.test.ts',
   'test/examples/shared-history.test.ts',
-  'test/history/stored-read/postgres.test.ts',
+  'test/stored/same-reads-postgres.test.ts',
   'test/incident/bullmq.test.ts',
   'test/incident/celery.test.ts',
   'test/incident/memory.test.ts',

@@ -1,12 +1,12 @@
-import { describe, expect, it, vi } from 'vitest';
-import type { TaskChange } from '../../../src/history/history.ts';
-import { withInstanceWalks } from '../../../src/history/instance-walks.ts';
-import type { StoredHistory } from '../../../src/history/stored-history.ts';
-import type { Task } from '../../../src/model.ts';
-import type { TaskPage, TaskQuery } from '../../../src/source.ts';
-import { createArrayStore } from '../../helpers/array-store.ts';
-import { instanceOf } from '../../stored/instances.ts';
-import { CONTEXT, historyOf, idsOf, query, told } from '../telling.ts';
+import { describe, expect, it } from 'vitest';
+import type { TaskChange } from '../../src/history/history.ts';
+import type { StoredHistory } from '../../src/history/stored-history.ts';
+import type { Task } from '../../src/model.ts';
+import type { TaskPage, TaskQuery } from '../../src/source.ts';
+import { createArrayStore } from '../helpers/array-store.ts';
+import { until } from '../helpers/redis-server.ts';
+import { CONTEXT, historyOf, idsOf, query, told } from '../history/telling.ts';
+import { instanceOf, untilReady, untilWritten } from './instances.ts';
 
 const COUNT = 200;
 const START = Date.now() - 600_000;
@@ -44,22 +44,14 @@ function deployment(count: number) {
     },
     /** Until all that was heard is written, and every instance is ready. */
     async settle() {
-      await vi.waitFor(
-        () => {
-          const states = instances.map((one) => one.status());
-          expect(states.every(({ phase }) => phase === 'ready')).toBe(true);
-          expect(states.some(({ isHolder }) => isHolder)).toBe(true);
-          expect(states.every(({ isHolder, waiting }) => !isHolder || waiting === 0)).toBe(true);
-        },
-        { timeout: 5_000, interval: 20 },
-      );
-      // The holder reports once more what it has written.
-      await new Promise((resolve) => setTimeout(resolve, 120));
+      for (const one of instances) await untilReady(one);
+      await until(() => instances.some(({ isHolder }) => isHolder()));
+      for (const one of instances) if (one.isHolder()) await untilWritten(one);
     },
   };
 }
 
-/** A walk over the list as a source answers it; each page is asked of another instance. */
+/** A walk over the list; each page is asked of another instance. */
 async function walk(
   part: Partial<TaskQuery>,
   next: (page: number) => StoredHistory | Promise<StoredHistory>,
@@ -68,11 +60,7 @@ async function walk(
   const pages: TaskPage[] = [];
   for (let after: TaskQuery['after'] = null; pages.length < 200; ) {
     const { reader } = await next(pages.length);
-    const tasks = { name: 'jobs', getTask: () => null, listTasks: reader.listTasks };
-    const page = await withInstanceWalks(tasks, reader.instance).listTasks(
-      query({ ...part, after }),
-      CONTEXT,
-    );
+    const page = await reader.listTasks(query({ ...part, after }), CONTEXT);
     rows.push(...page.tasks);
     pages.push(page);
     if (page.next === null) return { rows, pages };
@@ -134,11 +122,11 @@ describe('instances on one store', () => {
     await settle();
     tell([told({ id: 't0', type: 'succeeded', time: Date.now(), result: '1' })]);
     await settle();
-    await vi.waitFor(async () => {
-      for (const { reader } of instances) {
+    for (const { reader } of instances) {
+      await until(async () => {
         const [row] = (await reader.listTasks(query({ limit: 1 }), CONTEXT)).tasks;
-        expect(row).toMatchObject({ id: 't0', state: 'SUCCESS', name: 'lab.0', args: '(0,)' });
-      }
-    }, 5_000);
+        return row?.id === 't0' && row.state === 'SUCCESS' && row.name === 'lab.0' && row.args === '(0,)';
+      });
+    }
   });
 });
