@@ -1,12 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
-import { type CrontabFields, crontabText, readCrontab } from '../../src/sources/celery/schedules/crontab.ts';
-import { expandField } from '../../src/sources/celery/schedules/crontab-field.ts';
-import { isTimeZone, localTime, momentOf } from '../../src/sources/celery/zones.ts';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { type CelerySettings, celerySources } from '../../src/celery.ts';
 import { celeryMissing } from '../helpers/celery-app.ts';
 import { PYTHON } from '../helpers/engines.ts';
 import { titleUnless } from '../helpers/redis-server.ts';
+import { openArrayDeployment } from './array-deployment.ts';
 
 const DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 
@@ -32,6 +31,9 @@ for case in json.load(sys.stdin):
         answers.append(dict(error=type(error).__name__))
 print(json.dumps(dict(version=celery.__version__, answers=answers)))
 `;
+
+/** As a host writes them. */
+type CrontabFields = Readonly<Record<string, unknown>>;
 
 interface Case {
   readonly fields: CrontabFields;
@@ -86,49 +88,93 @@ const CHANGES = [
   ...['2026-03-08T07:00Z', '2026-11-01T06:00Z'],
 ];
 
-const cases: readonly Case[] = fc.sample(
+const FIELDS = fc.record({
+  minute: fieldOf(0, 59),
+  hour: fieldOf(0, 23),
+  day_of_month: fieldOf(1, 31),
+  month_of_year: fieldOf(1, 12),
+  day_of_week: fieldOf(0, 6, DAYS),
+});
+const MOMENT = fc.oneof(
+  fc.integer({ min: Date.UTC(2023, 0) / 1000, max: Date.UTC(2032, 0) / 1000 }),
   fc
-    .record({
-      fields: fc.record({
-        minute: fieldOf(0, 59),
-        hour: fieldOf(0, 23),
-        day_of_month: fieldOf(1, 31),
-        month_of_year: fieldOf(1, 12),
-        day_of_week: fieldOf(0, 6, DAYS),
-      }),
-      zone: fc.constantFrom(...ZONES),
-      now: fc.oneof(
-        fc.integer({ min: Date.UTC(2023, 0) / 1000, max: Date.UTC(2032, 0) / 1000 }),
-        fc
-          .tuple(fc.constantFrom(...CHANGES), fc.integer({ min: -100_000, max: 20_000 }))
-          .map(([change, off]) => Date.parse(change) / 1000 + off),
-      ),
-    })
-    // West of Greenwich, Celery 5.2 leaves out the rest of a month in the evening, which 5.3 has mended.
-    .map(({ fields, zone, now }) =>
-      zone.startsWith('America')
-        ? { fields: { ...fields, day_of_month: '*', month_of_year: '*' }, zone, now }
-        : { fields, zone, now },
-    ),
-  { numRuns: 1200, seed: 20_260_101 },
+    .tuple(fc.constantFrom(...CHANGES), fc.integer({ min: -100_000, max: 20_000 }))
+    .map(([change, off]) => Date.parse(change) / 1000 + off),
 );
 
+/** Some crontabs at each of some moments in some zone. */
+const cases: readonly Case[] = fc
+  .sample(fc.tuple(fc.constantFrom(...ZONES), MOMENT, fc.array(FIELDS, { minLength: 15, maxLength: 15 })), {
+    numRuns: 80,
+    seed: 20_260_101,
+  })
+  .flatMap(([zone, now, all]) =>
+    all.map((fields) => {
+      // West of Greenwich, Celery 5.2 leaves out the rest of a month in the evening, which 5.3 has mended.
+      const days = zone.startsWith('America') ? { day_of_month: '*', month_of_year: '*' } : {};
+      return { fields: { ...fields, ...days }, zone, now };
+    }),
+  );
+
+/** What the source shows as the next run of each of these, in milliseconds since 1970. */
+async function nextRuns(all: readonly Case[]): Promise<(number | null)[]> {
+  const next: (number | null)[] = [];
+  onTestFinished(() => void vi.useRealTimers());
+  for (let from = 0; from < all.length; ) {
+    const { zone, now } = all[from] as Case;
+    const count = all.slice(from).findIndex((one) => one.zone !== zone || one.now !== now);
+    const part = all.slice(from, count === -1 ? undefined : from + count);
+    vi.useFakeTimers({ now: now * 1000, toFake: ['Date'] });
+    const entries = part.map(
+      ({ fields }, at) => [`entry ${at}`, { task: 'report', schedule: fields }] as const,
+    );
+    const settings = { timezone: zone, beat_schedule: Object.fromEntries(entries) };
+    const { schedules, sources } = openArrayDeployment({ control: false, settings });
+    const shown = new Map(
+      (await schedules())?.map(({ name, nextRunAt }) => [name, nextRunAt?.getTime() ?? null]),
+    );
+    next.push(...part.map((_, at) => shown.get(`entry ${at}`) ?? null));
+    await sources.close();
+    from += part.length;
+  }
+  return next;
+}
+
+const wallClocks = new Map<string, Intl.DateTimeFormat>();
+
+/** What a clock in the zone shows at this time, as if it were in UTC. */
+function localTime(time: number, zone: string): number {
+  const clock =
+    wallClocks.get(zone) ??
+    new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short', timeStyle: 'medium' });
+  wallClocks.set(zone, clock);
+  return Date.parse(`${clock.format(time).replace(' ', 'T')}Z`);
+}
+
+/** Whether a clock shows this local time then; if no clock ever does, an hour later. */
+function isAt(time: number, local: number, zone: string): boolean {
+  const shown = localTime(time, zone);
+  return shown === local || (shown === local + HOUR && localTime(time - HOUR, zone) !== local);
+}
+
+const HOUR = 3_600_000;
+
 describe.skipIf(celeryMissing !== null)(titleUnless(celeryMissing, 'the next run of a crontab'), () => {
-  it('is the one that Celery waits for, in zones with and without daylight saving time', () => {
+  it('is the one that Celery waits for, in zones with and without daylight saving time', async () => {
     const { version, answers } = askCelery(cases);
     const exact = !version.startsWith('5.2');
+    const shown = await nextRuns(cases);
     let compared = 0;
     cases.forEach(({ fields, zone, now }, index) => {
       const answer = answers[index];
-      const crontab = readCrontab(fields);
-      const next = crontab?.nextRun(new Date(now * 1000), zone)?.getTime() ?? null;
-      const label = JSON.stringify({ fields, zone, now: new Date(now * 1000), answer });
+      const next = shown[index] ?? null;
+      const label = JSON.stringify({ fields, zone, now: new Date(now * 1000), next, answer });
       if (answer?.local === undefined || answer.seconds === undefined) {
         expect(next, label).toBe(null);
         return;
       }
       const local = answer.local * 1000;
-      expect(next, label).toBe(momentOf(local, zone, now * 1000));
+      expect(next !== null && isAt(next, local, zone), label).toBe(true);
       // Celery 5.2 counts in the offset of now, until it looks again after the change.
       const changes = localTime(next ?? 0, zone) - (next ?? 0) !== localTime(now * 1000, zone) - now * 1000;
       // And later versions place what they see twice in the past.
@@ -138,82 +184,94 @@ describe.skipIf(celeryMissing !== null)(titleUnless(celeryMissing, 'the next run
     expect(compared).toBeGreaterThan(1000);
   });
 
-  it('takes a field exactly when Celery takes it', () => {
+  it('takes a field exactly when Celery takes it', async () => {
     const fields = [
       ...['*', '*/15', '5', ' 5', '5 ', '+5', '1-5', '5-1', '1-5/2', '50-10/7', '1-5-7', '1-5/2/3', '*/2-3'],
       ...['', ',', '1,', '-5', '1--5', '*/0', '*/', '1-5/', '5/2', '*5', '60', '99', '1-60', 'mon', 'monday'],
       ...['MON', 'mon-fri', 'fri-mon', 'xyz', '1 - 5', '*/100', '1.5', '0x1', 5, 60, -1, [1, 2], [], [99]],
     ];
-    const { answers } = askCelery(
-      fields.map((minute) => ({ fields: { minute }, zone: 'UTC', now: 1_795_229_441 })),
-    );
+    const minutes = fields.map((minute) => ({ fields: { minute }, zone: 'UTC', now: 1_795_229_441 }));
+    const { answers } = askCelery(minutes);
+    const shown = await nextRuns(minutes);
     fields.forEach((minute, index) => {
-      const next = readCrontab({ minute })?.nextRun(new Date(1_795_229_441_000), 'UTC')?.getTime();
       const answer = answers[index]?.local;
-      expect(next, JSON.stringify(minute)).toBe(answer === undefined ? undefined : answer * 1000);
+      expect(shown[index], JSON.stringify(minute)).toBe(answer === undefined ? null : answer * 1000);
     });
   });
 });
 
-function next(fields: CrontabFields, after: string, zone: string): string | undefined {
-  return readCrontab(fields)?.nextRun(new Date(after), zone)?.toISOString();
-}
-
 describe('a crontab', () => {
-  it('wants the day of the month and the day of the week', () => {
-    const friday13 = { minute: '0', hour: '7', day_of_month: '13', day_of_week: 'fri' };
-    expect(next(friday13, '2026-11-21T00:00:00Z', 'UTC')).toBe('2027-08-13T07:00:00.000Z');
-  });
-
-  it('is read in its zone, on both sides of a change of clocks', () => {
-    const seven = { minute: '0', hour: '7' };
-    expect(next(seven, '2026-03-28T12:00:00Z', 'Europe/Prague')).toBe('2026-03-29T05:00:00.000Z');
-    expect(next(seven, '2026-03-27T12:00:00Z', 'Europe/Prague')).toBe('2026-03-28T06:00:00.000Z');
-    expect(next(seven, '2026-10-24T12:00:00Z', 'Europe/Prague')).toBe('2026-10-25T06:00:00.000Z');
-  });
-
-  it('runs later by the hour that is skipped in spring', () => {
-    expect(next({ minute: '30', hour: '2' }, '2026-03-28T12:00:00Z', 'Europe/Prague')).toBe(
+  const daily = { minute: '30', hour: '2' };
+  const quarters = { minute: '*/15' };
+  const seven = { minute: '0', hour: '7' };
+  const leap = { minute: '0', hour: '0', day_of_month: '29', month_of_year: '2', day_of_week: '1' };
+  const rows: [why: string, fields: CrontabFields, after: string, zone: string, next: string | null][] = [
+    [
+      'wants the day of the month and the day of the week',
+      { ...seven, day_of_month: '13', day_of_week: 'fri' },
+      ...(['2026-11-21T00:00:00Z', 'UTC', '2027-08-13T07:00:00.000Z'] as const),
+    ],
+    [
+      'is read in its zone before a change',
+      seven,
+      '2026-03-27T12:00:00Z',
+      'Europe/Prague',
+      '2026-03-28T06:00:00.000Z',
+    ],
+    ['and after it', seven, '2026-03-28T12:00:00Z', 'Europe/Prague', '2026-03-29T05:00:00.000Z'],
+    ['in autumn, too', seven, '2026-10-24T12:00:00Z', 'Europe/Prague', '2026-10-25T06:00:00.000Z'],
+    [
+      'runs later by the skipped hour',
+      daily,
+      '2026-03-28T12:00:00Z',
+      'Europe/Prague',
       '2026-03-29T01:30:00.000Z',
-    );
+    ],
+    [
+      'runs once in the hour that comes twice',
+      daily,
+      '2026-10-24T12:00:00Z',
+      'Europe/Prague',
+      '2026-10-25T00:30:00.000Z',
+    ],
+    ['and not again', daily, '2026-10-25T00:30:00Z', 'Europe/Prague', '2026-10-26T01:30:00.000Z'],
+    [
+      'leaves the second such hour out',
+      quarters,
+      '2026-10-25T00:45:00Z',
+      'Europe/Prague',
+      '2026-10-25T02:00:00.000Z',
+    ],
+    ['unless it is that', quarters, '2026-10-25T01:10:00Z', 'Europe/Prague', '2026-10-25T01:15:00.000Z'],
+    [
+      'has no next run on a date that never comes',
+      { minute: '0', hour: '0', day_of_month: '31', month_of_year: '2,4,6,9,11' },
+      ...(['2026-11-21T00:00:00Z', 'UTC', null] as const),
+    ],
+    ['finds a leap day that is a Monday', leap, '2026-11-21T00:00:00Z', 'UTC', '2044-02-29T00:00:00.000Z'],
+    [
+      'takes names of months as Celery 5.3 and later do',
+      { ...seven, day_of_month: '1', month_of_year: 'jan,oct-feb/2' },
+      ...(['2026-10-21T00:00:00Z', 'UTC', '2026-12-01T07:00:00.000Z'] as const),
+    ],
+  ];
+
+  it('has the next run that its fields say', async () => {
+    const all = rows.map(([, fields, after, zone]) => ({ fields, zone, now: Date.parse(after) / 1000 }));
+    const shown = (await nextRuns(all)).map((time) => (time === null ? null : new Date(time).toISOString()));
+    expect(rows.map(([why], at) => [why, shown[at]])).toEqual(rows.map(([why, , , , next]) => [why, next]));
   });
 
-  it('runs once in the hour that comes twice in autumn', () => {
-    const daily = { minute: '30', hour: '2' };
-    expect(next(daily, '2026-10-24T12:00:00Z', 'Europe/Prague')).toBe('2026-10-25T00:30:00.000Z');
-    expect(next(daily, '2026-10-25T00:30:00Z', 'Europe/Prague')).toBe('2026-10-26T01:30:00.000Z');
-    const quarters = { minute: '*/15' };
-    expect(next(quarters, '2026-10-25T00:45:00Z', 'Europe/Prague')).toBe('2026-10-25T02:00:00.000Z');
-    expect(next(quarters, '2026-10-25T01:10:00Z', 'Europe/Prague')).toBe('2026-10-25T01:15:00.000Z');
+  it('is shown in one order, without spaces in its fields', async () => {
+    const schedule = { minute: [0, 30], hour: '1, 2', day_of_week: 1 };
+    const settings = { beat_schedule: { only: { task: 'report', schedule } } };
+    const { schedules } = openArrayDeployment({ control: false, settings });
+    expect((await schedules())?.[0]?.schedule).toBe('0,30 1,2 * * 1 (m/h/dM/MY/d)');
   });
 
-  it('has no next run on a date that never comes', () => {
-    const crontab = readCrontab({ minute: '0', hour: '0', day_of_month: '31', month_of_year: '2,4,6,9,11' });
-    expect(crontab?.nextRun(new Date('2026-11-21T00:00:00Z'), 'UTC')).toBe(null);
-    const leap = { minute: '0', hour: '0', day_of_month: '29', month_of_year: '2', day_of_week: '1' };
-    expect(next(leap, '2026-11-21T00:00:00Z', 'UTC')).toBe('2044-02-29T00:00:00.000Z');
-  });
-
-  it('takes names of months as Celery 5.3 and later do', () => {
-    expect(expandField('jan,oct-feb/2', 1, 12)).toEqual([1, 2, 10, 12]);
-  });
-
-  it('is shown in one order, without spaces in its fields', () => {
-    expect(crontabText({ minute: [0, 30], hour: '1, 2', day_of_week: 1 })).toBe(
-      '0,30 1,2 * * 1 (m/h/dM/MY/d)',
-    );
-  });
-});
-
-describe('a zone', () => {
-  it('is known or not', () => {
-    expect(['UTC', 'Europe/Prague', 'Mars/Base', '', 5, null].map(isTimeZone)).toEqual([
-      true,
-      true,
-      false,
-      false,
-      false,
-      false,
-    ]);
+  it('needs a zone that there is', () => {
+    const open = (timezone: unknown) =>
+      celerySources({ broker: 'redis://127.0.0.1:1', settings: { timezone } as CelerySettings });
+    for (const zone of ['Mars/Base', '', 5]) expect(() => open(zone)).toThrow(/'settings.timezone' must be/);
   });
 });
