@@ -1,96 +1,76 @@
 /** Queues of a private Redis, looked at as a monitor does. */
 
-import type { History } from '../../src/history/history.ts';
-import { historySources } from '../../src/history/history-sources.ts';
-import { createMemoryHistory } from '../../src/history/memory-history.ts';
-import type { Task } from '../../src/model.ts';
-import { createRedisReader } from '../../src/redis/connection-reader.ts';
-import type { RedisReader } from '../../src/redis/reader.ts';
+import { onTestFinished } from 'vitest';
+import { type CelerySources, type CelerySourcesOptions, celerySources } from '../../src/celery.ts';
+import type { Queue, Task } from '../../src/model.ts';
 import type { TaskPosition, TaskQuery, TaskSource } from '../../src/source.ts';
-import type { QueueReading } from '../../src/sources/celery/broker.ts';
-import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
-import { createRedisQueueReader } from '../../src/sources/celery/brokers/redis/queues/queue-reader.ts';
-import { createLineage } from '../../src/sources/celery/lineage/lineage.ts';
-import { createMessageIntake } from '../../src/sources/celery/queues/message-intake.ts';
-import { createQueues, type Queues } from '../../src/sources/celery/queues/queues.ts';
-import { indexMessages, type WaitingIndex } from '../../src/sources/celery/queues/waiting-index.ts';
-import { withWaiting } from '../../src/sources/celery/queues/waiting-tasks.ts';
-import type { CelerySettings } from '../../src/sources/celery/settings.ts';
+import { componentOf, context, eventMessage } from '../helpers/celery-events.ts';
+import { createClient } from '../helpers/redis-client.ts';
 import { until } from '../helpers/redis-server.ts';
 import { queryOf } from '../helpers/task-query.ts';
 
+export { context } from '../helpers/celery-events.ts';
 export { queryOf } from '../helpers/task-query.ts';
-
-export const context = { signal: new AbortController().signal };
 
 /** A monitor's view of queues. */
 export interface Lab {
-  readonly queues: Queues;
-  readonly history: History;
+  readonly sources: CelerySources;
   readonly tasks: TaskSource;
-  readonly reader: RedisReader;
-  close(): Promise<void>;
+  /** Tells of tasks by an event of a worker, and resolves when all of them are known. */
+  hear(...events: readonly object[]): Promise<void>;
+  /** Resolves when the queues have been read since now. */
+  read(): Promise<void>;
+  /** The queues that are known now. */
+  queues(): Promise<readonly Pick<Queue, 'name' | 'waiting' | 'reserved' | 'consumers'>[]>;
+  /** How many messages could not be read. */
+  unreadable(): Promise<unknown>;
 }
 
-/** Begins to look at the queues of a Redis. */
-export function openLab(url: string, settings: CelerySettings = {}, given: readonly string[] = []): Lab {
-  const reader = createRedisReader('test', brokerEndpoint(url, settings));
-  const history = createMemoryHistory();
-  const queueReader = createRedisQueueReader(reader, settings, given);
-  const made = createQueues({ reader: queueReader, history, lineage: createLineage(history) });
-  // A request waits no longer than a second and takes a failed reading for an answer; a test waits for the first
-  // reading that succeeds, however busy the machine is.
-  const ready = () => until(() => made.asOf() !== null);
-  const queues: Queues = { ...made, ready };
-  const tasks = withWaiting(historySources('celery', history.reader).tasks, queues, history.reader);
-  queues.start();
-  return {
-    queues,
-    history,
-    tasks,
-    reader,
-    async close() {
-      queues.stop();
-      history.close();
-      await reader.close();
+/**
+ * Begins to look at the queues of a Redis, and resolves when they have been read.
+ *
+ * @param later is given what ends it. Default: it ends with the test
+ */
+export async function openLab(
+  broker: string,
+  options: Partial<CelerySourcesOptions> = {},
+  later: (end: () => Promise<void>) => void = onTestFinished,
+): Promise<Lab> {
+  const sources = celerySources({ broker, control: false, ...options });
+  later(() => sources.close());
+  await until(() => sources.events.status?.().ok === true);
+  const asOf = () => sources.queues.status?.().asOf?.getTime() ?? 0;
+  const client = createClient({ url: broker });
+  client.on('error', () => {});
+  const lab: Lab = {
+    sources,
+    tasks: sources.tasks,
+    async hear(...events) {
+      if (!client.isOpen) await client.connect();
+      onTestFinished(() => client.destroy());
+      await client.publish('/0.celeryev/task.multi', eventMessage(events));
+      const { uuid = '' } = (events.at(-1) ?? {}) as { readonly uuid?: string };
+      await until(async () => {
+        const task = await sources.tasks.getTask(uuid, context);
+        return task !== null && task.state !== 'PENDING';
+      });
     },
-  };
-}
-
-/** Readings without a clock. */
-export interface Poll {
-  look(now: number): Promise<void>;
-  /** What the last reading found. */
-  reading(): QueueReading;
-  held(): WaitingIndex | null;
-  depths(): QueueReading['queues'];
-}
-
-/** The same without a clock: it reads when it is told to. */
-export function openPoll(url: string, settings: CelerySettings = {}): Pick<Lab, 'close'> & { poll: Poll } {
-  const reader = createRedisReader('test', brokerEndpoint(url, settings));
-  const history = createMemoryHistory();
-  const queueReader = createRedisQueueReader(reader, settings, []);
-  const intake = createMessageIntake(history, createLineage(history));
-  let reading: QueueReading | null = null;
-  const last = (): QueueReading => {
-    if (reading === null) throw new Error('Nothing has been read yet.');
-    return reading;
-  };
-  return {
-    poll: {
-      async look(now) {
-        reading = await queueReader.read([], intake.take, now);
-      },
-      reading: last,
-      held: () => (last().isComplete ? indexMessages(last().messages) : null),
-      depths: () => last().queues,
+    async read() {
+      const before = Date.now();
+      await until(() => {
+        // Whoever asks keeps the readings going.
+        sources.tasks.status?.();
+        return asOf() > before;
+      });
     },
-    async close() {
-      history.close();
-      await reader.close();
+    async queues() {
+      const listed = (await sources.queues.listQueues(context)) ?? [];
+      return listed.map(({ name, waiting, reserved, consumers }) => ({ name, waiting, reserved, consumers }));
     },
+    unreadable: async () => (await componentOf(sources, 'broker')).config.unreadable_messages,
   };
+  await until(() => asOf() > 0);
+  return lab;
 }
 
 /** All pages one after the other; `between` is called behind each of them. */
@@ -108,6 +88,12 @@ export async function walkPages(
     if (after !== null) await between();
   } while (after !== null);
   return all;
+}
+
+/** An event of a task that a worker received, dated by the number in its id. */
+export function heard(uuid: string, more: object = {}): object {
+  const timestamp = Date.UTC(2026, 10, 21) / 1000 + Number(uuid.replace(/\D/g, ''));
+  return { type: 'task-received', uuid, name: 'yard.known', hostname: 'w@h', timestamp, ...more };
 }
 
 /** A message as Celery writes it. */

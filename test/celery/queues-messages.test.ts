@@ -3,7 +3,7 @@ import type { CelerySettings } from '../../src/celery.ts';
 import type { Task } from '../../src/model.ts';
 import { celeryApp, celeryMissing } from '../helpers/celery-app.ts';
 import { createClient } from '../helpers/redis-client.ts';
-import { type RedisServer, redisMissing, startRedis, titleUnless } from '../helpers/redis-server.ts';
+import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 import { context, type Lab, openLab, queryOf, walkPages } from './queues-lab.ts';
 
 /** What the client knows of a message that it sent. */
@@ -70,18 +70,20 @@ describe.skipIf(missing !== null).each(DEPLOYMENTS)(
     let lab: Lab;
     let sent: Sent[];
     let rows: Task[];
+    const ends: (() => Promise<void>)[] = [];
 
     beforeAll(async () => {
       redis = await startRedis();
       const app = celeryApp({ ...settings, broker_url: redis.url(2), result_backend: redis.url(3) });
       sent = (await app.script('queue_fill.py')) as Sent[];
       await app.close();
-      lab = openLab(redis.url(2), settings);
+      lab = await openLab(redis.url(2), { settings }, (end) => void ends.push(end));
+      await until(async () => (await lab.queues()).length === 3);
       rows = await walkPages(lab.tasks, { limit: 7 });
     }, 120_000);
 
     afterAll(async () => {
-      await lab?.close();
+      for (const end of ends) await end();
       await redis?.close();
     });
 
@@ -114,7 +116,7 @@ describe.skipIf(missing !== null).each(DEPLOYMENTS)(
 
     it('are counted, queue by queue', async () => {
       const waiting = (queue: string): number => sent.filter((task) => task.queue === queue).length;
-      expect(lab.queues.depths()).toEqual(
+      expect(await lab.queues()).toEqual(
         ['celery', 'heavy', 'reports'].map((name) => ({
           name,
           waiting: waiting(name),
@@ -122,7 +124,7 @@ describe.skipIf(missing !== null).each(DEPLOYMENTS)(
           consumers: null,
         })),
       );
-      expect(lab.queues.counts()).toEqual({ messages: sent.length, unreadable: 0 });
+      expect(await lab.unreadable()).toBe(0);
       const page = await lab.tasks.listTasks(queryOf(), context);
       expect(page.total).toBe(sent.length);
     });

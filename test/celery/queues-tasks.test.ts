@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { TaskSort } from '../../src/source.ts';
 import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
-import { heard, useQueueRedis } from './queue-redis.ts';
-import { context, queryOf, waiting, walkPages } from './queues-lab.ts';
+import { useQueueRedis } from './queue-redis.ts';
+import { context, heard, queryOf, waiting, walkPages } from './queues-lab.ts';
 
 describe.skipIf(redisMissing !== null)(
   titleUnless(redisMissing, 'tasks that wait beside those that are known'),
@@ -11,8 +11,8 @@ describe.skipIf(redisMissing !== null)(
     const { open } = own;
 
     it('come after all others, once, whatever the order', async () => {
-      const { tasks, history } = await open(['a', 'b', 'known1', 'c'].map((id) => waiting(id)));
-      for (const id of ['known1', 'known2', 'known3']) history.writer.recordTask(heard(id));
+      const { tasks, hear } = await open(['a', 'b', 'known1', 'c'].map((id) => waiting(id)));
+      await hear(...['known1', 'known2', 'known3'].map((id) => heard(id)));
       const ids = async (order: 'asc' | 'desc', limit: number): Promise<string[]> =>
         (await walkPages(tasks, { order, limit })).map(({ id }) => id);
       for (const limit of [1, 2, 3, 4, 5, 6, 100]) {
@@ -25,9 +25,9 @@ describe.skipIf(redisMissing !== null)(
 
     it('give what their message tells to a task of which an event comes later', async () => {
       const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
-      const { history, tasks } = await open([waiting('a', { group: 'g', root_id: 'r', traceparent })]);
+      const { tasks, hear } = await open([waiting('a', { group: 'g', root_id: 'r', traceparent })]);
       await own.client.del('celery');
-      history.writer.recordTask(heard('a', { time: Date.now() }));
+      await hear(heard('a', { timestamp: Date.now() / 1000 }));
       await until(async () => (await tasks.getTask('a', context))?.queue === 'celery');
       expect(await tasks.getTask('a', context)).toMatchObject({
         state: 'RECEIVED',
@@ -83,10 +83,11 @@ describe.skipIf(redisMissing !== null)(
       'are sorted among the others by %s',
       async (sort) => {
         const names = ['m', 'c', 'x', 'a'];
-        const { tasks, history } = await open(names.map((task, at) => waiting(`w${at}`, { task })));
-        for (const at of [1, 2, 3, 4, 5])
-          history.writer.recordTask(heard(`known${at}`, { name: 'cmz'[at % 3] as string }));
-        history.writer.recordTask(heard('known1', { type: 'started' }));
+        const { tasks, hear } = await open(names.map((task, at) => waiting(`w${at}`, { task })));
+        await hear(
+          heard('known1', { type: 'task-started' }),
+          ...[1, 2, 3, 4, 5].map((at) => heard(`known${at}`, { name: 'cmz'[at % 3] })),
+        );
         const whole = await tasks.listTasks(queryOf({ sort, order: 'asc' }), context);
         expect(whole.tasks).toHaveLength(9);
         expect(whole.total).toBe(9);
@@ -104,12 +105,12 @@ describe.skipIf(redisMissing !== null)(
     );
 
     it('keep their place among others of which few match', async () => {
-      const { tasks, history } = await open(
-        ['n05', 'n15', 'n25'].map((task) => waiting(`w${task}`, { task })),
+      const { tasks, hear } = await open(['n05', 'n15', 'n25'].map((task) => waiting(`w${task}`, { task })));
+      await hear(
+        ...Array.from({ length: 30 }, (_, at) =>
+          heard(`known${at}`, { name: `n${String(at).padStart(2, '0')}` }),
+        ),
       );
-      for (let at = 0; at < 30; at += 1) {
-        history.writer.recordTask(heard(`known${at}`, { name: `n${String(at).padStart(2, '0')}` }));
-      }
       const search = ({ id }: { readonly id: string }): boolean => id.startsWith('w') || /[37]$/.test(id);
       const rows = await walkPages(tasks, { sort: 'name', order: 'asc', limit: 4, q: 'x', search, scan: 6 });
       expect(rows.map(({ name }) => name)).toEqual([
@@ -126,8 +127,8 @@ describe.skipIf(redisMissing !== null)(
     });
 
     it('are found by id, with nothing invented', async () => {
-      const { tasks, history } = await open([waiting('a'), waiting('known1')]);
-      history.writer.recordTask(heard('known1'));
+      const { tasks, hear } = await open([waiting('a'), waiting('known1')]);
+      await hear(heard('known1'));
       expect(await tasks.getTask('a', context)).toMatchObject({
         id: 'a',
         state: 'PENDING',
@@ -141,14 +142,13 @@ describe.skipIf(redisMissing !== null)(
     });
 
     it('join the workflows that they belong to', async () => {
-      const { tasks, history } = await open([
+      const { tasks, hear } = await open([
         waiting('child', { parent_id: 'known1', root_id: 'known1' }),
         waiting('grandchild', { parent_id: 'child', root_id: 'known1', group: 'g' }),
         waiting('member', { group: 'g' }),
         waiting('stranger', { root_id: 'known1', parent_id: 'gone' }),
       ]);
-      history.writer.recordTask(heard('known1'));
-      history.writer.recordTask(heard('known2', { parentId: 'member' }));
+      await hear(heard('known1'), heard('known2', { parent_id: 'member' }));
       const family = ['child', 'grandchild', 'known1', 'known2', 'member'];
       for (const id of family) {
         const tree = await tasks.getTaskTree?.(id, context);
