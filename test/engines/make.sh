@@ -1,44 +1,39 @@
 #!/bin/sh
-# Makes a set of engines (Celery, Redis, Valkey, RabbitMQ, PostgreSQL, PgBouncer) from a release of Debian, below
-# .cache/engines: `sh test/engines/make.sh trixie`. Needs root and debootstrap; takes about two minutes. What has been
-# made is kept until this file changes; `--anew` makes it again, as the packages of `sid` change every day.
+# Makes a set of engines (Celery, Redis, Valkey, RabbitMQ, PostgreSQL, PgBouncer) from a release of Debian, in
+# .cache/engines: `sh test/engines/make.sh trixie`. Needs debootstrap, and root that may mount (in Docker: --privileged);
+# takes about two minutes. A set is kept until this file changes; `--anew` makes it again, as `sid` changes every day.
 # Tests run its programs if TASK_MONITOR_ENGINES names it (test/helpers/engines.ts).
 set -eu
 
-NEEDED='python3-celery python3-redis python3-sqlalchemy python3-psycopg2 python3-mysqldb python3-yaml
-redis-server valkey-server rabbitmq-server postgresql pgbouncer'
-# Not in every release: the tests of what is missing say so.
-WANTED='python3-django-celery-results python3-django-celery-beat'
+PACKAGES='python3-celery python3-redis python3-sqlalchemy python3-psycopg2 python3-mysqldb python3-yaml
+python3-django-celery-results python3-django-celery-beat redis-server valkey-server rabbitmq-server postgresql pgbouncer'
 
 # Everything happens in a mount namespace of its own: whatever becomes of this process, no mount stays behind.
 if [ "${1:-}" != --alone ]; then
   exec unshare --mount --propagation private sh "$0" --alone "$@"
 fi
-shift
-release=${1:?a release of Debian, such as trixie}
+release=${2:?a release of Debian, such as trixie}
 folder=$(cd "$(dirname "$0")/../.." && pwd)/.cache/engines
-set=$folder/$release
+finished=$folder/$release
 making=$folder/.making-$release
 mkdir -p "$folder"
 exec 9>"$folder/.lock-$release"
 flock 9
 
-stamp=$(sha256sum "$0" | cut -c 1-64)
-if [ "${2:-}" != --anew ] && [ "$(cat "$set/stamp" 2>/dev/null)" = "$stamp" ]; then
+stamp=$(sha256sum "$0")
+stamp=${stamp%% *}
+if [ "${3:-}" != --anew ] && [ "$(cat "$finished/stamp" 2>/dev/null)" = "$stamp" ]; then
   echo "The engines of $release are there."
   exit 0
 fi
 rm -rf "$making"
 mkdir "$making"
 root=$making/root
+trap '[ $? -eq 0 ] || { tail -n 20 "$making/log"; echo "The engines of $release could not be made."; }' EXIT
 
 # Where this machine has its own packages from, if it is a Debian.
 mirror=$(apt-get --print-uris update 2>/dev/null | sed -n "s,^'\(.*/debian\)/dists/.*,\1,p" | head -n 1)
-mirror=${mirror:-http://deb.debian.org/debian}
-debootstrap --variant=minbase "$release" "$root" "$mirror" >"$making/log" 2>&1 || {
-  tail -n 20 "$making/log"
-  exit 1
-}
+debootstrap --variant=minbase "$release" "$root" "${mirror:-http://deb.debian.org/debian}" >"$making/log" 2>&1
 
 cat /etc/resolv.conf >"$root/etc/resolv.conf"
 cat /etc/hosts >"$root/etc/hosts"
@@ -61,30 +56,24 @@ inside() {
   DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 chroot "$root" "$@" >>"$making/log" 2>&1
 }
 inside apt-get update
-packages=$NEEDED
-for package in $WANTED; do
-  if inside apt-get install --simulate $packages "$package"; then packages="$packages $package"; fi
-done
-inside apt-get install --yes $packages || {
-  tail -n 20 "$making/log"
-  exit 1
-}
+# shellcheck disable=SC2086 # a list
+inside apt-get install --yes $PACKAGES
 inside apt-get clean
 rm -rf "$root"/var/lib/apt/lists/*
 
 # Each program that tests start, as an ordinary command of this machine.
 mkdir "$making/bin"
 program() {
-  printf '#!/bin/sh\nexec sh "%s" "$0" %s "$@"\n' "$(cd "$(dirname "$0")" && pwd)/enter.sh" "$2" >"$making/bin/$1"
+  printf '#!/bin/sh\nexec sh "$(dirname "$0")/../../../../test/engines/enter.sh" "$0" %s "$@"\n' "$2" >"$making/bin/$1"
   chmod 755 "$making/bin/$1"
 }
 for name in python3 redis-server valkey-server epmd id; do program "$name" "/usr/bin/$name"; done
-program pgbouncer /usr/sbin/pgbouncer
 for name in rabbitmq-server rabbitmqctl; do program "$name" "/usr/lib/rabbitmq/bin/$name"; done
-for name in initdb postgres; do program "$name" "$(cd "$root" && ls -d usr/lib/postgresql/*/bin/"$name" | sed 's,^,/,')"; done
+for name in initdb postgres; do program "$name" "$(chroot "$root" sh -c "ls /usr/lib/postgresql/*/bin/$name")"; done
+program pgbouncer /usr/sbin/pgbouncer
 
 # Only a finished set gets its name.
 echo "$stamp" >"$making/stamp"
-rm -rf "$set"
-mv "$making" "$set"
+rm -rf "$finished"
+mv "$making" "$finished"
 echo "The engines of $release are made."
