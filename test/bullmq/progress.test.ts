@@ -6,7 +6,7 @@ import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { detail, page } from '../helpers/bullmq-read.ts';
 import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
 import { redisMissing, titleUnless } from '../helpers/redis-server.ts';
-import { heldHistory, recordQueues } from './recorded-lab.ts';
+import { recordQueues } from './recorded-lab.ts';
 
 const NOTHING = { current: null, total: null, percent: null, text: null };
 const TOKEN = 'token';
@@ -63,16 +63,16 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
     it.each([true, false])(
       'is kept when the job is removed; was it heard while it ran? %s',
       async (isHeard) => {
-        const on = recordQueues([queue], heldHistory(), isHeard);
+        let on = isHeard ? await recordQueues(app, [queue]) : null;
         const steps = [5, { current: 7, total: 8, text: 'last' }];
         const add = (): Promise<Job> => queue.add('send', { steps }, { removeOnComplete: true });
         const job = await add();
-        if (isHeard) await on.read(job);
+        await on?.read(job);
         app.worker('mail', async (running) => {
           for (const step of running.data.steps) await running.updateProgress(step);
         });
         await app.settled(queue, 0, 'wait', 'active');
-        if (!isHeard) on.start();
+        on ??= await recordQueues(app, [queue]);
         await on.recorded(1);
         const { tasks } = await on.page({ limit: 10 });
         expect(tasks).toMatchObject([

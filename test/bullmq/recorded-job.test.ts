@@ -2,10 +2,10 @@ import type { Job, Queue } from 'bullmq';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Task } from '../../src/model.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
-import { context } from '../helpers/bullmq-read.ts';
+import { detail } from '../helpers/bullmq-read.ts';
 import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
 import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
-import { heldHistory, type RecordedQueues, recordQueues } from './recorded-lab.ts';
+import { type RecordedQueues, recordQueues } from './recorded-lab.ts';
 
 describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
   titleUnless(redisMissing, 'a removed job of $label'),
@@ -19,13 +19,13 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
     beforeEach(async () => {
       app = await startBullMQ(bullmq);
       queue = app.queue('mail');
-      on = recordQueues([queue]);
+      on = await recordQueues(app, [queue]);
       running = [];
     });
 
     afterEach(async () => {
-      await on.close();
-      await app.close();
+      await on?.close();
+      await app?.close();
     });
 
     /** A worker that runs each job until it is released. */
@@ -77,20 +77,19 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
         runtime: expect.any(Number),
         waitSeconds: expect.any(Number),
       });
-      const detail = await on.tasks.getTask(`mail:${gone.id}`, context);
-      expect(JSON.parse(String(detail?.kwargs))).toMatchObject({ removeOnComplete: true });
-      expect(detail?.timeline?.map(({ state }) => state)).toEqual(['PENDING', 'STARTED', 'SUCCESS']);
-      expect(detail?.traceId).toBe(traceId);
+      const own = await detail(on.sources, `mail:${gone.id}`);
+      expect(JSON.parse(String(own?.kwargs))).toMatchObject({ removeOnComplete: true });
+      expect(own?.timeline?.map(({ state }) => state)).toEqual(['PENDING', 'STARTED', 'SUCCESS']);
+      expect(own?.traceId).toBe(traceId);
     });
 
     it('that was never read keeps what its events say', async () => {
       await on.close();
-      on = recordQueues([queue], heldHistory(), false);
       work();
       const job = await queue.add('send', { to: 'bob' }, { removeOnComplete: true });
       const failed = await queue.add('send', { fails: true }, { removeOnFail: true });
       await app.settled(queue, 0, 'wait', 'active');
-      on.start();
+      on = await recordQueues(app, [queue]);
       await on.recorded(2);
       const times = { sent: expect.any(Date), started: expect.any(Date), finished: expect.any(Date) };
       const unknown = { args: null, worker: null, parentId: null, rootId: null, retries: null };
@@ -105,19 +104,21 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
     });
 
     it('that failed, and ran again, has its attempts and its error', async () => {
-      work();
-      const options = { attempts: 2, backoff: 300, removeOnFail: true };
+      // Long enough for a busy machine to read the first error before the job is gone.
+      const options = { attempts: 2, backoff: 3_000, removeOnFail: true };
       const job = await queue.add('send', { fails: true }, options);
+      await on.read(job);
+      work();
       await on.recorded(1);
-      const detail = await on.tasks.getTask(`mail:${job.id}`, context);
-      expect(detail).toMatchObject({
+      const own = await detail(on.sources, `mail:${job.id}`);
+      expect(own).toMatchObject({
         state: 'FAILURE',
         retries: 1,
         exception: 'no route to host',
         waitSeconds: null,
       });
-      expect(detail?.traceback).toMatch(/^Error: no route to host\n/);
-      const states = detail?.timeline?.map(({ state }) => state);
+      expect(own?.traceback).toMatch(/^Error: no route to host\n/);
+      const states = own?.timeline?.map(({ state }) => state);
       expect(states).toEqual(['PENDING', 'STARTED', 'RETRY', 'STARTED', 'FAILURE']);
     });
 
@@ -146,9 +147,9 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
       const before = await rows();
       await on.close();
       // Its position is lost, so it begins with the first event again.
-      const { history } = on;
-      history.texts.publish('bullmq-streams', '[]');
-      on = recordQueues([queue], history);
+      const { texts } = on.store.rows('bullmq');
+      for (const kind of texts.keys()) if (kind.startsWith('bullmq')) texts.delete(kind);
+      on = await recordQueues(app, [queue], on.store);
       const ended = await queue.add('end', {}, { removeOnComplete: true });
       await until(async () => (await row(`mail:${ended.id}`))?.state === 'SUCCESS');
       expect(await rows()).toEqual(before);
@@ -165,7 +166,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
         [`mail:${stays.id}`, 'PENDING', 'waiting'],
       ]);
       expect(total).toBe(2);
-      expect(await on.tasks.getTask(`mail:${waits.id}`, context)).toMatchObject({ args: '{"to":"cy"}' });
+      expect(await detail(on.sources, `mail:${waits.id}`)).toMatchObject({ args: '{"to":"cy"}' });
     });
   },
 );

@@ -1,141 +1,72 @@
-/** Queues whose jobs are recorded, without a database. */
+/** Queues whose jobs are recorded in a store that is made of arrays. */
 import type { Job, Queue } from 'bullmq';
-import { createMemoryHistory } from '../../src/history/memory-history.ts';
-import type { StoredHistory } from '../../src/history/stored-history.ts';
+import { type Command, Redis } from 'ioredis';
+import { type BullMQSources, bullmqSources } from '../../src/bullmq.ts';
 import type { Task } from '../../src/model.ts';
-import type { TaskPage, TaskPosition, TaskQuery, TaskSource } from '../../src/source.ts';
-import { resolveOptions } from '../../src/sources/bullmq/access/options.ts';
-import { createQueueAccess, type QueueAccess } from '../../src/sources/bullmq/access/queue-access.ts';
-import { bullmqSources } from '../../src/sources/bullmq/bullmq-sources.ts';
-import { createJobRecorder, type JobRecorder } from '../../src/sources/bullmq/recorded/job-recorder.ts';
-import { withRemoved } from '../../src/sources/bullmq/recorded/with-removed.ts';
-import { createKeptSince } from '../../src/sources/bullmq/tasks/kept-since.ts';
-import { context } from '../helpers/bullmq-read.ts';
+import type { TaskPage, TaskQuery } from '../../src/source.ts';
+import { type ArrayStore, createArrayStore } from '../helpers/array-store.ts';
+import type { BullMQApp } from '../helpers/bullmq-app.ts';
+import { context, page, walk } from '../helpers/bullmq-read.ts';
 import { until } from '../helpers/redis-server.ts';
-import { queryOf } from '../helpers/task-query.ts';
 
-/** A stored history without a store. */
-export interface HeldHistory extends StoredHistory {
-  /** Whether this instance holds the lease. */
-  isHeld: boolean;
-  /** Messages that may have been missed were reported. */
-  gaps: number;
-}
-
-/** @param texts what instances share */
-export function heldHistory(texts = new Map<string, string>()): HeldHistory {
-  const history = createMemoryHistory();
-  const held: HeldHistory = {
-    ...history,
-    writer: {
-      ...history.writer,
-      recordGap() {
-        held.gaps += 1;
-      },
-    },
-    log: { append: async () => {}, newest: async () => null, read: async () => [] },
-    readStats: (query, context, ofTasks) => ofTasks(query, context, null),
-    isHeld: true,
-    gaps: 0,
-    texts: {
-      publish: (kind, text) => void texts.set(kind, text),
-      read: (kind) => texts.get(kind) ?? null,
-      revision: () => 0,
-    },
-    status: () => ({
-      ...{ engine: 'sqlite', phase: 'ready', isHolder: held.isHeld, waiting: 0, waitingSince: null },
-      ...{ lastWrite: null, error: null, code: null, remedy: null, lost: 0, lostAt: null, bytes: null },
-    }),
-    isHolder: () => held.isHeld,
-    hasOthers: () => false,
-    wantLease() {},
-    openNotes: () => ({
-      isHolder: () => held.isHeld,
-      read: async () => null,
-      write: async () => {},
-      close() {},
-    }),
-    onLease: () => () => {},
-    setHearing: async () => {},
-    close: async () => history.close(),
-  };
-  return held;
-}
-
-const PACE = { busyMs: 20, idleMs: 20 };
-
-/** Notes the keys of jobs whose data is read. */
-function notingData(access: QueueAccess, keys: Set<string>): QueueAccess {
-  return {
-    ...access,
-    async read(list, options) {
-      const replies = await access.read(list, options);
-      for (const [index, { command }] of list.entries()) {
-        const reply: unknown = replies[index];
-        const isData = command[0] === 'HMGET' && command.includes('data');
-        if (isData && Array.isArray(reply) && reply.some((value) => value !== null))
-          keys.add(String(command[1]));
-      }
-      return replies;
-    },
+/** Notes the keys of jobs whose data is read over this client. */
+function noteData(client: Redis, keys: Set<string>): void {
+  const send = client.sendCommand.bind(client);
+  client.sendCommand = (command: Command, ...rest) => {
+    if (command.name === 'hmget' && command.args.some((arg) => String(arg) === 'data')) {
+      void command.promise.then(
+        (reply: unknown) => {
+          const isThere = Array.isArray(reply) && reply.some((value) => value !== null);
+          if (isThere) keys.add(String(command.args[0]));
+        },
+        () => {},
+      );
+    }
+    return send(command, ...rest);
   };
 }
 
 /** Queues of one instance. */
 export interface RecordedQueues {
-  readonly tasks: TaskSource;
-  readonly history: HeldHistory;
+  readonly sources: BullMQSources;
+  readonly store: ArrayStore;
   /** Resolves once so many jobs have been recorded. */
   recorded(count: number): Promise<void>;
   /** Resolves once the data of these jobs has been read. */
   read(...jobs: readonly Job[]): Promise<void>;
-  page(query?: Partial<TaskQuery>): Promise<TaskPage>;
+  page(query?: Partial<TaskQuery>): Promise<Omit<TaskPage, 'endAt'>>;
   /** All rows, page after page. */
   walk(query?: Partial<TaskQuery>): Promise<readonly Task[]>;
-  /** Begins to record, if it has not yet. */
-  start(): void;
   close(): Promise<void>;
 }
 
-/** @param isStarted whether to record from the beginning. Default: true */
-export function recordQueues(
+/** @param store what instances share */
+export async function recordQueues(
+  { redis }: BullMQApp,
   queues: readonly Queue[],
-  history: HeldHistory = heldHistory(),
-  isStarted = true,
-): RecordedQueues {
+  store: ArrayStore = createArrayStore(),
+): Promise<RecordedQueues> {
+  // Queues that are there are found at once, later ones within some seconds.
+  await Promise.all(queues.map((queue) => queue.waitUntilReady()));
   const dataRead = new Set<string>();
-  const access = notingData(createQueueAccess(resolveOptions({ queues })), dataRead);
-  const live = bullmqSources({ queues });
-  const tasks = withRemoved(live.tasks, { access, keptSince: createKeptSince(access, () => []) }, history);
-  let recorder: JobRecorder | null = isStarted ? createJobRecorder(access, history, PACE) : null;
-  const page = async (query: Partial<TaskQuery> = {}): Promise<TaskPage> =>
-    tasks.listTasks(queryOf(query), context);
+  const connection = new Redis(redis.port);
+  noteData(connection, dataRead);
+  const sources = bullmqSources({ connection, store });
   return {
-    tasks,
-    history,
-    recorded: (count) => until(async () => (await history.reader.getStats(context)).tasks === count, 20_000),
+    sources,
+    store,
+    recorded: (count) =>
+      until(async () => (await sources.history?.getHistoryStats(context))?.tasks === count, 60_000),
     read: (...jobs) =>
       until(
         () => jobs.every(({ queueQualifiedName, id }) => dataRead.has(`${queueQualifiedName}:${id}`)),
-        10_000,
+        60_000,
       ),
-    page,
-    async walk(query = {}) {
-      const rows: Task[] = [];
-      let after: TaskPosition | null = null;
-      do {
-        const part: TaskPage = await page({ ...query, after });
-        rows.push(...part.tasks);
-        after = part.next && (JSON.parse(JSON.stringify(part.next)) as TaskPosition);
-      } while (after !== null);
-      return rows;
-    },
-    start() {
-      recorder ??= createJobRecorder(access, history, PACE);
-    },
+    page: (query) => page(sources, query),
+    walk: (query) => walk(sources, query),
     async close() {
-      await recorder?.close();
-      live.close();
+      await sources.close();
+      connection.disconnect();
     },
   };
 }

@@ -1,16 +1,15 @@
 import type { JobsOptions, Queue } from 'bullmq';
-import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { MonitorError } from '../../src/errors.ts';
 import type { Task } from '../../src/model.ts';
-import { selectTasks } from '../../src/select/select-tasks.ts';
+import { selectTasks } from '../../src/select.ts';
 import type { TaskQuery } from '../../src/source.ts';
+import { createArrayStore } from '../helpers/array-store.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
-import { context } from '../helpers/bullmq-read.ts';
+import { context, detail, tree } from '../helpers/bullmq-read.ts';
 import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
 import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
 import { queryOf } from '../helpers/task-query.ts';
-import { heldHistory, type RecordedQueues, recordQueues } from './recorded-lab.ts';
+import { type RecordedQueues, recordQueues } from './recorded-lab.ts';
 
 describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'removed jobs'), () => {
   let app: BullMQApp;
@@ -20,12 +19,12 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'removed jobs')
   beforeEach(async () => {
     app = await startBullMQ(BULLMQ_VERSIONS[0]?.bullmq as (typeof BULLMQ_VERSIONS)[0]['bullmq']);
     queue = app.queue('mail');
-    on = recordQueues([queue]);
+    on = await recordQueues(app, [queue]);
   });
 
   afterEach(async () => {
-    await on.close();
-    await app.close();
+    await on?.close();
+    await app?.close();
   });
 
   /** Adds jobs that end at once, and waits until they are recorded. */
@@ -39,7 +38,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'removed jobs')
       data: { index, fails: index % 5 === 4 },
       opts: options,
     }));
-    await queue.addBulk(jobs);
+    await on.read(...(await queue.addBulk(jobs)));
     app.worker('mail', async ({ data }) => {
       if (data.fails) throw new Error('no route');
     });
@@ -89,7 +88,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'removed jobs')
     await run(40, { removeOnComplete: 5, removeOnFail: true });
     for (const scan of [20_000, 40]) {
       const filter = queryOf({ scan });
-      const stats = await on.tasks.getTaskStats?.({ minutes: 60, now: new Date(), filter }, context);
+      const stats = await on.sources.tasks.getTaskStats?.({ minutes: 60, now: new Date(), filter }, context);
       expect(stats?.states).toEqual({ SUCCESS: 32, FAILURE: 8 });
       expect(stats?.names).toMatchObject([{ name: 'send', count: 40, failed: 8 }]);
     }
@@ -106,7 +105,6 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'removed jobs')
     const again = await queue.add('send', { again: true }, { removeOnComplete: true });
     expect(again.id).toBe('1');
     await on.recorded(11);
-    expect(on.history.gaps).toBeGreaterThan(0);
     const rows = await on.walk({ limit: 4 });
     expect(rows.length).toBe(11);
     expect(new Set(rows.map(({ id }) => id)).size).toBe(11);
@@ -126,13 +124,13 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'removed jobs')
       'mail:report',
     ]);
     for (const { id, result } of rows.slice(0, 2)) {
-      expect(await on.tasks.getTask(id, context)).toMatchObject({ id, result });
+      expect(await detail(on.sources, id)).toMatchObject({ id, result });
     }
     // Under the id of the job, the latest is found.
-    expect(await on.tasks.getTask('mail:report', context)).toMatchObject({ id: 'mail:report', result: '3' });
+    expect(await detail(on.sources, 'mail:report')).toMatchObject({ id: 'mail:report', result: '3' });
     await worker.pause();
     await queue.add('report', { n: 4 }, { jobId: 'report' });
-    expect(await on.tasks.getTask('mail:report', context)).toMatchObject({ state: 'PENDING' });
+    expect(await detail(on.sources, 'mail:report')).toMatchObject({ state: 'PENDING' });
     const live = await on.walk({ limit: 2 });
     expect(live.map(({ result, state }) => [state, result])).toEqual([
       ['PENDING', null],
@@ -150,7 +148,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'removed jobs')
     await on.recorded(1);
     fails.now = false;
     await (await queue.getJob(job.id ?? ''))?.retry();
-    await until(async () => (await on.history.reader.getTask('mail:1', context))?.state === 'SUCCESS');
+    await until(async () => recordedStates(on).includes('SUCCESS'), 20_000);
     await job.remove();
     expect((await on.walk()).map(({ id, state, retries }) => [id, state, retries])).toEqual([
       ['mail:1', 'SUCCESS', 1],
@@ -161,7 +159,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'removed jobs')
     const flow = app.flow();
     const children = app.queue('children');
     await on.close();
-    on = recordQueues([queue, children]);
+    on = await recordQueues(app, [queue, children]);
     const opts = { removeOnComplete: true };
     const added = await flow.add({
       ...{ name: 'top', queueName: 'mail', opts },
@@ -176,10 +174,10 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'removed jobs')
     const relations = new Set(below.map((id) => ({ parent: id, child: top, relation: 'flow' })));
     const look = async (): Promise<void> => {
       for (const id of [String(top), ...below]) {
-        const tree = await on.tasks.getTaskTree?.(id, context);
-        expect(tree).toMatchObject(expected);
-        expect(new Set(tree?.relations)).toEqual(relations);
-        expect(sorted(tree?.tasks ?? [])).toEqual([String(top), ...below].sort());
+        const found = await tree(on.sources, id);
+        expect(found).toMatchObject(expected);
+        expect(new Set(found?.relations)).toEqual(relations);
+        expect(sorted(found?.tasks ?? [])).toEqual([String(top), ...below].sort());
       }
       expect(sorted(await on.walk({ limit: 1, parentId: String(top) }))).toEqual(below.toSorted());
       const all = await on.walk({ limit: 1, rootId: String(top) });
@@ -191,59 +189,41 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'removed jobs')
     await look();
   });
 
-  it('are recorded by one instance, and by another one from where it ended', async () => {
-    const texts = new Map<string, string>();
-    await on.close();
-    const [first, second] = [heldHistory(texts), heldHistory(texts)];
-    second.isHeld = false;
-    on = recordQueues([queue], first);
-    const other = recordQueues([queue], second);
+  it('are recorded by another instance from where the first one ended, also what ended in between', async () => {
     await run(20, { removeOnComplete: true, removeOnFail: true });
     await on.close();
-    expect((await second.reader.getStats(context)).tasks).toBe(0);
     await queue.addBulk([1, 2, 3].map(() => ({ name: 'late', data: {}, opts: { removeOnComplete: true } })));
     await app.settled(queue, 0, 'wait', 'active');
-    second.isHeld = true;
-    await other.recorded(3);
-    expect((await other.walk()).map((task) => task.name)).toEqual(['late', 'late', 'late']);
-    expect(second.gaps).toBe(0);
-    await other.close();
+    on = await recordQueues(app, [queue], on.store);
+    await on.recorded(23);
+    const rows = await on.walk({ limit: 7 });
+    expect(sorted(rows)).toEqual(ids(23).sort());
+    expect(rows.filter(({ name }) => name === 'late').length).toBe(3);
   });
 
   it('are missing while the store cannot be read, and the jobs in Redis are not', async () => {
     await on.close();
-    const history = heldHistory();
-    const away = (): never => {
-      throw new MonitorError('source_unavailable', 'away');
+    const store = createArrayStore();
+    store.before = () => {
+      throw new Error('away');
     };
-    const reader = { ...history.reader, listTasks: away, getTask: away };
-    on = recordQueues([queue], { ...history, reader }, false);
+    on = await recordQueues(app, [queue], store);
     await queue.addBulk([1, 2, 3].map((n) => ({ name: 'a', data: { n } })));
     const first = await on.page({ limit: 2 });
     expect(first.tasks.length).toBe(2);
     const last = await on.page({ limit: 2, after: first.next });
     expect(last).toMatchObject({ tasks: [{ name: 'a' }], total: null, cursorExact: false });
     expect(last.next).not.toBeNull();
-    await expect(on.page({ limit: 2, after: last.next })).rejects.toThrow('away');
-    expect(await on.tasks.getTask('mail:1', context)).toMatchObject({ state: 'PENDING' });
-    await expect(on.tasks.getTask('mail:9', context)).rejects.toThrow('away');
-    const tree = await on.tasks.getTaskTree?.('mail:1', context);
-    expect(tree).toMatchObject({ tasks: [{ id: 'mail:1' }], truncated: true });
-  });
-
-  it('whose events were trimmed before they were read are a gap', async () => {
-    const texts = new Map<string, string>();
-    await on.close();
-    on = recordQueues([queue], heldHistory(texts));
-    await run(5, { removeOnComplete: true, removeOnFail: true });
-    await on.close();
-    for (let n = 0; n < 4; n += 1) await queue.add('late', { n }, { removeOnComplete: true });
-    await app.settled(queue, 0, 'wait', 'active');
-    const redis = new Redis(app.redis.port);
-    await redis.xtrim('bull:mail:events', 'MAXLEN', 2);
-    redis.disconnect();
-    on = recordQueues([queue], heldHistory(texts));
-    await until(() => on.history.gaps === 1);
-    expect((await on.walk()).every(({ state }) => state === 'SUCCESS')).toBe(true);
+    await expect(on.page({ limit: 2, after: last.next })).rejects.toMatchObject({
+      code: 'source_unavailable',
+    });
+    expect(await detail(on.sources, 'mail:1')).toMatchObject({ state: 'PENDING' });
+    await expect(detail(on.sources, 'mail:9')).rejects.toMatchObject({ code: 'source_unavailable' });
+    expect(await tree(on.sources, 'mail:1')).toMatchObject({ tasks: [{ id: 'mail:1' }], truncated: true });
   });
 });
+
+/** The states in which jobs have been recorded. */
+function recordedStates({ store }: RecordedQueues): readonly string[] {
+  return [...store.rows('bullmq').tasks.values()].map(({ state }) => state);
+}

@@ -2,7 +2,6 @@ import type * as BullMQ from 'bullmq';
 import * as bullmq5 from 'bullmq5';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type BullMQSources, bullmqSources } from '../../src/bullmq.ts';
-import { MOST_ENTRIES } from '../../src/sources/bullmq/schedules/schedules.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { context } from '../helpers/bullmq-read.ts';
 import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
@@ -11,6 +10,8 @@ import { useSourceRedis } from './source-redis.ts';
 
 const HOUR = 3_600_000;
 /** In the year 2100. */
+/** How many entries one answer has. */
+const MOST_ENTRIES = 5_000;
 const LATER = 4_102_444_800_000;
 
 describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'repeatable jobs of BullMQ 5'), () => {
