@@ -1,248 +1,346 @@
-import { describe, expect, it } from 'vitest';
-import type { TaskChange } from '../../src/history/history.ts';
-import { comparableRepr } from '../../src/sources/celery/schedules/comparable-repr.ts';
-import { staticSchedule } from '../../src/sources/celery/schedules/rows.ts';
-import { createRunObserver, type RunObserver } from '../../src/sources/celery/schedules/run-observer.ts';
-import { type StaticEntry, staticEntries } from '../../src/sources/celery/schedules/static-entry.ts';
+/** Which tasks are the runs of entries of beat's schedule, and what follows from them. */
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { type CelerySources, celerySources } from '../../src/celery.ts';
+import type { Schedule } from '../../src/model.ts';
+import { createArrayStore } from '../helpers/array-store.ts';
+import { context, eventMessage, stateOf } from '../helpers/celery-events.ts';
+import { createClient } from '../helpers/redis-client.ts';
+import { redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
+import {
+  type ArrayDeployment,
+  type ArrayDeploymentOptions,
+  holdTime,
+  LONG,
+  openArrayDeployment,
+  pass,
+  waitingMessage,
+} from './array-deployment.ts';
 
 const SEVEN = Date.parse('2026-11-23T07:00:00Z');
 const SECOND = 1000;
-const DAY = 86_400_000;
+const MINUTE = 60 * SECOND;
+const DAY = 1440 * MINUTE;
 
-function entriesOf(schedule: object, timezone: string | null = 'UTC'): Map<string, StaticEntry> {
-  return new Map(staticEntries(schedule, timezone).entries.map((entry) => [entry.name, entry]));
+/** What a task's client publishes. */
+function sent(uuid: string, time: number | null, more: object = {}): object {
+  const call = { name: 'report', args: '()', kwargs: '{}', queue: 'celery', retries: 0 };
+  const timestamp = time === null ? null : time / 1000;
+  return { type: 'task-sent', uuid, hostname: 'gen1@vm', pid: 9, timestamp, ...call, ...more };
 }
 
-/** Runs steps to their end. */
-function run<Result>(steps: Generator<void, Result, void>): Result {
-  let step = steps.next();
-  while (step.done !== true) step = steps.next();
-  return step.value;
+/** The same of a run of each half minute. */
+const everyHalfMinute = (count: number, from = 0) =>
+  Array.from({ length: count }, (_, at) => sent(`run ${from + at}`, SEVEN + (from + at) * 30 * SECOND));
+
+/** A deployment that watches this schedule. */
+async function watching(
+  beat_schedule: Readonly<Record<string, object>>,
+  timezone = 'UTC',
+  more: ArrayDeploymentOptions = {},
+): Promise<ArrayDeployment> {
+  holdTime(SEVEN);
+  const settings = { beat_schedule, timezone };
+  const deployment = openArrayDeployment({ control: false, retention: LONG, settings, ...more });
+  await deployment.schedules();
+  return deployment;
 }
 
-function watching(schedule: object, timezone?: string): RunObserver {
-  const observer = createRunObserver();
-  run(observer.watch(entriesOf(schedule, timezone)));
-  return observer;
+async function entryOf({ schedules }: ArrayDeployment, name: string): Promise<Schedule | undefined> {
+  return (await schedules())?.find((schedule) => schedule.name === name);
 }
-
-let count = 0;
-function task(time: number, more: Partial<TaskChange> = {}): TaskChange {
-  count += 1;
-  return {
-    id: `t${count}`,
-    type: 'sent',
-    time,
-    origin: 'event',
-    name: 'report',
-    args: '()',
-    kwargs: '{}',
-    ...more,
-  };
-}
+const lastOf = async (deployment: ArrayDeployment, name: string): Promise<number | null> =>
+  (await entryOf(deployment, name))?.lastRunAt?.getTime() ?? null;
+const idsOf = async (deployment: ArrayDeployment, name: string): Promise<string[] | null> =>
+  (await entryOf(deployment, name))?.lastRuns?.map(({ taskId }) => taskId) ?? null;
 
 describe('a run of the static schedule', () => {
-  it('is a task that was sent when its crontab was due', () => {
-    const observer = watching({ weekly: { task: 'report', schedule: '0 8 * * 1' } }, 'Europe/Prague');
-    observer.observe(task(SEVEN - 10 * SECOND));
-    observer.observe(task(SEVEN - DAY));
-    observer.observe(task(SEVEN + 30 * SECOND));
-    expect(observer.lastRun('weekly')).toBe(null);
-    observer.observe(task(SEVEN + 40));
-    observer.observe(task(SEVEN + 60 * SECOND));
-    expect(observer.lastRun('weekly')).toBe(SEVEN + 40);
+  it('is a task that was sent when its crontab was due', async () => {
+    const deployment = await watching({ weekly: { task: 'report', schedule: '0 8 * * 1' } }, 'Europe/Prague');
+    const early = [SEVEN - 10 * SECOND, SEVEN - DAY, SEVEN + 30 * SECOND];
+    deployment.hear(...early.map((time, at) => sent(`early ${at}`, time)));
+    expect(await lastOf(deployment, 'weekly')).toBe(null);
+    deployment.hear(sent('due', SEVEN + 40), sent('late', SEVEN + MINUTE));
+    expect(await lastOf(deployment, 'weekly')).toBe(SEVEN + 40);
   });
 
-  it('is remembered with its task, the latest 20, and none where none was seen', () => {
-    const observer = watching({
+  it('is a task that follows another by the interval', async () => {
+    const deployment = await watching({ often: { task: 'report', schedule: 30 } });
+    deployment.hear(sent('a', SEVEN), sent('b', SEVEN + 11 * SECOND));
+    expect(await lastOf(deployment, 'often')).toBe(null);
+    deployment.hear(sent('c', SEVEN + 30_020));
+    expect(await lastOf(deployment, 'often')).toBe(SEVEN + 30_020);
+    deployment.hear(sent('d', SEVEN + 100 * SECOND));
+    expect(await lastOf(deployment, 'often')).toBe(SEVEN + 30_020);
+  });
+
+  it('of a relative interval may come earlier by what it is rounded down', async () => {
+    const deployment = await watching({ hourly: { task: 'report', schedule: 3600, relative: true } });
+    deployment.hear(sent('a', SEVEN + 30 * MINUTE), sent('b', SEVEN + 60 * MINUTE));
+    expect(await lastOf(deployment, 'hourly')).toBe(SEVEN + 60 * MINUTE);
+    expect((await entryOf(deployment, 'hourly'))?.nextRunAt?.getTime()).toBe(SEVEN + 120 * MINUTE);
+  });
+
+  it('is remembered with its task, the latest 20, and none where none was seen', async () => {
+    const deployment = await watching({
       often: { task: 'report', schedule: 60 },
       never: { task: 'rare', schedule: 60 },
     });
-    const tasks = Array.from({ length: 25 }, (_, index) => task(SEVEN + index * 60 * SECOND));
-    for (const one of tasks) observer.observe(one);
+    const runs = Array.from({ length: 25 }, (_, index) => sent(`run ${index}`, SEVEN + index * MINUTE));
+    deployment.hear(...runs);
     // Its worker reports the same task a moment later.
-    observer.observe({ ...(tasks.at(-1) as TaskChange), type: 'received', time: SEVEN + 1_440_050 });
-    const latest = tasks.slice(-20).map(({ id, time }) => ({ taskId: id, time }));
-    expect(observer.lastRuns('often')).toEqual(latest.toReversed());
-    expect(observer.lastRuns('never')).toBeNull();
+    deployment.hear(sent('run 24', SEVEN + 24 * MINUTE + 50, { type: 'task-received', hostname: 'w1@a' }));
+    const latest = Array.from({ length: 20 }, (_, index) => `run ${24 - index}`);
+    expect(await idsOf(deployment, 'often')).toEqual(latest);
+    expect(await idsOf(deployment, 'never')).toBeNull();
   });
 
-  it('is looked for in little time among thousands of entries, which are taken in step by step', () => {
-    const schedule = Object.fromEntries(
-      Array.from({ length: 5_000 }, (_, at) => [
-        at,
-        { task: 'report', schedule: '0 0 29 2 1', args: [at % 2] },
-      ]),
-    );
-    const observer = createRunObserver();
-    const steps = observer.watch(entriesOf(schedule));
-    let count = 0;
-    while (steps.next().done !== true) count += 1;
-    expect(count).toBe(5_000);
-    const start = process.cpuUsage().user;
-    observer.observe(task(SEVEN, { args: '(1,)' }));
-    expect(process.cpuUsage().user - start).toBeLessThan(100_000);
-  });
-
-  it('is a task that follows another by the interval', () => {
-    const observer = watching({ often: { task: 'report', schedule: 30 } });
-    observer.observe(task(SEVEN));
-    observer.observe(task(SEVEN + 11 * SECOND));
-    expect(observer.lastRun('often')).toBe(null);
-    observer.observe(task(SEVEN + 30_020));
-    expect(observer.lastRun('often')).toBe(SEVEN + 30_020);
-    observer.observe(task(SEVEN + 100 * SECOND));
-    expect(observer.lastRun('often')).toBe(SEVEN + 30_020);
-  });
-
-  it('of a relative interval may come earlier by what it is rounded down', () => {
-    const observer = watching({ hourly: { task: 'report', schedule: 3600, relative: true } });
-    observer.observe(task(SEVEN + 1800 * SECOND));
-    observer.observe(task(SEVEN + 3600 * SECOND));
-    expect(observer.lastRun('hourly')).toBe(SEVEN + 3600 * SECOND);
-  });
-
-  it('has the task, the arguments and the queue of the entry', () => {
+  it('has the task, the arguments and the queue of the entry', async () => {
     const entry = { task: 'report', schedule: '0 7 * * *', args: [1, 'x'], kwargs: { big: true } };
-    const observer = watching({ daily: { ...entry, options: { queue: 'slow' } } });
+    const shown = { task: 'hidden', schedule: '0 7 * * *', args: ['raw'], options: { argsrepr: '(...)' } };
+    const deployment = await watching({
+      daily: { ...entry, options: { queue: 'slow' } },
+      floats: { task: 'floats', schedule: '0 7 * * *', args: [[1, 2], 'a, (b) ', [], { k: [3] }, 10.05] },
+      shown,
+    });
     const same = { args: "(1, 'x')", kwargs: "{'big': True}", queue: 'slow' };
-    for (const more of [{ name: 'other' }, { args: "(2, 'x')" }, { kwargs: '{}' }, { queue: 'fast' }]) {
-      observer.observe(task(SEVEN, { ...same, ...more }));
+    const others = [{ name: 'other' }, { args: "(2, 'x')" }, { kwargs: '{}' }, { queue: 'fast' }];
+    const repeated = [{ parent_id: 'p' }, { retries: 1 }];
+    for (const [at, more] of [...others, ...repeated].entries()) {
+      deployment.hear(sent(`other ${at}`, SEVEN, { ...same, ...more }));
     }
-    for (const more of [{ parentId: 'p' }, { retries: 1 }, { stored: true }, { time: null }]) {
-      observer.observe(task(SEVEN, { ...same, ...more }));
-    }
-    expect(observer.lastRun('daily')).toBe(null);
-    observer.observe(task(SEVEN + 1, same));
-    expect(observer.lastRun('daily')).toBe(SEVEN + 1);
+    expect(await lastOf(deployment, 'daily')).toBe(null);
+    deployment.hear(
+      sent('a', SEVEN + 1, same),
+      // JSON keeps no tuples, and no difference of 2.0 and 2.
+      sent('b', SEVEN + 2, { name: 'floats', args: "((1, 2.0), 'a, (b) ', [], {'k': (3,)}, 10.05)" }),
+      sent('c', SEVEN + 3, { name: 'hidden', args: '(...)' }),
+    );
+    const last = ['daily', 'floats', 'shown'].map((name) => idsOf(deployment, name));
+    expect(await Promise.all(last)).toEqual([['a'], ['b'], ['c']]);
   });
 
-  it('that is told of when it is sent and when it is received is one, at the time of its sending', () => {
-    const observer = watching({ often: { task: 'report', schedule: 2 } });
-    observer.observe(task(SEVEN, { id: 'a' }));
-    observer.observe(task(SEVEN + 2000, { id: 'b', type: 'received' }));
-    observer.observe(task(SEVEN + 1990, { id: 'b' }));
-    observer.observe(task(SEVEN + 2000, { id: 'b', type: 'received' }));
-    expect(observer.lastRun('often')).toBe(SEVEN + 1990);
+  it('that is told of when it is sent and when it is received is one, at the time of its sending', async () => {
+    const deployment = await watching({ often: { task: 'report', schedule: 2 } });
+    const received = { type: 'task-received', hostname: 'w1@a' };
+    deployment.hear(
+      sent('a', SEVEN),
+      sent('b', SEVEN + 2000, received),
+      sent('b', SEVEN + 1990),
+      sent('b', SEVEN + 2000, received),
+    );
+    expect(await lastOf(deployment, 'often')).toBe(SEVEN + 1990);
   });
 
-  it('belongs to the entry that its time fits, and to none when it fits several', () => {
-    const observer = watching({
+  it('belongs to the entry that its time fits, and to none when it fits several', async () => {
+    const deployment = await watching({
       morning: { task: 'report', schedule: '0 7 * * *' },
       evening: { task: 'report', schedule: '0 19 * * *' },
       monday: { task: 'report', schedule: '0 19 * * 1' },
     });
-    observer.observe(task(SEVEN));
-    observer.observe(task(SEVEN + DAY / 2));
-    expect(observer.lastRun('evening')).toBe(null);
-    observer.observe(task(SEVEN + DAY + DAY / 2));
-    expect(observer.lastRun('morning')).toBe(SEVEN);
-    expect(observer.lastRun('evening')).toBe(SEVEN + DAY + DAY / 2);
-    expect(observer.lastRun('monday')).toBe(null);
+    deployment.hear(sent('a', SEVEN), sent('b', SEVEN + DAY / 2));
+    expect(await lastOf(deployment, 'evening')).toBe(null);
+    deployment.hear(sent('c', SEVEN + DAY + DAY / 2));
+    const last = ['morning', 'evening', 'monday'].map((name) => lastOf(deployment, name));
+    expect(await Promise.all(last)).toEqual([SEVEN, SEVEN + DAY + DAY / 2, null]);
   });
 
-  it('is kept while its entry stays as it is', () => {
-    const entries = entriesOf({ daily: { task: 'report', schedule: '0 7 * * *' } });
-    const observer = createRunObserver();
-    run(observer.watch(entries));
-    observer.observe(task(SEVEN));
-    run(observer.watch(new Map(entries)));
-    expect(observer.lastRun('daily')).toBe(SEVEN);
-    run(observer.watch(entriesOf({ daily: { task: 'report', schedule: '0 8 * * *' } })));
-    expect(observer.lastRun('daily')).toBe(null);
+  it('is the same when it is told again, in any order', async () => {
+    const runs = everyHalfMinute(6);
+    const deployment = await watching({ often: { task: 'report', schedule: 30 } });
+    deployment.hear(...runs.slice(3), ...runs.slice(0, 3));
+    deployment.hear(...runs.map((event) => ({ ...event, type: 'task-received', hostname: 'w1@a' })));
+    expect(await idsOf(deployment, 'often')).toEqual(['run 5', 'run 4', 'run 3', 'run 2', 'run 1']);
   });
 
-  it('is the task whose message names its entry, whatever its time, and of no other entry then', () => {
-    const observer = watching({
+  it('is the task whose message names its entry, whatever its time, and of no other entry then', async () => {
+    const deployment = await watching({
       a: { task: 'report', schedule: 60 },
       b: { task: 'report', schedule: 60 },
       c: { task: 'report', schedule: '0 7 * * *' },
       sun: { task: 'report', schedule: { event: 'sunset', lat: 1, lon: 2 } },
       other: { task: 'mail', schedule: 60 },
     });
-    const ids = (entry: string) => observer.lastRuns(entry)?.map(({ taskId }) => taskId) ?? null;
-    const at = (id: string, minutes: number) => observer.observe(task(SEVEN + minutes * 60_000, { id }));
+    const at = (id: string, minutes: number) => deployment.hear(sent(id, SEVEN + minutes * MINUTE));
+    async function named(id: string, entry: string): Promise<void> {
+      const raw = waitingMessage(id, { task: 'report', periodic_task_name: entry });
+      deployment.waiting.push({ queue: 'celery', raw });
+      await pass(6_000);
+    }
     // Its event comes first, then its message: it fitted another entry.
     at('one', 0);
-    expect(ids('c')).toEqual(['one']);
-    observer.named({ taskId: 'one', entry: 'a' });
-    expect([ids('a'), ids('c')]).toEqual([['one'], null]);
+    expect(await idsOf(deployment, 'c')).toEqual(['one']);
+    await named('one', 'a');
+    expect([await idsOf(deployment, 'a'), await idsOf(deployment, 'c')]).toEqual([['one'], null]);
     // Its message comes first.
-    observer.named({ taskId: 'two', entry: 'b' });
+    await named('two', 'b');
     at('two', 0.5);
-    observer.named({ taskId: 'three', entry: 'a' });
+    await named('three', 'a');
     at('three', 1);
-    observer.named({ taskId: 'evening', entry: 'sun' });
+    await named('evening', 'sun');
     at('evening', 1.2);
-    expect([ids('a'), ids('b'), ids('sun')]).toEqual([['three', 'one'], ['two'], ['evening']]);
-    // Sent by hand, it does not show when the entry is due next.
-    expect(observer.lastRun('a')).toBe(SEVEN + 60_000);
-    expect(observer.lastRun('b')).toBeNull();
+    const ids = ['a', 'b', 'sun'].map((name) => idsOf(deployment, name));
+    expect(await Promise.all(ids)).toEqual([['three', 'one'], ['two'], ['evening']]);
     // Names that no entry with this task has say nothing.
     for (const entry of ['other', 'unknown']) {
-      observer.named({ taskId: entry, entry });
+      await named(entry, entry);
       at(entry, 30);
     }
-    expect([ids('other'), ids('a')]).toEqual([null, ['three', 'one']]);
+    expect([await idsOf(deployment, 'other'), await idsOf(deployment, 'a')]).toEqual([
+      null,
+      ['three', 'one'],
+    ]);
   });
 
-  it('is the same when it is observed again, in any order', () => {
-    const tasks = Array.from({ length: 6 }, (_, n) => task(SEVEN + n * 30_000));
-    const observer = watching({ often: { task: 'report', schedule: 30 } });
-    for (const one of [...tasks.slice(3), ...tasks.slice(0, 3)]) observer.observe(one);
-    for (const one of tasks) observer.observe({ ...one, type: 'received' });
-    const later = tasks.slice(1).toReversed();
-    expect(observer.lastRuns('often')).toEqual(later.map(({ id, time }) => ({ taskId: id, time })));
-  });
-
-  it('shows for two of its periods, and at most an hour, that beat is alive', () => {
-    const observer = watching({ often: { task: 'report', schedule: 30 } });
-    expect(run(observer.isAlive(SEVEN))).toBe(false);
-    observer.observe(task(SEVEN));
-    observer.observe(task(SEVEN + 30 * SECOND));
-    expect(run(observer.isAlive(SEVEN + 90 * SECOND))).toBe(true);
-    expect(run(observer.isAlive(SEVEN + 120 * SECOND))).toBe(false);
-    const daily = watching({ daily: { task: 'report', schedule: '0 7 * * *' } });
-    daily.observe(task(SEVEN));
-    expect(run(daily.isAlive(SEVEN + 3599 * SECOND))).toBe(true);
-    expect(run(daily.isAlive(SEVEN + 3601 * SECOND))).toBe(false);
+  it('shows for two of its periods, and at most an hour, that beat is alive', async () => {
+    const often = await watching({ often: { task: 'report', schedule: 30 } });
+    const status = async ({ component }: ArrayDeployment, after: number) => {
+      vi.setSystemTime(SEVEN + after);
+      return (await component('beat')).status;
+    };
+    expect(await status(often, 0)).toBe('unknown');
+    often.hear(...everyHalfMinute(2));
+    expect([await status(often, 90 * SECOND), await status(often, 120 * SECOND)]).toEqual(['up', 'unknown']);
+    const daily = await watching({ daily: { task: 'report', schedule: '0 7 * * *' } });
+    daily.hear(sent('a', SEVEN));
+    expect([await status(daily, 3599 * SECOND), await status(daily, 3601 * SECOND)]).toEqual([
+      'up',
+      'unknown',
+    ]);
   });
 });
 
 describe('the next run of the static schedule', () => {
-  function next(entry: object, last: number | null, now: number, timezone: string | null = 'UTC') {
-    const [only] = entriesOf({ only: { task: 'report', ...entry } }, timezone).values();
-    if (only === undefined) throw new Error('The entry cannot be read.');
-    return staticSchedule('only', only, { last, now }).nextRunAt?.getTime() ?? null;
+  async function next(
+    entry: object,
+    after: number,
+    ran = false,
+    settings: object = {},
+  ): Promise<number | null> {
+    const beat_schedule = { only: { task: 'report', ...entry } };
+    const deployment = await watching(beat_schedule, 'UTC', { settings: { beat_schedule, ...settings } });
+    if (ran) deployment.hear(sent('before', SEVEN - 30 * SECOND), sent('last', SEVEN));
+    vi.setSystemTime(SEVEN + after);
+    const time = (await entryOf(deployment, 'only'))?.nextRunAt?.getTime();
+    return time === undefined ? null : time - SEVEN;
   }
 
-  it('is that of its crontab in its zone, and not known without a zone', () => {
+  it('is that of its crontab in its zone, and not known without a zone', async () => {
     const daily = { schedule: '0 7 * * *' };
-    expect(next(daily, null, SEVEN)).toBe(SEVEN + DAY);
-    expect(next(daily, SEVEN - DAY, SEVEN - 1)).toBe(SEVEN);
-    expect(next(daily, null, SEVEN, 'Europe/Prague')).toBe(SEVEN + DAY - 3_600_000);
-    expect(next(daily, null, SEVEN, null)).toBe(null);
+    expect(await next(daily, 0)).toBe(DAY);
+    expect(await next(daily, -1)).toBe(0);
+    expect(await next(daily, 0, false, { timezone: 'Europe/Prague' })).toBe(DAY - 60 * MINUTE);
+    expect(await next(daily, 0, false, { enable_utc: false })).toBe(null);
   });
 
-  it('is that of its interval after a run that was seen, unless it is long past', () => {
-    expect(next({ schedule: 30 }, null, SEVEN)).toBe(null);
-    expect(next({ schedule: 30 }, SEVEN, SEVEN + 10 * SECOND)).toBe(SEVEN + 30 * SECOND);
-    expect(next({ schedule: 30 }, SEVEN, SEVEN + 40 * SECOND)).toBe(SEVEN + 30 * SECOND);
-    expect(next({ schedule: 30 }, SEVEN, SEVEN + 100 * SECOND)).toBe(null);
+  it('is that of its interval after a run that was seen, unless it is long past', async () => {
+    expect(await next({ schedule: 30 }, 0)).toBe(null);
+    expect(await next({ schedule: 30 }, 10 * SECOND, true)).toBe(30 * SECOND);
+    expect(await next({ schedule: 30 }, 40 * SECOND, true)).toBe(30 * SECOND);
+    expect(await next({ schedule: 30 }, 100 * SECOND, true)).toBe(null);
   });
 
-  it('is none for an entry that is disabled, solar or unreadable', () => {
-    expect(next({ schedule: '0 7 * * *', enabled: false }, null, SEVEN)).toBe(null);
-    expect(next({ schedule: { event: 'sunset', lat: 1, lon: 2 } }, SEVEN, SEVEN)).toBe(null);
-    expect(next({ schedule: '99 7 * * *' }, SEVEN, SEVEN)).toBe(null);
+  it('is none for an entry that is disabled, solar or unreadable', async () => {
+    const sunset = { event: 'sunset', lat: 1, lon: 2 };
+    expect(await next({ schedule: '0 7 * * *', enabled: false }, 0)).toBe(null);
+    expect(await next({ schedule: sunset }, 0, true)).toBe(null);
+    expect(await next({ schedule: '99 7 * * *' }, 0)).toBe(null);
   });
 });
 
-describe('a Python repr', () => {
-  it('is compared without what JSON does not keep', () => {
-    expect(comparableRepr("((1, 2.0), 'a, (b) ', [], {'k': (3,)}, 10.05)")).toBe(
-      "[[1,2],'a, (b) ',[],{'k':[3]},10.05]",
+describe('the runs of a schedule', () => {
+  it('have the state and the run time of their tasks', async () => {
+    const deployment = await watching({ often: { task: 'report', schedule: 30 } }, 'UTC', { retention: {} });
+    deployment.hear(...everyHalfMinute(5));
+    const worker = { hostname: 'w1@a', pid: 1, timestamp: SEVEN / 1000 + 200 };
+    const end = (uuid: string, type: string, more: object = {}) => ({ ...worker, uuid, type, ...more });
+    deployment.hear(
+      end('run 2', 'task-succeeded', { runtime: 3, result: '1' }),
+      end('run 3', 'task-failed', { exception: 'E()' }),
+      end('run 4', 'task-started'),
     );
-    expect(comparableRepr(comparableRepr('(1,)'))).toBe('[1]');
+    const runs = async () =>
+      (await entryOf(deployment, 'often'))?.lastRuns?.map(({ state, runtime }) => [state, runtime]);
+    expect(await runs()).toEqual([
+      ['STARTED', null],
+      ['FAILURE', null],
+      ['SUCCESS', 3],
+      ['PENDING', null],
+    ]);
+    deployment.hear(end('run 4', 'task-succeeded', { runtime: 4, result: '1' }));
+    expect((await runs())?.[0]).toEqual(['SUCCESS', 4]);
+  });
+
+  it('are all looked up in the end, however many they are', async () => {
+    const names = Array.from({ length: 30 }, (_, at) => `report ${at}`);
+    const entries = names.map((task) => [task, { task, schedule: 30 }]);
+    const deployment = await watching(Object.fromEntries(entries));
+    for (const name of names) {
+      deployment.hear(...everyHalfMinute(21).map((event, at) => ({ ...event, name, uuid: `${name} ${at}` })));
+    }
+    const known = async (): Promise<number[]> =>
+      ((await deployment.schedules()) ?? []).map(
+        ({ lastRuns }) => lastRuns?.filter(({ state }) => state !== null).length ?? 0,
+      );
+    // The latest of every entry first.
+    expect(Math.min(...(await known()))).toBeGreaterThan(0);
+    for (let more = 0; more < 4; more += 1) await known();
+    expect(await known()).toEqual(names.map(() => 20));
+  });
+
+  it('are those heard before the entry was known, and go on with the next one', async () => {
+    const workers: Record<string, Record<string, unknown>> = {};
+    const deployment = await watching({}, 'UTC', { workers, control: true, settings: {} });
+    deployment.hear(...everyHalfMinute(3));
+    const beat_schedule = { often: { task: 'report', schedule: 30 } };
+    workers['w1@a'] = { ping: { ok: 'pong' }, conf: { beat_schedule } };
+    await pass(11_000);
+    void deployment.schedules();
+    await pass(3_000);
+    expect(await idsOf(deployment, 'often')).toEqual(['run 2', 'run 1']);
+    deployment.hear(...everyHalfMinute(1, 3));
+    expect(await idsOf(deployment, 'often')).toEqual(['run 3', 'run 2', 'run 1']);
+  });
+});
+
+describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the runs of a schedule in a store'), () => {
+  it('are there after a restart, with what became of them, although their arguments were redacted', async () => {
+    const redis = await startRedis();
+    onTestFinished(() => redis.close());
+    const publisher = createClient({ url: redis.url() });
+    await publisher.connect();
+    onTestFinished(() => publisher.destroy());
+    const store = createArrayStore();
+    const often = { task: 'report', schedule: 30, args: ['redis://:hunter2@host/0'] };
+    function open(beat_schedule: object): CelerySources {
+      const settings = { beat_schedule: beat_schedule as Record<string, unknown>, timezone: 'UTC' };
+      return celerySources({ broker: redis.url(), control: false, settings, store });
+    }
+    const publish = (event: object) => publisher.publish('/0.celeryev/task.sent', eventMessage(event));
+
+    const first = open({});
+    await until(() => first.tasks.status?.().ok === true);
+    const start = Date.now() - 600 * SECOND;
+    const args = "('redis://:hunter2@host/0',)";
+    for (let at = 0; at < 4; at += 1) {
+      const [name, time] = [`run ${at}`, start + at * 30 * SECOND];
+      await publish(sent(name, time, { args }));
+      await publish(sent(`other ${at}`, time + SECOND, { args: '(2,)' }));
+      const worker = { hostname: 'w1@a', pid: 1, timestamp: time / 1000 + 2 };
+      const end =
+        at === 3 ? { type: 'task-failed', exception: 'E()' } : { type: 'task-succeeded', runtime: 2 };
+      await publish({ ...worker, ...end, uuid: name });
+    }
+    await until(async () => (await stateOf(first, 'run 3')) === 'FAILURE');
+    await first.close();
+
+    const second = open({ often });
+    onTestFinished(() => second.close());
+    const runs = async () => (await second.schedules.listSchedules(context))?.[0]?.lastRuns ?? [];
+    await until(async () => (await runs()).length === 3);
+    expect((await runs()).map(({ taskId, state }) => [taskId, state])).toEqual([
+      ['run 3', 'FAILURE'],
+      ['run 2', 'SUCCESS'],
+      ['run 1', 'SUCCESS'],
+    ]);
   });
 });
