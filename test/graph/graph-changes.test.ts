@@ -1,13 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { buildGraph } from '../../src/graph/build-graph.ts';
-import { findChanges, type GraphChanges } from '../../src/graph/graph-changes.ts';
+import { createGraphTracker, parseGraphCursor } from '../../src/graph-updates.ts';
 import type { Task } from '../../src/model.ts';
 import { finish } from './graph-kit.ts';
 
-/** Changes of a graph of one task. */
-function changesOf(task: object, before: GraphChanges | null): GraphChanges {
-  const graph = finish(buildGraph({ rootId: 'a', tasks: [task as Task] }, 'a', 100));
-  return finish(findChanges(graph, before, (before?.latest ?? 0) + 1));
+/** Whether a graph of one task changes with each of these states of it. */
+function changesOf(...states: readonly object[]): readonly boolean[] {
+  const tracker = createGraphTracker();
+  let cursor = '';
+  return states.map((fields) => {
+    const task = { id: 'a', ...fields } as Task;
+    const view = finish(tracker.observe('a', { rootId: 'a', tasks: [task] }));
+    const { nodes } = view.changesSince(parseGraphCursor(cursor), 100);
+    cursor = view.cursor(100);
+    return nodes.length > 0;
+  });
 }
 
 function revokedProxy(): unknown {
@@ -44,11 +50,12 @@ describe('a change of state is found', () => {
   it.each([...rows, ['worker', 'a revoked Proxy', revokedProxy()] as const])(
     'where %s is %s',
     (field, _, value) => {
-      const first = changesOf({ id: 'a', state: 'STARTED', [field]: value }, null);
-      const same = changesOf({ id: 'a', state: 'STARTED', [field]: value }, first);
-      expect(same.changedAt).toEqual([1]);
-      const ended = changesOf({ id: 'a', state: 'SUCCESS', [field]: value }, same);
-      expect(ended.changedAt).toEqual([2]);
+      const running = { state: 'STARTED', [field]: value };
+      expect(changesOf(running, { ...running }, { ...running, state: 'SUCCESS' })).toEqual([
+        true,
+        false,
+        true,
+      ]);
     },
   );
 });
@@ -56,9 +63,8 @@ describe('a change of state is found', () => {
 describe('a change of flags is found', () => {
   it('where the flags also contain what has no text', () => {
     const flags = [Symbol('x'), 'overdue'];
-    const first = changesOf({ id: 'a', state: 'PENDING', flags }, null);
-    const changed = changesOf({ id: 'a', state: 'PENDING', flags: [...flags, 'never_received'] }, first);
-    expect(changed.changedAt).toEqual([2]);
+    const changed = { state: 'PENDING', flags: [...flags, 'never_received'] };
+    expect(changesOf({ state: 'PENDING', flags }, changed)).toEqual([true, true]);
   });
 });
 
@@ -75,8 +81,7 @@ describe('a change of each field of an update is found', () => {
     ['worker', 'celery@one'],
     ['engineState', 'delayed'],
   ] as const)('%s', (field, value) => {
-    const first = changesOf({ id: 'a', state: 'RETRY' }, null);
-    const changed = changesOf({ id: 'a', state: 'RETRY', [field]: value }, first);
-    expect(changed.changedAt).toEqual([2]);
+    const retried = { state: 'RETRY' };
+    expect(changesOf(retried, { ...retried }, { ...retried, [field]: value })).toEqual([true, false, true]);
   });
 });

@@ -1,16 +1,11 @@
 /** The steps of graphs, run to their end at once. */
 
-import { buildGraph as build } from '../../src/graph/build-graph.ts';
-import type { GraphEdge, GraphNode, StateCounts } from '../../src/graph/graph-types.ts';
-import { readTree } from '../../src/graph/readable-tree.ts';
-import { relationsOf as relations } from '../../src/graph/relations.ts';
-import { countStates as count } from '../../src/graph/state-counts.ts';
-import type { Graph } from '../../src/graph.ts';
+import type { Graph, GraphEdge, GraphNode, StateCounts } from '../../src/graph.ts';
+import { createGraphTracker } from '../../src/graph-updates.ts';
 import type { TaskRelation, TaskTree } from '../../src/model.ts';
-import type { Steps } from '../../src/scheduler.ts';
 
-/** Most nodes that any limit lists. */
-const MOST = 20_000;
+/** Work that pauses after each of its steps. */
+export type Steps<Result> = Generator<void, Result, void>;
 
 /** The part of a graph that a node limit lists. */
 export interface LimitedGraph {
@@ -28,6 +23,11 @@ export function finish<Result>(steps: Steps<Result>): Result {
   return step.value;
 }
 
+/** As it is first seen, without a limit. */
+function wholeGraph(tree: TaskTree, askedId: string): Graph {
+  return finish(createGraphTracker().observe(askedId, tree)).graph;
+}
+
 function limited({ rootId, nodes, counts, isPartial, isComplete: isOver, shape }: Graph, limit: number) {
   return {
     rootId,
@@ -40,18 +40,14 @@ function limited({ rootId, nodes, counts, isPartial, isComplete: isOver, shape }
 }
 
 export function buildGraph(tree: TaskTree, askedId: string, limit: number): LimitedGraph {
-  return limited(finish(build(tree, askedId, MOST)), limit);
+  return limited(wholeGraph(tree, askedId), limit);
 }
 
 export function relationsOf(tree: TaskTree): readonly TaskRelation[] {
-  return finish(relations(finish(readTree(tree))));
+  return wholeGraph(tree, tree.rootId).shape.relations;
 }
 
 /** Of the whole workflow, whichever of its tasks is asked for. */
 export function isComplete(tree: TaskTree): boolean {
-  return finish(build(tree, '', MOST)).isComplete;
-}
-
-export function countStates(states: Iterable<string>): StateCounts {
-  return finish(count(states));
+  return wholeGraph(tree, '').isComplete;
 }

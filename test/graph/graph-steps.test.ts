@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createGraphTracker } from '../../src/graph-updates.ts';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
-import type { Steps } from '../../src/scheduler.ts';
 import { createJsonList } from '../../src/serialize.ts';
 import { CONTEXT, told } from '../history/telling.ts';
-import { finish } from './graph-kit.ts';
+import { finish, type Steps } from './graph-kit.ts';
 
 type Shape = (
   index: number,

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatGraphCursor } from '../../src/graph/graph-cursor.ts';
 import type { GraphNode } from '../../src/graph.ts';
 import {
   createGraphTracker as create,
+  type GraphSince,
   type GraphTrackerOptions,
   parseGraphCursor,
 } from '../../src/graph-updates.ts';
@@ -22,24 +22,20 @@ function createGraphTracker(options: GraphTrackerOptions = {}) {
       view.issue(generatedAt, limit);
       return {
         cursor: view.cursor(limit),
-        updatesSince: (since: string | number | null) =>
-          view.changesSince(
-            typeof since === 'string'
-              ? parseGraphCursor(since)
-              : since === null
-                ? null
-                : { time: new Date(since) },
-            limit,
-          ),
+        updatesSince(since: string | number | GraphSince | null) {
+          const position = typeof since === 'string' ? parseGraphCursor(since) : since;
+          const moment = typeof position === 'number' ? { time: new Date(position) } : position;
+          return view.changesSince(moment, limit);
+        },
       };
     },
   };
 }
 
-/** The hash of task id and limit in a cursor. */
-function viewOf(cursor: string): string {
-  const since = parseGraphCursor(cursor);
-  return since !== null && 'view' in since ? since.view : '';
+/** A position of the graph of a cursor that was never reached. */
+function laterThan(cursor: string): GraphSince | null {
+  const position = parseGraphCursor(cursor);
+  return position && { ...position, sequence: 46_655 };
 }
 
 const task = (id: string, more: Partial<Task> = {}): Task => ({ id, state: 'STARTED', ...more });
@@ -135,7 +131,7 @@ describe('updates of a graph', () => {
         other.observe('a', 100, graph, T0 + 5).cursor,
         tracker.observe('b', 100, graph, T0).cursor,
         tracker.observe('a', 99, graph, T0).cursor,
-        formatGraphCursor('00000001', viewOf(mine.cursor), 46_655),
+        laterThan(mine.cursor),
         T0 - 1,
         T0 + 1,
       ];
