@@ -25,6 +25,8 @@ export interface ArrayBroker extends Broker {
   readonly asked: readonly string[];
   /** Delivers bodies of events, once somebody listens. */
   deliver(...bodies: readonly unknown[]): void;
+  /** Delivers a message with an unreadable body. */
+  unreadable(contentType: string | null): void;
   /** Loses the connection and gets it back, so that events may have been missed. */
   reconnect(): void;
 }
@@ -40,8 +42,10 @@ export function createArrayBroker(arrays: Arrays): ArrayBroker {
     deliver(...bodies) {
       for (const body of bodies) listener?.message(body);
     },
+    unreadable: (contentType) => listener?.unreadable(contentType),
     reconnect() {
       listener?.down(Date.now());
+      state = { ...state, since: Date.now(), reconnects: state.reconnects + 1 };
       listener?.up(true);
     },
     events: {

@@ -1,240 +1,204 @@
 import { describe, expect, it } from 'vitest';
-import { deployment, event, NOPERM, OPTIONS, result } from './hints-deployment.ts';
+import { deployment, times } from './hints-deployment.ts';
+
+const EVENTS = ['worker_send_task_events = True'];
+const SENT = ['task_send_sent_event = True'];
 
 describe('a hint that events are off', () => {
-  it('comes when heartbeats count tasks that no event told of, and goes with the first event', () => {
-    const { observer, beat, pass, codes, hint } = deployment();
+  it('comes when heartbeats count tasks that no event told of, and goes with the first event', async () => {
+    const { beat, event, pass, named, hints } = deployment();
     beat(5);
     beat(7);
-    expect(codes()).toEqual([]);
-    pass(6);
+    expect(await named()).not.toEqual(expect.arrayContaining(EVENTS));
+    await pass(6);
     beat(7);
-    expect(hint('events_off')).toEqual({
-      code: 'events_off',
-      component: 'collector',
-      sentence:
-        'Worker w1@alpha runs tasks but sends no events about them. Start it with -E or set ' +
+    expect(await hints('collector')).toEqual([
+      'Worker w1@alpha runs tasks but sends no events about them. Start it with -E or set ' +
         'worker_send_task_events = True.',
-      line: 'worker_send_task_events = True',
-    });
-    event(observer, 'started');
-    expect(codes()).toEqual([]);
+    ]);
+    event('started');
+    expect(await hints('collector')).toEqual([]);
   });
 
-  it('names each worker, and the option where workers can be told', () => {
-    const { observer, beat, pass, hint } = deployment({ ...OPTIONS, control: true });
+  it('names each worker, and the option where workers can be told', async () => {
+    const { beat, pass, hints } = deployment({ control: true });
     for (const name of ['w2@b', 'w1@a', 'busy@c']) {
       beat(0, name);
       beat(2, name);
     }
-    pass(6);
-    expect(hint('events_off')?.sentence).toBe(
+    await pass(6);
+    expect(await hints('collector')).toEqual([
       'Workers busy@c, w1@a and w2@b run tasks but send no events about them. Start them with -E or set ' +
         'worker_send_task_events = True, or let this monitor do it: enableEvents: true.',
-    );
-    observer.access('control', NOPERM);
-    expect(hint('events_off')?.sentence).not.toContain('enableEvents');
+    ]);
   });
 
-  it('does not come when a heartbeat counts what events have just told of, or will in a moment', () => {
-    const { observer, beat, pass, codes } = deployment();
+  it('does not come when a heartbeat counts what events have just told of, or will in a moment', async () => {
+    const { beat, event, pass, hints } = deployment();
     beat(0);
-    for (let count = 0; count < 6; count += 1) event(observer, 'started');
+    times(6, () => event('started'));
     beat(6);
-    pass(6);
-    expect(codes()).toEqual([]);
+    await pass(6);
+    expect(await hints('collector')).toEqual([]);
     beat(12);
-    event(observer, 'started');
+    event('started');
     beat(13);
-    pass(6);
-    expect(codes()).toEqual([]);
+    await pass(6);
+    expect(await hints('collector')).toEqual([]);
   });
 
-  it('does not come while a worker has nothing to do, nor by what it did before', () => {
-    const { beat, pass, codes } = deployment();
+  it('does not come while a worker has nothing to do, nor by what it did before', async () => {
+    const { beat, pass, hints } = deployment();
     beat(500);
-    pass(60);
+    await pass(60);
     beat(500);
-    pass(60);
-    expect(codes()).toEqual([]);
+    await pass(60);
+    expect(await hints('collector')).toEqual([]);
   });
 
-  it('does not come when a thread pool loses the ends of tasks', () => {
-    const { observer, beat, pass, codes } = deployment();
+  it('does not come when a thread pool loses the ends of tasks', async () => {
+    const { beat, event, result, pass, hints } = deployment();
     beat(0);
-    for (let count = 1; count <= 20; count += 1) event(observer, 'started');
+    times(20, () => event('started'));
     beat(20);
-    event(observer, 'succeeded');
-    for (let count = 1; count <= 20; count += 1) result(observer, { worker: 'w1@alpha', name: 'shop.pay' });
-    pass(30);
+    event('succeeded');
+    times(20, () => result({ worker: 'w1@alpha', name: 'shop.pay' }));
+    await pass(30);
     beat(20);
-    expect(codes()).toEqual([]);
+    expect(await hints('collector')).toEqual([]);
   });
 
-  it('comes by results where a worker sends no heartbeats', () => {
-    const { observer, pass, codes } = deployment();
-    for (let count = 0; count < 3; count += 1) result(observer, { worker: 'w1@alpha', name: 'shop.pay' });
-    expect(codes()).toEqual([]);
-    pass(11);
-    expect(codes()).toContain('events_off');
+  it('comes by results where a worker sends no heartbeats', async () => {
+    const { result, pass, hints } = deployment();
+    times(3, () => result({ worker: 'w1@alpha', name: 'shop.pay' }));
+    expect(await hints('collector')).toEqual([]);
+    await pass(11);
+    expect(await hints('collector')).toEqual([expect.stringContaining('Worker w1@alpha runs tasks')]);
   });
 
-  it('goes when the worker has left, has started again, or is silent for two minutes', () => {
-    for (const leave of ['offline', 'online', 'silence'] as const) {
-      const { observer, beat, pass, codes } = deployment();
+  it.each(['offline', 'online', 'silent for two minutes'] as const)(
+    'goes when the worker is %s',
+    async (leave) => {
+      const { beat, worker, pass, hints } = deployment();
       beat(0);
       beat(2);
-      pass(6);
-      expect(codes()).toEqual(['events_off']);
-      if (leave === 'silence') pass(121);
-      else observer.worker({ hostname: 'w1@alpha', type: leave, time: 0, processed: 0 });
-      expect(codes()).toEqual([]);
-    }
-  });
+      await pass(6);
+      expect(await hints('collector')).toHaveLength(1);
+      if (leave === 'silent for two minutes') await pass(121);
+      else worker(leave);
+      expect(await hints('collector')).toEqual([]);
+    },
+  );
 
-  it('does not come by custom events alone being sent, nor by what was missed in an outage', () => {
-    const { observer, beat, pass, codes } = deployment();
+  it('is not refuted by custom events alone, and what was missed in an outage is no evidence', async () => {
+    const { broker, beat, event, pass, hints } = deployment();
     beat(0);
     beat(2);
-    event(observer, 'custom', { state: 'PROGRESS' });
-    pass(6);
-    expect(codes()).toEqual(['events_off']);
-    observer.connected('broker');
-    expect(codes()).toEqual([]);
+    event('halfway', { percent: 50 });
+    await pass(6);
+    expect(await hints('collector')).toHaveLength(1);
+    broker.reconnect();
+    expect(await hints('collector')).toEqual([]);
     beat(90);
-    pass(6);
-    expect(codes()).toEqual([]);
+    await pass(6);
+    expect(await hints('collector')).toEqual([]);
   });
 });
 
 describe('a hint that sent events are off', () => {
-  const queue = { name: 'celery', reserved: 0, consumers: null };
-
-  it('comes for tasks received unannounced after the queues were empty, and goes when they are', () => {
-    const { observer, pass, hint, codes } = deployment();
-    pass(5);
-    observer.queues([]);
-    observer.queues([{ ...queue, waiting: 3 }]);
-    for (let count = 0; count < 5; count += 1) event(observer, 'received', { name: 'shop.old' });
-    observer.queues([{ ...queue, waiting: 0 }]);
-    for (let count = 0; count < 5; count += 1) event(observer, 'received', { name: 'shop.pay' });
-    expect(codes()).toEqual([]);
-    pass(11);
-    expect(hint('sent_events_off')).toMatchObject({
-      component: 'collector',
-      line: 'task_send_sent_event = True',
-      sentence: expect.stringMatching(
-        /^Workers receive tasks such as shop\.pay without .* in the configuration of/,
+  it('comes for tasks received unannounced after the queues were empty, and goes when they are announced', async () => {
+    const { event, sent, waiting, waits, pass, named, hints } = deployment();
+    waiting.push({ queue: 'celery', raw: 'no task' });
+    await waits(3);
+    // They waited before, and may have been sent before anybody listened.
+    times(5, () => event('received', { name: 'shop.old' }));
+    await waits(0);
+    times(5, () => event('received', { name: 'shop.pay' }));
+    expect(await named()).toEqual([]);
+    await pass(11);
+    expect(await hints('collector')).toEqual([
+      expect.stringMatching(
+        /^Workers receive tasks such as shop\.pay without .*Set task_send_sent_event = True in the configuration of/,
       ),
+    ]);
+    times(20, (at) => {
+      sent({ uuid: `announced-${at}` });
+      event('received', { uuid: `announced-${at}` });
     });
-    for (let count = 0; count < 20; count += 1) {
-      event(observer, 'sent', { id: `s${count}`, worker: null });
-      event(observer, 'received', { id: `s${count}` });
-    }
-    pass(11);
-    expect(codes()).toEqual([]);
+    await pass(11);
+    expect(await named()).toEqual([]);
   });
 
-  it('comes when tasks wait that cannot be listed, until a client has reported one', () => {
-    const waiting = [
-      { ...queue, waiting: 3 },
-      { ...queue, name: 'idle', waiting: 0 },
-    ];
+  it('comes when tasks wait that cannot be listed, until a client has reported one', async () => {
     const listed = deployment();
-    listed.observer.queues(waiting);
-    listed.pass(11);
-    expect(listed.codes()).toEqual([]);
+    await listed.waits(3);
+    await listed.pass(11);
+    expect(await listed.named()).toEqual([]);
 
-    const { observer, pass, hint, codes } = deployment(OPTIONS, { listsMessages: false });
-    observer.queues(waiting);
-    pass(9);
-    expect(codes()).toEqual([]);
-    pass(2);
-    expect(hint('sent_events_off')).toEqual({
-      code: 'sent_events_off',
-      component: 'collector',
-      line: 'task_send_sent_event = True',
-      sentence:
-        'Tasks wait in celery, but this broker cannot list them. They are shown only if their clients ' +
-        'report that they send them. Set task_send_sent_event = True in the configuration of the clients.',
+    const { broker, beat, sent, waits, pass, hints } = deployment({ listsMessages: false });
+    await waits(3);
+    const sentence =
+      'Tasks wait in celery, but this broker cannot list them. They are shown only if their clients ' +
+      'report that they send them. Set task_send_sent_event = True in the configuration of the clients.';
+    expect(await hints('collector')).toEqual([sentence]);
+    await waits(0);
+    expect(await hints('collector')).toEqual([]);
+    // Some worker is there.
+    beat(0);
+    await waits(3);
+    expect(await hints('collector')).toEqual([sentence]);
+    sent();
+    broker.reconnect();
+    await pass(11);
+    expect(await hints('collector')).toEqual([]);
+  });
+
+  it('says once what it hides where messages cannot be listed', async () => {
+    const { event, waits, pass, hints } = deployment({ listsMessages: false });
+    await waits(0);
+    await waits(3);
+    times(5, () => event('received', { name: 'shop.pay' }));
+    await pass(11);
+    event('started');
+    expect(await hints('collector')).toEqual([
+      expect.stringContaining('and tasks that wait are not listed. Set'),
+    ]);
+  });
+
+  it('does not come when announcements are late, nor for what may have been sent before', async () => {
+    const { event, sent, pass, named } = deployment();
+    times(50, () => event('received'));
+    await pass(61);
+    times(50, (at) => {
+      event('received', { uuid: `late-${at}` });
+      sent({ uuid: `late-${at}` });
     });
-    observer.queues([]);
-    expect(codes()).toEqual([]);
-    observer.queues(waiting);
-    event(observer, 'sent', { worker: null });
-    observer.connected('broker');
-    pass(11);
-    expect(codes()).toEqual([]);
+    await pass(11);
+    expect(await named()).toEqual([]);
   });
 
-  it('says once what it hides where messages cannot be listed', () => {
-    const { observer, pass, hint, codes } = deployment(OPTIONS, { listsMessages: false });
-    observer.queues([{ ...queue, waiting: 0 }]);
-    observer.queues([{ ...queue, waiting: 3 }]);
-    for (let count = 0; count < 5; count += 1) event(observer, 'received', { name: 'shop.pay' });
-    pass(11);
-    event(observer, 'started');
-    expect(codes()).toEqual(['sent_events_off']);
-    expect(hint('sent_events_off')?.sentence).toContain('and tasks that wait are not listed. Set');
-  });
-
-  it('does not come when announcements are late, nor for what may have been sent before', () => {
-    const { observer, pass, codes } = deployment();
-    for (let count = 0; count < 50; count += 1) event(observer, 'received');
-    pass(61);
-    for (let count = 0; count < 50; count += 1) {
-      event(observer, 'received', { id: `late${count}` });
-      event(observer, 'sent', { id: `late${count}`, worker: null });
+  it('does not come when results overtake the events of workers', async () => {
+    const { event, sent, result, pass, named } = deployment();
+    await pass(61);
+    for (let at = 0; at < 50; at += 1) {
+      sent({ uuid: `overtaken-${at}` });
+      result({ task_id: `overtaken-${at}`, name: 'shop.pay' });
+      event('received', { uuid: `overtaken-${at}` });
+      if (at % 20 === 0) await pass(11);
     }
-    pass(11);
-    expect(codes()).toEqual([]);
+    await pass(11);
+    expect(await named()).toEqual([]);
   });
 
-  it('does not come when results overtake the events of workers', () => {
-    const { observer, pass, codes } = deployment();
-    pass(61);
-    for (let count = 0; count < 50; count += 1) {
-      event(observer, 'sent', { id: `o${count}`, worker: null });
-      result(observer, { id: `o${count}`, name: 'shop.pay' });
-      event(observer, 'received', { id: `o${count}` });
-      if (count % 20 === 0) pass(11);
-    }
-    pass(11);
-    expect(codes()).toEqual([]);
-  });
-
-  it('comes also when many were announced that workers without events have run', () => {
-    const { observer, pass, codes } = deployment();
-    pass(61);
-    for (let count = 0; count < 20_000; count += 1) {
-      event(observer, 'sent', { id: `n${count}`, worker: null });
-      result(observer, { id: `n${count}`, name: 'shop.pay' });
-      if (count % 1000 === 0) pass(11);
-    }
-    for (let count = 0; count < 6; count += 1) event(observer, 'received');
-    pass(11);
-    expect(codes()).toEqual(['sent_events_off']);
-  });
-
-  it('does not come when a backlog is longer than what is remembered', () => {
-    const { observer, pass, codes } = deployment();
-    pass(61);
-    for (let count = 0; count < 100_000; count += 1) event(observer, 'sent', { id: `b${count}` });
-    for (let count = 0; count < 100_000; count += 1) event(observer, 'received', { id: `b${count}` });
-    pass(11);
-    expect(codes()).toEqual([]);
-    for (let count = 0; count < 5000; count += 1) event(observer, 'received');
-    pass(11);
-    expect(codes()).toEqual(['sent_events_off']);
-  });
-
-  it('does not come, and nothing is slow, when ids are made to look alike', () => {
-    const { observer, pass, codes } = deployment();
-    const alike = (count: number): string => `${count}${'a'.repeat(64)}`;
-    pass(61);
-    for (let count = 0; count < 50_000; count += 1) event(observer, 'sent', { id: alike(count) });
-    for (let count = 0; count < 1000; count += 1) event(observer, 'received', { id: alike(count) });
-    pass(11);
-    expect(codes()).toEqual([]);
+  it('is not raised by a long backlog that was announced, and is by what comes unannounced behind it', async () => {
+    const { event, sent, pass, named } = deployment();
+    await pass(61);
+    times(2_000, (at) => sent({ uuid: `backlog-${at}` }));
+    times(2_000, (at) => event('received', { uuid: `backlog-${at}` }));
+    await pass(11);
+    expect(await named()).toEqual([]);
+    times(2_000, () => event('received'));
+    await pass(11);
+    expect(await named()).toEqual(SENT);
   });
 });

@@ -1,107 +1,119 @@
-import { describe, expect, it } from 'vitest';
-import { resolveOptions } from '../helpers/celery-options.ts';
-import { deployment, event, result } from './hints-deployment.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type CelerySourcesOptions, celerySources } from '../../src/celery.ts';
+import { componentOf } from '../helpers/celery-events.ts';
+import { metaOf } from './array-deployment.ts';
+import { deployment, times } from './hints-deployment.ts';
+
+const STARTS = 'task_track_started = True';
+const EXTENDED = 'result_extended = True';
 
 describe('a hint about what is stored', () => {
-  it('says that starts are not tracked, only where no events tell of them', () => {
-    const { observer, pass, codes, hint } = deployment();
-    for (let count = 0; count < 3; count += 1) result(observer, { name: 'shop.pay' });
-    expect(codes()).toEqual([]);
-    pass(11);
-    expect(hint('track_started_off')?.line).toBe('task_track_started = True');
-    event(observer, 'started');
-    expect(codes()).toEqual([]);
+  it('says that starts are not tracked, only where no events tell of them', async () => {
+    const { event, result, pass, named } = deployment();
+    times(3, () => result({ name: 'shop.pay' }));
+    expect(await named()).toEqual([]);
+    await pass(11);
+    expect(await named()).toEqual([STARTS]);
+    event('started');
+    expect(await named()).toEqual([]);
   });
 
-  it('says so until a start is stored', () => {
-    const { observer, pass, codes } = deployment();
-    for (let count = 0; count < 3; count += 1) result(observer, { name: 'shop.pay' });
-    pass(11);
-    expect(codes()).toEqual(['track_started_off']);
-    result(observer, { type: 'started' });
-    expect(codes()).toEqual([]);
+  it('says so until a start is stored', async () => {
+    const { result, pass, named } = deployment();
+    times(3, () => result({ name: 'shop.pay' }));
+    await pass(11);
+    expect(await named()).toEqual([STARTS]);
+    result({ status: 'STARTED' });
+    expect(await named()).toEqual([]);
   });
 
-  it('says that results are not extended, more loudly where no events tell the names', () => {
-    const { observer, pass, codes, hint } = deployment();
-    event(observer, 'started');
-    for (let count = 0; count < 2; count += 1) result(observer);
-    result(observer, { type: 'failed' });
-    expect(codes()).toEqual([]);
-    result(observer);
-    expect(codes()).toEqual(['result_extended_off_restart']);
-    observer.connected('broker');
-    pass(11);
-    expect(hint('result_extended_off')).toMatchObject({
-      component: 'backend',
-      line: 'result_extended = True',
-    });
-    result(observer, { name: 'shop.pay' });
-    expect(codes()).toEqual(['track_started_off']);
+  it('says that results are not extended, more loudly where no events tell the names', async () => {
+    const { broker, event, result, pass, hints, named } = deployment();
+    event('started');
+    times(2, () => result());
+    // Failures of a broken chain never have a name.
+    result({ status: 'FAILURE' });
+    expect(await named()).toEqual([]);
+    result();
+    expect(await hints('backend')).toEqual([
+      expect.stringMatching(/After a restart of this monitor, .*Set result_extended = True\.$/),
+    ]);
+    broker.reconnect();
+    await pass(11);
+    expect(await hints('backend')).toContainEqual(
+      expect.stringMatching(/for some tasks nothing else has them\. Set result_extended = True\.$/),
+    );
+    result({ name: 'shop.pay' });
+    expect(await named()).toEqual([STARTS]);
   });
 
-  it('says so of results that were stored before, until a newer one has a name', () => {
-    const { observer, codes } = deployment();
-    event(observer, 'started');
-    for (let count = 0; count < 3; count += 1) result(observer, { stored: true });
-    expect(codes()).toEqual(['result_extended_off']);
-    result(observer, { name: 'shop.pay' });
-    expect(codes()).toEqual([]);
+  it('says so of results that were stored before, until a newer one has a name', async () => {
+    const { stored, event, result, pass, named } = deployment();
+    times(3, (at) => stored.push({ id: `old-${at}`, text: metaOf(`old-${at}`), isCut: false }));
+    event('started');
+    await pass(5);
+    expect(await named()).toEqual([EXTENDED]);
+    result({ name: 'shop.pay' });
+    expect(await named()).toEqual([]);
   });
 
-  it('says that no result comes though tasks succeed', () => {
-    const { observer, pass, codes, hint, find } = deployment();
-    for (let count = 0; count < 5; count += 1) event(observer, 'succeeded');
-    expect(codes()).toEqual([]);
-    pass(11);
-    expect(hint('no_results')?.sentence).toContain('task_ignore_result = False');
-    find({ code: 'wrong_result_prefix', component: 'backend', sentence: 'They are elsewhere.', line: 'x' });
-    expect(codes()).toEqual(['wrong_result_prefix']);
-    find();
-    result(observer, { name: 'shop.pay' });
-    expect(codes()).toEqual([]);
+  it('says that no result comes though tasks succeed', async () => {
+    const { event, result, pass, hints, named } = deployment();
+    times(5, () => event('succeeded'));
+    expect(await named()).toEqual([]);
+    await pass(11);
+    expect(await hints('backend')).toEqual([
+      expect.stringMatching(/^Tasks succeed, but no result has arrived\..*task_ignore_result = False/),
+    ]);
+    result({ name: 'shop.pay' });
+    expect(await named()).toEqual([]);
   });
 
-  it('says so only of the time in which the backend was there', () => {
-    const { observer, pass, codes } = deployment();
-    for (let count = 0; count < 5; count += 1) event(observer, 'succeeded');
-    observer.connected('backend');
-    pass(60);
-    expect(codes()).toEqual([]);
+  it.each<[string, Partial<CelerySourcesOptions>, RegExp]>([
+    ['without a backend', {}, /^No result backend is read, .*Write backend: 'redis:\/\/…\/1', and set/],
+    [
+      'with a backend in another database',
+      { settings: { result_backend: 'db+sqlite:///SECRET' } },
+      /^Results in db\+sqlite are not read\..*Write sql: \{ dialect: 'postgres', query \}/,
+    ],
+    [
+      'with a backend of Django',
+      { settings: { result_backend: 'django-db' } },
+      /^Results in django-db are not read\..*Write sql: \{ dialect/,
+    ],
+    [
+      'with a backend that is messages',
+      { settings: { result_backend: 'rpc://' } },
+      /cannot be read: they are messages that only the client that sent the task receives/,
+    ],
+    [
+      'with a backend in a cache',
+      { settings: { result_backend: 'cache+memcached://h' } },
+      /^Results in cache\+memcached cannot be read\..*result_backend = 'redis:/,
+    ],
+  ])('says what a deployment %s costs, and what to write', async (_, options, sentence) => {
+    // Nothing listens there, and nothing needs to.
+    const sources = celerySources({ broker: 'redis://127.0.0.1:1/0', ...options });
+    onTestFinished(() => sources.close());
+    const { hints } = (await componentOf(sources, 'backend')).config;
+    expect(hints).toEqual([expect.stringMatching(sentence)]);
+    expect(String(hints)).not.toContain('SECRET');
   });
 
-  it('says what a backend that is none, or not Redis, costs', () => {
-    const without = deployment(resolveOptions({ broker: 'redis://h/0' }));
-    expect(without.hints()).toMatchObject([{ code: 'no_backend', line: "backend: 'redis://…/1'" }]);
-    const settings = { result_backend: 'db+sqlite:///SECRET' };
-    const [hint] = deployment(resolveOptions({ broker: 'redis://h/0', settings })).hints();
-    expect(hint).toMatchObject({ code: 'foreign_backend', sentence: expect.stringContaining('db+sqlite') });
-    expect(hint?.sentence).not.toContain('SECRET');
-    expect(hint?.line).toBe("sql: { dialect: 'postgres', query }");
-  });
-
-  it.each([
-    ['django-db', /Results in django-db are not read\..*Write sql: \{ dialect/],
-    ['rpc://', /cannot be read: they are messages that only the client that sent the task receives/],
-    ['cache+memcached://h', /Results in cache\+memcached cannot be read\..*result_backend = 'redis:/],
-  ])('says what to set instead of %s', (result_backend, sentence) => {
-    const settings = { result_backend };
-    const [hint] = deployment(resolveOptions({ broker: 'redis://h/0', settings })).hints();
-    expect(hint?.sentence).toMatch(sentence);
-    expect(hint?.sentence).toContain(hint?.line);
-  });
-
-  it('says that results are no JSON, until they are again, or for ten minutes', () => {
-    const { observer, pass, codes, hint } = deployment();
-    for (const text of ['', '{"status": ', '3']) observer.unreadable('result', text);
-    expect(codes()).toEqual([]);
-    for (let count = 0; count < 3; count += 1) observer.unreadable('result', '\ufffd\u0004\ufffd');
-    expect(hint('result_serializer')?.line).toBe("result_serializer = 'json'");
-    for (let count = 0; count < 20; count += 1) result(observer, { name: 'shop.pay', type: 'failed' });
-    expect(codes()).toEqual([]);
-    for (let count = 0; count < 3; count += 1) observer.unreadable('result', 'children: []');
-    expect(codes()).toEqual(['result_serializer']);
-    pass(601);
-    expect(codes()).toEqual([]);
+  it('says that results are no JSON, until they are again, or for ten minutes', async () => {
+    const { publish, result, pass, named } = deployment();
+    const garbled = (...texts: readonly string[]): void => {
+      for (const [at, text] of texts.entries()) publish(`g-${at}`, text);
+    };
+    garbled('', '{"status": ', '3');
+    expect(await named()).toEqual([]);
+    garbled(...Array(3).fill('\ufffd\u0004\ufffd'));
+    expect(await named()).toEqual(["result_serializer = 'json'"]);
+    times(20, () => result({ name: 'shop.pay', status: 'FAILURE' }));
+    expect(await named()).toEqual([]);
+    garbled(...Array(3).fill('children: []'));
+    expect(await named()).toEqual(["result_serializer = 'json'"]);
+    await pass(601);
+    expect(await named()).toEqual([]);
   });
 });

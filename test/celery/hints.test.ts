@@ -1,122 +1,104 @@
-import { describe, expect, it } from 'vitest';
-import { resolveOptions } from '../helpers/celery-options.ts';
-import { DENIED, deployment, event, NOPERM, UP } from './hints-deployment.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { celerySources } from '../../src/celery.ts';
+import { componentOf, context } from '../helpers/celery-events.ts';
+import { createArrayMailbox } from './array-mailbox.ts';
+import { answered, deployment, times } from './hints-deployment.ts';
 
 describe('a hint about the workers', () => {
-  const waiting = [{ name: 'mail', waiting: 4, reserved: 0, consumers: null }];
-
-  it('says that tasks wait and no worker is there, until one is', () => {
-    const { observer, beat, pass, codes, hint } = deployment();
-    observer.queues([...waiting, { name: '; rm -r', waiting: 1, reserved: 0, consumers: null }]);
-    pass(29);
-    expect(codes()).toEqual([]);
-    pass(2);
-    expect(hint('no_workers')?.line).toBe('celery -A <app> worker -E -Q mail');
-    beat(0);
-    expect(codes()).toEqual([]);
-    pass(31);
-    expect(codes()).toEqual(['no_workers']);
-    observer.queues([]);
-    expect(codes()).toEqual([]);
-  });
-
-  it('says that a clock is off after three heartbeats, not after one that came late', () => {
-    const { beat, codes, hint } = deployment();
-    beat(0, 'w1@alpha', -3_600_000);
-    beat(0, 'w1@alpha', -3_600_000);
-    expect(codes()).toEqual([]);
-    beat(0, 'w1@alpha', -3_600_000);
-    expect(hint('clock_skew')?.sentence).toContain("w1@alpha differs from this monitor's by 3600 s");
-    beat(0);
-    expect(codes()).toEqual([]);
-  });
-
-  it('says that events or answers are no JSON', () => {
-    const { observer, codes, hint } = deployment();
-    for (let count = 0; count < 3; count += 1) observer.unreadable('event', 'application/json');
-    expect(codes()).toEqual([]);
-    for (let count = 0; count < 3; count += 1) observer.unreadable('event', 'application/x-yaml');
-    observer.replies({ values: new Map([['w1@alpha', null]]), unreadable: 1 });
-    expect(codes()).toEqual(['event_serializer', 'control_serializer']);
-    expect(hint('event_serializer')?.line).toBe("event_serializer = 'json'");
-    expect(hint('control_serializer')?.sentence).toMatch(
-      /^Remote control replies of w1@alpha .*task_serializer = 'json'/,
-    );
-    observer.replies({ values: new Map([['w1@alpha', {}]]), unreadable: 0 });
-    expect(codes()).toEqual(['event_serializer']);
-  });
-});
-
-describe('a hint about rights', () => {
-  it('names the rule that each refusal calls for, and goes when it is over', () => {
-    const { observer, connections, hints, codes } = deployment();
-    connections({ broker: DENIED, backend: DENIED });
-    for (const place of ['results', 'queues', 'schedules', 'control'] as const)
-      observer.access(place, NOPERM);
-    expect(hints().map(({ code, component, line }) => [code, component, line])).toEqual([
-      ['acl_events', 'broker', 'ACL SETUSER <user> +ping +psubscribe &/0.celeryev/*'],
-      ['acl_result_channel', 'backend', 'ACL SETUSER <user> +ping +select +psubscribe &celery-task-meta-*'],
-      ['acl_results', 'backend', 'ACL SETUSER <user> %R~* +@read -keys'],
-      ['acl_queues', 'broker', 'ACL SETUSER <user> %R~* +@read -keys'],
-      ['acl_schedules', 'broker', 'ACL SETUSER <user> %R~* +@read -keys'],
-      [
-        'acl_control',
-        'broker',
-        'ACL SETUSER <user> ~_kombu.binding.reply.celery.pidbox ~*.reply.celery.pidbox ' +
-          '+sadd +srem +del +brpop +sscan "(+publish &/0.celery.pidbox)"',
-      ],
+  it('says that tasks wait and no worker is there, until one is', async () => {
+    const { beat, waits, waiting, pass, named, hints } = deployment();
+    await waits(4, 'mail');
+    // Somebody may paste the command into a shell.
+    waiting.push({ queue: '; rm -r', raw: 'no task' });
+    await pass(10);
+    expect(await named()).toEqual([]);
+    await pass(20);
+    expect(await hints('collector')).toEqual([
+      'Tasks wait in ; rm -r and mail, and no worker has reported for 30 s. Start one: ' +
+        'celery -A <app> worker -E -Q mail',
     ]);
-    connections({ broker: UP, backend: UP });
-    for (const place of ['results', 'queues', 'schedules'] as const) observer.access(place, null);
-    observer.access('control', { code: 'ECONNRESET', sentence: '' });
-    expect(codes()).toEqual([]);
+    beat(0);
+    expect(await named()).toEqual([]);
+    await pass(31);
+    expect(await named()).toEqual(['celery -A <app> worker']);
+    await waits(0);
+    expect(await named()).toEqual([]);
   });
 
-  it('names what two servers need one by one, as Redis and its shell take it', () => {
-    const { connections, hints } = deployment(
-      resolveOptions({
-        broker: 'redis://a/3',
-        backend: 'redis://b/0',
-        settings: {
-          broker_transport_options: { global_keyprefix: 'my shop*:', fanout_patterns: false },
-          result_backend_transport_options: { global_keyprefix: '[x]' },
-        },
+  it('says that a clock is off after three heartbeats, not after one that came late', async () => {
+    const { beat, named, hints } = deployment();
+    const hour = 3_600_000;
+    beat(0, 'w1@alpha', -hour);
+    beat(0, 'w1@alpha', -hour);
+    expect(await named()).toEqual([]);
+    beat(0, 'w1@alpha', -hour);
+    expect(await hints('collector')).toEqual([
+      expect.stringContaining("w1@alpha differs from this monitor's by 3600 s"),
+    ]);
+    beat(0);
+    expect(await named()).toEqual([]);
+  });
+
+  it('says that events are no JSON, and not that broken ones are', async () => {
+    const { broker, named } = deployment();
+    times(3, () => broker.unreadable('application/json'));
+    expect(await named()).toEqual([]);
+    times(3, () => broker.unreadable('application/x-yaml'));
+    expect(await named()).toEqual(["event_serializer = 'json'"]);
+  });
+
+  it('says that answers of workers are no JSON, until they are', async () => {
+    const contentType = { now: 'application/x-yaml' };
+    const mailbox = createArrayMailbox({
+      'w1@alpha': ({ method }) => ({
+        contentType: contentType.now,
+        ...(contentType.now.endsWith('yaml')
+          ? { body: Buffer.from('w1@alpha: {ok: pong}') }
+          : { value: method === 'ping' ? { ok: 'pong' } : {} }),
       }),
-    );
-    connections({ broker: DENIED, backend: DENIED });
-    expect(hints().map(({ line }) => line)).toEqual([
-      'ACL SETUSER <user> +ping +select +subscribe "&my shop\\\\*:/3.celeryev"',
-      'ACL SETUSER <user> +ping +psubscribe &\\[x\\]_celery-task-meta-*',
+    });
+    const { sources, beat, pass, hints } = deployment({
+      control: true,
+      mailbox,
+    });
+    beat(0);
+    const ask = () => answered(sources.workers.listWorkers(context));
+    await ask();
+    expect(await hints('collector')).toEqual([
+      expect.stringMatching(/^Remote control replies of .*task_serializer = 'json'/),
     ]);
-  });
-
-  it('says what a broker costs that is not Redis', () => {
-    const { hints } = deployment(resolveOptions({ broker: 'amqp://u:SECRET@h//', backend: 'redis://h/1' }));
-    expect(hints()).toMatchObject([
-      {
-        code: 'foreign_broker',
-        component: 'broker',
-        sentence: expect.stringMatching(/^The broker is amqp,/),
-      },
-    ]);
+    contentType.now = 'application/json';
+    await pass(120);
+    beat(0);
+    await ask();
+    expect(await hints('collector')).toEqual([]);
   });
 });
 
 describe('hints', () => {
-  it('are none for a deployment of which nothing has come yet', () => {
-    expect(deployment().hints()).toEqual([]);
+  it('are none for a deployment of which nothing has come yet', async () => {
+    expect(await deployment().hints()).toEqual([]);
   });
 
-  it('hold no password, and nothing that breaks a line, whatever workers are called', () => {
-    const { observer, beat, pass, hints } = deployment();
+  it('say what a broker costs that cannot be read', async () => {
+    const sources = celerySources({ broker: 'sqs://user:SECRET@', backend: 'redis://127.0.0.1:1/1' });
+    onTestFinished(() => sources.close());
+    const { hints } = (await componentOf(sources, 'broker')).config;
+    expect(hints).toEqual([expect.stringMatching(/^The broker is sqs, which this monitor cannot read/)]);
+    expect(String(hints)).not.toContain('SECRET');
+  });
+
+  it('hold nothing that breaks a line, whatever workers are called', async () => {
+    const { beat, event, pass, hints } = deployment();
     const name = `${'x'.repeat(300)}\n\u202e\ud800`;
     beat(0, name);
     beat(2, name);
     beat(0, 'y'.repeat(100_000));
-    event(observer, 'started', { id: 'z'.repeat(100_000) });
-    pass(6);
-    const text = JSON.stringify(hints());
+    event('started', { uuid: 'z'.repeat(100_000) });
+    await pass(6);
+    const text = JSON.stringify(await hints());
+    expect(text).toContain('worker_send_task_events = True');
     expect(text.length).toBeLessThan(2000);
-    expect(text).not.toMatch(/SECRET|\\n|\u202e|\\ud800/);
+    expect(text).not.toMatch(/\\n|\u202e|\\ud800/);
   });
 });
