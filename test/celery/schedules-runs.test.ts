@@ -275,7 +275,9 @@ describe('the runs of a schedule', () => {
     const entries = names.map((task) => [task, { task, schedule: 30 }]);
     const deployment = await watching(Object.fromEntries(entries));
     for (const name of names) {
-      deployment.hear(...everyHalfMinute(21).map((event, at) => ({ ...event, name, uuid: `${name} ${at}` })));
+      const runs = everyHalfMinute(21).map((event, at) => ({ ...event, name, uuid: `${name} ${at}` }));
+      const end = { type: 'task-succeeded', hostname: 'w1@a', result: '1', timestamp: SEVEN / 1000 + 900 };
+      deployment.hear(...runs, ...runs.map((event) => ({ ...event, ...end })));
     }
     const known = async (): Promise<number[]> =>
       ((await deployment.schedules()) ?? []).map(
