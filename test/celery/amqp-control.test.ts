@@ -2,27 +2,29 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'amqplib';
 import { describe, expect, it } from 'vitest';
 import { celerySources } from '../../src/celery.ts';
-import { permissionsFor } from '../../src/sources/celery/brokers/amqp/permissions.ts';
-import { context } from '../helpers/celery-events.ts';
+import { componentOf, context } from '../helpers/celery-events.ts';
 import { rabbitMissing } from '../helpers/rabbitmq.ts';
 import { titleUnless, until } from '../helpers/redis-server.ts';
-import { type Heard, useRabbitLab } from './amqp-lab.ts';
+import { type Heard, LEAST, useRabbitLab } from './amqp-lab.ts';
+import { controlError, ping, untilResponding } from './control-lab.ts';
+
+/** The queues and exchanges that remote control makes. */
+const isOfControl = (name: string): boolean => name.endsWith('.pidbox');
 
 describe.skipIf(rabbitMissing !== null)(titleUnless(rabbitMissing, 'remote control over RabbitMQ'), () => {
-  const { control, worker, rabbit, virtualHost, names } = useRabbitLab();
+  const lab = useRabbitLab();
+  const { open, worker, rabbit, virtualHost, names } = lab;
 
-  it('sends to all workers what Celery sends, and ends when those that are known have answered', async () => {
+  const ownQueues = async () =>
+    (await rabbit().queues(virtualHost())).filter(({ name }) => /^express.*\.pidbox$/.test(name));
+
+  it('sends to all workers what Celery sends', async () => {
     const { heard } = await worker('w1@x');
     await worker('w2@x');
-    const asked = control({ known: () => ['w1@x', 'w2@x'] });
     const before = Date.now() / 1000;
-    const replies = await asked.ask('ping');
-    expect(replies).toMatchObject({ receivers: null, isComplete: true, errors: 0, unreadable: 0 });
-    expect([...(replies?.values ?? [])].sort()).toEqual([
-      ['w1@x', { ok: 'pong' }],
-      ['w2@x', { ok: 'pong' }],
-    ]);
+    await untilResponding(await open(), 'w1@x', 'w2@x');
     const [{ message, body }] = heard as [Heard];
+    expect(body.method).toBe('ping');
     expect(message.properties).toMatchObject({
       contentType: 'application/json',
       contentEncoding: 'utf-8',
@@ -44,47 +46,53 @@ describe.skipIf(rabbitMissing !== null)(titleUnless(rabbitMissing, 'remote contr
   });
 
   it('asks named workers alone', async () => {
-    const first = await worker('w1@x', { answer: ({ body }) => (body.method === 'conf' ? {} : { ok: 1 }) });
+    const answers: Record<string, unknown> = { ping: { ok: 'pong' }, active_queues: [{ name: 'mail' }] };
+    const first = await worker('w1@x', { answer: ({ body }) => answers[body.method] ?? {} });
     const second = await worker('w2@x', { answer: ({ body }) => (body.method === 'ping' ? undefined : {}) });
-    const replies = await control({ known: () => ['w1@x'] }).ask('active_queues');
-    expect([...(replies?.values.keys() ?? [])]).toEqual(['w1@x']);
-    expect(first.heard.at(-1)?.body).toMatchObject({ method: 'active_queues', destination: ['w1@x'] });
+    const sources = await open();
+    await until(async () => (await sources.workers.listWorkers(context))[0]?.queues?.join() === 'mail');
+    const asked = first.heard.filter(({ body }) => body.method !== 'ping');
+    expect(new Set(asked.flatMap(({ body }) => body.destination ?? ['everybody']))).toEqual(
+      new Set(['w1@x']),
+    );
     expect(second.heard.length).toBeGreaterThan(0);
   });
 
   it('reaches workers whatever the properties of their queues are, which Celery 5.6 lets its users choose', async () => {
     await worker('durable@x', { queue: { durable: true } });
     await worker('exclusive@x', { queue: { durable: false, exclusive: true } });
-    const replies = await control({ known: () => ['durable@x', 'exclusive@x'] }).ask('ping');
-    expect(replies).toMatchObject({ isComplete: true });
+    await untilResponding(await open(), 'durable@x', 'exclusive@x');
   });
 
   it('uses the exchanges that the settings name', async () => {
     const settings = { control_exchange: 'shop' };
     await worker('w1@x', { settings });
-    expect(await control({ settings, known: () => ['w1@x'] }).ask('ping')).toMatchObject({
-      isComplete: true,
-    });
-    expect((await names('exchanges')).sort()).toEqual(['reply.shop.pidbox', 'shop.pidbox']);
+    await untilResponding(await open({ settings }), 'w1@x');
+    const exchanges = (await names('exchanges')).filter(isOfControl);
+    expect(exchanges.sort()).toEqual(['reply.shop.pidbox', 'shop.pidbox']);
   });
 
   it('creates nothing where no worker has ever listened, and knows at once that none does', async () => {
-    const asked = control();
-    expect(await asked.ask('ping')).toMatchObject({ receivers: 0, isComplete: true });
-    expect(asked.problem()).toBeNull();
-    expect(await names('exchanges')).toEqual([]);
-    expect(await names('queues')).toEqual([]);
+    const sources = await open();
+    expect(await ping(sources)).toMatchObject({ ok: false, responding: [] });
+    expect(await controlError(sources)).toBeNull();
+    expect((await names('exchanges')).filter(isOfControl)).toEqual([]);
+    expect((await names('queues')).filter(isOfControl)).toEqual([]);
     await (await worker('w1@x')).leave();
-    await until(async () => (await names('queues')).length === 0);
-    expect(await asked.ask('ping')).toMatchObject({ receivers: 0, isComplete: true });
+    await until(async () => !(await names('queues')).includes('w1@x.celery.pidbox'));
+    await until(async () => (await ping(sources)).error === 'No worker has answered a ping.');
   });
 
   it('receives replies in one queue that only its connection can use, and removes it', async () => {
     await worker('w1@x');
-    const asked = control({ known: () => ['w1@x'] });
-    await Promise.all([asked.ask('ping'), asked.ask('registered'), asked.ask('active')]);
-    const own = (await rabbit().queues(virtualHost())).filter(({ name }) => !name.startsWith('w1@x'));
-    expect(own).toEqual([
+    const connection = await connect(rabbit().url(virtualHost()));
+    connection.on('error', () => {});
+    lab.later(() => connection.close());
+    await lab.run((raw) => raw.assertExchange('celeryev', 'topic', { durable: true }));
+    const sources = celerySources({ broker: connection });
+    await untilResponding(sources, 'w1@x');
+    await sources.workers.listWorkers(context);
+    expect(await ownQueues()).toEqual([
       expect.objectContaining({
         name: expect.stringMatching(/^express-task-monitor\.[\da-f-]{36}\.reply\.celery\.pidbox$/),
         exclusive: true,
@@ -93,92 +101,80 @@ describe.skipIf(rabbitMissing !== null)(titleUnless(rabbitMissing, 'remote contr
       }),
     ]);
     const exchanges = await rabbit().manage<{ name: string }[]>('GET', `exchanges/${virtualHost()}`);
-    expect(exchanges.filter(({ name }) => name.endsWith('.pidbox'))).toEqual(
-      ['celery.pidbox', 'reply.celery.pidbox'].map((name) =>
-        expect.objectContaining({
-          name,
-          type: name === 'celery.pidbox' ? 'fanout' : 'direct',
-          durable: false,
-          auto_delete: false,
-        }),
-      ),
-    );
-    await asked.close();
-    expect(await names('queues')).toEqual(['w1@x.celery.pidbox']);
-  });
-
-  it('removes its queue also from a connection that belongs to the host, and leaves that open', async () => {
-    await worker('w1@x');
-    const connection = await connect(rabbit().url(virtualHost()));
-    const sources = celerySources({ broker: connection });
-    await until(async () => (await sources.workers.listWorkers(context))[0]?.hostname === 'w1@x');
-    expect((await names('queues')).filter((name) => name.startsWith('express'))).toHaveLength(2);
+    expect(exchanges.filter(({ name }) => isOfControl(name))).toMatchObject([
+      { name: 'celery.pidbox', type: 'fanout', durable: false, auto_delete: false },
+      { name: 'reply.celery.pidbox', type: 'direct', durable: false, auto_delete: false },
+    ]);
     await sources.close();
     expect(await names('queues')).toEqual(['w1@x.celery.pidbox']);
+    // The host's connection still works.
     await (await connection.createChannel()).close();
-    await connection.close();
   });
 
   it('drops replies that come late, and those to others', async () => {
-    const slow = await worker('slow@x', { answer: () => undefined });
-    const asked = control({ known: () => ['slow@x'] });
-    expect(await asked.ask('ping', { timeoutMs: 500 })).toMatchObject({ isComplete: false });
+    let isSlow = true;
+    const slow = await worker('slow@x', { answer: () => (isSlow ? undefined : { ok: 'pong' }) });
+    const sources = await open();
+    await until(() => slow.heard.length > 0);
     const [first] = slow.heard as [Heard];
-    const second = asked.ask('ping');
-    await until(() => slow.heard.length === 2);
-    await slow.reply(first, { ok: 'late' });
+    await until(async () => (await ping(sources)).error === 'No worker has answered a ping.');
     await slow.reply({ ...first, body: { ...first.body, ticket: 'of another client' } });
-    await slow.reply(slow.heard[1] as Heard);
-    expect((await second)?.values.get('slow@x')).toEqual({ ok: 'pong' });
+    await slow.reply(first, { ok: 'late' });
+    isSlow = false;
+    await untilResponding(sources, 'slow@x');
   });
 
   it('works again after the exchange of replies was deleted, and after its connection was closed', async () => {
     await worker('w1@x');
-    const asked = control({ known: () => ['w1@x'] });
-    const isAnswered = async (): Promise<boolean> =>
-      (await asked.ask('ping', { timeoutMs: 2_000 }))?.values.has('w1@x') === true;
-    expect(await isAnswered()).toBe(true);
+    const sources = await open();
+    await untilResponding(sources, 'w1@x');
+    const hears = async (name: string): Promise<void> => {
+      await worker(name);
+      await until(async () => (await ping(sources)).responding.includes(name));
+    };
     // Takes the binding of the queue of replies with it.
     await rabbit().manage('DELETE', `exchanges/${virtualHost()}/reply.celery.pidbox`);
-    await asked.ask('ping', { timeoutMs: 200 });
-    expect(await isAnswered()).toBe(true);
+    await hears('w2@x');
     // Only our connection may delete it.
-    const queues = (await names('queues')).filter((name) => name.startsWith('express-task-monitor.'));
-    expect(queues).toHaveLength(1);
-    const isOfUs = ({ vhost }: { readonly vhost?: string }): boolean => vhost === virtualHost();
-    const open = async () =>
-      (await rabbit().manage<{ name: string; vhost?: string }[]>('GET', 'connections')).filter(isOfUs);
-    await until(async () => (await open()).length === 2);
-    for (const { name } of await open()) {
+    const [queue] = await ownQueues();
+    const connections = async () =>
+      (await rabbit().manage<{ name: string; vhost?: string }[]>('GET', 'connections')).filter(
+        ({ vhost }) => vhost === virtualHost(),
+      );
+    await until(async () => (await connections()).length >= 3);
+    for (const { name } of await connections()) {
       await rabbit().manage('DELETE', `connections/${encodeURIComponent(name)}`);
     }
-    await worker('w1@x');
-    await until(isAnswered);
-    expect(await names('queues')).not.toContain(queues[0]);
+    await hears('w3@x');
+    expect(await names('queues')).not.toContain(queue?.name);
   });
 
   it('names the command that gives a user the rights that are missing, and works with no more than these', async () => {
-    const user = `least-${crypto.randomUUID()}`;
     await worker('w1@x');
-    const { configure, write, read } = permissionsFor({});
     const page = readFileSync(new URL('../../docs/celery.md', import.meta.url), 'utf8');
-    for (const pattern of [configure, write, read]) expect(page).toContain(`'${pattern}'`);
-    const all = { configure, write, read };
+    for (const pattern of Object.values(LEAST)) expect(page).toContain(`'${pattern}'`);
+    // What events need, so that only remote control is refused.
+    const own = 'express-task-monitor\\..*\\.celeryev';
+    const events = { configure: `^${own}$`, write: `^${own}$`, read: `^(${own}|celeryev)$` };
     for (const missing of ['configure', 'write', 'read'] as const) {
-      await rabbit().createUser(user, virtualHost(), { ...all, [missing]: '^$' });
-      const refused = control({ user, known: () => ['w1@x'] });
-      expect(await refused.ask('ping')).toBeNull();
-      expect(refused.problem()).toMatchObject({
-        code: 'NOPERM',
-        missingRights: `rabbitmqctl set_permissions -p ${virtualHost()} <user> '${configure}' '${write}' '${read}'`,
+      const user = await lab.user({ ...LEAST, [missing]: events[missing] });
+      const refused = await open({ user });
+      await until(async () => {
+        await ping(refused);
+        return (await controlError(refused)) !== null;
       });
-      expect(refused.problem()?.sentence).not.toContain(user);
+      const { hints } = (await componentOf(refused, 'broker')).config;
+      const { configure, write, read } = LEAST;
+      expect(String(hints)).toContain(
+        `rabbitmqctl set_permissions -p ${virtualHost()} <user> '${configure}' '${write}' '${read}'`,
+      );
+      expect(JSON.stringify(await refused.components.listComponents(context))).not.toContain(user);
       await refused.close();
     }
-    await rabbit().createUser(user, virtualHost(), all);
-    const asked = control({ user, known: () => ['w1@x'], mayEnableEvents: true });
-    expect(await asked.ask('ping')).toMatchObject({ isComplete: true });
-    expect(await asked.enableEvents()).toMatchObject({ isComplete: true });
-    await rabbit().manage('DELETE', `users/${user}`);
+    const { heard } = await worker('w2@x');
+    const asked = await open({ user: await lab.user(), enableEvents: true });
+    await until(async () => (await ping(asked)).responding.length === 2);
+    await until(() => heard.some(({ body }) => body.method === 'enable_events'));
+    expect(await controlError(asked)).toBeNull();
   });
 });

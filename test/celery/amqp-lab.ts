@@ -1,29 +1,34 @@
-/** A virtual host of a RabbitMQ with what control and queues are made of, and something that answers as workers do. */
+/** A virtual host of a RabbitMQ with a source, and something that answers as workers do. */
+import { type ChannelModel, type ConfirmChannel, type ConsumeMessage, connect } from 'amqplib';
 import { afterEach, beforeAll, beforeEach } from 'vitest';
-import { endpointOf } from '../../src/amqp/amqplib.ts';
-import { publishConfirmed } from '../../src/amqp/channel.ts';
-import type { AmqpClientChannel, AmqpMessage, QueueDeclaration } from '../../src/amqp/client.ts';
-import { type AmqpConnection, createAmqpConnection } from '../../src/amqp/connection.ts';
-import { parseAmqpUrls } from '../../src/amqp/urls.ts';
-import { createAmqpMailbox } from '../../src/sources/celery/brokers/amqp/control/mailbox.ts';
-import { permissionLine } from '../../src/sources/celery/brokers/amqp/permissions.ts';
 import {
-  type Control,
-  type ControlOptions,
-  createControl,
-} from '../../src/sources/celery/control/control.ts';
-import type { CelerySettings } from '../../src/sources/celery/settings.ts';
-import { type Rabbit, sharedRabbit } from '../helpers/rabbitmq.ts';
+  type CelerySettings,
+  type CelerySources,
+  type CelerySourcesOptions,
+  celerySources,
+} from '../../src/celery.ts';
+import { type Rabbit, type RabbitPermissions, sharedRabbit } from '../helpers/rabbitmq.ts';
+import { until } from '../helpers/redis-server.ts';
 
-const CONTEXT = { option: 'broker', ssl: null, heartbeat: null, loginMethod: null };
+/** The rights that docs/celery.md names. */
+export const LEAST: Required<RabbitPermissions> = {
+  configure: '^(express-task-monitor\\..*|reply\\.celery\\.pidbox)$',
+  write: '^(express-task-monitor\\..*|celery\\.pidbox)$',
+  read: '^(express-task-monitor\\..*|celeryev|reply\\.celery\\.pidbox)$',
+};
 
-/** Longer than any answer takes on a busy machine, in milliseconds. A question ends when everybody has answered. */
-const PATIENT_MS = 50_000;
+/** The body of a message of a task. */
+export const MESSAGE = Buffer.from('[[1], {}, {}]');
 
 /** What a worker heard. */
 export interface Heard {
-  readonly message: AmqpMessage;
-  readonly body: { readonly method: string; readonly ticket: string; readonly destination: string[] | null };
+  readonly message: ConsumeMessage;
+  readonly body: {
+    readonly method: string;
+    readonly ticket: string;
+    readonly destination: string[] | null;
+    readonly reply_to: { readonly exchange: string; readonly routing_key: string };
+  };
 }
 
 /** Something that listens as Celery's workers do. */
@@ -39,12 +44,12 @@ export interface FakeWorker {
 export interface FakeWorkerOptions {
   readonly settings?: CelerySettings;
   /** Properties of its queue. Default: those of Celery 5.2. */
-  readonly queue?: QueueDeclaration;
+  readonly queue?: object;
   /** What it answers; `undefined`: nothing. Default `{ ok: 'pong' }`. */
   readonly answer?: (heard: Heard) => unknown;
 }
 
-const QUEUE: QueueDeclaration = {
+const QUEUE = {
   durable: false,
   autoDelete: true,
   arguments: { 'x-message-ttl': 300_000, 'x-expires': 10_000 },
@@ -69,84 +74,92 @@ export function useRabbitLab(start: () => Promise<Rabbit> = sharedRabbit) {
     await rabbit.manage('DELETE', `vhosts/${virtualHost}`);
   });
 
-  function connect(user = 'guest'): AmqpConnection {
-    const endpoint = endpointOf(parseAmqpUrls(rabbit.url(virtualHost, user), CONTEXT));
-    const connection = createAmqpConnection({ label: 'test', endpoint });
-    ends.push(() => connection.close());
-    return connection;
+  /** A source, as a user with a password of the same name. Connected, unless the events are denied. */
+  async function open({
+    user,
+    ...options
+  }: Partial<CelerySourcesOptions> & { readonly user?: string } = {}): Promise<CelerySources> {
+    // The exchange of events exists wherever workers were.
+    await run((raw) => raw.assertExchange('celeryev', 'topic', { durable: true }));
+    const sources = celerySources({ broker: rabbit.url(virtualHost, user), ...options });
+    ends.push(async () => sources.close());
+    await until(() => sources.events.status?.().ok === true);
+    return sources;
   }
 
-  function control(
-    options: Partial<ControlOptions> & { readonly settings?: CelerySettings; readonly user?: string } = {},
-  ): Control {
-    const { settings = {}, user, ...more } = options;
-    const rights = (): string => permissionLine({ settings, virtualHost });
-    const mailbox = createAmqpMailbox({ connection: connect(user), settings, rights });
-    const made = createControl({ mailbox, known: () => [], ...more });
-    ends.push(() => made.close());
-    return {
-      ...made,
-      ask: (command, given) => made.ask(command, { timeoutMs: PATIENT_MS, ...given }),
-      enableEvents: (given) => made.enableEvents({ timeoutMs: PATIENT_MS, ...given }),
-    };
+  async function channelOf(): Promise<{ model: ChannelModel; raw: ConfirmChannel }> {
+    const model = await connect(rabbit.url(virtualHost));
+    model.on('error', () => {});
+    ends.push(() => model.close().catch(() => {}));
+    const raw = await model.createConfirmChannel();
+    raw.on('error', () => {});
+    return { model, raw };
   }
 
   /** Listens, with the exchange and the queue that Celery 5.2 declares. */
   async function worker(name: string, options: FakeWorkerOptions = {}): Promise<FakeWorker> {
     const { settings = {}, answer = () => ({ ok: 'pong' }), queue: declaration = QUEUE } = options;
     const exchange = `${settings.control_exchange ?? 'celery'}.pidbox`;
-    const replies = `reply.${exchange}`;
-    const channel = await connect().channel({ confirm: true });
+    const { model, raw } = await channelOf();
     const heard: Heard[] = [];
-    async function reply({ message, body }: Heard, value: unknown = { ok: 'pong' }): Promise<void> {
-      const { reply_to: to } = JSON.parse(message.content.toString());
-      await channel.request((raw) => raw.assertExchange(replies, 'direct', { durable: false }));
+    async function reply({ body }: Heard, value: unknown = { ok: 'pong' }): Promise<void> {
+      await raw.assertExchange(`reply.${exchange}`, 'direct', { durable: false });
       const content = Buffer.from(JSON.stringify({ [name]: value }));
       const headers = { ticket: body.ticket, clock: 3 };
-      const sent = { contentType: 'application/json', contentEncoding: 'utf-8', headers };
-      await publishConfirmed(channel, {
-        exchange: to.exchange,
-        routingKey: to.routing_key,
-        content,
-        options: sent,
-      });
+      const { exchange: to, routing_key: key } = body.reply_to;
+      raw.publish(to, key, content, { contentType: 'application/json', contentEncoding: 'utf-8', headers });
+      await raw.waitForConfirms();
     }
-    const take = async (message: AmqpMessage | null): Promise<void> => {
+    const take = async (message: ConsumeMessage | null): Promise<void> => {
       if (message === null) return;
-      const body = JSON.parse(message.content.toString()) as Heard['body'];
-      const one = { message, body };
+      const one = { message, body: JSON.parse(message.content.toString()) as Heard['body'] };
       heard.push(one);
-      if (body.destination !== null && !body.destination.includes(name)) return;
+      if (one.body.destination?.includes(name) === false) return;
       const value = answer(one);
       if (value !== undefined) await reply(one, value).catch(() => {});
     };
-    await channel.request(async (raw) => {
-      const queue = `${name}.${exchange}`;
-      await raw.assertExchange(exchange, 'fanout', { durable: false });
-      await raw.assertQueue(queue, declaration);
-      await raw.bindQueue(queue, exchange, '');
-      await raw.consume(queue, (message) => void take(message), { noAck: true });
-    });
-    return { heard, reply, leave: () => channel.close() };
+    const queue = `${name}.${exchange}`;
+    await raw.assertExchange(exchange, 'fanout', { durable: false });
+    await raw.assertQueue(queue, declaration);
+    await raw.bindQueue(queue, exchange, '');
+    await raw.consume(queue, (message) => void take(message), { noAck: true });
+    return { heard, reply, leave: () => model.close() };
   }
 
   /** Runs requests on a channel of a user who may do everything. */
-  async function run<T>(requests: (raw: AmqpClientChannel) => Promise<T>): Promise<T> {
-    const channel = await connect().channel();
-    return channel.request(requests);
+  async function run<T>(requests: (raw: ConfirmChannel) => Promise<T>): Promise<T> {
+    return requests((await channelOf()).raw);
+  }
+
+  /** Publishes messages to a queue, which it declares, and resolves when RabbitMQ counts them. */
+  async function fill(queue: string, count: number, more: object = {}): Promise<void> {
+    await run(async (raw) => {
+      const { messageCount } = await raw.assertQueue(queue, { durable: true, ...more });
+      for (let sent = 0; sent < count; sent += 1) raw.publish('', queue, MESSAGE);
+      await raw.waitForConfirms();
+      await until(async () => (await raw.checkQueue(queue)).messageCount === messageCount + count);
+    });
   }
 
   return {
-    control,
-    connect,
+    open,
     worker,
     run,
+    fill,
     rabbit: () => rabbit,
     virtualHost: () => virtualHost,
     /** The names that exist in the virtual host now. */
     async names(kind: 'queues' | 'exchanges'): Promise<string[]> {
       const rows = await rabbit.manage<{ readonly name: string }[]>('GET', `${kind}/${virtualHost}`);
       return rows.map(({ name }) => name).filter((name) => name !== '' && !name.startsWith('amq.'));
+    },
+    /** A user with these rights, who may read statistics. @returns its name, which is also its password */
+    async user(rights: RabbitPermissions = LEAST, tags = 'management'): Promise<string> {
+      const name = `user-${crypto.randomUUID()}`;
+      await rabbit.createUser(name, virtualHost, rights);
+      await rabbit.manage('PUT', `users/${name}`, { password: name, tags });
+      ends.push(() => rabbit.manage('DELETE', `users/${name}`));
+      return name;
     },
     later: (end: () => Promise<unknown>) => void ends.push(end),
   };

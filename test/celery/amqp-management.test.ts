@@ -1,118 +1,203 @@
-import { describe, expect, it } from 'vitest';
-import { createManagedQueues } from '../../src/sources/celery/brokers/amqp/management/managed-queues.ts';
-import { managementAt, useManagementLab } from './amqp-management-lab.ts';
+import { Agent, createServer, type RequestListener } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type CelerySources, celerySources, type ManagementOptions } from '../../src/celery.ts';
+import { componentOf, context } from '../helpers/celery-events.ts';
+import { until } from '../helpers/redis-server.ts';
+import { expectNoSecret, recordOutput } from './secret-watch.ts';
 
-const { serve } = useManagementLab();
+const URL_TEXT = 'http://127.0.0.1:15672';
+const LOGIN = { username: 'S3CRETuser', password: 'S3CRETpassword' };
 
-/** A page of rows. */
-function page(items: readonly unknown[], pages = 1): string {
-  return JSON.stringify({ items, page_count: pages });
+/** A source whose RabbitMQ is away, and whose management API is elsewhere. */
+function open(management: ManagementOptions): CelerySources {
+  const broker = 'amqp://S3CRETuser:S3CRETpassword@127.0.0.1:1/%2Fshop%20eu';
+  const sources = celerySources({ broker, management, control: false });
+  onTestFinished(() => sources.close());
+  return sources;
 }
 
-function row(name: string, more: object = {}): object {
-  return {
-    name,
-    messages_ready: 1,
-    messages_unacknowledged: 2,
-    exclusive: false,
-    auto_delete: false,
-    ...more,
-  };
+/** @returns the URL of a server that answers like this */
+async function serve(answer: RequestListener): Promise<string> {
+  const server = createServer(answer).listen(0, '127.0.0.1');
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  await new Promise((resolve) => server.once('listening', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-describe('the queues in a management API', () => {
-  it('are those of one virtual host, with the needed columns alone', async () => {
-    const paths: string[] = [];
+const brokerConfig = async (sources: CelerySources) => (await componentOf(sources, 'broker')).config;
+
+/** The sentence that tells what is wrong with the API. */
+async function errorOf(sources: CelerySources): Promise<string> {
+  await until(async () => (await brokerConfig(sources)).management_error !== null);
+  return String((await brokerConfig(sources)).management_error);
+}
+
+describe("the option 'management'", () => {
+  it('takes the URL with or without the path of the API, and shows it without login', async () => {
+    const urls: (readonly [string | URL, string])[] = [
+      [URL_TEXT, URL_TEXT],
+      [`${URL_TEXT}/`, URL_TEXT],
+      [`${URL_TEXT}/api`, URL_TEXT],
+      [`${URL_TEXT}/api/?x=1#part`, URL_TEXT],
+      ['https://127.0.0.1/rabbit/', 'https://127.0.0.1/rabbit'],
+      [new URL('https://127.0.0.1/rabbit/api/'), 'https://127.0.0.1/rabbit'],
+    ];
+    for (const [url, shown] of urls) {
+      expect((await brokerConfig(open({ url, ...LOGIN }))).management).toBe(shown);
+    }
+    const agent = new HttpsAgent();
+    expect(() => open({ url: 'https://127.0.0.1:15671', ...LOGIN, agent })).not.toThrow();
+  });
+
+  it.each<[string, unknown, string]>([
+    ['a text', URL_TEXT, "'management' must be an object such as { url: 'http://rabbit:15672'"],
+    ['a URL', new URL(URL_TEXT), "'management' must be an object"],
+    ['an unknown key', { url: URL_TEXT, user: 'a' }, 'Write username instead'],
+    ['no URL', LOGIN, "'management.url' must be the management API's whole URL"],
+    ['no whole URL', { url: 'rabbit:15672/S3CRET', ...LOGIN }, "'management.url' must begin with http:"],
+    ['another scheme', { url: 'amqp://a:S3CRET@rabbit', ...LOGIN }, "'management.url' must begin with http:"],
+    [
+      'a link-local address',
+      { url: 'http://169.254.169.254', ...LOGIN },
+      "'management.url' must not be a link-local",
+    ],
+    ['no login', { url: URL_TEXT }, 'write username and password'],
+    ['two logins', { url: 'http://a:S3CRET@rabbit', ...LOGIN }, 'Remove one of them'],
+    ['a broken login', { url: 'http://a:%E4@rabbit' }, 'Write % as %25'],
+    [
+      'a user with a colon',
+      { url: URL_TEXT, username: 'a:S3CRET', password: '' },
+      "'management.username' must be",
+    ],
+    ['no password', { url: URL_TEXT, username: 'S3CRET' }, "'management.password' must be a string"],
+    ['another agent', { url: 'https://rabbit', ...LOGIN, agent: new Agent() }, 'an Agent of node:https'],
+  ])('refuses %s', (_what, management, message) => {
+    const create = (): unknown => open(management as ManagementOptions);
+    expect(create).toThrow(TypeError);
+    expect(create).toThrow(/^celerySources: /);
+    expect(create).toThrow(message);
+    expect(create).not.toThrow(/S3CRET/);
+  });
+});
+
+/** What a server may answer that is no list of queues, and what is said of it. */
+const FAILURES: readonly (readonly [string, RegExp, RequestListener])[] = [
+  [
+    'a missing right',
+    /lacks the tag management/,
+    (_request, response) => void response.writeHead(401).end('{}'),
+  ],
+  [
+    'a wrong login',
+    /user name or password/,
+    (_request, response) =>
+      void response.writeHead(401).end('{"error":"not_authorized","reason":"Login failed: S3CRET"}'),
+  ],
+  ['a missing virtual host', /./, (_request, response) => void response.writeHead(404).end('{}')],
+  ['an error', /./, (_request, response) => void response.writeHead(500).end('S3CRETpassword')],
+  ['a page', /./, (_request, response) => void response.end('<html>S3CRETpassword')],
+  ['a body that is too large', /./, (_request, response) => void response.end('1'.repeat(9 * 1024 * 1024))],
+  [
+    'a compressed body',
+    /./,
+    (_request, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end('1'),
+  ],
+  [
+    'half a body',
+    /./,
+    (_request, response) => {
+      response.writeHead(200, { 'content-length': '3' });
+      response.write('1', () => response.socket?.destroy());
+    },
+  ],
+  ['no answer', /./, (_request, response) => void response.socket?.end()],
+  ['another protocol', /./, (_request, response) => void response.socket?.end('AMQP\0\0\x09\x01')],
+  [
+    'the beginning of a body and then nothing',
+    /does not answer/,
+    (_request, response) => void response.write('1'),
+  ],
+  ['nothing', /does not answer/, () => {}],
+];
+
+describe('the management API', () => {
+  it('is asked for the queues of one virtual host, with the needed columns alone, seldom', async () => {
+    const seen: { at: number; request: readonly unknown[] }[] = [];
     const url = await serve((request, response) => {
-      paths.push(request.url ?? '');
-      response.end(
-        page([row('a'), row('b', { messages_ready: 'many', exclusive: true }), { name: 3 }, null]),
-      );
+      const { authorization, accept } = request.headers;
+      seen.push({ at: performance.now(), request: [request.method, request.url, accept, authorization] });
+      response.end('{"items": [], "page_count": 1}');
     });
-    const managed = createManagedQueues(managementAt(url), '/shop eu');
-    expect(managed.queues()).toBeNull();
-    await managed.refresh();
-    expect([...(managed.queues() ?? [])]).toEqual([
-      ['a', { ready: 1, unacknowledged: 2, isExclusive: false, isAutoDelete: false }],
-      ['b', { ready: null, unacknowledged: 2, isExclusive: true, isAutoDelete: false }],
-    ]);
-    expect(managed.problem()).toBeNull();
-    expect(managed.isWhole()).toBe(true);
-    const { pathname, searchParams } = new URL(paths[0] ?? '', url);
-    expect(pathname).toBe('/api/queues/%2Fshop%20eu');
+    const sources = open({ url: `${url.replace('//', '//monitor:p%C3%A4%3Ass@')}/base` });
+    await until(async () => {
+      await Promise.all([1, 2, 3].map(() => sources.queues.listQueues(context)));
+      return seen.length === 2;
+    });
+    const [first, second] = seen;
+    const [method, path, accept, authorization] = first?.request ?? [];
+    expect([method, accept]).toEqual(['GET', 'application/json']);
+    expect(authorization).toBe(`Basic ${Buffer.from('monitor:pä:ss').toString('base64')}`);
+    const { pathname, searchParams } = new URL(String(path), url);
+    expect(pathname).toBe('/base/api/queues/%2Fshop%20eu');
     expect(searchParams.get('columns')).toBe(
       'name,messages_ready,messages_unacknowledged,exclusive,auto_delete',
     );
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(4_000);
+    expect((await brokerConfig(sources)).management_error).toBeNull();
   });
 
-  it('are read page by page, and not too many of them', async () => {
-    const url = await serve((request, response) => {
-      const at = Number(new URL(request.url ?? '', 'http://a').searchParams.get('page'));
-      response.end(
-        page(
-          Array.from({ length: 500 }, (_, index) => row(`q${at}-${index}`)),
-          1_000,
-        ),
-      );
+  it('that fails is explained, and what it says is passed on to nobody', async () => {
+    const written = recordOutput();
+    const explained = FAILURES.map(async ([what, sentence, answer]) => {
+      const url = await serve(answer);
+      for (const management of [
+        { url: url.replace('//', '//S3CRETuser:S3CRETpassword@') },
+        { url: `${url}/?S3CRET`, ...LOGIN },
+      ]) {
+        const sources = open(management);
+        expect([what, await errorOf(sources)]).toEqual([what, expect.stringMatching(sentence)]);
+        await sources.queues.listQueues(context);
+        expectNoSecret(await sources.components.listComponents(context), sources);
+        expect((await brokerConfig(sources)).management).toBe(url);
+      }
     });
-    const managed = createManagedQueues(managementAt(url), '/');
-    await managed.refresh();
-    expect(managed.queues()?.size).toBe(10_000);
-    expect(managed.isWhole()).toBe(false);
+    await Promise.all(explained);
+    expectNoSecret(written);
   });
 
-  it('are read once in five seconds, by one request at a time', async () => {
-    let now = 0;
-    let requests = 0;
-    const url = await serve((_request, response) => {
-      requests += 1;
-      response.end(page([]));
+  it('is followed nowhere else', async () => {
+    let hits = 0;
+    const target = await serve((_request, response) => {
+      hits += 1;
+      response.end('1');
     });
-    const managed = createManagedQueues(managementAt(url), '/', () => now);
-    await Promise.all([managed.refresh(), managed.refresh()]);
-    now = 4_999;
-    await managed.refresh();
-    expect(requests).toBe(1);
-    now = 5_000;
-    await managed.refresh();
-    expect(requests).toBe(2);
+    const errors = [301, 302, 307, 308].map(async (status) => {
+      const url = await serve((_request, response) => {
+        response.writeHead(status, { location: target }).end();
+      });
+      return errorOf(open({ url, ...LOGIN }));
+    });
+    expect(new Set(await Promise.all(errors)).size).toBe(1);
+    expect(hits).toBe(0);
   });
 
-  it('stay for a while when the API fails, and come back', async () => {
-    let now = 0;
-    let isUp = true;
-    const url = await serve((_request, response) => {
-      if (isUp) response.end(page([row('a')]));
-      else response.writeHead(500).end();
+  it('is not waited for at the end', async () => {
+    let isGone = false;
+    let isAsked = false;
+    const url = await serve((request) => {
+      isAsked = true;
+      request.socket.once('close', () => {
+        isGone = true;
+      });
     });
-    const managed = createManagedQueues(managementAt(url), '/', () => now);
-    await managed.refresh();
-    isUp = false;
-    now = 10_000;
-    await managed.refresh();
-    expect(managed.queues()?.size).toBe(1);
-    expect(managed.problem()?.code).toBe('INVALID');
-    now = 20_000;
-    await managed.refresh();
-    expect(managed.queues()).toBeNull();
-    isUp = true;
-    now = 30_000;
-    await managed.refresh();
-    expect(managed.queues()?.size).toBe(1);
-    expect(managed.problem()).toBeNull();
-  });
-
-  it('are not asked for after the end, which ends a request under way', async () => {
-    let requests = 0;
-    const url = await serve(() => {
-      requests += 1;
-    });
-    const managed = createManagedQueues(managementAt(url), '/');
-    const reading = managed.refresh();
-    managed.close();
-    await reading;
-    await managed.refresh();
-    expect(requests).toBeLessThanOrEqual(1);
-    expect(managed.queues()).toBeNull();
+    const sources = open({ url, ...LOGIN });
+    await until(() => isAsked);
+    await sources.close();
+    await until(() => isGone);
   });
 });

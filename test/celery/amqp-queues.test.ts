@@ -1,116 +1,76 @@
 import { describe, expect, it } from 'vitest';
-import type { QueueReader } from '../../src/sources/celery/broker.ts';
-import { createManagedQueues } from '../../src/sources/celery/brokers/amqp/management/managed-queues.ts';
-import { resolveManagement } from '../../src/sources/celery/brokers/amqp/management/management-options.ts';
-import { permissionsFor } from '../../src/sources/celery/brokers/amqp/permissions.ts';
-import { createAmqpQueueReader } from '../../src/sources/celery/brokers/amqp/queues/queue-reader.ts';
-import type { CelerySettings } from '../../src/sources/celery/settings.ts';
+import type { CelerySources } from '../../src/celery.ts';
+import { componentOf, context } from '../helpers/celery-events.ts';
 import { rabbitMissing } from '../helpers/rabbitmq.ts';
 import { titleUnless, until } from '../helpers/redis-server.ts';
 import { useRabbitLab } from './amqp-lab.ts';
 
-const MESSAGE = Buffer.from('[[1], {}, {}]');
-
 describe.skipIf(rabbitMissing !== null)(titleUnless(rabbitMissing, 'the queues of RabbitMQ'), () => {
-  const { connect, run, rabbit, virtualHost, later } = useRabbitLab();
+  const lab = useRabbitLab();
+  const { open, run, fill, rabbit } = lab;
 
-  function reader(
-    more: { settings?: CelerySettings; given?: string[]; management?: string; user?: string } = {},
-  ): QueueReader {
-    const { settings = {}, given = [], user, management } = more;
-    const resolved =
-      management === undefined
-        ? null
-        : resolveManagement({ url: rabbit().managementUrl, username: management, password: management });
-    const managed = resolved === null ? null : createManagedQueues(resolved, virtualHost(), () => clock);
-    later(async () => managed?.close());
-    return createAmqpQueueReader({ connection: connect(user), settings, given, management: managed });
+  async function list(sources: CelerySources) {
+    const queues = (await sources.queues.listQueues(context)) ?? [];
+    return queues.map(({ name, waiting, reserved, consumers }) => ({ name, waiting, reserved, consumers }));
   }
 
-  /** Moves on when the management API is to be read again. */
-  let clock = 0;
-
-  async function fill(queue: string, count: number, more: object = {}): Promise<void> {
-    const before = await run(async (raw) => {
-      const { messageCount } = await raw.assertQueue(queue, { durable: true, ...more });
-      for (let sent = 0; sent < count; sent += 1) raw.publish('', queue, MESSAGE);
-      await raw.checkQueue(queue);
-      return messageCount;
-    });
-    await until(async () => (await depth(queue)) === before + count);
+  /** Waits until the queues are these. */
+  async function expectQueues(sources: CelerySources, expected: readonly object[]): Promise<void> {
+    let found: readonly object[] = [];
+    await until(async () => {
+      found = await list(sources);
+      return JSON.stringify(found) === JSON.stringify(expected);
+    }).catch(() => {});
+    expect(found).toEqual(expected);
   }
 
-  async function depth(queue: string): Promise<number> {
-    return (await run((raw) => raw.checkQueue(queue))).messageCount;
-  }
-
-  const read = (from: QueueReader, known: readonly string[] = [], now = 0) =>
-    from.read(known, () => expect.unreachable(), now);
+  const counts = (name: string, waiting: number, reserved: number | null, consumers: number) => ({
+    ...{ name, waiting, reserved, consumers },
+  });
 
   it('are those that settings, host and workers name; of missing ones those that the host names', async () => {
     await fill('celery', 3);
     await fill('mail', 1, { arguments: { 'x-queue-type': 'quorum' } });
     await fill('worked', 0);
-    const settings = { task_queues: [{ name: 'mail' }, 'nowhere'] };
-    const queues = reader({ settings, given: ['given'] });
-    expect(queues.listsMessages).toBe(false);
-    expect(await read(queues, ['worked', 'gone'])).toEqual({
-      queues: [
-        { name: 'celery', waiting: 3, reserved: null, consumers: 0 },
-        { name: 'given', waiting: 0, reserved: 0, consumers: 0 },
-        { name: 'mail', waiting: 1, reserved: null, consumers: 0 },
-        { name: 'nowhere', waiting: 0, reserved: 0, consumers: 0 },
-        { name: 'worked', waiting: 0, reserved: null, consumers: 0 },
-      ],
-      messages: [],
-      isComplete: false,
-      newest: [],
-      ok: true,
-      problem: null,
-      revision: 1,
+    await lab.worker('w1@x', {
+      answer: ({ body }) =>
+        body.method === 'active_queues' ? [{ name: 'worked' }, { name: 'gone' }] : { ok: 'pong' },
     });
-    expect((await read(reader({ settings: { task_default_queue: 'mail' } }))).queues).toHaveLength(1);
-  });
-
-  it('change their revision with their figures alone', async () => {
-    await fill('celery', 1);
-    const queues = reader();
-    const first = await read(queues);
-    expect(await read(queues)).toBe(first);
-    await fill('celery', 2);
-    await run((raw) => raw.consume('celery', () => {}));
-    const second = await read(queues);
-    expect(second.queues).toEqual([{ name: 'celery', waiting: 0, reserved: null, consumers: 1 }]);
-    expect(second.revision).toBe(first.revision + 1);
-  });
-
-  it('are looked for again later when they are missing, and at once when a worker consumes them', async () => {
-    const queues = reader({ given: ['late', 'later'] });
-    await read(queues);
-    await fill('late', 1);
-    await fill('later', 1);
-    expect((await read(queues, ['late'], 14_000)).queues).toMatchObject([
-      { name: 'late', waiting: 1 },
-      { name: 'later', waiting: 0 },
+    const settings = { task_queues: [{ name: 'mail' }, 'nowhere'] };
+    const sources = await open({ settings, queues: ['given'] });
+    await expectQueues(sources, [
+      counts('celery', 3, null, 0),
+      counts('given', 0, 0, 0),
+      counts('mail', 1, null, 0),
+      counts('nowhere', 0, 0, 0),
+      counts('worked', 0, null, 0),
     ]);
-    expect((await read(queues, ['late'], 15_000)).queues).toMatchObject([{ waiting: 1 }, { waiting: 1 }]);
-    await run((raw) => raw.deleteQueue('later'));
-    expect((await read(queues, ['late'], 16_000)).queues).toMatchObject([{ waiting: 1 }, { waiting: 0 }]);
+    const mail = await open({ settings: { task_default_queue: 'mail' }, control: false });
+    await expectQueues(mail, [counts('mail', 1, null, 0)]);
   });
 
-  it('are read without taking a message out', async () => {
+  it('follow what is sent and consumed, without taking a message out', async () => {
+    await fill('celery', 1);
+    const sources = await open({ control: false });
+    await expectQueues(sources, [counts('celery', 1, null, 0)]);
     await fill('celery', 2);
-    const queues = reader({ management: 'guest' });
-    for (let count = 0; count < 3; count += 1) {
-      clock += 10_000;
-      await read(queues);
-    }
+    await expectQueues(sources, [counts('celery', 3, null, 0)]);
     const seen: boolean[] = [];
     await run((raw) =>
       raw.consume('celery', (message) => void seen.push(message?.fields.redelivered ?? true)),
     );
-    await until(() => seen.length === 2);
-    expect(seen).toEqual([false, false]);
+    await until(() => seen.length === 3);
+    expect(seen).toEqual([false, false, false]);
+    await expectQueues(sources, [counts('celery', 0, null, 1)]);
+  });
+
+  it('are looked for again when they are missing', async () => {
+    const sources = await open({ control: false, queues: ['later'] });
+    await expectQueues(sources, [counts('later', 0, 0, 0)]);
+    await fill('later', 1);
+    await expectQueues(sources, [counts('later', 1, null, 0)]);
+    await run((raw) => raw.deleteQueue('later'));
+    await expectQueues(sources, [counts('later', 0, 0, 0)]);
   });
 
   it('are with a management API all of the virtual host that hold tasks, with what is unacknowledged', async () => {
@@ -130,74 +90,33 @@ describe.skipIf(rabbitMissing !== null)(titleUnless(rabbitMissing, 'the queues o
       await raw.prefetch(3);
       await raw.consume('mail', () => {});
     });
-    const queues = reader({ management: 'guest' });
-    await until(async () => {
-      clock += 10_000;
-      return (await read(queues)).queues.some(({ reserved }) => reserved === 3);
-    });
-    const reading = await read(queues);
-    expect(reading.queues).toEqual([
-      { name: 'celery', waiting: 0, reserved: 0, consumers: 0 },
-      { name: 'mail', waiting: 1, reserved: 3, consumers: 1 },
-    ]);
-    expect(reading).toMatchObject({ isComplete: false, problem: null });
+    const user = await lab.user();
+    const management = { url: rabbit().managementUrl, username: user, password: user };
+    const sources = await open({ user, management, control: false });
+    await expectQueues(sources, [counts('celery', 0, 0, 0), counts('mail', 1, 3, 1)]);
+    const { config, status } = await componentOf(sources, 'broker');
+    expect([config.error, config.management_error, status]).toEqual([null, null, 'up']);
   });
 
-  it('are known to hold nothing only if the management API lists no message anywhere, not even a delayed one', async () => {
-    await fill('celery', 0);
-    const queues = reader({ management: 'guest' });
-    const isComplete = async (): Promise<boolean> => {
-      clock += 10_000;
-      return (await read(queues)).isComplete;
-    };
-    await until(isComplete);
-    await fill('celery_delayed_3', 1);
-    await until(async () => !(await isComplete()));
-    await run((raw) => raw.deleteQueue('celery_delayed_3'));
-    await until(isComplete);
-    await fill('celery', 1);
-    expect((await read(queues)).isComplete).toBe(false);
-  });
-
-  it('stay readable when the management API refuses its user, and say so', async () => {
+  it.each([
+    ['lacks the tag', async () => lab.user({}, ''), /tag management/],
+    ['is unknown', async () => 'nobody', /user name or password/],
+  ])('stay readable when the management API refuses its user, who %s', async (_, user, error) => {
     await fill('celery', 2);
-    await rabbit().createUser('no-tag', virtualHost());
-    for (const [management, code] of [
-      ['no-tag', 'NOPERM'],
-      ['nobody', 'WRONGPASS'],
-    ] as const) {
-      expect(await read(reader({ management }))).toMatchObject({
-        queues: [{ name: 'celery', waiting: 2, reserved: null, consumers: 0 }],
-        ok: true,
-        problem: { code },
-      });
-    }
+    const name = await user();
+    const management = { url: rabbit().managementUrl, username: name, password: name };
+    const sources = await open({ management, control: false });
+    await expectQueues(sources, [counts('celery', 2, null, 0)]);
+    await until(async () =>
+      error.test(String((await componentOf(sources, 'broker')).config.management_error)),
+    );
   });
 
-  it('can be read by a user with the least rights', async () => {
-    const user = `least-${crypto.randomUUID()}`;
-    await rabbit().createUser(user, virtualHost(), permissionsFor({}));
-    await rabbit().manage('PUT', `users/${user}`, { password: user, tags: 'management' });
+  it('show the last figures of a source that is closed', async () => {
     await fill('celery', 2);
-    const queues = reader({ user, management: user });
-    await until(async () => {
-      clock += 10_000;
-      return (await read(queues)).queues[0]?.reserved === 0;
-    });
-    expect(await read(queues)).toMatchObject({
-      queues: [{ name: 'celery', waiting: 2 }],
-      ok: true,
-      problem: null,
-    });
-    await rabbit().manage('DELETE', `users/${user}`);
-  });
-
-  it('show the last figures when RabbitMQ cannot be reached', async () => {
-    await fill('celery', 2);
-    const connection = connect();
-    const queues = createAmqpQueueReader({ connection, settings: {}, given: [], management: null });
-    expect(await read(queues)).toMatchObject({ ok: true });
-    await connection.close();
-    expect(await read(queues)).toMatchObject({ ok: false, queues: [{ name: 'celery', waiting: 2 }] });
+    const sources = await open({ control: false });
+    await expectQueues(sources, [counts('celery', 2, null, 0)]);
+    await sources.close();
+    expect(await list(sources)).toEqual([counts('celery', 2, null, 0)]);
   });
 });

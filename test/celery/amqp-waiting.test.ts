@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { type CelerySourcesOptions, celerySources } from '../../src/celery.ts';
-import { permissionsFor } from '../../src/sources/celery/brokers/amqp/permissions.ts';
 import { type AmqpPublisher, amqpPublisher } from '../helpers/amqp-events.ts';
 import { componentOf } from '../helpers/celery-events.ts';
 import { rabbitMissing } from '../helpers/rabbitmq.ts';
@@ -9,8 +8,6 @@ import { queryOf } from '../helpers/task-query.ts';
 import { useRabbitLab } from './amqp-lab.ts';
 
 const context = { signal: new AbortController().signal, ping: true };
-
-const MESSAGE = Buffer.from('[[1], {}, {}]');
 
 /** What a client reports when it sends a task. */
 function sentEvent(uuid: string, more: object = {}): object {
@@ -47,7 +44,7 @@ function receivedEvent(uuid: string, more: object = {}): object {
 }
 
 describe.skipIf(rabbitMissing !== null)(titleUnless(rabbitMissing, 'tasks that wait in RabbitMQ'), () => {
-  const { worker, run, rabbit, virtualHost } = useRabbitLab();
+  const { worker, fill, user: createUser, rabbit, virtualHost } = useRabbitLab();
   let opened: ReturnType<typeof celerySources> | null = null;
   let publisher: AmqpPublisher | null = null;
 
@@ -70,13 +67,6 @@ describe.skipIf(rabbitMissing !== null)(titleUnless(rabbitMissing, 'tasks that w
       queue: async (name: string) =>
         (await sources.queues.listQueues(context))?.find((queue) => queue.name === name) ?? null,
     };
-  }
-
-  async function fill(queue: string, count: number): Promise<void> {
-    await run(async (raw) => {
-      await raw.assertQueue(queue, { durable: true });
-      for (let sent = 0; sent < count; sent += 1) raw.publish('', queue, MESSAGE);
-    });
   }
 
   it('are those that clients report, in queues that they name', async () => {
@@ -148,9 +138,7 @@ describe.skipIf(rabbitMissing !== null)(titleUnless(rabbitMissing, 'tasks that w
   });
 
   it('are seen with everything else by a user with the least rights', async () => {
-    const user = `least-${crypto.randomUUID()}`;
-    await rabbit().createUser(user, virtualHost(), permissionsFor({}));
-    await rabbit().manage('PUT', `users/${user}`, { password: user, tags: 'management' });
+    const user = await createUser();
     await fill('mail', 2);
     const answers: Record<string, unknown> = {
       ping: { ok: 'pong' },
@@ -181,7 +169,6 @@ describe.skipIf(rabbitMissing !== null)(titleUnless(rabbitMissing, 'tasks that w
     await sources.close();
     const left = await rabbit().queues(virtualHost());
     expect(left.map(({ name }) => name).sort()).toEqual(['mail', 'w1@x.celery.pidbox']);
-    await rabbit().manage('DELETE', `users/${user}`);
   });
 
   it('are counted when the management API refuses its user, and a hint names what to run', async () => {
