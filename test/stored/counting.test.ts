@@ -1,0 +1,181 @@
+/** What is counted is counted once, whatever happens to the processes that count and to the store. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { until } from '../helpers/redis-server.ts';
+import { countingLab, DAY, HOUR, type Lab, MINUTE, record, START, sum, write } from './counting.ts';
+
+let lab: Lab;
+beforeEach(() => {
+  lab = countingLab();
+});
+
+describe('counts in a store', () => {
+  it.each(['before', 'after'] as const)(
+    'are complete when a write failed, or was done and its answer lost: %s',
+    async (moment) => {
+      const one = await lab.start();
+      record(one, lab.ended(5));
+      let failures = 0;
+      lab.store[moment] = (call) => {
+        if (call !== 'rollups.write' || failures++ > 0) return;
+        throw new Error('away');
+      };
+      await write(one, lab);
+      await until(() => failures > 0);
+      record(one, lab.ended(1));
+      await one.close();
+      expect(await lab.succeeded()).toEqual({ 0: 6 });
+    },
+  );
+
+  it('are kept in memory while the store is away, and complete when it is back', async () => {
+    const one = await lab.start();
+    record(one, lab.ended(5));
+    await write(one, lab);
+    lab.store.before = () => {
+      throw new Error('away');
+    };
+    for (let minute = 1; minute < 30; minute++) {
+      lab.moveTo(minute);
+      record(one, lab.ended(1));
+    }
+    await until(() => one.status().error !== null);
+    lab.store.before = null;
+    await until(() => one.status().error === null);
+    await one.close();
+    const found = await lab.succeeded();
+    expect([found[0], Object.keys(found).length]).toEqual([5, 30]);
+  });
+
+  it('go on after a restart, without counting twice', async () => {
+    await lab.run(lab.ended(5));
+    lab.moveTo(0.5);
+    await lab.run(lab.ended(3));
+    expect(await lab.succeeded()).toEqual({ 0: 8 });
+    lab.moveTo(59);
+    const later = await lab.start();
+    await write(later, lab);
+    await later.close();
+    expect(await lab.succeeded()).toEqual({ 0: 8 });
+  });
+
+  it('have results that the backend still has once, before and after they are loaded', async () => {
+    const tasks = lab.ended(5);
+    await lab.run(tasks);
+    lab.moveTo(5);
+    const stored = tasks.map((task) => ({ ...task, stored: true, origin: 'result' as const }));
+    const missed = lab.ended(2, { time: START + 2 * MINUTE, stored: true, origin: 'result' });
+    const after = await lab.start();
+    record(after, [...stored.slice(0, 3), ...missed]);
+    await write(after, lab);
+    record(after, stored);
+    await after.close();
+    expect(await lab.succeeded()).toEqual({ 0: 5, 2: 2 });
+  });
+
+  it('are the same whichever of two instances writes that hear the same', async () => {
+    const instances = [await lab.start(), await lab.start()];
+    for (let minute = 0; minute < 4; minute++) {
+      for (let part = 0; part < 3; part++) {
+        lab.moveTo(minute + part / 3);
+        const tasks = lab.ended(2, { queue: `q${part}` });
+        for (const instance of instances) record(instance, tasks);
+        for (const instance of instances) if (instance.isHolder()) await write(instance, lab);
+      }
+      const holder = instances.findIndex((instance) => instance.isHolder());
+      await instances[holder]?.close();
+      instances[holder] = await lab.start();
+      await until(() => instances.some((instance) => instance.isHolder()));
+    }
+    for (const instance of instances) await instance.close();
+    expect(await lab.succeeded()).toEqual({ 0: 6, 1: 6, 2: 6, 3: 6 });
+  });
+
+  it('are added where each instance hears its own part, and folded', async () => {
+    const part = () => lab.start({ hearing: 'part' });
+    const [a, b] = [await part(), await part()];
+    record(a, lab.ended(2));
+    record(b, lab.ended(3));
+    await a.close();
+    await b.close();
+    const again = await part();
+    record(again, lab.ended(4));
+    lab.moveTo(61);
+    await again.close();
+    expect(await lab.succeeded(60, 61)).toEqual({ 0: 9 });
+    expect(await lab.succeeded(3_600, 120)).toEqual({ 0: 9 });
+  });
+
+  it('take in what comes late, also for minutes that are no longer in memory', async () => {
+    const one = await lab.start();
+    record(one, lab.ended(5));
+    await write(one, lab);
+    lab.moveTo(40);
+    record(one, lab.ended(1));
+    await write(one, lab);
+    record(one, lab.ended(2, { time: START + 1_000 }));
+    await write(one, lab);
+    record(one, lab.ended(1, { time: START + 2_000 }));
+    await one.close();
+    expect(await lab.succeeded()).toEqual({ 0: 8, 40: 1 });
+  });
+});
+
+describe('minutes that become hours and days', () => {
+  const byDay = () => lab.succeeded(86_400, 3 * 1_440);
+
+  it('are counted once, on each level', async () => {
+    for (let hour = 0; hour < 26; hour++) {
+      lab.moveTo(hour * 60 + 1);
+      await lab.run(lab.ended(2), ({ writer }) => writer.recordQueue('q', hour, null));
+    }
+    expect(await byDay()).toEqual({ 0: 48, 1: 4 });
+    for (const filter of [{}, { names: ['pay'] }, { queues: ['q'] }, { workers: ['w'], queues: ['q'] }]) {
+      const found = await lab.stats({ minutes: 2 * 1_440, stepSeconds: 3_600, ...filter });
+      expect([sum(found), found.names[0]?.name, found.workers, found.queues]).toEqual([
+        52,
+        'pay',
+        ['w'],
+        ['q'],
+      ]);
+    }
+    const { queueDepths } = await lab.stats({ minutes: 3 * 1_440, stepSeconds: 86_400 });
+    expect(queueDepths).toMatchObject([{ queue: 'q', waiting: expect.arrayContaining([23, 25]) }]);
+  });
+
+  it('take in what comes late, also into hours and days that were made before', async () => {
+    await lab.run(lab.ended(2));
+    lab.moveTo(24 * 60 - 30);
+    await lab.run(lab.ended(1));
+    lab.moveTo(24 * 60 + 5);
+    await lab.run([]);
+    expect(await byDay()).toEqual({ 0: 3 });
+    await lab.run(lab.ended(4, { time: START + 10 * MINUTE }));
+    lab.moveTo(25 * 60 + 10);
+    await lab.run([]);
+    expect(await byDay()).toEqual({ 0: 7 });
+    expect((await lab.succeeded(3_600, 2 * 1_440))[0]).toBe(6);
+  });
+
+  it('are made after a downtime by whoever takes over, and changed by nobody who does it again', async () => {
+    await lab.run(lab.ended(2));
+    lab.moveTo(40 * 60);
+    for (let turn = 0; turn < 2; turn++) {
+      await lab.run([]);
+      expect(await byDay()).toEqual({ 0: 2 });
+      expect(await lab.succeeded(3_600, 2 * 1_440)).toEqual({ 0: 2 });
+    }
+  });
+
+  it('are dropped after their retention', async () => {
+    lab = countingLab({ rollupDays: 4 });
+    await lab.run(lab.ended(2));
+    lab.moveTo((2 * DAY + 2 * HOUR) / MINUTE);
+    await lab.run([]);
+    expect(await lab.succeeded(3_600, 4 * 1_440)).toEqual({ 0: 2 });
+    expect(await lab.succeeded(86_400, 4 * 1_440)).toEqual({ 0: 2 });
+    lab.moveTo((5 * DAY) / MINUTE + 1);
+    await lab.run([]);
+    const kept = [...lab.store.rows('celery').rollups.values()].filter(({ start }) => start === START);
+    expect(kept).toEqual([]);
+  });
+});
