@@ -1,14 +1,17 @@
-import { readFileSync } from 'node:fs';
-import { gunzipSync } from 'node:zlib';
+/** What redbeat keeps in a real Redis, as the source lists it. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createRedisReader } from '../../src/redis/connection-reader.ts';
-import type { RedisReader } from '../../src/redis/reader.ts';
-import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
-import { createRedbeatReader } from '../../src/sources/celery/brokers/redis/redbeat-reader.ts';
-import { redbeatKeys } from '../../src/sources/celery/schedules/redbeat-settings.ts';
-import { redbeatSchedule } from '../../src/sources/celery/schedules/rows.ts';
+import {
+  type CelerySettings,
+  type CelerySources,
+  type CelerySourcesOptions,
+  celerySources,
+} from '../../src/celery.ts';
+import type { Schedule } from '../../src/model.ts';
+import { componentOf, context, eventMessage } from '../helpers/celery-events.ts';
+import { readLines } from '../helpers/celery-recordings.ts';
 import { createClient } from '../helpers/redis-client.ts';
-import { type RedisServer, redisMissing, startRedis, titleUnless } from '../helpers/redis-server.ts';
+import { startSentinel } from '../helpers/redis-sentinel.ts';
+import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 
 interface RecordedKey {
   readonly label: string;
@@ -18,34 +21,39 @@ interface RecordedKey {
   readonly value: unknown;
 }
 
-const FILE = new URL('./recordings/redbeat-A.jsonl.gz', import.meta.url);
-const recorded = gunzipSync(readFileSync(FILE))
-  .toString('utf8')
-  .split('\n')
-  .filter((line) => line !== '')
-  .map((line) => JSON.parse(line) as RecordedKey);
+const recorded = readLines<RecordedKey>('redbeat-A.jsonl');
+const EVERY = { __type__: 'interval', every: 30, relative: false };
+const MOMENT = { __type__: 'datetime', year: 2026, month: 7, day: 1, hour: 12, minute: 0, second: 0 };
 
-const KEYS = redbeatKeys({});
-
-describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'what redbeat keeps in Redis'), () => {
+describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the schedule of redbeat'), () => {
   let redis: RedisServer;
-  let reader: RedisReader;
   let writer: ReturnType<typeof createClient>;
+  const ends: (() => unknown)[] = [];
 
   beforeAll(async () => {
     redis = await startRedis();
     writer = createClient({ url: redis.url() });
+    writer.on('error', () => {});
     await writer.connect();
   });
-  beforeEach(async () => {
-    await writer.flushAll();
-    reader = createRedisReader('redbeat', brokerEndpoint(redis.url(), {}));
+  beforeEach(() => writer.flushAll());
+  afterEach(async () => {
+    for (const end of ends.splice(0).reverse()) await end();
   });
-  afterEach(() => reader.close());
   afterAll(async () => {
     writer?.destroy();
     await redis?.close();
   });
+
+  function open(settings: CelerySettings = {}, options: CelerySourcesOptions = {}): CelerySources {
+    const sources = celerySources({ broker: redis.url(), control: false, settings, ...options });
+    ends.push(() => sources.close());
+    return sources;
+  }
+
+  /** What a source shows that was opened just now. */
+  const list = async (sources = open()) => await sources.schedules.listSchedules(context);
+  const beat = (sources = open()) => componentOf(sources, 'beat');
 
   async function play(label: string): Promise<void> {
     for (const { key, type, value, ttl_ms } of recorded.filter((line) => line.label === label)) {
@@ -62,89 +70,52 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'what redbeat k
     }
   }
 
-  function write(name: string, definition: string, score: number, meta?: string): Promise<unknown> {
-    const hash = meta === undefined ? { definition } : { definition, meta };
+  /** Stores an entry: its definition as text, or what to write in it. */
+  function store(name: string, definition: object | string, score = 1_800_000_000, meta?: object | string) {
+    const textOf = (value: object | string) => (typeof value === 'string' ? value : JSON.stringify(value));
+    const whole =
+      typeof definition === 'string' ? definition : { name, task: 'report', enabled: true, ...definition };
+    const hash = { definition: textOf(whole), ...(meta === undefined ? {} : { meta: textOf(meta) }) };
     return Promise.all([
       writer.hSet(`redbeat:${name}`, hash),
-      writer.zAdd(KEYS.schedule, { value: `redbeat:${name}`, score }),
+      writer.zAdd('redbeat::schedule', { value: `redbeat:${name}`, score }),
     ]);
   }
 
-  it('is read as recorded: intervals, crontabs, rules, disabled and finished ones', async () => {
+  const nextOf = (rows: readonly Schedule[] | null) =>
+    Object.fromEntries((rows ?? []).map(({ name, nextRunAt }) => [name, nextRunAt?.toISOString() ?? null]));
+
+  it('is listed as recorded: intervals, crontabs, rules, disabled and finished ones', async () => {
     await play('redbeat-running');
-    const snapshot = await createRedbeatReader(reader, KEYS).read();
-    expect(snapshot).toMatchObject({ total: 7, unreadable: 0 });
-    expect(snapshot.lockMs).toBeGreaterThan(50_000);
-    const at = (seconds: number) => new Date(seconds * 1000);
-    expect(snapshot.entries.map(({ schedule }) => schedule)).toEqual([
-      {
+    // As a restart of beat leaves it: redbeat notes only roughly when an entry runs next.
+    await writer.zAdd('redbeat::schedule', { value: 'redbeat:nightly-mon-fri', score: 1_795_229_400 });
+    const sources = open();
+    const rows = await list(sources);
+    expect(
+      rows?.map(({ name, schedule, enabled, args, kwargs }) => [name, schedule, enabled, args, kwargs]),
+    ).toEqual([
+      ['cron-minute', '* * * * * (m/h/dM/MY/d)', true, expect.any(String), '{}'],
+      ['dyn-disabled', 'every 1 s', false, "('off',)", '{}'],
+      ['dyn-relative', 'every 10 min (relative)', true, expect.any(String), '{}'],
+      ['dyn-rrule', 'every 5 s, byhour 1,2,3 (rrule)', true, expect.any(String), '{}'],
+      ['dyn-rrule-finished', 'every 1 d, count 3 (rrule)', true, expect.any(String), '{}'],
+      ['every-2s', 'every 2 s', true, "('interval',)", '{}'],
+      ['nightly-mon-fri', '30 2 * * mon-fri (m/h/dM/MY/d)', true, '()', "{'kind': 'nightly'}"],
+    ]);
+    expect(rows?.find(({ name }) => name === 'dyn-disabled')).toMatchObject({
+      ...{
         id: 'redbeat:dyn-disabled',
         app: null,
-        name: 'dyn-disabled',
         task: 'lab.tick',
-        schedule: 'every 1 s',
-        enabled: false,
-        args: "('off',)",
-        kwargs: '{}',
         queue: null,
         lastRunAt: null,
-        nextRunAt: null,
         totalRunCount: 0,
       },
-      expect.objectContaining({
-        name: 'every-2s',
-        schedule: 'every 2 s',
-        enabled: true,
-        args: "('interval',)",
-        lastRunAt: new Date('2026-11-21T02:50:40.475Z'),
-        nextRunAt: at(1_795_229_442),
-        totalRunCount: 7,
-      }),
-      expect.objectContaining({
-        name: 'dyn-rrule',
-        schedule: 'every 5 s, byhour 1,2,3 (rrule)',
-        lastRunAt: new Date('2026-11-21T02:50:39.023Z'),
-        nextRunAt: at(1_795_229_443),
-        totalRunCount: 2,
-      }),
-      expect.objectContaining({
-        name: 'cron-minute',
-        schedule: '* * * * * (m/h/dM/MY/d)',
-        lastRunAt: null,
-        nextRunAt: at(1_795_229_459),
-        totalRunCount: 0,
-      }),
-      expect.objectContaining({
-        name: 'dyn-relative',
-        schedule: 'every 10 min (relative)',
-        nextRunAt: at(1_795_229_999),
-      }),
-      expect.objectContaining({
-        name: 'nightly-mon-fri',
-        schedule: '30 2 * * mon-fri (m/h/dM/MY/d)',
-        args: '()',
-        kwargs: "{'kind': 'nightly'}",
-        nextRunAt: at(1_795_400_999),
-      }),
-      expect.objectContaining({
-        name: 'dyn-rrule-finished',
-        schedule: 'every 1 d, count 3 (rrule)',
-        enabled: true,
-        nextRunAt: null,
-      }),
-    ]);
-  });
-
-  it('runs next when its rule says so, which redbeat notes only roughly', async () => {
-    await play('redbeat-running');
-    // As a restart of beat leaves it.
-    await writer.zAdd(KEYS.schedule, { value: 'redbeat:nightly-mon-fri', score: 1_795_229_400 });
-    const { entries } = await createRedbeatReader(reader, KEYS).read();
-    const next = entries.map((entry) => {
-      const { name, nextRunAt } = redbeatSchedule(entry, 'UTC');
-      return [name, nextRunAt?.toISOString() ?? null];
     });
-    expect(Object.fromEntries(next)).toEqual({
+    expect(rows?.find(({ name }) => name === 'every-2s')).toMatchObject({
+      ...{ lastRunAt: new Date('2026-11-21T02:50:40.475Z'), totalRunCount: 7 },
+    });
+    expect(nextOf(rows)).toEqual({
       'every-2s': '2026-11-21T02:50:42.475Z',
       'cron-minute': '2026-11-21T02:51:00.000Z',
       'nightly-mon-fri': '2026-11-23T02:30:00.000Z',
@@ -153,95 +124,300 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'what redbeat k
       'dyn-rrule-finished': null,
       'dyn-disabled': null,
     });
-    const nightly = entries.find(({ schedule }) => schedule.name === 'nightly-mon-fri');
-    if (nightly === undefined) throw new Error('The entry is missing.');
-    const shown = [redbeatSchedule(nightly, 'Asia/Tokyo'), redbeatSchedule(nightly, null)];
-    expect(shown.map(({ nextRunAt }) => nextRunAt?.toISOString())).toEqual([
-      '2026-11-22T17:30:00.000Z',
-      // Without a zone, what redbeat has noted is all that is known.
-      '2026-11-21T02:50:00.000Z',
+    expect((await beat(sources)).config).toMatchObject({ scheduler: 'redbeat', entries: 7, unreadable: 0 });
+  });
+
+  it('is read in the zone that redbeat writes in, rather than one that is only the default', async () => {
+    await store('daily', { schedule: { minute: 0, hour: 7 } }, 1, {
+      last_run_at: { ...MOMENT, timezone: 'Europe/Prague' },
+    });
+    await store('own', { schedule: { minute: 0, timezone: 'Asia/Tokyo' } });
+    expect(await list()).toMatchObject([
+      { name: 'daily', timezone: 'Europe/Prague' },
+      { name: 'own', timezone: 'Asia/Tokyo' },
+    ]);
+    await store('daily', { schedule: { minute: 0, hour: 7 } }, 1, {
+      last_run_at: { ...MOMENT, timezone: 3600 },
+    });
+    // Without a zone, what redbeat has noted is all that is known.
+    expect(await list()).toMatchObject([
+      { name: 'daily', timezone: null, nextRunAt: new Date(1_000) },
+      { name: 'own', timezone: 'Asia/Tokyo' },
     ]);
   });
 
-  it('tells that the beat has stopped, by a lock that is gone', async () => {
-    await play('redbeat-stopped');
-    expect(await createRedbeatReader(reader, KEYS).read()).toMatchObject({ total: 7, lockMs: null });
+  it('shows when entries ran, in the zone that each names, or at an offset in seconds', async () => {
+    const rows: [zone: unknown, ran: string | null][] = [
+      ['Europe/Prague', '2026-07-01T10:00:00.000Z'],
+      [19_800, '2026-07-01T06:30:00.000Z'],
+      [-18_000, '2026-07-01T17:00:00.000Z'],
+      [0, '2026-07-01T12:00:00.000Z'],
+      ['Mars/Base', null],
+      [1e300, null],
+    ];
+    for (const [at, [timezone]] of rows.entries()) {
+      const last_run_at = { ...MOMENT, microsecond: 5, timezone };
+      await store(`z${at}`, { schedule: EVERY }, 1, { last_run_at, total_run_count: 3 });
+    }
+    const shown = (await list())?.map(({ lastRunAt }) => lastRunAt?.toISOString() ?? null);
+    expect(shown).toEqual(rows.map(([, ran]) => ran));
   });
 
-  it('is empty where redbeat is not used', async () => {
-    expect(await createRedbeatReader(reader, KEYS).read()).toEqual({
-      entries: [],
-      total: 0,
-      unreadable: 0,
-      lockMs: null,
-    });
+  it('has entries that never ran, and others that are due at no moment', async () => {
+    const never = ['{}', { last_run_at: null }, { last_run_at: { year: 2026, month: 1, day: 1 } }];
+    for (const [at, meta] of never.entries()) await store(`a${at}`, { schedule: EVERY }, 1, meta);
+    for (const score of ['-1', 'inf', '-inf']) {
+      await store(`b${score}`, { schedule: EVERY });
+      await writer.sendCommand(['ZADD', 'redbeat::schedule', score, `redbeat:b${score}`]);
+    }
+    const rows = (await list()) ?? [];
+    expect(rows.slice(0, 3)).toMatchObject(never.map(() => ({ lastRunAt: null, totalRunCount: 0 })));
+    expect(rows.slice(3).map(({ nextRunAt }) => nextRunAt)).toEqual([null, null, null]);
   });
 
   it('leaves out and counts what cannot be read', async () => {
     const good =
       '{"name": "good", "task": "t", "schedule": {"__type__": "interval", "every": 5}, "args": [NaN]}';
-    await write('good', good, 1);
-    await write('broken', '{"name": "broken", ', 2);
-    await write('list', '[1, 2]', 3);
-    await write('broken-meta', good, 4, '{oops');
-    await write('huge', `{"name": "${'x'.repeat(200_000)}"}`, 5);
+    const proto = '{"name": "hostile", "__proto__": {"task": "x"}, "schedule": {"minute": {"toString": 1}}}';
+    await store('good', good);
+    await store('hostile', proto);
+    await store('broken', '{"name": "broken", ');
+    await store('list', '[1, 2]');
+    await store('huge', `{"name": "${'x'.repeat(200_000)}"}`);
+    for (const meta of ['{oops', '[]', '5', '{"last_run_at": NaN}'])
+      await store(`meta ${meta}`, good, 1, meta);
     await writer.set('redbeat:other-type', 'text');
-    await writer.zAdd(KEYS.schedule, [
-      { value: 'redbeat:other-type', score: 6 },
-      { value: 'redbeat:gone', score: 7 },
-    ]);
-    await write(
-      'hostile',
-      '{"name": "hostile", "__proto__": {"task": "x"}, "schedule": {"minute": {"toString": 1}}}',
-      8,
-    );
-    const snapshot = await createRedbeatReader(reader, KEYS).read();
-    expect(snapshot).toMatchObject({ total: 8, unreadable: 6 });
-    expect(snapshot.entries.map(({ schedule }) => [schedule.name, schedule.args, schedule.task])).toEqual([
+    for (const value of ['redbeat:other-type', 'redbeat:gone']) {
+      await writer.zAdd('redbeat::schedule', { value, score: 6 });
+    }
+    const sources = open();
+    expect((await list(sources))?.map(({ name, args, task }) => [name, args, task])).toEqual([
       ['good', '(nan,)', 't'],
       ['hostile', '()', null],
     ]);
+    expect((await beat(sources)).config).toMatchObject({ entries: 11, unreadable: 9 });
   });
 
-  it('is read up to a bound, what is due next first, with no slow command', async () => {
-    const definition = JSON.stringify({ task: 't', schedule: { __type__: 'interval', every: 5 } });
+  it('is read up to a bound, what is due next first, with no slow command, and once for all who ask', async () => {
     const names = Array.from({ length: 6000 }, (_, index) => index);
-    await Promise.all(names.map((index) => write(String(index), definition, index % 10 === 0 ? -1 : index)));
+    await Promise.all(names.map((at) => store(String(at), { schedule: EVERY }, at % 10 === 0 ? -1 : at)));
     await writer.configSet('slowlog-log-slower-than', '100000');
-    await writer.sendCommand(['SLOWLOG', 'RESET']);
-    const snapshot = await createRedbeatReader(reader, KEYS).read();
-    expect(snapshot).toMatchObject({ total: 6000, unreadable: 0 });
-    expect(snapshot.entries).toHaveLength(5000);
-    expect(snapshot.entries[0]?.schedule.name).toBe('1');
-    expect(snapshot.entries.every(({ schedule }) => schedule.nextRunAt !== null)).toBe(true);
+    for (const command of [
+      ['SLOWLOG', 'RESET'],
+      ['CONFIG', 'RESETSTAT'],
+    ])
+      await writer.sendCommand(command);
+    const sources = open();
+    const [rows] = await Promise.all(Array.from({ length: 100 }, () => list(sources)));
+    expect(rows).toHaveLength(5000);
+    expect(rows?.every(({ nextRunAt }) => nextRunAt !== null)).toBe(true);
+    expect((await beat(sources)).config).toMatchObject({ entries: 6000, unreadable: 0 });
     expect(await writer.sendCommand(['SLOWLOG', 'LEN'])).toBe(0);
+    const stats = String(await writer.sendCommand(['INFO', 'commandstats']));
+    expect(Number(/cmdstat_zcard:calls=(\d+)/.exec(stats)?.[1])).toBeLessThan(50);
   });
 
   it('is read again where it has changed, and by and by where nothing says so', async () => {
-    const definition = (task: string) =>
-      JSON.stringify({ task, schedule: { __type__: 'interval', every: 5 } });
     const names = Array.from({ length: 1200 }, (_, index) => String(index));
-    await Promise.all(names.map((name) => write(name, definition('old'), Number(name))));
-    const redbeat = createRedbeatReader(reader, KEYS);
-    await redbeat.read();
-    await Promise.all(names.map((name) => writer.hSet(`redbeat:${name}`, 'definition', definition('new'))));
-    await writer.zAdd(KEYS.schedule, { value: 'redbeat:1100', score: 5000 });
-    await writer.zRem(KEYS.schedule, 'redbeat:1101');
-    const news: number[] = [];
-    for (let round = 0; round < 3; round += 1) {
-      const { entries } = await redbeat.read();
-      expect(entries).toHaveLength(1199);
-      expect(entries.at(-1)?.schedule).toMatchObject({ name: '1100', task: 'new' });
-      news.push(entries.filter(({ schedule }) => schedule.task === 'new').length);
-    }
-    expect(news).toEqual([501, 1001, 1199]);
+    await Promise.all(names.map((name) => store(name, { schedule: EVERY, task: 'old' }, Number(name) + 1)));
+    const sources = open();
+    expect(await list(sources)).toHaveLength(1200);
+    const definition = JSON.stringify({ task: 'new', schedule: EVERY });
+    await Promise.all(names.map((name) => writer.hSet(`redbeat:${name}`, 'definition', definition)));
+    await writer.zRem('redbeat::schedule', 'redbeat:1101');
+    await until(async () => {
+      const rows = await list(sources);
+      return rows?.length === 1199 && rows.every(({ task }) => task === 'new');
+    });
   });
 
   it('is under the prefix and the lock that the settings name', async () => {
-    const keys = redbeatKeys({ redbeat_key_prefix: 'shop-', redbeat_lock_key: 'lock' });
-    expect(keys).toEqual({ prefix: 'shop-', schedule: 'shop-:schedule', locks: ['shop-lock', 'lock'] });
-    await writer.set('shop-lock', 'x', { PX: 60_000 });
-    expect((await createRedbeatReader(reader, keys).read()).lockMs).toBeGreaterThan(50_000);
-    expect(redbeatKeys({ redbeat_lock_key: null }).locks).toEqual([]);
+    const definition = JSON.stringify({ name: 'ours', task: 't', schedule: EVERY });
+    await writer.hSet('shop-ours', { definition });
+    await writer.zAdd('shop-:schedule', { value: 'shop-ours', score: 1_800_000_000 });
+    await writer.set('shop-lock', 'x', { PX: 1_450_000 });
+    const sources = open({ redbeat_key_prefix: 'shop-', redbeat_lock_key: 'lock' });
+    expect((await list(sources))?.map(({ name }) => name)).toEqual(['ours']);
+    expect(await beat(sources)).toMatchObject({ status: 'up' });
+  });
+
+  it('has beside it what it does not hold, and says how old the lock is', async () => {
+    await store('daily', { schedule: EVERY });
+    await writer.set('redbeat::lock', 'x', { PX: 1_450_000 });
+    const beat_schedule = {
+      daily: { task: 'report', schedule: 60 },
+      sun: { task: 'dusk', schedule: '0 7 * * *' },
+    };
+    const sources = open({ beat_schedule, timezone: 'Asia/Tokyo', redbeat_redis_url: redis.url() });
+    expect(await list(sources)).toMatchObject([
+      { id: 'redbeat:daily', schedule: 'every 30 s', enabled: true, timezone: 'Asia/Tokyo' },
+      { id: 'sun', enabled: null, nextRunAt: null },
+    ]);
+    const component = await beat(sources);
+    expect(component).toMatchObject({
+      status: 'up',
+      config: { scheduler: 'redbeat', entries: 1, unreadable: 0, timezone: 'Asia/Tokyo', hints: [] },
+    });
+    const age = Number(component.config.lock_age_seconds);
+    expect(age >= 49 && age < 600).toBe(true);
+  });
+
+  it('says that redbeat has stopped: no lock, or one that is not renewed', async () => {
+    await play('redbeat-stopped');
+    expect(await beat(open({ redbeat_lock_timeout: 1500 }))).toMatchObject({
+      config: { lock_age_seconds: null },
+    });
+    await writer.flushAll();
+    await store('daily', { schedule: EVERY });
+    const timeout = { redbeat_lock_timeout: 1500 };
+    expect(await beat(open(timeout))).toMatchObject({ status: 'down', config: { lock_age_seconds: null } });
+    await writer.set('redbeat::lock', 'x', { PX: 1_000_000 });
+    expect(await beat(open(timeout))).toMatchObject({ status: 'down' });
+    // The lock holds five times as long as beat pauses at most.
+    expect(await beat(open({ redbeat_redis_url: redis.url() }))).toMatchObject({ status: 'down' });
+    expect(await beat(open({ beat_max_loop_interval: 200 }))).toMatchObject({ status: 'up' });
+    // Nobody says how long the lock holds.
+    expect(await beat()).toMatchObject({
+      status: 'up',
+      config: { lock_age_seconds: null, hints: [expect.stringContaining('redbeat_lock_timeout')] },
+    });
+    await store('late', { schedule: EVERY }, Date.now() / 1000 - 1000);
+    expect(await beat()).toMatchObject({ status: 'unknown' });
+    expect(await beat(open({ redbeat_lock_key: null }))).toMatchObject({ status: 'unknown' });
+  });
+
+  it('has runs: the tasks that came when an entry was due', async () => {
+    await store('often', { schedule: EVERY, args: [1, 'x'], options: { queue: 'slow' } });
+    await store('off', { task: 'old', schedule: EVERY, enabled: false });
+    await store('shown', { task: 'hidden', schedule: EVERY, args: ['raw'], options: { argsrepr: '(...)' } });
+    const sources = open({ timezone: 'UTC' });
+    await until(() => sources.tasks.status?.().ok === true);
+    await list(sources);
+    const start = Date.now() - 600_000;
+    async function send(uuid: string, name: string, after: number, args = '()'): Promise<void> {
+      const event = { type: 'task-sent', uuid, name, args, kwargs: '{}', queue: 'slow', retries: 0 };
+      const timestamp = (start + after * 1000) / 1000;
+      await writer.publish(
+        '/0.celeryev/task.sent',
+        eventMessage({ ...event, timestamp, hostname: 'gen1@vm', pid: 9 }),
+      );
+    }
+    for (const at of [0, 1, 2]) await send(`often ${at}`, 'report', 30 * at, "(1, 'x')");
+    await send('a client', 'report', 75, "(1, 'x')");
+    await send('other arguments', 'report', 90, "(2, 'x')");
+    for (const at of [0, 1]) {
+      await send(`off ${at}`, 'old', 30 * at);
+      await send(`shown ${at}`, 'hidden', 30 * at, '(...)');
+    }
+    const runsOf = async () =>
+      Object.fromEntries(
+        ((await list(sources)) ?? []).map(({ name, lastRuns }) => [
+          name,
+          lastRuns?.map(({ taskId }) => taskId) ?? null,
+        ]),
+      );
+    await until(async () => (await runsOf()).shown !== null);
+    expect(await runsOf()).toEqual({ often: ['often 2', 'often 1'], shown: ['shown 1'], off: null });
+  });
+
+  it('is not there where redbeat is not used', async () => {
+    const sources = open();
+    expect(await list(sources)).toBe(null);
+    expect(await beat(sources)).toMatchObject({ status: 'disabled' });
+    expect(sources.schedules.status?.()).toMatchObject({ ok: true });
+  });
+
+  it('does not hide the static one where the Redis user may not read it', async () => {
+    const allowed = ['+ping', '+client', '+select', '+info', '+psubscribe', '+subscribe'];
+    await writer.sendCommand(['ACL', 'SETUSER', 'mon', 'reset', 'on', '>pw', 'allchannels', ...allowed]);
+    const broker = `redis://mon:pw@127.0.0.1:${redis.port}/0`;
+    const plain = open({}, { broker });
+    expect(await list(plain)).toBe(null);
+    expect(plain.schedules.status?.()).toMatchObject({ ok: true });
+    const named = open({ redbeat_lock_timeout: 60 }, { broker });
+    await expect(list(named)).rejects.toMatchObject({ code: 'source_unavailable' });
+    expect(await beat(named)).toMatchObject({ status: 'unknown' });
+    const fixed = open({ beat_schedule: { daily: { task: 'report', schedule: 30 } } }, { broker });
+    expect(await list(fixed)).toMatchObject([{ id: 'daily', lastRunAt: null }]);
+  });
+
+  it('stays as it was while Redis is away, and says so', async () => {
+    await store('daily', { schedule: EVERY });
+    const [sources, unread] = [open(), open()];
+    expect(await list(sources)).toHaveLength(1);
+    await redis.kill();
+    try {
+      await until(async () => {
+        expect(await list(sources)).toHaveLength(1);
+        return sources.schedules.status?.().ok === false;
+      });
+      const status = { error: 'source_unavailable', asOf: expect.any(Date) };
+      expect(sources.schedules.status?.()).toMatchObject(status);
+      expect(await beat(sources)).toMatchObject({ status: 'unknown' });
+      await expect(list(unread)).rejects.toMatchObject({ code: 'source_unavailable' });
+    } finally {
+      await redis.start();
+    }
+    await until(async () => {
+      await beat(sources);
+      return sources.schedules.status?.().ok === true;
+    });
+    expect(await list(sources)).toBe(null);
+  });
+
+  describe('is found', () => {
+    /** Fills one database with the schedule of a redbeat that runs. */
+    async function fill(database: number): Promise<void> {
+      const client = createClient({ url: redis.url(database) });
+      await client.connect();
+      const definition = JSON.stringify({ name: 'daily', task: 'report', schedule: EVERY });
+      await client.hSet('redbeat:daily', 'definition', definition);
+      await client.zAdd('redbeat::schedule', { value: 'redbeat:daily', score: 1_800_000_000 });
+      await client.set('redbeat::lock', 'x', { PX: 1_450_000 });
+      client.destroy();
+    }
+    const idsOf = async (sources: CelerySources) => (await list(sources))?.map(({ id }) => id) ?? null;
+
+    it('in redbeat_redis_url when the broker is not Redis, and nowhere where nothing names it', async () => {
+      await fill(5);
+      const options = { broker: 'amqp://shop', backend: redis.url(1) };
+      const sources = open({ redbeat_redis_url: redis.url(5) }, options);
+      expect(await idsOf(sources)).toEqual(['redbeat:daily']);
+      expect(await beat(sources)).toMatchObject({ status: 'up', config: { entries: 1 } });
+      const none = open({}, options);
+      expect(await idsOf(none)).toBe(null);
+      expect(await beat(none)).toMatchObject({ status: 'disabled', config: { hints: [] } });
+    });
+
+    it('behind Sentinels', async () => {
+      await fill(4);
+      const sentinel = await startSentinel(redis.port);
+      ends.push(() => sentinel.close());
+      const sentinels = [['127.0.0.1', sentinel.port], 'nonsense', ['127.0.0.1', 1]];
+      const sources = open({
+        redbeat_redis_url: 'redis-sentinel://sentinel:26379/0',
+        redbeat_redis_options: { sentinels, service_name: 'shop', db: 4 },
+      });
+      expect(await idsOf(sources)).toEqual(['redbeat:daily']);
+      expect(await beat(sources)).toMatchObject({ status: 'up' });
+    });
+
+    it('never in that of the broker when redbeat_redis_url cannot be read, and a hint says so', async () => {
+      await fill(0);
+      for (const [url, hint] of [
+        [
+          'redis-cluster://:pw@beat:30001/0',
+          /^redbeat_redis_url begins with redis-cluster:, which this source cannot/,
+        ],
+        ['redis-sentinel://beat:26379/0', /Write settings: \{ redbeat_redis_options: \{ sentinels: /],
+      ] as const) {
+        const sources = open({ redbeat_redis_url: url });
+        expect(await idsOf(sources)).toEqual([]);
+        expect(await beat(sources)).toMatchObject({
+          status: 'unknown',
+          config: { entries: null, hints: [expect.stringMatching(hint)] },
+        });
+      }
+    });
   });
 });
