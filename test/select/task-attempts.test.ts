@@ -1,59 +1,67 @@
 import { describe, expect, it } from 'vitest';
-import type { TaskChangeEntry } from '../../src/model.ts';
-import { attemptsIn } from '../../src/select/task-attempts.ts';
+import type { TaskChange } from '../../src/history/history.ts';
+import type { TaskAttempt } from '../../src/model.ts';
+import { T0, taskOf, told } from '../history/telling.ts';
 
-const at = (second: number): Date => new Date(Date.UTC(2026, 10, 21, 2, 0, second));
+const at = (second: number): Date => new Date(T0 + second * 1_000);
 
-function entry(state: string, second: number | null, retries?: number, detail?: string): TaskChangeEntry {
-  const timestamp = second === null ? null : at(second);
-  return {
-    state,
-    timestamp,
-    worker: null,
-    detail: detail ?? null,
-    ...(retries !== undefined && { retries }),
-  };
+type Message = readonly [type: TaskChange['type'], second: number, fields?: Partial<TaskChange>];
+
+/** What a history makes of these messages. */
+async function attemptsOf(...messages: readonly Message[]): Promise<readonly TaskAttempt[] | null> {
+  const { attempts } = await taskOf(
+    messages.map(([type, second, fields]) => told({ type, time: T0 + second * 1_000, ...fields })),
+  );
+  return attempts ?? null;
 }
 
-describe('the attempts in a timeline', () => {
-  it('are none of a task that has only been sent', () => {
-    expect(attemptsIn([])).toEqual([]);
-    expect(attemptsIn([entry('PENDING', 1)])).toEqual([]);
+describe('the attempts of a task', () => {
+  it('are none while it has only been sent', async () => {
+    expect(await attemptsOf(['sent', 1])).toEqual([]);
   });
 
-  it('have their times and errors, by their numbers', () => {
-    const timeline = [
-      entry('PENDING', 0, 0),
-      entry('RECEIVED', 1, 0),
-      entry('STARTED', 2, 0),
-      // The next attempt is received before the end of the first is reported.
-      entry('RECEIVED', 3, 1),
-      entry('RETRY', 4, 0, 'OSError: no'),
-      entry('STARTED', 5, 1),
-      entry('SUCCESS', 6, 1, 'fine'),
-    ];
-    expect(attemptsIn(timeline)).toEqual([
-      { number: 1, started: at(2), finished: at(4), error: 'OSError: no' },
+  it('have their times and errors, by their numbers', async () => {
+    expect(
+      await attemptsOf(
+        ['sent', 0, { retries: 0 }],
+        ['received', 1, { retries: 0 }],
+        ['started', 2],
+        ['retried', 3, { exception: 'OSError: no' }],
+        ['received', 4, { retries: 1 }],
+        ['started', 5],
+        ['succeeded', 6, { result: 'fine' }],
+      ),
+    ).toEqual([
+      { number: 1, started: at(2), finished: at(3), error: 'OSError: no' },
       { number: 2, started: at(5), finished: at(6), error: null },
     ]);
   });
 
-  it('are counted where the changes name none', () => {
-    const timeline = [
-      entry('RETRY', null, undefined, 'a'),
-      entry('RETRY', null, undefined, 'b'),
-      entry('STARTED', 5),
-      entry('FAILURE', 6, undefined, 'c'),
-    ];
-    expect(attemptsIn(timeline)).toEqual([
-      { number: 1, started: null, finished: null, error: 'a' },
-      { number: 2, started: null, finished: null, error: 'b' },
+  it('are counted where the changes name none', async () => {
+    expect(
+      await attemptsOf(
+        ['started', 1],
+        ['retried', 2, { exception: 'a' }],
+        ['started', 3],
+        ['retried', 4, { exception: 'b' }],
+        ['started', 5],
+        ['failed', 6, { exception: 'c' }],
+      ),
+    ).toEqual([
+      { number: 1, started: at(1), finished: at(2), error: 'a' },
+      { number: 2, started: at(3), finished: at(4), error: 'b' },
       { number: 3, started: at(5), finished: at(6), error: 'c' },
     ]);
   });
 
-  it('have no end while they run', () => {
-    expect(attemptsIn([entry('STARTED', 5), entry('PROGRESS', 6)])).toEqual([
+  it.each(['revoked', 'rejected'] as const)('end when it is %s, without an error', async (type) => {
+    expect(await attemptsOf(['received', 1], ['started', 2], [type, 3])).toMatchObject([
+      { number: 1, started: at(2), finished: at(3), error: null },
+    ]);
+  });
+
+  it('have no end while they run', async () => {
+    expect(await attemptsOf(['started', 5], ['progress', 6])).toEqual([
       { number: 1, started: at(5), finished: null, error: null },
     ]);
   });
