@@ -96,6 +96,8 @@ function tallyText({ total, failed, neverRan, succeeded, running }: Tally): stri
   return text === '' ? done : `${text}, ${done}`;
 }
 
+const isEndUnseen = (node: GraphNodeBody | null): boolean => node?.flags.includes('end_unseen') === true;
+
 /** The text beside a bar. */
 export function barText({ node, span, state, isFaded, tally }: Facts, now: number): string {
   if (tally !== null || isFaded || node === null || node.state === null) return state;
@@ -106,7 +108,8 @@ export function barText({ node, span, state, isFaded, tally }: Facts, now: numbe
     return from > now ? `due in ${duration(from - now)}` : `waits ${duration(now - from)}`;
   }
   if (node.state === 'REVOKED' || node.state === 'REJECTED') return node.state.toLowerCase();
-  const ran = node.duration_ms ?? (started === null || ended === null ? null : ended - started);
+  const isUnknown = started === null || ended === null || isEndUnseen(node);
+  const ran = node.duration_ms ?? (isUnknown ? null : ended - started);
   return ran === null ? node.state : duration(ran);
 }
 
@@ -124,7 +127,7 @@ export function timesText({ node, span }: Facts, now: number): string {
   const end = ended ?? (isOpen ? now : null);
   const parts: string[] = [];
   if (from !== null && started !== null && started > from) parts.push(`waited ${duration(started - from)}`);
-  if (started !== null && end !== null) {
+  if (started !== null && end !== null && !isEndUnseen(node)) {
     const ran = node?.duration_ms ?? end - started;
     parts.push(`${isOpen ? 'has run for' : 'ran'} ${duration(isOpen ? end - started : ran)}`);
   } else if (from !== null && end !== null && end > from) parts.push(`waited ${duration(end - from)}`);
