@@ -3,7 +3,7 @@ import { bullmqSources } from '../../src/bullmq.ts';
 import type { EventsBody } from '../../src/wire.ts';
 import { askStream } from '../helpers/ask-stream.ts';
 import { cursorOf, feed, follow } from '../helpers/bullmq-events.ts';
-import { EXPRESS_MAJORS, type ExpressMajor } from '../helpers/hosts.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
 import { monitorRedis } from '../helpers/redis-monitor.ts';
 import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
 import { serve } from '../router/host-kit.ts';
@@ -56,7 +56,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the feed'), ()
     expect(await feed(other, { since: { cursor } })).toEqual({ events: [], cursor, gap: false });
     other.close();
     expect(Object.prototype).not.toHaveProperty('polluted');
-    const { get } = await serve(EXPRESS_MAJORS[1] as ExpressMajor, { sources: on.sources });
+    const { get } = await serve(EXPRESS, { sources: on.sources });
     const { status, text } = await get('/api/events/latest/');
     expect([status, text.includes('canary'), text.includes('ann')]).toEqual([200, false, true]);
   });
@@ -133,7 +133,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the feed'), ()
         await on.redis.xadd(`bull:${queue}:events`, `${TIME + at}-0`, 'event', 'active', 'jobId', '1');
       }
     }
-    const host = await serve(EXPRESS_MAJORS[1] as ExpressMajor, { sources: on.sources });
+    const host = await serve(EXPRESS, { sources: on.sources });
     const { cursor } = (await host.get<EventsBody>('/api/events/latest/')).body;
     const streams = await Promise.all(
       ['', '?state=STARTED', '?limit=7', '?task=none'].map((query) =>
@@ -175,7 +175,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the feed'), ()
       return found.events.length > 0;
     });
     expect([found.events.map(({ taskId }) => taskId), found.gaps]).toEqual([['q:1'], 0]);
-    const { base, get } = await serve(EXPRESS_MAJORS[1] as ExpressMajor, { sources: on.sources });
+    const { base, get } = await serve(EXPRESS, { sources: on.sources });
     const { body } = await get<EventsBody>('/api/events/latest/?since=1000&limit=1');
     const stream = await askStream<EventsBody>(
       base,

@@ -5,7 +5,7 @@ import { bullmqSources } from '../../src/bullmq.ts';
 import type { GraphBody, RelationsBody, TaskDetailBody, TasksBody } from '../../src/wire.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
-import { EXPRESS_MAJORS, type ExpressMajor } from '../helpers/hosts.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
 import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
 import { type Host, serve } from '../router/host-kit.ts';
 
@@ -45,7 +45,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
         '"<b>',
       ];
       for (const id of ids) await other.add('send', {}, { jobId: id });
-      const { get } = await serve(EXPRESS_MAJORS[1] as ExpressMajor, {
+      const { get } = await serve(EXPRESS, {
         sources: bullmqSources({ queues: [other] }),
       });
       const { body } = await get<TasksBody>('/api/tasks/');
@@ -60,8 +60,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
       await other.obliterate({ force: true });
     });
 
-    const host = (): Promise<Host> =>
-      serve(EXPRESS_MAJORS[1] as ExpressMajor, { sources: bullmqSources({ queues: [queue] }) });
+    const host = (): Promise<Host> => serve(EXPRESS, { sources: bullmqSources({ queues: [queue] }) });
 
     it('list jobs whose ids survive the way through the URL, and lead to the job', async () => {
       const { get } = await host();
@@ -135,7 +134,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
     });
 
     it('answer 503 when Redis has never been there, and old data when it is gone', async () => {
-      const none = await serve(EXPRESS_MAJORS[1] as ExpressMajor, {
+      const none = await serve(EXPRESS, {
         sources: bullmqSources({ connection: 'redis://127.0.0.1:1' }),
       });
       expect((await none.get('/api/tasks/')).status).toBe(503);
