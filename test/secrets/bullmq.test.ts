@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bullmqSources } from '../../src/bullmq.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
-import { EXPRESS_MAJORS, type ExpressMajor } from '../helpers/hosts.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
 import { redisMissing, titleUnless } from '../helpers/redis-server.ts';
 import { type Host, serve } from '../router/host-kit.ts';
 import { leakIn } from './corpus/index.ts';
@@ -42,7 +42,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
     afterAll(() => app?.close());
 
     const host = (redact?: { source?: false; router?: false }): Promise<Host> =>
-      serve(EXPRESS_MAJORS[1] as ExpressMajor, {
+      serve(EXPRESS, {
         sources: bullmqSources({ queues: [queue], ...(redact?.source === false && { redact: false }) }),
         ...(redact?.router === false && { redact: false }),
       });

@@ -1,11 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import type { MonitorOptions } from '../../src/index.ts';
 import { memorySources } from '../../src/memory.ts';
-import type { MonitorOptions } from '../../src/options.ts';
 import type { TasksBody } from '../../src/wire.ts';
-import { EXPRESS_MAJORS, type ExpressMajor } from '../helpers/hosts.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
 import { serve } from '../router/host-kit.ts';
-
-const [, HOST] = EXPRESS_MAJORS as readonly [ExpressMajor, ExpressMajor];
 
 type Redact = NonNullable<MonitorOptions['redact']>;
 
@@ -20,7 +18,7 @@ async function answerOf(redact: { readonly source?: Redact; readonly router?: Re
     queue.record({ id: `t${n}`, state: 'FAILURE', name: 'charge', error });
   }
   const router = redact.router === undefined ? {} : { redact: redact.router };
-  const { get } = await serve(HOST, { sources: queue, ...router });
+  const { get } = await serve(EXPRESS, { sources: queue, ...router });
   return (await get<TasksBody>('/api/tasks/?stats=60&stats_causes=50')).body;
 }
 

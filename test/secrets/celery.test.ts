@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CelerySources, celerySources } from '../../src/celery.ts';
 import { sample } from '../helpers/cases.ts';
 import { componentOf, eventMessage } from '../helpers/celery-events.ts';
-import { EXPRESS_MAJORS, type ExpressMajor } from '../helpers/hosts.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
 import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 import { type Host, serve } from '../router/host-kit.ts';
@@ -72,7 +72,7 @@ describe.skipIf(redisMissing !== null)(
     });
 
     const host = (redact?: { source?: false; router?: false }): Promise<Host> =>
-      serve(EXPRESS_MAJORS[1] as ExpressMajor, {
+      serve(EXPRESS, {
         // The sources outlive each host.
         sources: { ...(redact?.source === false ? plain : sources), close: () => {} },
         ...(redact?.router === false && { redact: false }),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { memorySources } from '../../src/memory.ts';
 import { browserMissing, browserTitle, look } from '../dashboard/browser.ts';
-import { EXPRESS_MAJORS, type ExpressMajor } from '../helpers/hosts.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
 import { until } from '../helpers/redis-server.ts';
 import { serve } from '../router/host-kit.ts';
 import { leakFinder } from './leaks.ts';
@@ -14,7 +14,7 @@ async function open(redact?: false) {
   recordCorpus(queue, Date.now());
   // So long that it stays online on a slow machine.
   queue.recordWorker({ hostname: 'w@1', queues: ['mail'], interval: 3_600 });
-  const { base } = await serve(EXPRESS_MAJORS[1] as ExpressMajor, {
+  const { base } = await serve(EXPRESS, {
     sources: { ...queue, components: { name: 'parts', listComponents: () => components } },
     ...(redact === false && { redact }),
     // What is shown counts here, not how soon: each new text is redacted when it is first read.

@@ -1,12 +1,12 @@
 import createDebug from 'debug';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { MonitorOptions } from '../../src/index.ts';
 import { type MemorySources, memorySources } from '../../src/memory.ts';
-import type { MonitorOptions } from '../../src/options.ts';
 import type { MonitorSources } from '../../src/source.ts';
 import type { TaskBody, TaskDetailBody, TasksBody } from '../../src/wire.ts';
 import { keepAlive } from '../helpers/ask.ts';
 import { unsampled } from '../helpers/cases.ts';
-import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
 import { type Host, serve } from '../router/host-kit.ts';
 import { leakIn } from './corpus/index.ts';
 import { leakFinder } from './leaks.ts';
@@ -50,7 +50,7 @@ function poisoned(redact?: false): MemorySources & MonitorSources {
 const trustingHost = () => hostOf({ redact: false });
 
 async function hostOf({ sources = poisoned(), ...options }: MonitorOptions = {}): Promise<Host> {
-  return await serve(EXPRESS_MAJORS[1] as (typeof EXPRESS_MAJORS)[number], { sources, ...options });
+  return await serve(EXPRESS, { sources, ...options });
 }
 
 const detailOf = async (host: Host, id: string): Promise<TaskDetailBody> =>

@@ -18,27 +18,29 @@ import { URL_TEXTS } from './urls.ts';
 
 export { leakIn, partsOf, type SecretText } from './entry.ts';
 
-/** Whole texts. */
-export const WHOLE_TEXTS: readonly SecretText[] = [
-  ...JSON_TEXTS,
-  ...PYTHON_TEXTS,
-  ...URL_TEXTS,
-  ...HEADER_TEXTS,
-  ...SETTING_TEXTS,
-  ...TRACEBACK_TEXTS,
-  ...TOKEN_TEXTS,
-  ...KEY_TEXTS,
-  ...NAME_TEXTS,
-  ...ESCAPED_TEXTS,
-  ...LAYOUT_TEXTS,
-];
+/** Whole texts, by the file that they stand in. */
+export const WHOLE_FILES: Readonly<Record<string, readonly SecretText[]>> = {
+  json: JSON_TEXTS,
+  python: PYTHON_TEXTS,
+  urls: URL_TEXTS,
+  headers: HEADER_TEXTS,
+  settings: SETTING_TEXTS,
+  tracebacks: TRACEBACK_TEXTS,
+  tokens: TOKEN_TEXTS,
+  keys: KEY_TEXTS,
+  names: NAME_TEXTS,
+  escaped: ESCAPED_TEXTS,
+  layouts: LAYOUT_TEXTS,
+};
+export const WHOLE_TEXTS: readonly SecretText[] = Object.values(WHOLE_FILES).flat();
 
 /** Texts that their engine has cut. */
 export { CUT_TEXTS };
 
 /** What looks a little like a secret and is none: it must come out as it is. */
-export const HARMLESS_TEXTS: readonly string[] = [
-  ...HARMLESS_NAMES,
-  ...HARMLESS_VALUES,
-  ...HARMLESS_LOOKALIKES,
-];
+export const HARMLESS_FILES: Readonly<Record<string, readonly string[]>> = {
+  'harmless-names': HARMLESS_NAMES,
+  'harmless-values': HARMLESS_VALUES,
+  'harmless-lookalikes': HARMLESS_LOOKALIKES,
+};
+export const HARMLESS_TEXTS: readonly string[] = Object.values(HARMLESS_FILES).flat();
