@@ -1,0 +1,109 @@
+/**
+ * `npm run versions`, before each release: runs the tests of Celery, RabbitMQ, BullMQ and stores on the engines of Debian 13
+ * and of Debian's unstable release, with Redis and with Valkey, and writes what was tested into docs/versions.md. Takes hours.
+ * `npm run versions -- sid` tries one release, `npm run versions -- sid valkey` one server, and writes nothing.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+
+const ROOT = new URL('../../', import.meta.url).pathname;
+const PAGE = `${ROOT}docs/versions.md`;
+/** What meets engines, of the tests that `test/live.config.ts` has. */
+const TESTS = [
+  'alerting',
+  'bullmq',
+  'celery',
+  'history',
+  'incident',
+  'metrics',
+  'stores',
+  'dashboard/deployments',
+];
+const SETS = [
+  { release: 'trixie', title: 'Debian 13' },
+  { release: 'sid', title: 'Debian unstable' },
+];
+const SERVERS = ['redis', 'valkey'];
+
+/** Runs a program to its end. @returns its output; throws if it fails */
+function output(program, args) {
+  const { status, stdout, stderr, error } = spawnSync(program, args, { encoding: 'utf8', cwd: ROOT });
+  if (status !== 0) throw error ?? new Error(`${program} ended with ${status}: ${stderr}`);
+  return stdout.trim();
+}
+
+/** The first version in what a program says of itself. */
+const versionIn = (text) => /\d+(\.\d+)+/.exec(text)?.[0] ?? text;
+
+/** @param path makes the command of a program */
+function versionsOf(path) {
+  const say =
+    'import celery, kombu, platform; print(celery.__version__, kombu.__version__, platform.python_version())';
+  const [celery, kombu, python] = output(path('python3'), ['-c', say]).split(' ');
+  const version = (program, ...args) => versionIn(output(path(program), args));
+  return {
+    celery: `${celery} (kombu ${kombu}, Python ${python})`,
+    rabbitmq: version('rabbitmqctl', 'version'),
+    postgresql: version('postgres', '--version'),
+    server: (name) => version(`${name}-server`, '--version'),
+  };
+}
+
+/** @returns whether all tests have passed, and none was skipped for want of a service */
+function hasPassed(release, server) {
+  const valkey = server === 'valkey' ? { TASK_MONITOR_VALKEY: '1' } : {};
+  const report = `${ROOT}.cache/versions-${release}-${server}.json`;
+  const env = { ...process.env, TASK_MONITOR_ENGINES: release, TASK_MONITOR_REPORT: report, ...valkey };
+  console.log(`\n== ${release} with ${server}`);
+  const line = ['run', '--config', 'test/live.config.ts', ...TESTS.map((folder) => `test/${folder}`)];
+  const { status } = spawnSync('npx', ['vitest', ...line], { stdio: 'inherit', cwd: ROOT, env });
+  if (!existsSync(report)) return false;
+  const cases = JSON.parse(readFileSync(report, 'utf8')).testResults.flatMap((file) => file.assertionResults);
+  const skipped = cases.filter(({ fullName }) => /\(skipped: install /.test(fullName));
+  for (const { fullName } of skipped) console.log(`skipped: ${fullName}`);
+  return status === 0 && skipped.length === 0;
+}
+
+const [onlyRelease, onlyServer] = process.argv.slice(2);
+const rows = [];
+let isGood = true;
+for (const { release, title } of SETS) {
+  if (onlyRelease !== undefined && release !== onlyRelease) continue;
+  output('sh', ['test/engines/make.sh', release]);
+  const versions = versionsOf((program) => `${ROOT}.cache/engines/${release}/bin/${program}`);
+  for (const server of SERVERS) {
+    if (onlyServer !== undefined && server !== onlyServer) continue;
+    const passed = hasPassed(release, server);
+    isGood = isGood && passed;
+    console.log(`-- ${passed ? 'passed' : 'failed'}: ${release} with ${server}`);
+    const name = server === 'redis' ? 'Redis' : 'Valkey';
+    rows.push([
+      title,
+      versions.celery,
+      versions.rabbitmq,
+      `${name} ${versions.server(server)}`,
+      versions.postgresql,
+    ]);
+  }
+}
+
+if (!isGood) process.exitCode = 1;
+else if (onlyRelease === undefined) writePage();
+
+function writePage() {
+  const table = [
+    '| Engines | Celery | RabbitMQ | Redis or Valkey | PostgreSQL |',
+    '|---|---|---|---|---|',
+    ...rows.map((row) => `| ${row.join(' | ')} |`),
+  ];
+  const bullmq = readdirSync(`${ROOT}node_modules`)
+    .filter((name) => /^bullmq\d*$/.test(name))
+    .map((name) => JSON.parse(readFileSync(`${ROOT}node_modules/${name}/package.json`, 'utf8')).version);
+  const body = `${table.join('\n')}\n\nBullMQ: ${bullmq.toSorted().join(' and ')}, with each of them.`;
+  const marked = /(<!-- written by npm run versions -->\n)[\s\S]*(\n<!-- end -->)/;
+  writeFileSync(
+    PAGE,
+    readFileSync(PAGE, 'utf8').replace(marked, (_all, begin, end) => begin + body + end),
+  );
+  console.log(`\n${body}\n`);
+}
