@@ -1,84 +1,129 @@
-/** A deployment whose hints are judged at moments of a clock that only the test moves. */
-import type { TaskChange, TaskChangeType } from '../../src/history/history.ts';
-import { deniedHint as backendDeniedHint } from '../../src/sources/celery/backends/redis/denied-hint.ts';
-import { deniedHint as brokerDeniedHint } from '../../src/sources/celery/brokers/redis/denied-hint.ts';
-import type { ConnectionState } from '../../src/sources/celery/connection-state.ts';
-import type { Hint } from '../../src/sources/celery/hint.ts';
-import type { HintOptions } from '../../src/sources/celery/hints/facts.ts';
-import { hintsFor } from '../../src/sources/celery/hints/hints-for.ts';
-import { createObserver, type Observer } from '../../src/sources/celery/hints/observer.ts';
-import { type ResolvedOptions, resolveOptions } from '../helpers/celery-options.ts';
+/** A deployment on arrays whose hints are judged at moments of a clock that only the test moves. */
+import type { QueueReader } from '../../src/sources/celery/broker.ts';
+import { componentOf, context } from '../helpers/celery-events.ts';
+import type { ArrayBroker } from './array-broker.ts';
+import { type ArrayDeploymentOptions, holdTime, openArrayDeployment, pass } from './array-deployment.ts';
 
-/** Broker and backend on one server. */
-export const OPTIONS = resolveOptions({
-  broker: 'redis://u:SECRET@h/0',
-  backend: 'redis://u:SECRET@h/1',
-  control: false,
-});
-/** What a right that is missing is described as. */
-export const NOPERM = { code: 'NOPERM', sentence: 'The Redis user lacks a right that this monitor needs.' };
-/** A connection that has been up since the clock stood at 0. */
-export const UP: ConnectionState = { up: true, asOf: 0, since: 0, reconnects: 0, problem: null };
-/** One that Redis refuses what it asks for. */
-export const DENIED: ConnectionState = { ...UP, up: false, since: null, problem: NOPERM };
+/** Settings and options that hints name, as they are written in their sentences. */
+const LINES = [
+  'worker_send_task_events = True',
+  'task_send_sent_event = True',
+  'task_track_started = True',
+  'result_extended = True',
+  'task_ignore_result = False',
+  "event_serializer = 'json'",
+  "result_serializer = 'json'",
+  "task_serializer = 'json'",
+  'celery -A <app> worker',
+  'timedatectl set-ntp true',
+  'enableEvents: true',
+  "backend: 'redis://…/1'",
+];
 
-/**
- * A deployment that is told of step by step, at moments of a clock that only `pass` moves.
- *
- * @param more what hints depend on besides, where the broker is not Redis
- */
-export function deployment(resolved: ResolvedOptions = OPTIONS, more: Partial<HintOptions> = {}) {
-  const options = { ...hintOptions(resolved), ...more };
-  let now = 0;
-  let found: readonly Hint[] = [];
-  let states = { broker: UP, backend: UP };
-  const observer = createObserver(() => now);
-  observer.connected('broker');
-  const hints = (): Hint[] => hintsFor({ options, facts: observer.facts(), found, ...states, now });
-  return {
-    observer,
-    hints,
-    codes: () => hints().map(({ code }) => code),
-    hint: (code: string) => hints().find((hint) => hint.code === code),
-    pass: (seconds: number) => {
-      now += seconds * 1000;
-    },
-    find: (...hints: readonly Hint[]) => {
-      found = hints;
-    },
-    connections: (changed: Partial<typeof states>) => {
-      states = { ...states, ...changed };
-    },
-    beat: (processed: number, hostname = 'w1@alpha', skew = 0) =>
-      observer.worker({ hostname, type: 'heartbeat', time: now + skew, processed }),
-  };
-}
-
-/** What hints depend on, of a deployment on Redis. */
-export function hintOptions(options: ResolvedOptions): HintOptions {
-  const { broker, backend, settings, control, enableEvents, foreignBroker, foreignBackend } = options;
-  return {
-    control,
-    enableEvents,
-    foreignBroker,
-    foreignBackend,
-    hasBackend: backend !== null,
-    brokerHint: broker === null ? undefined : (access) => brokerDeniedHint(access, settings, broker.database),
-    backendHint:
-      backend === null ? undefined : (access) => backendDeniedHint(access, settings, backend.database),
-  };
-}
+const START = Date.parse('2026-11-21T03:00:00Z');
 
 let lastId = 0;
 
-/** An event of `w1@alpha` about another task. */
-export function event(observer: Observer, type: TaskChangeType, fields: Partial<TaskChange> = {}): void {
+function nextId(): string {
   lastId += 1;
-  observer.task({ id: `id-${lastId}`, type, time: 0, origin: 'event', worker: 'w1@alpha', ...fields });
+  return `id-${lastId}`;
 }
 
-/** A published success of another task. */
-export function result(observer: Observer, fields: Partial<TaskChange> = {}): void {
-  lastId += 1;
-  observer.task({ id: `id-${lastId}`, type: 'succeeded', time: 0, origin: 'result', ...fields });
+/** How a deployment of these hints differs from one of arrays. */
+interface HintedOptions extends Omit<ArrayDeploymentOptions, 'broker'> {
+  /** Whether the broker lists the messages that wait. Default true. */
+  readonly listsMessages?: boolean;
+  readonly mailbox?: ArrayBroker['control'];
+}
+
+/** A deployment that is told of step by step. It ends with the test. */
+export function deployment({ listsMessages = true, mailbox, ...options }: HintedOptions = {}) {
+  holdTime(START);
+  const array = openArrayDeployment({
+    control: false,
+    broker: (broker) => ({
+      ...broker,
+      control: mailbox ?? broker.control,
+      queues: broker.queues && { ...withEmptyQueue(broker.queues), listsMessages },
+    }),
+    ...options,
+  });
+  const { sources, hear, publish } = array;
+
+  /** The sentences of a component, or of all of them. */
+  async function hints(...keys: readonly string[]): Promise<string[]> {
+    const all = keys.length === 0 ? ['broker', 'collector', 'backend'] : keys;
+    const read = Promise.all(all.map(async (key) => (await componentOf(sources, key)).config));
+    const configs = await answered(read);
+    return configs.flatMap((config) => (config.hints ?? []) as string[]);
+  }
+
+  function message(type: string, hostname: string | undefined, fields: object, skew = 0): void {
+    const timestamp = (Date.now() + skew) / 1000;
+    hear({ type, hostname, pid: 7, clock: 1, utcoffset: 0, timestamp, ...fields });
+  }
+
+  return {
+    ...array,
+    hints,
+    /** What to write, by the hints. */
+    async named(): Promise<string[]> {
+      const text = (await hints()).join('\n');
+      return LINES.filter((line) => text.includes(line));
+    },
+    /** An event of `w1@alpha` about another task, or about the one that the fields name. */
+    event: (type: string, fields: object = {}) =>
+      message(`task-${type}`, 'w1@alpha', { uuid: nextId(), ...fields }),
+    /** The client reports that it has sent a task. */
+    sent: (fields: object = {}) =>
+      message('task-sent', undefined, { uuid: nextId(), hostname: 'gen1@shop', ...fields }),
+    /** A heartbeat says how many tasks a worker has begun. */
+    beat: (processed: number, hostname = 'w1@alpha', skew = 0) =>
+      message('worker-heartbeat', hostname, { freq: 2, active: 0, processed }, skew),
+    worker: (type: 'online' | 'offline', hostname = 'w1@alpha') => message(`worker-${type}`, hostname, {}),
+    /** Publishes the result of another task, or of the one that the fields name. */
+    result(fields: Readonly<Record<string, unknown>> = {}): void {
+      const id = String(fields.task_id ?? nextId());
+      publish(id, { task_id: id, ...fields });
+    },
+    /** Empties the queues, or lets so many tasks wait in one, and reads them. */
+    async waits(count: number, queue = 'celery', raw = (n: number) => `no task ${n}`): Promise<void> {
+      array.waiting.splice(0);
+      for (let n = 0; n < count; n += 1) array.waiting.push({ queue, raw: raw(n) });
+      await pass(11_000);
+      await sources.queues.listQueues(context);
+    },
+    pass: (seconds: number) => pass(seconds * 1_000),
+  };
+}
+
+/** Workers name `celery`, so that it is listed while it is empty, too. */
+function withEmptyQueue(reader: QueueReader): QueueReader {
+  const empty = { name: 'celery', waiting: 0, reserved: 0, consumers: null };
+  return {
+    ...reader,
+    async read(...asked) {
+      const reading = await reader.read(...asked);
+      const isBusy = reading.queues.some(({ name }) => name === empty.name);
+      return isBusy ? reading : { ...reading, queues: [empty, ...reading.queues] };
+    },
+  };
+}
+
+/** Lets time pass until there is an answer: some wait for workers, by the clock. */
+export async function answered<Answer>(answer: Answer | Promise<Answer>): Promise<Answer> {
+  let isAnswered = false;
+  const settle = (): void => {
+    isAnswered = true;
+  };
+  const answering = Promise.resolve(answer);
+  answering.then(settle, settle);
+  await new Promise((resolve) => setImmediate(resolve));
+  while (!isAnswered) await pass(1_000);
+  return await answering;
+}
+
+/** Does something so many times. */
+export function times(count: number, run: (at: number) => void): void {
+  for (let at = 0; at < count; at += 1) run(at);
 }

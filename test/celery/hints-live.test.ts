@@ -1,15 +1,10 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type CelerySettings, type CelerySources, celerySources } from '../../src/celery.ts';
-import { createRedisReader } from '../../src/redis/connection-reader.ts';
-import { RedisError } from '../../src/redis/problems.ts';
-import { createRedisMailbox } from '../../src/sources/celery/brokers/redis/mailbox.ts';
-import { createControl } from '../../src/sources/celery/control/control.ts';
-import type { Hint } from '../../src/sources/celery/hint.ts';
+import type { Worker } from '../../src/model.ts';
 import { type CeleryApp, celeryApp, celeryMissing } from '../helpers/celery-app.ts';
-import { componentOf } from '../helpers/celery-events.ts';
-import { createClient } from '../helpers/redis-client.ts';
+import { componentOf, context } from '../helpers/celery-events.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
-import { optionsOf, type Watch, watch } from './hints-watch.ts';
+import { queryOf } from '../helpers/task-query.ts';
 
 const missing = redisMissing ?? celeryMissing;
 
@@ -22,16 +17,17 @@ print(json.dumps([result.get(timeout=20) for result in sent]))
 
 describe.skipIf(missing !== null)(titleUnless(missing, 'hints about a running Celery'), () => {
   const ends: (() => Promise<unknown>)[] = [];
+  let redis: RedisServer;
+
+  beforeAll(async () => {
+    redis = await startRedis();
+  });
 
   afterEach(async () => {
     for (const end of ends.splice(0).reverse()) await end();
-  }, 30_000);
+  }, 60_000);
 
-  async function server(): Promise<RedisServer> {
-    const redis = await startRedis();
-    ends.push(() => redis.close());
-    return redis;
-  }
+  afterAll(() => redis?.close());
 
   function appOf(settings: CelerySettings): CeleryApp {
     const app = celeryApp({ ...settings, worker_hijack_root_logger: false });
@@ -39,166 +35,84 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'hints about a running Ce
     return app;
   }
 
-  function watching(options: Parameters<typeof watch>[0]): Watch {
-    const watched = watch(options);
-    ends.push(() => watched.close());
-    return watched;
+  async function watch(...options: Parameters<typeof celerySources>): Promise<CelerySources> {
+    const sources = celerySources(...options);
+    ends.push(async () => sources.close());
+    await until(() => sources.tasks.status?.().ok === true);
+    return sources;
   }
+
+  async function hintsOf(sources: CelerySources): Promise<string[]> {
+    const keys = ['broker', 'collector', 'backend'];
+    const configs = await Promise.all(keys.map(async (key) => (await componentOf(sources, key)).config));
+    return configs.flatMap(({ hints }) => hints as string[]);
+  }
+
+  /** The settings that hints name. */
+  const settingsIn = (hints: readonly string[]): string[] =>
+    hints.flatMap((hint) => /\w+(?= = True)/.exec(hint)?.[0] ?? []);
 
   const send = (app: CeleryApp): Promise<unknown> => app.script('-c', SEND);
 
-  it('name one setting of Celery after the other until all is shown', { timeout: 180_000 }, async () => {
-    const redis = await server();
-    const urls = { broker_url: redis.url(), result_backend: redis.url() };
-    const watched = watching({ broker: redis.url(), backend: redis.url() });
-    await until(watched.isUp);
-    const beats = (): number | null => watched.observer.facts().workers.get('quiet@gamma')?.lastBeat ?? null;
-    /** Runs the app as the lines say, until the condition holds. */
+  it('name one setting of Celery after the other until all is shown', { timeout: 400_000 }, async () => {
+    const urls = { broker_url: redis.url(0), result_backend: redis.url(0) };
+    const start = () => watch({ broker: redis.url(0), backend: redis.url(0), control: false });
+    const settings: Record<string, unknown> = {};
+
+    /** Runs six tasks as the app is set now, until the condition holds. */
     async function run(
+      sources: CelerySources,
       pool: string,
-      lines: readonly string[],
-      condition: (sentAt: number) => boolean,
-    ): Promise<Hint[]> {
-      const settings = Object.fromEntries(lines.map((line) => [line.replace(/ = True$/, ''), true]));
+      condition: (app: CeleryApp, worker: Worker, sentAt: number) => Promise<boolean>,
+    ): Promise<string[]> {
       const app = appOf({ ...urls, ...settings });
       const worker = await app.plainWorker('-n', 'quiet@gamma', '-c', '1', '-P', pool);
-      // The first heartbeat says where the count of tasks begins.
-      const beats = (): number | null =>
-        watched.observer.facts().workers.get('quiet@gamma')?.lastBeat ?? null;
-      await until(() => beats() !== null);
-      watched.observer.queues([{ name: 'celery', waiting: 0, reserved: 0, consumers: 1 }]);
+      const seen = async (): Promise<Worker | undefined> =>
+        (await sources.workers.listWorkers(context)).find(
+          ({ hostname, status }) => hostname === 'quiet@gamma' && status === 'online',
+        );
+      // The first heartbeat says where the count of tasks begins; and nothing waits before anything is sent.
+      await until(async () => (await seen())?.processed != null);
+      await sources.queues.listQueues(context);
       await send(app);
       const sentAt = Date.now();
-      await until(() => condition(sentAt), 40_000);
-      const hints = watched.details();
+      await until(async () => {
+        const now = await seen();
+        return now !== undefined && (await condition(app, now, sentAt));
+      }, 120_000);
+      const hints = await hintsOf(sources);
       await worker.stop();
       return hints;
     }
-    const lines: string[] = [];
-    const first = await run('prefork', lines, () => watched.codes().length >= 3);
-    expect(first.map(({ code }) => code)).toEqual(['events_off', 'track_started_off', 'result_extended_off']);
-    expect(first[0]?.sentence).toBe(
+
+    const sources = await start();
+    const first = await run(sources, 'prefork', async () => settingsIn(await hintsOf(sources)).length >= 3);
+    expect(first[0]).toBe(
       'Worker quiet@gamma runs tasks but sends no events about them. Start it with -E or set ' +
         'worker_send_task_events = True.',
     );
-    lines.push(first[0]?.line ?? '');
-    const second = await run('solo', lines, () => watched.codes().includes('sent_events_off'));
-    expect(second.map(({ code, line }) => [code, line])).toEqual([
-      ['sent_events_off', 'task_send_sent_event = True'],
-      ['result_extended_off_restart', 'result_extended = True'],
-    ]);
-    lines.push(...second.map(({ line }) => line));
-    // One more reconnection forgets what had not been announced, as a restart does.
-    watched.observer.connected('broker');
-    const last = await run('threads', lines, (sentAt) => {
+    expect(settingsIn(first)).toEqual(['worker_send_task_events', 'task_track_started', 'result_extended']);
+    settings.worker_send_task_events = true;
+    const second = await run(sources, 'solo', async (app) => {
+      // What was sent before this source has seen the queues is no evidence.
+      await send(app);
+      return settingsIn(await hintsOf(sources)).includes('task_send_sent_event');
+    });
+    expect(settingsIn(second)).toEqual(['task_send_sent_event', 'result_extended']);
+    for (const name of settingsIn(second)) settings[name] = true;
+    const later = await start();
+    const last = await run(later, 'threads', async (_, { lastHeartbeat }, sentAt) => {
       // Long enough for events to be missed that never come.
-      const isLate = (beats() ?? 0) - sentAt > 6000;
-      return isLate && watched.observer.facts().sent.announced >= 6;
+      const isLate = (lastHeartbeat?.getTime() ?? 0) - sentAt > 15_000;
+      const { tasks } = await later.tasks.listTasks(queryOf({ limit: 100 }), context);
+      return isLate && tasks.filter(({ sent }) => sent !== null).length >= 6;
     });
     expect(last).toEqual([]);
   });
 
-  it('name the settings of this source that make it hear', { timeout: 60_000 }, async () => {
-    const redis = await server();
-    const app = appOf({
-      broker_url: redis.url(1),
-      result_backend: redis.url(2),
-      broker_transport_options: { global_keyprefix: 'shop:' },
-    });
-    await app.worker('-n', 'w1@alpha', '-c', '1');
-    const watched = watching({ broker: redis.url(0), backend: redis.url(1) });
-    await until(() => watched.codes().includes('wrong_channel'));
-    const line = watched.line('wrong_channel') ?? '';
-    expect(line).toBe(
-      "broker: 'redis://…/1', settings: { broker_transport_options: { global_keyprefix: 'shop:' } }",
-    );
-    await send(app);
-    await until(() => watched.codes().includes('wrong_result_database'));
-    const other = watched.line('wrong_result_database') ?? '';
-    expect(other).toBe("backend: 'redis://…/2'");
-    const mended = watching(optionsOf(`${line}, ${other}`, redis));
-    await until(mended.isUp);
-    await send(app);
-    await until(() => mended.observer.facts().results.heard >= 6);
-    expect(mended.codes().filter((code) => code.startsWith('wrong'))).toEqual([]);
-  });
-
-  it('name the rules that a Redis user lacks', { timeout: 60_000 }, async () => {
-    const redis = await server();
-    const admin = createClient({ url: redis.url() });
-    await admin.connect();
-    ends.push(() => admin.close());
-    const acl = (line: string): Promise<unknown> =>
-      admin.sendCommand(
-        // As redis-cli reads it: what is in quotes is one word.
-        [...line.replace('<user>', 'mon').matchAll(/"([^"]*)"|\S+/g)].map(([word, quoted]) => quoted ?? word),
-      );
-    await acl('ACL SETUSER mon on >pw resetkeys resetchannels -@all');
-    const app = appOf({ broker_url: redis.url(), result_backend: redis.url(), result_extended: true });
-    await app.worker('-n', 'w1@alpha', '-c', '1');
-    const url = redis.url().replace('//', '//mon:pw@');
-    const watched = watching({ broker: url, backend: url });
-
-    await until(() => watched.codes().length === 2);
-    const lines = watched.details().map(({ line }) => line);
-    expect(lines).toEqual([
-      'ACL SETUSER <user> +ping +psubscribe &/0.celeryev/*',
-      'ACL SETUSER <user> +ping +psubscribe &celery-task-meta-*',
-    ]);
-    for (const line of lines) await acl(line);
-    await until(watched.isUp);
-    await until(() => watched.observer.facts().events > 0);
-    expect(watched.codes()).toEqual([]);
-
-    const reader = createRedisReader('test', watched.broker);
-    ends.push(() => reader.close());
-    const scan = async (): Promise<unknown> => {
-      try {
-        await reader.command(['SCAN', '0']);
-        await reader.command(['LRANGE', 'celery', '-1', '-1']);
-        return watched.observer.access('results', null);
-      } catch (error) {
-        if (error instanceof RedisError) watched.observer.access('results', error.problem);
-        return error;
-      }
-    };
-    await scan();
-    expect(watched.codes()).toEqual(['acl_results']);
-    await acl(watched.line('acl_results') ?? '');
-    expect(await scan()).toBeUndefined();
-    expect(watched.codes()).toEqual([]);
-
-    const control = (): ReturnType<typeof createControl> => {
-      const made = createControl({
-        mailbox: createRedisMailbox(watched.broker, {}),
-        known: () => ['w1@alpha'],
-      });
-      ends.push(() => made.close());
-      return made;
-    };
-    const refused = control();
-    expect(await refused.ask('ping')).toBeNull();
-    watched.observer.access('control', refused.problem());
-    expect(watched.codes()).toEqual(['acl_control']);
-    await acl(watched.line('acl_control') ?? '');
-    const allowed = control();
-    const replies = await allowed.ask('ping', { timeoutMs: 5000 });
-    expect(replies?.values.has('w1@alpha')).toBe(true);
-    watched.observer.access('control', allowed.problem());
-    if (replies !== null) watched.observer.replies(replies);
-    expect(watched.codes()).toEqual([]);
-  });
-
-  it('stand in the components until this source has switched events on', { timeout: 90_000 }, async () => {
-    const redis = await server();
-    const app = appOf({ broker_url: redis.url(), result_backend: redis.url() });
-    const start = (enableEvents: boolean): CelerySources => {
-      const sources = celerySources({ broker: redis.url(), backend: redis.url(), enableEvents });
-      ends.push(async () => sources.close());
-      return sources;
-    };
-    const sources = start(false);
-    await until(() => sources.tasks.status?.().ok === true);
+  it('stand in the components until this source has switched events on', { timeout: 200_000 }, async () => {
+    const app = appOf({ broker_url: redis.url(5), result_backend: redis.url(5) });
+    const sources = await watch({ broker: redis.url(5), backend: redis.url(5), enableEvents: false });
     await app.plainWorker('-n', 'quiet@gamma', '-c', '1');
     const hints = async (key: string): Promise<unknown> => (await componentOf(sources, key)).config.hints;
     expect(await hints('collector')).toEqual([]);
@@ -207,15 +121,15 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'hints about a running Ce
     expect(await hints('collector')).toEqual([
       expect.stringMatching(/-E .*_events = True.* enableEvents: true\.$/),
     ]);
-    expect(await hints('backend')).toEqual([
-      expect.stringContaining('task_track_started = True'),
-      expect.stringContaining('result_extended = True'),
+    expect(settingsIn((await hints('backend')) as string[])).toEqual([
+      'task_track_started',
+      'result_extended',
     ]);
     expect(await hints('broker')).toEqual([]);
-    start(true);
+    await watch({ broker: redis.url(5), backend: redis.url(5), enableEvents: true });
     await until(async () => {
       await send(app);
       return !String(await hints('collector')).includes('quiet@gamma');
-    }, 40_000);
+    }, 120_000);
   });
 });
