@@ -3,14 +3,11 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { endpointOf } from '../../src/amqp/amqplib.ts';
-import { type AmqpConnection, createAmqpConnection } from '../../src/amqp/connection.ts';
-import { parseAmqpUrls } from '../../src/amqp/urls.ts';
+import { type CelerySources, celerySources } from '../../src/celery.ts';
 import { watchProcess } from '../faults/kit/process-watch.ts';
+import { componentOf } from '../helpers/celery-events.ts';
 import { type Certificates, makeCertificates, tlsMissing } from '../helpers/certificates.ts';
 import { titleUnless, until } from '../helpers/redis-server.ts';
-
-const CONTEXT = { option: 'broker', ssl: null, heartbeat: null, loginMethod: null };
 
 const short = (value: number): Buffer => Buffer.from([value >> 8, value & 0xff]);
 const long = (value: number): Buffer => Buffer.concat([short(value >>> 16), short(value & 0xffff)]);
@@ -47,16 +44,16 @@ const TUNE = method(0, [10, 30], short(2047), long(131_072), short(10));
 const OPEN_OK = method(0, [10, 41], Buffer.from([0]));
 
 /** What comes in the same segment as the reply to `connection.open`, and what is made of it. */
-const AFTER_OPENING: Readonly<Record<string, readonly [Buffer, string]>> = {
-  'a fatal end of the connection': [close(541, 'INTERNAL_ERROR'), 'UNSUPPORTED'],
-  'an end of the connection by an operator': [close(320, 'CONNECTION_FORCED'), 'FORCED'],
-  'a second reply': [OPEN_OK, 'PROTOCOL'],
-  'a frame on a channel that is not open': [method(7, [20, 41], long(0)), 'PROTOCOL'],
+const AFTER_OPENING: Readonly<Record<string, readonly [Buffer, RegExp]>> = {
+  'a fatal end of the connection': [close(541, 'INTERNAL_ERROR'), /lacks a feature/],
+  'an end of the connection by an operator': [close(320, 'CONNECTION_FORCED'), /closed the connection/],
+  'a second reply': [OPEN_OK, /does not speak AMQP/],
+  'a frame on a channel that is not open': [method(7, [20, 41], long(0)), /does not speak AMQP/],
   'a frame without end': [
     Buffer.concat([frame(8, 0, Buffer.alloc(0)).subarray(0, 7), Buffer.from([0])]),
-    'PROTOCOL',
+    /does not speak AMQP/,
   ],
-  'a message that nobody consumes': [frame(3, 0, Buffer.from('x')), 'PROTOCOL'],
+  'a message that nobody consumes': [frame(3, 0, Buffer.from('x')), /does not speak AMQP/],
 };
 
 /** How the bytes come. */
@@ -79,7 +76,8 @@ const PEERS: Readonly<Record<string, (after: Buffer) => (socket: Socket) => void
 describe.skipIf(tlsMissing !== null)(titleUnless(tlsMissing, 'a hostile peer'), () => {
   let certificates: Certificates;
   const servers: Server[] = [];
-  const open: AmqpConnection[] = [];
+  const open: CelerySources[] = [];
+  let connections = 0;
 
   beforeAll(() => {
     certificates = makeCertificates();
@@ -88,12 +86,13 @@ describe.skipIf(tlsMissing !== null)(titleUnless(tlsMissing, 'a hostile peer'), 
   afterAll(() => certificates.remove());
 
   afterEach(async () => {
-    await Promise.all(open.splice(0).map((connection) => connection.close()));
+    await Promise.all(open.splice(0).map((sources) => sources.close()));
     for (const server of servers.splice(0)) server.close();
   });
 
   async function serve(scheme: 'amqp' | 'amqps', peer: (socket: Socket) => void): Promise<string> {
     const answer = (socket: Socket): void => {
+      connections += 1;
       socket.on('error', () => {}).resume();
       peer(socket);
     };
@@ -107,30 +106,30 @@ describe.skipIf(tlsMissing !== null)(titleUnless(tlsMissing, 'a hostile peer'), 
     return `${scheme}://127.0.0.1:${(server.address() as { port: number }).port}`;
   }
 
-  function connect(url: string): AmqpConnection {
-    const ssl = { option: 'broker_use_ssl', values: { ca_certs: certificates.ca } };
-    const context = url.startsWith('amqps') ? { ...CONTEXT, ssl } : CONTEXT;
-    const connection = createAmqpConnection({
-      label: 'test',
-      endpoint: endpointOf(parseAmqpUrls(url, context)),
-    });
-    open.push(connection);
-    return connection;
+  function connect(broker: string): CelerySources {
+    const settings = broker.startsWith('amqps') ? { broker_use_ssl: { ca_certs: certificates.ca } } : {};
+    const sources = celerySources({ broker, settings, control: false });
+    open.push(sources);
+    return sources;
   }
 
   describe.each(['amqp', 'amqps'] as const)('over %s', (scheme) => {
     describe.each(Object.entries(PEERS))('that sends %s', (_, peer) => {
       it.each(Object.entries(AFTER_OPENING))(
         '%s after the opening, ends the connection alone',
-        async (__, [after, code]) => {
+        async (__, [after, sentence]) => {
           const watch = watchProcess(5_000);
-          const connection = connect(await serve(scheme, peer(after)));
-          connection.start();
-          await until(() => connection.state().problem !== null);
-          expect(connection.state()).toMatchObject({ up: false, problem: { code } });
+          connections = 0;
+          const sources = connect(await serve(scheme, peer(after)));
+          await until(async () => {
+            const { error } = (await componentOf(sources, 'broker')).config;
+            return sentence.test(String(error));
+          });
+          expect(sources.events.status?.().ok).toBe(false);
           // It tries again, and nothing is left of the first time.
-          await until(() => connection.state().reconnects > 0);
-          await connection.close();
+          const before = connections;
+          await until(() => connections > before);
+          await sources.close();
           for (const server of servers.splice(0)) server.close();
           await watch.settled();
         },

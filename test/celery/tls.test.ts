@@ -2,11 +2,8 @@ import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createClient } from 'redis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { celerySources } from '../../src/celery.ts';
-import { createRedisReader } from '../../src/redis/connection-reader.ts';
-import { backendEndpoint, brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
-import type { CelerySettings } from '../../src/sources/celery/settings.ts';
-import { componentOf, received, stateOf } from '../helpers/celery-events.ts';
+import { type CelerySettings, celerySources } from '../../src/celery.ts';
+import { checkBroker, componentOf, received, stateOf } from '../helpers/celery-events.ts';
 import { type Certificates, makeCertificates, tlsMissing } from '../helpers/certificates.ts';
 import { startSentinel } from '../helpers/redis-sentinel.ts';
 import { freePort, type RedisServer, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
@@ -26,20 +23,6 @@ describe('the settings of TLS', () => {
     expect(create).toThrow(TypeError);
     expect(create).toThrow(message);
     expect(create).not.toThrow(/SECRET/);
-  });
-
-  it.each<[unknown, string]>([
-    [true, 'rediss:'],
-    [{ ssl_cert_reqs: null }, 'rediss:'],
-    [{ ssl_cert_reqs: 2 }, 'rediss:'],
-    [false, 'redis:'],
-    [{}, 'redis:'],
-    [null, 'redis:'],
-  ])('broker_use_ssl: %j makes of redis://h %s//h', (value, scheme) => {
-    const settings = { broker_use_ssl: value, redis_backend_use_ssl: value } as CelerySettings;
-    expect(brokerEndpoint('redis://h', settings).url).toBe(`${scheme}//h:6379/0`);
-    expect(backendEndpoint('redis://h', settings).backend?.url).toBe(`${scheme}//h:6379/0`);
-    expect(brokerEndpoint('redis+socket:///a.sock', settings).url).toBe('redis+socket:///a.sock');
   });
 });
 
@@ -73,12 +56,15 @@ describe.skipIf(tlsMissing !== null)(titleUnless(tlsMissing, 'a Redis that speak
   });
 
   /** What is wrong with a connection; `null` when it works. */
-  async function problemOf(url: string, settings: CelerySettings = {}): Promise<string | null> {
-    const reader = createRedisReader('test', brokerEndpoint(url, settings));
-    const problem = await reader.check(AbortSignal.timeout(10_000));
-    await reader.close();
-    expect(JSON.stringify(problem)).not.toContain(files.folder);
-    return problem === null ? null : problem.sentence;
+  async function problemOf(broker: string, settings: CelerySettings = {}): Promise<string | null> {
+    const sources = celerySources({ broker, settings, control: false });
+    try {
+      const { error = null } = await checkBroker(sources, 10_000);
+      expect(JSON.stringify(await componentOf(sources, 'broker'))).not.toContain(files.folder);
+      return error;
+    } finally {
+      await sources.close();
+    }
   }
 
   const of = (host: string, ssl: Record<string, string>, onPort = port): string =>

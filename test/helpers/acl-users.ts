@@ -3,14 +3,7 @@
  * quotes these rules for database 0 without prefixes.
  */
 
-import { escapeGlob } from '../../src/redis/acl.ts';
-import {
-  groupSubscription,
-  resultSubscription,
-} from '../../src/sources/celery/backends/redis/result-channels.ts';
-import { eventSubscriptions } from '../../src/sources/celery/brokers/redis/channels.ts';
-import { controlAddress } from '../../src/sources/celery/brokers/redis/control-address.ts';
-import type { CelerySettings } from '../../src/sources/celery/settings.ts';
+import type { CelerySettings } from '../../src/celery.ts';
 import { createClient } from './redis-client.ts';
 
 /** Which deployment a user is for. */
@@ -37,11 +30,15 @@ export const CONTROL_COMMANDS: readonly string[] = ['sadd', 'srem', 'del', 'brpo
  * Redis 7; before, write `~*` for `%R~*`.
  */
 export function readRules({ database = 0, settings = {} }: AclScope = {}): string[] {
+  const { event_exchange: events = 'celeryev', result_backend_transport_options: results } = settings;
+  const prefix = results?.global_keyprefix ?? '';
+  // Celery adds an underscore unless there is a separator.
+  const stored = `${escapeGlob(prefix)}${/^$|[:_.-]$/.test(prefix) ? '' : '_'}`;
   const channels = [
-    ...eventSubscriptions(settings, database),
-    resultSubscription(settings),
-    groupSubscription(settings),
-  ].map(({ kind, name }) => `&${kind === 'pattern' ? name : escapeGlob(name)}`);
+    `&${escapeGlob(brokerPrefix(settings))}/${database}.${events}/*`,
+    `&${stored}celery-task-meta-*`,
+    `&${stored}celery-taskset-meta-*`,
+  ];
   return [
     'resetkeys',
     '%R~*',
@@ -54,14 +51,16 @@ export function readRules({ database = 0, settings = {} }: AclScope = {}): strin
 
 /** Rules of the user *control*: the rights of *read*, and asking workers. It still changes nothing else. */
 export function controlRules(scope: AclScope = {}): string[] {
-  const { bindingKey, replyKey, channels } = controlAddress(scope.settings ?? {}, scope.database ?? 0);
+  const { database = 0, settings = {} } = scope;
+  const exchange = `${settings.control_exchange ?? 'celery'}.pidbox`;
+  const prefix = escapeGlob(brokerPrefix(settings));
   return [
     ...readRules(scope),
-    `~${escapeGlob(bindingKey)}`,
-    `~${replyKeys(replyKey)}`,
+    `~${prefix}_kombu.binding.reply.${exchange}`,
+    `~${prefix}*.reply.${exchange}`,
     ...CONTROL_COMMANDS.map((name) => `+${name}`),
     // The brackets allow publishing only there, not on the channels to which it may subscribe.
-    `(+publish ${channels.map((channel) => `&${escapeGlob(channel)}`).join(' ')})`,
+    `(+publish &${prefix}/${database}.${exchange})`,
   ];
 }
 
@@ -94,10 +93,13 @@ export function bullmqRules(prefix = 'bull'): string[] {
   ];
 }
 
-/** The keys of all askers as a pattern. */
-function replyKeys(replyKey: (oid: string) => string): string {
-  return replyKey('\0').split('\0').map(escapeGlob).join('*');
+/** A text as a pattern that matches itself alone. */
+function escapeGlob(text: string): string {
+  return text.replaceAll(/[\\*?[\]]/g, '\\$&');
 }
+
+const brokerPrefix = ({ broker_transport_options: options }: CelerySettings): string =>
+  options?.global_keyprefix ?? '';
 
 /** The password of both users. */
 const ACL_PASSWORD = 'SECRET-of-user';
