@@ -1,15 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CelerySources, celerySources } from '../../src/celery.ts';
-import { permissionsFor } from '../../src/sources/celery/brokers/amqp/permissions.ts';
-import type { Control } from '../../src/sources/celery/control/control.ts';
-import { CONTROL_COMMANDS } from '../../src/sources/celery/control/encoder.ts';
 import { type CeleryApp, type CeleryWorker, celeryApp, celeryMissing } from '../helpers/celery-app.ts';
 import { componentOf } from '../helpers/celery-events.ts';
 import { type Rabbit, rabbitMissing, sharedRabbit } from '../helpers/rabbitmq.ts';
 import { titleUnless, until } from '../helpers/redis-server.ts';
 import { queryOf } from '../helpers/task-query.ts';
-import { useRabbitLab } from './amqp-lab.ts';
-import { askEverything, namesIn } from './ask-everything.ts';
+import { LEAST, useRabbitLab } from './amqp-lab.ts';
+import { controlError, untilResponding } from './control-lab.ts';
 
 const missing = rabbitMissing ?? celeryMissing;
 
@@ -39,24 +36,26 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'running workers on Rabbi
       const app = celeryApp({ broker_url, task_ignore_result: true, ...settings });
       lab.later(() => app.close());
       const workers = await startWorkers(app);
-      const control = lab.control({ settings, known: () => NAMES, mayEnableEvents: true });
-      await until(async () => namesIn(await control.ask('ping', { timeoutMs: 1000 })).length === 3);
-      const before = (await lab.names('exchanges')).sort();
-      const pids = await pidsOf(control);
+      const pids = new Set<unknown>();
+      // Each source asks everything that there is, also at once.
       for (let round = 0; round < 3; round += 1) {
-        for (const replies of await askEverything(control)) {
-          expect(namesIn(replies)).toEqual(NAMES);
-          expect(replies).toMatchObject({ receivers: null, isComplete: true, errors: 0, unreadable: 0 });
-          expect([...(replies?.values.values() ?? [])]).not.toContain(null);
-        }
+        const sources = await lab.open({ settings, enableEvents: true });
+        await until(async () => {
+          const listed = await sources.workers.listWorkers(context);
+          return (
+            listed.length === 3 &&
+            listed.every(({ pid, registeredTasks }) => pid != null && registeredTasks != null)
+          );
+        });
+        await untilResponding(sources, ...NAMES);
+        const listed = await sources.workers.listWorkers(context);
+        expect(listed.map(({ hostname }) => hostname).sort()).toEqual(NAMES);
+        for (const { pid } of listed) pids.add(pid);
+        expect(await controlError(sources)).toBeNull();
+        await until(() => workers.every((worker) => worker.output().includes('enabled by remote')));
+        await sources.close();
       }
-      // All at once, too.
-      await Promise.all(
-        CONTROL_COMMANDS.map((command) => command !== 'enable_events' && control.ask(command)),
-      );
-      expect(await pidsOf(control)).toEqual(pids);
-      await control.close();
-      expect((await lab.names('exchanges')).sort()).toEqual(before);
+      expect(pids.size).toBe(3);
       expect((await lab.names('queues')).filter((name) => name.startsWith('express'))).toEqual([]);
       await app.send(...Object.values(WORKERS).map((queue) => ({ name: 'shop.add', args: [1, 2], queue })));
       for (const worker of workers) await until(() => worker.output().includes('succeeded'));
@@ -74,7 +73,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'running workers on Rabbi
       rabbit = await sharedRabbit();
       virtualHost = await rabbit.createVirtualHost();
       const user = `least-${virtualHost}`;
-      await rabbit.createUser(user, virtualHost, permissionsFor({}));
+      await rabbit.createUser(user, virtualHost, LEAST);
       await rabbit.manage('PUT', `users/${user}`, { password: user, tags: 'management' });
       app = celeryApp({
         broker_url: rabbit.url(virtualHost),
@@ -161,10 +160,3 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'running workers on Rabbi
     }
   });
 });
-
-async function pidsOf(control: Control): Promise<unknown[]> {
-  const replies = await control.ask('stats');
-  return namesIn(replies).map(
-    (name) => (replies?.values.get(name) as { readonly pid?: unknown } | null)?.pid,
-  );
-}
