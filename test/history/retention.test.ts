@@ -6,6 +6,38 @@ const ended = (n: number, more = {}) => told({ id: `t${n}`, type: 'succeeded', t
 const many = (count: number, more = {}) => Array.from({ length: count }, (_, n) => ended(n, more));
 
 describe('retention', () => {
+  it('keeps 100,000 tasks unless it is told otherwise', async () => {
+    const history = historyOf([]);
+    for (let n = 0; n <= 100_000; n++) history.writer.recordTask(ended(n));
+    expect(await history.reader.getStats(CONTEXT)).toMatchObject({ tasks: 100_000, evicted: 1 });
+    history.close();
+  }, 240_000);
+
+  it('keeps tasks for 7 days unless it is told otherwise', async () => {
+    const clock = { now: T0 };
+    const history = createMemoryHistory({ now: () => clock.now });
+    history.writer.recordTask(ended(0));
+    clock.now = T0 + 7 * 86_400_000 - 60_000;
+    expect((await page(history)).total).toBe(1);
+    clock.now += 120_000;
+    expect((await page(history)).total).toBe(0);
+    history.close();
+  });
+
+  it('takes 256 MiB unless it is told otherwise', async () => {
+    const MIB = 1024 * 1024;
+    const history = historyOf([]);
+    // Short enough to be no large value, of which less is kept.
+    const text = 'x'.repeat(1_000);
+    const texts = { args: text, kwargs: text, result: text, exception: text, traceback: text };
+    for (let n = 0; n < 60_000; n++) history.writer.recordTask(ended(n, texts));
+    const { bytes, evicted } = await history.reader.getStats(CONTEXT);
+    expect(evicted).toBeGreaterThan(0);
+    expect(bytes).toBeLessThanOrEqual(256 * MIB);
+    expect(bytes).toBeGreaterThan(250 * MIB);
+    history.close();
+  }, 240_000);
+
   it('drops the oldest tasks above the count, whatever the order they came in', async () => {
     const history = historyOf(many(20).reverse(), { maxTasks: 5 });
     const { tasks, total } = await page(history);
