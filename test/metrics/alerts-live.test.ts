@@ -5,7 +5,7 @@ import * as bullmq from 'bullmq';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bullmqSources } from '../../src/bullmq.ts';
 import { celerySources } from '../../src/celery.ts';
-import { combineSources } from '../../src/combine.ts';
+import { combineSources } from '../../src/index.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { type CeleryApp, type CeleryWorker, celeryApp, celeryMissing } from '../helpers/celery-app.ts';
 import { redisMissing, titleUnless } from '../helpers/redis-server.ts';

@@ -6,16 +6,14 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { bullmqSources } from '../../src/bullmq.ts';
 import { celerySources } from '../../src/celery.ts';
-import { combineSources } from '../../src/combine.ts';
-import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { combineSources } from '../../src/index.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
 import { titleUnless } from '../helpers/redis-server.ts';
 import { ROOT } from '../packaging/packed.ts';
 import { serve } from '../router/host-kit.ts';
 import { readBoard, withoutVariables } from './grafana-board.ts';
 import { isInstalled } from './real-process.ts';
 
-const [major] = EXPRESS_MAJORS;
-if (major === undefined) throw new Error('there is no Express');
 const missing = isInstalled('promtool') ? null : 'install prometheus';
 const RULES = join(ROOT, 'docs/grafana/alerts.yml');
 const TESTS = join(ROOT, 'test/metrics/alerts.test.yml');
@@ -87,7 +85,7 @@ it('the dashboard and the rules name only series that are exported', async () =>
     celerySources({ broker: 'redis://127.0.0.1:1' }),
     bullmqSources({ connection: 'redis://127.0.0.1:1' }),
   );
-  const { get } = await serve(major, { sources, metrics: { own: true } });
+  const { get } = await serve(EXPRESS, { sources, metrics: { own: true } });
   const { text } = await get('/metrics');
   const exported = new Set(
     [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].flatMap(([, name, type]) =>

@@ -5,7 +5,6 @@ import { describe, expect, it } from 'vitest';
 import { bullmqSources } from '../../src/bullmq.ts';
 import { combineSources, createMonitorRouter, type MonitorSources } from '../../src/index.ts';
 import { memorySources } from '../../src/memory.ts';
-import { FAMILIES } from '../../src/routes/monitor-families.ts';
 import { ask } from '../helpers/ask.ts';
 import { askStream } from '../helpers/ask-stream.ts';
 import { until } from '../helpers/redis-server.ts';
@@ -218,13 +217,16 @@ describe('figures of the monitor itself', () => {
     expect(register.getMetricsAsArray()).toEqual([]);
   });
 
-  it('are listed in the docs, like those of BullMQ', () => {
+  it('are listed in the docs, like those of BullMQ', async () => {
     const page = readFileSync(new URL('../../docs/metrics.md', import.meta.url), 'utf8');
     const sources = bullmqSources({ connection: 'redis://127.0.0.1:9' });
     const meter = sources.metrics.openMeter({ hostname: false, mostSeries: 100 });
     meter.close();
     sources.close();
-    const names = [...Object.values(FAMILIES), ...meter.families].map(({ name }) => name);
+    const text = await textOf((await serve({ sources: shop(), metrics: { own: true } })).base);
+    const own = [...text.matchAll(/^# TYPE (task_monitor_\w+)/gm)].map(([, name]) => name);
+    expect(own.length).toBeGreaterThan(10);
+    const names = [...own, ...meter.families.map(({ name }) => name)];
     expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
   });
 

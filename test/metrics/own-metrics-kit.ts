@@ -2,7 +2,7 @@
 import { onTestFinished } from 'vitest';
 import { createMonitorRouter, type MonitorOptions, type MonitorSources } from '../../src/index.ts';
 import { ask } from '../helpers/ask.ts';
-import { EXPRESS_MAJORS, listen } from '../helpers/hosts.ts';
+import { EXPRESS, listen } from '../helpers/hosts.ts';
 
 /** A source that counts what its own queue does. */
 export function countingSource(
@@ -48,7 +48,7 @@ export function countingSource(
 
 /** A host that serves its monitor at `/monitor`, until the test ends. */
 export async function serve(options: MonitorOptions) {
-  const { express } = EXPRESS_MAJORS[0] as (typeof EXPRESS_MAJORS)[number];
+  const { express } = EXPRESS;
   const router = createMonitorRouter({ authorize: false, ...options });
   const app = express();
   app.use('/monitor', router);

@@ -1,7 +1,6 @@
 import { Counter, Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
-import { combineSources } from '../../src/combine.ts';
-import { createMonitorRouter, type MonitorSources } from '../../src/index.ts';
+import { combineSources, createMonitorRouter, type MonitorSources } from '../../src/index.ts';
 import { ask } from '../helpers/ask.ts';
 import { runScript } from '../helpers/run-script.ts';
 import { countingSource, linesOf, linesOfSources, serve, textOf } from './own-metrics-kit.ts';

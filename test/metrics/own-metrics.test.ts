@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { combineSources } from '../../src/combine.ts';
 import type { MonitorSources } from '../../src/index.ts';
+import { combineSources } from '../../src/index.ts';
 import type { ComponentsBody, ProblemBody } from '../../src/wire.ts';
 import { ask } from '../helpers/ask.ts';
 import { countingSource, linesOf, linesOfSources, serve, textOf } from './own-metrics-kit.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { mount } from './metrics-host.ts';
 import { startPrometheus } from './prometheus.ts';
 import { freePort, isInstalled, poll, startProcess } from './real-process.ts';
-import { ROUTER_HOSTS } from './router-hosts.ts';
 
 const NODE_EXPORTER = 'prometheus-node-exporter';
 const PROMETHEUS = 'prometheus';
@@ -29,7 +29,7 @@ async function startNodeExporter(): Promise<string> {
   return url;
 }
 
-describe.each(ROUTER_HOSTS)('with $name', ({ mount }) => {
+describe('a real exporter and Prometheus', () => {
   it.skipIf(!hasExporter)(
     titled("node_exporter's answer comes through unchanged in each format", hasExporter, NODE_EXPORTER),
     async () => {
@@ -73,8 +73,8 @@ describe.each(ROUTER_HOSTS)('with $name', ({ mount }) => {
   it.skipIf(!hasBoth)(
     titled('Prometheus scrapes the route and stores its samples', hasBoth, `${PROMETHEUS} ${NODE_EXPORTER}`),
     async () => {
-      const { port, path } = await mount(await startNodeExporter());
-      const prometheus = await startPrometheus({ monitor: `http://127.0.0.1:${port}${path}/metrics` });
+      const { base } = await mount(await startNodeExporter());
+      const prometheus = await startPrometheus({ monitor: `${base}/metrics` });
       onTestFinished(() => prometheus.close());
       const ask = async (query: string): Promise<number | undefined> =>
         (await prometheus.query(query))[0]?.value;

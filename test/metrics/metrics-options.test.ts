@@ -2,70 +2,15 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { type MetricsOptions, resolveMetrics } from '../../src/http/metrics-proxy.ts';
+import { createMonitorRouter, type MonitorOptions } from '../../src/index.ts';
 
 const URL_TEXT = 'http://127.0.0.1:9100/metrics';
 
 /** For what a JavaScript user may write. */
-function resolveUnknown(option: unknown) {
-  return resolveMetrics(option as MetricsOptions);
-}
+const create = (metrics: unknown) =>
+  createMonitorRouter({ authorize: false, metrics: metrics as NonNullable<MonitorOptions['metrics']> });
 
-describe('resolveMetrics', () => {
-  it('is off without an option', () => {
-    expect(resolveMetrics(undefined)).toBeNull();
-    expect(resolveMetrics(false)).toBeNull();
-  });
-
-  it('takes a URL alone and fills in the defaults', () => {
-    const resolved = resolveMetrics(URL_TEXT);
-    expect(resolved).toMatchObject({
-      origin: 'http://127.0.0.1:9100',
-      path: '/metrics',
-      displayUrl: URL_TEXT,
-      query: [],
-      timeoutMs: 5_000,
-      maxBytes: 8 * 1024 * 1024,
-      agent: null,
-    });
-    expect(resolved?.requestHeaders()).toEqual({});
-    expect(Object.isFrozen(resolved)).toBe(true);
-  });
-
-  it('takes every option', () => {
-    const agent = new HttpsAgent();
-    const resolved = resolveMetrics({
-      url: new URL('https://metrics.example:8443/probe?module=a#part'),
-      query: ['name[]', 'name[]', 'target'],
-      headers: { Authorization: 'Bearer abc' },
-      timeoutMs: 1,
-      maxBytes: 1,
-      agent,
-    });
-    expect(resolved).toMatchObject({
-      origin: 'https://metrics.example:8443',
-      path: '/probe?module=a',
-      displayUrl: 'https://metrics.example:8443/probe',
-      query: ['name[]', 'target'],
-      timeoutMs: 1,
-      maxBytes: 1,
-      agent,
-    });
-    expect(resolved?.requestHeaders()).toEqual({ authorization: 'Bearer abc' });
-  });
-
-  it('turns user and password of the URL into a header, and shows them nowhere', () => {
-    const resolved = resolveMetrics({
-      url: 'http://someone:pass%3Aw%C3%B6rd@127.0.0.1:9100/metrics?key=hush',
-      headers: { 'x-token': 'covert' },
-    });
-    const basic = `Basic ${Buffer.from('someone:pass:wörd').toString('base64')}`;
-    expect(resolved?.requestHeaders()).toEqual({ authorization: basic, 'x-token': 'covert' });
-    expect(resolved?.displayUrl).toBe(URL_TEXT);
-    const shown = inspect(resolved, { showHidden: true, depth: null }) + JSON.stringify(resolved);
-    for (const secret of ['someone', 'pass', 'covert', basic]) expect(shown).not.toContain(secret);
-  });
-
+describe('the option metrics, for an exporter', () => {
   it.each([
     ['a number', 9100],
     ['null', null],
@@ -116,8 +61,8 @@ describe('resolveMetrics', () => {
     ['an agent of the other protocol', { url: URL_TEXT, agent: new HttpsAgent() }],
     ['an agent of the other protocol again', { url: 'https://127.0.0.1/', agent: new HttpAgent() }],
   ])('refuses %s with a sentence that names the option', (_name, option) => {
-    expect(() => resolveUnknown(option)).toThrow(TypeError);
-    expect(() => resolveUnknown(option)).toThrow(/^express-task-monitor: '?metrics\b.*[.?]$/);
+    expect(() => create(option)).toThrow(TypeError);
+    expect(() => create(option)).toThrow(/^express-task-monitor: '?metrics\b.*[.?]$/);
   });
 
   it('never repeats a secret in what it throws', () => {
@@ -133,7 +78,7 @@ describe('resolveMetrics', () => {
     ];
     for (const option of options) {
       try {
-        resolveUnknown(option);
+        create(option);
         expect.unreachable();
       } catch (error) {
         expect(inspect(error)).not.toContain('hunter2');
