@@ -50,6 +50,8 @@ export async function listen(app: RequestListener): Promise<Listening> {
   const server = createServer(app).listen(0, '127.0.0.1');
   // Node's five seconds pass between two requests where a machine is busy, and the second one is reset.
   server.keepAliveTimeout = 120_000;
+  // A thousand clients within this process are slow to send their heads.
+  Object.assign(server, { headersTimeout: 0, requestTimeout: 0 });
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {

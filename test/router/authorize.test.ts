@@ -1,6 +1,6 @@
 import type { Express } from 'express';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { MonitorOptions, Refusal } from '../../src/options.ts';
+import type { MonitorOptions, Refusal } from '../../src/index.ts';
 import type { ProblemBody } from '../../src/wire.ts';
 import { ask } from '../helpers/ask.ts';
 import { cpuMs } from '../helpers/cpu-time.ts';

@@ -1,13 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { combineSources } from '../../src/combine.ts';
-import { createMonitorRouter, type MonitorSources, type TaskCapabilities } from '../../src/index.ts';
+import {
+  combineSources,
+  createMonitorRouter,
+  type MonitorSources,
+  type TaskCapabilities,
+} from '../../src/index.ts';
 import { selectTasks } from '../../src/select.ts';
 import type { ProblemBody, TasksBody } from '../../src/wire.ts';
-import { EXPRESS_MAJORS, type ExpressMajor } from '../helpers/hosts.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
 import { serve } from './host-kit.ts';
 import { shopTask } from './shop-sources.ts';
 
-const [HOST] = EXPRESS_MAJORS as readonly [ExpressMajor];
 const TASKS = Array.from({ length: 5 }, (_, number) => shopTask(number));
 
 function sourceOf(name: string, capabilities?: TaskCapabilities): MonitorSources {
@@ -33,12 +36,12 @@ const LIST = sourceOf('list', { filters: ['states', 'names', 'conditions'] });
 
 describe('capabilities of a source', () => {
   it('are in the body; a source without them can do everything', async () => {
-    const { get } = await serve(HOST, { sources: TABLE });
+    const { get } = await serve(EXPRESS, { sources: TABLE });
     const { body } = await get<TasksBody>('/api/tasks/?state=SUCCESS&sort=name');
     expect(body.capabilities).toEqual({
       ...{ sorts: ['timestamp', 'name'], filters: ['state', 'since', 'until'], search: false, total: false },
     });
-    const { get: whole } = await serve(HOST, { sources: sourceOf('array') });
+    const { get: whole } = await serve(EXPRESS, { sources: sourceOf('array') });
     expect((await whole<TasksBody>('/api/tasks/?q=blue&sort=runtime')).body.capabilities).toBeNull();
   });
 
@@ -52,14 +55,14 @@ describe('capabilities of a source', () => {
     ],
     ['not_q=a', 'not_q', 'The source table cannot search texts.'],
   ])('are the limits of a request: %s', async (query, parameter, detail) => {
-    const { get } = await serve(HOST, { sources: TABLE });
+    const { get } = await serve(EXPRESS, { sources: TABLE });
     const { status, body } = await get<ProblemBody>(`/api/tasks/?${query}`);
     expect([status, body.code]).toEqual([400, 'invalid_parameter']);
     expect(body.errors).toEqual([{ parameter, detail }]);
   });
 
   it('are those of all sources together; an error names the one that lacks something', async () => {
-    const { get } = await serve(HOST, { sources: combineSources(sourceOf('array'), LIST, TABLE) });
+    const { get } = await serve(EXPRESS, { sources: combineSources(sourceOf('array'), LIST, TABLE) });
     const { body } = await get<TasksBody>('/api/tasks/?source=array&state=SUCCESS');
     expect(body.capabilities).toMatchObject({ sorts: ['timestamp', 'name'], filters: ['state'] });
     const refused = await get<ProblemBody>('/api/tasks/?worker=a&name=b');
@@ -70,7 +73,7 @@ describe('capabilities of a source', () => {
   });
 
   it('of a source that does not know conditions are decided by its search', async () => {
-    const { get } = await serve(HOST, { sources: LIST });
+    const { get } = await serve(EXPRESS, { sources: LIST });
     const { body } = await get<TasksBody>('/api/tasks/?name_prefix=shop.p');
     expect(body.capabilities?.filters).toContain('name_prefix');
     expect(body.tasks).toHaveLength(2);

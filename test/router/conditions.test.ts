@@ -1,13 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { combineSources } from '../../src/combine.ts';
 import type { MonitorSources, Task, TaskQuery } from '../../src/index.ts';
+import { combineSources } from '../../src/index.ts';
 import { selectTasks, summarizeTasks } from '../../src/select.ts';
 import type { ProblemBody, TasksBody } from '../../src/wire.ts';
-import { EXPRESS_MAJORS, type ExpressMajor } from '../helpers/hosts.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
 import { serve } from './host-kit.ts';
 import { at, shopTask } from './shop-sources.ts';
-
-const [HOST] = EXPRESS_MAJORS as readonly [ExpressMajor];
 
 const TASKS: readonly Task[] = [
   ...Array.from({ length: 12 }, (_, number) => shopTask(number)),
@@ -83,7 +81,7 @@ const SOURCES: Readonly<Record<string, MonitorSources>> = {
 
 describe.each(Object.entries(SOURCES))('conditions on %s', (_what, sources) => {
   it.each(Object.entries(HOLDS))('%s', async (query, holds) => {
-    const { get } = await serve(HOST, { sources });
+    const { get } = await serve(EXPRESS, { sources });
     const expected = TASKS.filter(holds).map(({ id }) => id);
     const until = at(30).toISOString();
     const { status, body } = await get<TasksBody>(`/api/tasks/?stats=1&stats_until=${until}&${query}`);
@@ -109,14 +107,14 @@ describe('conditions', () => {
       'Write at most 1440 with not_name: longer windows can be filtered by name, worker, queue, cause and source.',
     ],
   ])('%s is refused', async (query, parameter, detail) => {
-    const { get } = await serve(HOST, { sources: SOURCES['a source that selects'] as MonitorSources });
+    const { get } = await serve(EXPRESS, { sources: SOURCES['a source that selects'] as MonitorSources });
     const { status, body } = await get<ProblemBody>(`/api/tasks/?${query}`);
     expect(status).toBe(400);
     expect(body.errors).toEqual([{ parameter, detail }]);
   });
 
   it('are at most 20 terms in all', async () => {
-    const { get } = await serve(HOST, { sources: SOURCES['a source that selects'] as MonitorSources });
+    const { get } = await serve(EXPRESS, { sources: SOURCES['a source that selects'] as MonitorSources });
     const terms = (count: number) => Array.from({ length: count }, (_, at) => `not_name=${at}`).join('&');
     expect((await get(`/api/tasks/?${terms(17)}&q=a&runtime_gt=1&source=shop`)).status).toBe(200);
     const { status, body } = await get<ProblemBody>(`/api/tasks/?${terms(18)}&q=a&q=b&runtime_gt=1`);
@@ -129,7 +127,7 @@ describe('conditions', () => {
   });
 
   it('belong to the list that a cursor continues', async () => {
-    const { get } = await serve(HOST, { sources: SOURCES['a source that selects'] as MonitorSources });
+    const { get } = await serve(EXPRESS, { sources: SOURCES['a source that selects'] as MonitorSources });
     const { body } = await get<TasksBody>('/api/tasks/?limit=2&not_state=STARTED&runtime_gt=0.1');
     const cursor = `cursor=${body.next_cursor}`;
     const next = await get<TasksBody>(`/api/tasks/?limit=2&runtime_gt=0.1&not_state=STARTED&${cursor}`);
@@ -154,7 +152,7 @@ describe('conditions', () => {
       },
     });
     const sources = combineSources(source('one', 2), source('two', 3), source('three', 4));
-    const { get } = await serve(HOST, { sources });
+    const { get } = await serve(EXPRESS, { sources });
     for (const [query, names, total] of [
       ['source=two', ['two'], 3],
       ['source=two&source=one', ['one', 'two'], 5],
@@ -178,7 +176,7 @@ describe('conditions', () => {
   });
 
   it('say in which text a row has a match, of several the first', async () => {
-    const { get } = await serve(HOST, { sources: SOURCES['a source that selects'] as MonitorSources });
+    const { get } = await serve(EXPRESS, { sources: SOURCES['a source that selects'] as MonitorSources });
     const { body } = await get<TasksBody>('/api/tasks/?q=pink&q=mail&not_q=blue');
     expect(body.tasks.map(({ match }) => match)).toEqual([{ field: 'args', text: "('pink',)" }]);
   });

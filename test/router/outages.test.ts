@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { MonitorSources } from '../../src/index.ts';
 import type { ProblemBody, TaskDetailBody, TasksBody } from '../../src/wire.ts';
-import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
 import { serve } from './host-kit.ts';
 import { at, createShop } from './shop-sources.ts';
 
@@ -34,11 +34,11 @@ function breakable(shop = createShop()) {
   return { shop, state, sources };
 }
 
-describe.each(EXPRESS_MAJORS)('on $name, a source that is away', (major) => {
+describe('a source that is away', () => {
   it.each(READ)('answers %s with what it holds, and says how old that is', async (path) => {
     const shop = createShop();
     shop.status = { ok: false, asOf: at(30), error: 'source_timeout' };
-    const { get } = await serve(major, { sources: shop.sources });
+    const { get } = await serve(EXPRESS, { sources: shop.sources });
     const { status, body } = await get<TasksBody>(path);
     expect(status).toBe(200);
     expect(body.sources).toEqual([
@@ -54,7 +54,7 @@ describe.each(EXPRESS_MAJORS)('on $name, a source that is away', (major) => {
 
   it.each(READ)('answers %s with 503 or 504 when it never had anything to show', async (path) => {
     const shop = createShop();
-    const { get } = await serve(major, { sources: shop.sources });
+    const { get } = await serve(EXPRESS, { sources: shop.sources });
     for (const [error, status] of [
       ['source_unavailable', 503],
       ['source_timeout', 504],
@@ -71,7 +71,7 @@ describe.each(EXPRESS_MAJORS)('on $name, a source that is away', (major) => {
 
   it.each(READ)('answers %s with 503 or 504 when it fails at the first time of asking', async (path) => {
     const { state, sources } = breakable();
-    const { get } = await serve(major, { sources, timeoutMs: 30 });
+    const { get } = await serve(EXPRESS, { sources, timeoutMs: 30 });
     state.act = () => Promise.reject(new Error('redis://:hunter2@db'));
     const refused = await get<ProblemBody>(path);
     expect([refused.status, refused.body.code]).toEqual([503, 'source_unavailable']);
@@ -85,7 +85,7 @@ describe.each(EXPRESS_MAJORS)('on $name, a source that is away', (major) => {
   it.each(READ)('answers %s with what it said last once it fails', async (path) => {
     const { shop, state, sources } = breakable();
     shop.status = { ok: true, asOf: at(30) };
-    const { get } = await serve(major, { sources, timeoutMs: 30 });
+    const { get } = await serve(EXPRESS, { sources, timeoutMs: 30 });
     const before = await get<TasksBody>(path);
     expect(before.body.sources).toMatchObject([{ ok: true, as_of: '2026-11-21T02:00:30.000Z', error: null }]);
     shop.status = { ok: true, asOf: at(60) };
@@ -110,7 +110,7 @@ describe.each(EXPRESS_MAJORS)('on $name, a source that is away', (major) => {
 
   it('answers 503 and not 404 for an id that it does not know', async () => {
     const shop = createShop();
-    const { get } = await serve(major, { sources: shop.sources });
+    const { get } = await serve(EXPRESS, { sources: shop.sources });
     const paths = ['', 'relations/', 'graph/', 'graph/updates/'].map((rest) => `/api/tasks/unknown/${rest}`);
     for (const path of paths) {
       const { status, body } = await get<ProblemBody>(path);
@@ -130,15 +130,15 @@ describe.each(EXPRESS_MAJORS)('on $name, a source that is away', (major) => {
         return { id, state: 'STARTED' };
       },
     };
-    const { get } = await serve(major, { sources: { tasks } });
+    const { get } = await serve(EXPRESS, { sources: { tasks } });
     const { body } = await get<TaskDetailBody>('/api/tasks/a/');
     expect(body.sources).toMatchObject([{ ok: false, error: 'source_unavailable' }]);
   });
 });
 
-describe.each(EXPRESS_MAJORS)('on $name, a route without its source', (major) => {
+describe('a route without its source', () => {
   it.each(READ)('answers %s with 501, but for schedules', async (path) => {
-    const { get } = await serve(major, {});
+    const { get } = await serve(EXPRESS, {});
     const answer = await get(path);
     if (path === '/api/beat/schedules/') {
       expect(answer.body).toEqual({ enabled: false, schedules: [], sources: [] });
@@ -150,7 +150,7 @@ describe.each(EXPRESS_MAJORS)('on $name, a route without its source', (major) =>
 
   it('answers 501 for the graph of a source that knows no workflows', async () => {
     const { getTaskTree: _, ...tasks } = createShop().sources.tasks;
-    const { get } = await serve(major, { sources: { tasks } });
+    const { get } = await serve(EXPRESS, { sources: { tasks } });
     for (const rest of ['relations/', 'graph/', 'graph/updates/']) {
       expect((await get(`/api/tasks/task-0001/${rest}`)).status).toBe(501);
     }
@@ -159,7 +159,7 @@ describe.each(EXPRESS_MAJORS)('on $name, a route without its source', (major) =>
 
   it('says that there are no figures where a source has none', async () => {
     const { getTaskStats: _, ...tasks } = createShop().sources.tasks;
-    const { get } = await serve(major, { sources: { tasks } });
+    const { get } = await serve(EXPRESS, { sources: { tasks } });
     expect((await get<TasksBody>('/api/tasks/?stats=5')).body.stats).toBeNull();
   });
 });

@@ -1,57 +1,81 @@
 /** Refusals of overloads: clients that ask again at once must not keep the host busy with them. */
-import { describe, expect, it, vi } from 'vitest';
-import { createRefusals } from '../../src/http/refusals.ts';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ProblemBody } from '../../src/wire.ts';
-import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
-import { serve, until } from './host-kit.ts';
+import { askMany } from '../helpers/ask-many.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
+import { serve } from './host-kit.ts';
 import { createShop } from './shop-sources.ts';
 
-describe.each(EXPRESS_MAJORS)('on $name, a router with too much to do', (major) => {
-  it('answers a client that ignores Retry-After ten times a second at most', async () => {
-    const listTasks = vi.fn(() => new Promise<never>(() => {}));
-    const { get, router } = await serve(major, {
-      sources: { tasks: { ...createShop().sources.tasks, listTasks } },
-      limits: { concurrency: 1 },
-    });
-    const first = get('/api/tasks/?limit=1');
-    await until(() => listTasks.mock.calls.length === 1);
-    const start = performance.now();
-    for (const limit of [2, 3, 4, 5]) {
-      const { status, body, headers } = await get<ProblemBody>(`/api/tasks/?limit=${limit}`);
-      expect([status, body.code, headers['retry-after']]).toEqual([503, 'overloaded', '1']);
-    }
-    expect(performance.now() - start).toBeGreaterThan(4 * 95);
-    expect(listTasks).toHaveBeenCalledTimes(1);
-    await router.close();
-    await first;
-  });
+/** How many refusals wait at most. */
+const MOST_WAITING = 1_000;
+
+afterEach(() => {
+  vi.useRealTimers();
 });
 
-describe('refusals', () => {
-  it('are sent at once when 1,000 others wait', async () => {
-    const refusals = createRefusals();
-    let sent = 0;
-    const send = (): void => {
-      sent += 1;
-    };
-    for (let at = 0; at < 1_000; at += 1) refusals.delay(send, () => {});
-    expect(sent).toBe(0);
-    refusals.delay(send, () => {});
-    expect(sent).toBe(1);
-    await until(() => sent === 1_001);
-    refusals.delay(send, () => {});
-    expect(sent).toBe(1_001);
+const { setTimeout: wait } = globalThis;
+
+/** The time that the monitor knows stands still meanwhile. */
+async function reached(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => wait(resolve, 5));
+}
+
+/** A monitor whose one read hangs; each further list is refused. */
+async function overloaded() {
+  const listTasks = vi.fn(() => new Promise<never>(() => {}));
+  let arrived = 0;
+  const host = await serve(
+    EXPRESS,
+    { sources: { tasks: { ...createShop().sources.tasks, listTasks } }, limits: { concurrency: 1 } },
+    {
+      before: (app) =>
+        void app.use((_request, _response, next) => {
+          arrived += 1;
+          next();
+        }),
+    },
+  );
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const first = host.get('/api/tasks/?limit=1');
+  await reached(() => listTasks.mock.calls.length === 1);
+  onTestFinished(async () => {
+    vi.useRealTimers();
+    await host.router.close();
+    await first;
+  });
+  return { ...host, listTasks, arrived: () => arrived };
+}
+
+describe('a router with too much to do', () => {
+  it('answers a client that ignores Retry-After ten times a second at most', async () => {
+    const { get, arrived, listTasks } = await overloaded();
+    for (const limit of [2, 3, 4, 5]) {
+      const before = arrived();
+      const answered = vi.fn();
+      const asked = get<ProblemBody>(`/api/tasks/?limit=${limit}`);
+      void asked.then(answered);
+      await reached(() => arrived() > before);
+      await vi.advanceTimersByTimeAsync(99);
+      // A request that came later is answered before it.
+      expect((await get('/canary', { ours: false })).status).toBe(404);
+      expect(answered).not.toHaveBeenCalled();
+      await vi.advanceTimersByTimeAsync(1);
+      const { status, body, headers } = await asked;
+      expect([status, body.code, headers['retry-after']]).toEqual([503, 'overloaded', '1']);
+    }
+    expect(listTasks).toHaveBeenCalledTimes(1);
   });
 
-  it('that cannot be sent are reported, and not thrown into the host', async () => {
-    const errors: unknown[] = [];
-    createRefusals().delay(
-      () => {
-        throw new RangeError('broken');
-      },
-      (error) => errors.push(error),
-    );
-    await until(() => errors.length === 1);
-    expect(errors[0]).toBeInstanceOf(RangeError);
+  it('refuses at once while a thousand others wait for their refusal', { timeout: 300_000 }, async () => {
+    const { base, get, arrived } = await overloaded();
+    const paths = Array.from({ length: MOST_WAITING }, (_, at) => `/api/tasks/?limit=7&name=${at}`);
+    const before = arrived();
+    const waiting = askMany(base, paths, { connections: MOST_WAITING });
+    await reached(() => arrived() === before + MOST_WAITING);
+    // By now, all that have arrived wait.
+    await get('/canary', { ours: false });
+    expect((await get('/api/tasks/?limit=8')).status).toBe(503);
+    await vi.advanceTimersByTimeAsync(100);
+    expect((await waiting).map(({ status }) => status).filter((status) => status !== 503)).toEqual([]);
   });
 });

@@ -5,16 +5,16 @@ import { memorySources } from '../../src/memory.ts';
 import type { EventsBody } from '../../src/wire.ts';
 import { ask } from '../helpers/ask.ts';
 import { askStream, type OpenStream } from '../helpers/ask-stream.ts';
-import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
 import { type HostOptions, serve, until } from './host-kit.ts';
 import { createShop } from './shop-sources.ts';
 
 const FEED = '/api/events/latest/';
 
-describe.each(EXPRESS_MAJORS)('on $name, a stream in trouble', (major) => {
+describe('a stream in trouble', () => {
   async function served(options: MonitorOptions = {}, host: HostOptions = {}) {
     const queue = memorySources();
-    const { base, router, get } = await serve(major, { sources: queue, ...options }, host);
+    const { base, router, get } = await serve(EXPRESS, { sources: queue, ...options }, host);
     const open = async <Body = EventsBody>(path = FEED, headers = {}): Promise<OpenStream<Body>> => {
       const stream = await askStream<Body>(base, path, headers);
       onTestFinished(() => stream.close());
@@ -28,7 +28,7 @@ describe.each(EXPRESS_MAJORS)('on $name, a stream in trouble', (major) => {
 
   it('ends with a hint to come back when its source fails, and the next one is told so', async () => {
     const shop = createShop();
-    const { base } = await serve(major, { sources: shop.sources });
+    const { base } = await serve(EXPRESS, { sources: shop.sources });
     const stream = await askStream<EventsBody>(base, FEED);
     await until(() => stream.messages.length === 1);
     shop.status = { ok: false, asOf: new Date() };
@@ -58,7 +58,7 @@ describe.each(EXPRESS_MAJORS)('on $name, a stream in trouble', (major) => {
       listEvents: (...args: Parameters<typeof shop.sources.events.listEvents>) =>
         isBroken ? fault() : shop.sources.events.listEvents(...args),
     };
-    const { base } = await serve(major, { sources: { ...shop.sources, events }, timeoutMs: 200 });
+    const { base } = await serve(EXPRESS, { sources: { ...shop.sources, events }, timeoutMs: 200 });
     const stream = await askStream<EventsBody>(base, FEED);
     await until(() => stream.messages.length === 1);
     isBroken = true;
@@ -68,16 +68,17 @@ describe.each(EXPRESS_MAJORS)('on $name, a stream in trouble', (major) => {
 
   it('asks a source that does not say when it changes once for all, about once a second', async () => {
     const shop = createShop();
-    const { base } = await serve(major, { sources: shop.sources });
+    const { base } = await serve(EXPRESS, { sources: shop.sources });
     const streams = await Promise.all(Array.from({ length: 20 }, () => askStream<EventsBody>(base, FEED)));
     onTestFinished(() => {
       for (const stream of streams) stream.close();
     });
-    await until(() => streams.every(({ messages }) => messages.length === 1));
+    await until(() => streams.every(({ messages }) => messages.length > 0));
     const before = shop.calls.listEvents ?? 0;
     const event: TaskEvent = { id: 'event-11', type: 'task-sent', taskId: 'new', timestamp: new Date() };
     shop.events = [event, ...shop.events];
-    await until(() => streams.every(({ messages }) => messages.length === 2));
+    // On a slow machine, some look while others have just joined: then they are told in two messages.
+    await until(() => streams.every(({ messages }) => messages.at(-1)?.body.cursor === 'event-11'));
     expect((shop.calls.listEvents ?? 0) - before).toBeLessThan(10);
   });
 
@@ -113,7 +114,7 @@ describe.each(EXPRESS_MAJORS)('on $name, a stream in trouble', (major) => {
 
   it('drops a client that does not read, which resumes and misses nothing; others go on', async () => {
     const queue = memorySources({ retention: { maxEvents: 100_000 } });
-    const { base } = await serve(major, { sources: queue });
+    const { base } = await serve(EXPRESS, { sources: queue });
     const path = `${FEED}?limit=1000`;
     const slow = await askStream<EventsBody>(base, path);
     const quick = await askStream<EventsBody>(base, path);
@@ -128,7 +129,7 @@ describe.each(EXPRESS_MAJORS)('on $name, a stream in trouble', (major) => {
       }
       await until(() => idsOf(quick).length === count);
       return count >= 20_000;
-    }, 60_000);
+    }, 240_000);
     slow.resume();
     await until(() => slow.isOver());
     const got = idsOf(slow);
@@ -137,7 +138,7 @@ describe.each(EXPRESS_MAJORS)('on $name, a stream in trouble', (major) => {
     onTestFinished(() => again.close());
     await until(() => got.length + idsOf(again).length === count);
     expect(new Set([...got, ...idsOf(again)]).size).toBe(count);
-  }, 120_000);
+  }, 300_000);
 
   it('comes through compression', async () => {
     const { queue, open } = await served(

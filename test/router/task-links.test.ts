@@ -1,19 +1,18 @@
 import { describe, expect, it, vi } from 'vitest';
+import type { MonitorOptions, TaskLinks } from '../../src/index.ts';
+import { createMonitorRouter } from '../../src/index.ts';
 import { memorySources } from '../../src/memory.ts';
-import type { MonitorOptions, TaskLinks } from '../../src/options.ts';
-import { createMonitorRouter } from '../../src/router.ts';
 import type { TaskDetailBody } from '../../src/wire.ts';
-import { EXPRESS_MAJORS, type ExpressMajor } from '../helpers/hosts.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
 import { type Host, serve } from './host-kit.ts';
 
-const [major] = EXPRESS_MAJORS as [ExpressMajor];
 const GOOD = { text: 'Logs', url: '/logs?id=1' };
 
 /** A host with one task. */
 async function hostWith(taskLinks: unknown, more: MonitorOptions = {}): Promise<Host> {
   const sources = memorySources({ name: 'shop' });
   sources.record({ id: 'a', state: 'PENDING', args: { token: 's3cr3t', order: 7 } });
-  return serve(major, { sources, ...more, taskLinks: taskLinks as TaskLinks });
+  return serve(EXPRESS, { sources, ...more, taskLinks: taskLinks as TaskLinks });
 }
 
 async function linksFrom(taskLinks: unknown, onError = vi.fn()): Promise<unknown> {
@@ -49,7 +48,7 @@ describe('taskLinks', () => {
     sources.record({ id: 'b', state: 'PENDING', traceparent: `00-${traceId}-x` });
     const taskLinks: TaskLinks = ({ trace_id }) =>
       trace_id === null ? [] : [{ text: 'Trace', url: `https://jaeger.example/trace/${trace_id}` }];
-    const { get } = await serve(major, { sources, taskLinks });
+    const { get } = await serve(EXPRESS, { sources, taskLinks });
     const shown = async (id: string) => {
       const { trace_id, links } = (await get<TaskDetailBody>(`/api/tasks/${id}/`)).body;
       return { trace_id, links };

@@ -1,12 +1,15 @@
-import { describe, expect, it } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ComponentsBody } from '../../src/wire.ts';
-import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
-import { serve } from '../router/host-kit.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
+import { serve, until } from '../router/host-kit.ts';
 import { at, createShop } from '../router/shop-sources.ts';
 
-describe.each(EXPRESS_MAJORS)('on $name, /api/components/', (major) => {
+describe('/api/components/', () => {
   it('lists the six of the library, whatever is configured', async () => {
-    const { get } = await serve(major, {});
+    const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+    const { version } = JSON.parse(manifest);
+    const { get } = await serve(EXPRESS, {});
     const { body } = await get<ComponentsBody>('/api/components/');
     expect(Object.keys(body)).toEqual(['web', 'metrics', 'beat', 'history', 'queues', 'findings']);
     expect(body.web).toMatchObject({
@@ -14,7 +17,7 @@ describe.each(EXPRESS_MAJORS)('on $name, /api/components/', (major) => {
       status: 'up',
       pid: process.pid,
       url: '/monitor',
-      config: { version: expect.stringMatching(/^\d+\.\d+\.\d+/) },
+      config: { version },
     });
     for (const key of ['metrics', 'beat', 'history', 'queues']) {
       expect(body[key]).toMatchObject({ enabled: false, status: 'disabled' });
@@ -22,7 +25,7 @@ describe.each(EXPRESS_MAJORS)('on $name, /api/components/', (major) => {
   });
 
   it('adds those of a source under its name', async () => {
-    const { get } = await serve(major, { sources: createShop().sources });
+    const { get } = await serve(EXPRESS, { sources: createShop().sources });
     const { body, text } = await get<ComponentsBody>('/api/components/');
     expect(body['shop.broker']).toMatchObject({
       name: 'Redis',
@@ -39,17 +42,24 @@ describe.each(EXPRESS_MAJORS)('on $name, /api/components/', (major) => {
       reads += 1;
       return [];
     };
-    const { get } = await serve(major, { sources: { components: { name: 'shop', listComponents } } });
+    const { get } = await serve(EXPRESS, { sources: { components: { name: 'shop', listComponents } } });
     const ask = (): Promise<unknown> => get<ComponentsBody>('/api/components/');
-    // In steps, so that they do not all share one read that is under way.
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    // In steps, so that they do not all share one read that is under way; all within the same tenth of a second.
     for (let step = 0; step < 8; step += 1) await Promise.all(Array.from({ length: 64 }, ask));
+    // Three are answered anew. Each reads the components for itself, and at most once more for the findings.
     expect(reads).toBeGreaterThan(0);
-    expect(reads).toBeLessThan(256);
+    expect(reads).toBeLessThanOrEqual(2 * 3);
+    const before = reads;
+    vi.advanceTimersByTime(100);
+    await ask();
+    expect(reads).toBeGreaterThan(before);
   });
 
   it('and the list of schedules are disabled when a source uses no beat', async () => {
     const schedules = { name: 'shop', listSchedules: () => null };
-    const { get } = await serve(major, { sources: { schedules } });
+    const { get } = await serve(EXPRESS, { sources: { schedules } });
     expect((await get<ComponentsBody>('/api/components/')).body.beat).toMatchObject({
       enabled: false,
       status: 'disabled',
@@ -59,7 +69,7 @@ describe.each(EXPRESS_MAJORS)('on $name, /api/components/', (major) => {
 
   it('tells what the history holds', async () => {
     const shop = createShop();
-    const { get } = await serve(major, { sources: shop.sources });
+    const { get } = await serve(EXPRESS, { sources: shop.sources });
     const config = {
       tasks: 25,
       since: '2026-11-21T02:00:00.000Z',
@@ -82,7 +92,11 @@ describe.each(EXPRESS_MAJORS)('on $name, /api/components/', (major) => {
   });
 
   it('shows the exporter without user, password and query, and whether it answers', async () => {
-    const { get } = await serve(major, { metrics: 'http://user:hunter2@127.0.0.1:9/metrics?a=hunter2' });
+    const { get } = await serve(EXPRESS, { metrics: 'http://user:hunter2@127.0.0.1:9/metrics?a=hunter2' });
+    // Nobody waits for it for longer than a second.
+    await until(
+      async () => (await get<ComponentsBody>('/api/components/')).body.metrics?.status !== 'unknown',
+    );
     const { body, text } = await get<ComponentsBody>('/api/components/');
     expect(body.metrics).toMatchObject({ enabled: true, status: 'down', url: 'http://127.0.0.1:9/metrics' });
     expect(text).not.toContain('hunter2');
@@ -98,7 +112,7 @@ describe.each(EXPRESS_MAJORS)('on $name, /api/components/', (major) => {
         return sources.components.listComponents(context);
       },
     };
-    const { get } = await serve(major, { sources: { components } });
+    const { get } = await serve(EXPRESS, { sources: { components } });
     expect((await get<ComponentsBody>('/api/components/')).body['shop.broker']?.status).toBe('up');
     fails = true;
     const { status, body } = await get<ComponentsBody>('/api/components/');
@@ -119,7 +133,7 @@ describe.each(EXPRESS_MAJORS)('on $name, /api/components/', (major) => {
         { ...queue, name: 'default', reserved: null, waiting: null, consumers: Number.NaN },
       ],
     };
-    const { get } = await serve(major, { sources: { queues } });
+    const { get } = await serve(EXPRESS, { sources: { queues } });
     const first = await get<ComponentsBody>('/api/components/');
     const unknown = { engine_states: null, paused: null, as_of: null };
     const empty = { ...unknown, reserved: null, oldest_due_seconds: null, source: 'shop' };
@@ -165,7 +179,7 @@ describe.each(EXPRESS_MAJORS)('on $name, /api/components/', (major) => {
         return [depth];
       },
     };
-    const { get } = await serve(major, { sources: { queues } });
+    const { get } = await serve(EXPRESS, { sources: { queues } });
     const before = (await get<ComponentsBody>('/api/components/')).body.queues;
     fails = true;
     expect((await get<ComponentsBody>('/api/components/')).body.queues).toEqual({
@@ -183,7 +197,7 @@ describe.each(EXPRESS_MAJORS)('on $name, /api/components/', (major) => {
       { ...broken, key: 'constructor' },
       { ...broken, key: 5 as never },
     ];
-    const { get } = await serve(major, { sources: shop.sources });
+    const { get } = await serve(EXPRESS, { sources: shop.sources });
     const { body } = await get<ComponentsBody>('/api/components/');
     expect(Object.keys(body).slice(6)).toEqual(['shop.__proto__', 'shop.constructor']);
   });

@@ -1,46 +1,60 @@
 import { describe, expect, it } from 'vitest';
-import { decodeCursor, encodeCursor } from '../../src/cursor.ts';
-import { decodeTaskCursor, encodeTaskCursor } from '../../src/routes/task-cursor.ts';
+import type { EventsBody, GraphBody, ProblemBody, TasksBody } from '../../src/wire.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
+import { serve } from '../router/host-kit.ts';
+import { createShop } from '../router/shop-sources.ts';
+
+/** Each path that goes on from a cursor, with one that it has given. */
+async function given() {
+  const { get } = await serve(EXPRESS, { sources: createShop().sources });
+  const list = (await get<TasksBody>('/api/tasks/?limit=5')).body.next_cursor ?? '';
+  const feed = (await get<EventsBody>('/api/events/latest/')).body.cursor;
+  const graph = (await get<GraphBody>('/api/tasks/task-0001/graph/')).body.meta.cursor;
+  const places: readonly (readonly [path: string, cursor: string])[] = [
+    ['/api/tasks/?cursor=', list],
+    ['/api/events/latest/?since=', feed],
+    ['/api/tasks/task-0001/graph/updates/?since=', graph],
+  ];
+  return { get, places };
+}
+
+const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+const NONE: readonly string[] = [
+  ...['x', 'null', '../../etc/passwd', '%00', 'x'.repeat(10_000)],
+  ...[encoded({ kind: 'tasks' }), encoded('tasks'), encoded(['tasks', ['abc', 5, 'a']]), encoded([])],
+];
 
 describe('a cursor', () => {
-  it('gives back what it was made from, to the kind of list that made it', () => {
-    const text = encodeCursor('tasks', ['ünï', null, 5]);
-    expect(text).toMatch(/^[\w-]+$/);
-    expect(decodeCursor('tasks', text)).toEqual(['ünï', null, 5]);
-    expect(decodeCursor('events', text)).toBeNull();
+  it('is taken where it was given, and is made of characters that a URL may have', async () => {
+    const { get, places } = await given();
+    for (const [path, cursor] of places) {
+      expect(cursor).toMatch(/^[\w-]+$/);
+      expect([path, (await get(path + cursor)).status]).toEqual([path, 200]);
+    }
   });
 
-  it.each([
-    '',
-    'x',
-    'null',
-    '2026-11-21T02:00:00.000Z',
-    '../../etc/passwd',
-    Buffer.from('{"kind":"tasks"}').toString('base64url'),
-    Buffer.from('"tasks"').toString('base64url'),
-    'x'.repeat(10_000),
-  ])('is not what reads %j', (text) => {
-    expect(decodeCursor('tasks', text)).toBeNull();
-  });
-});
-
-describe('a cursor of tasks', () => {
-  it.each([
-    { key: 1_795_226_400_123, id: 'a' },
-    { key: 'shop.pay', id: 'a/b', mark: 'x' },
-    { key: null, id: '💣' },
-  ])('keeps the place %o', (position) => {
-    expect(decodeTaskCursor(encodeTaskCursor('abc', position))).toEqual({ list: 'abc', position });
+  it('is refused where another was given', async () => {
+    const { get, places } = await given();
+    for (const [path, own] of places) {
+      for (const [, cursor] of places.filter(([, one]) => one !== own)) {
+        const { status, body } = await get<ProblemBody>(path + cursor);
+        expect([path, status, body.code]).toEqual([path, 400, 'invalid_parameter']);
+      }
+    }
   });
 
-  it.each([
-    [['abc']],
-    [['abc', {}, 'a']],
-    [['abc', 5, 6]],
-    [[1, 5, 'a']],
-    [['abc', 5, 'a', 6]],
-    [['abc', 5, 'a', 'x', 'more']],
-  ])('is not what holds %j', (parts) => {
-    expect(decodeTaskCursor(encodeCursor('tasks', parts))).toBeNull();
+  it('is refused when it is none, or was cut or changed', async () => {
+    const { get, places } = await given();
+    for (const [path, cursor] of places) {
+      const middle = cursor.length >> 1;
+      const changed = `${cursor.slice(0, middle)}${cursor[middle] === 'A' ? 'B' : 'A'}${cursor.slice(middle + 1)}`;
+      for (const text of [...NONE, cursor.slice(0, middle), changed]) {
+        const { status, body } = await get<ProblemBody>(path + text);
+        expect([path, text.slice(0, 80), status, body.code]).toEqual([
+          ...[path, text.slice(0, 80), 400, 'invalid_parameter'],
+        ]);
+      }
+    }
   });
 });

@@ -7,7 +7,7 @@ import { combineSources, type MonitorSources } from '../../src/index.ts';
 import { memorySources } from '../../src/memory.ts';
 import type { EventsBody, GraphUpdatesBody, ProblemBody, TasksBody } from '../../src/wire.ts';
 import { askStream } from '../helpers/ask-stream.ts';
-import { EXPRESS_MAJORS, type ExpressMajor } from '../helpers/hosts.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
 import { redisMissing, startRedis, titleUnless } from '../helpers/redis-server.ts';
 import { type Host, serve, until } from '../router/host-kit.ts';
 
@@ -64,13 +64,11 @@ const ROWS = [
   },
 ] as const;
 
-const major = EXPRESS_MAJORS[0] as ExpressMajor;
-
 for (const { kind, id, open, missing } of ROWS) {
   const cursors = recorded[kind];
 
   describe.skipIf(missing)(titleUnless(missing, `cursors of version 0.1.0 (${kind})`), () => {
-    const host = async (): Promise<Host> => serve(major, { sources: await open() });
+    const host = async (): Promise<Host> => serve(EXPRESS, { sources: await open() });
 
     it('of a list have expired, under a code of their own', async () => {
       const { get } = await host();
@@ -117,7 +115,7 @@ describe('the client, while the monitor is upgraded', () => {
   it('reads a list again from its start when its cursor has expired, each task once', async () => {
     const queue = memorySources();
     for (let n = 0; n < 30; n += 1) queue.record({ id: `t${n}`, state: 'SUCCESS', name: 'mail.send' });
-    const { base, get } = await serve(major, { sources: queue });
+    const { base, get } = await serve(EXPRESS, { sources: queue });
     let pages = 0;
     const client = createMonitorClient(base, {
       fetch: async (input) => {

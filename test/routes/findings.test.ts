@@ -1,14 +1,12 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { MonitorOptions } from '../../src/index.ts';
 import { combineSources } from '../../src/index.ts';
 import { memorySources } from '../../src/memory.ts';
-import type { MonitorOptions } from '../../src/options.ts';
 import type { MonitorSources, TaskSource } from '../../src/source.ts';
 import type { ComponentBody, ComponentsBody, HealthBody, RuleBody } from '../../src/wire.ts';
-import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
 import { type Host, serve } from '../router/host-kit.ts';
 import { createShop } from '../router/shop-sources.ts';
-
-const EXPRESS = EXPRESS_MAJORS[1] as (typeof EXPRESS_MAJORS)[number];
 
 async function findingsOf(
   host: Host,
@@ -104,6 +102,8 @@ describe('the component findings', () => {
       },
     };
     const host = await serveSources({ ...queue, tasks });
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
     await Promise.all(Array.from({ length: 64 }, () => host.get('/api/components/')));
     expect(reads).toBe(1);
   });

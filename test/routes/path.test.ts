@@ -1,104 +1,73 @@
-import { describe, expect, it } from 'vitest';
-import { createMatcher, readTaskId, splitTarget } from '../../src/http/path.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createMonitorHandler } from '../../src/node.ts';
+import { listen } from '../helpers/hosts.ts';
+import { sendRaw } from '../helpers/send-raw.ts';
+import { createShop } from '../router/shop-sources.ts';
 
-const ROWS = [
-  '/healthcheck',
-  '/api/tasks/',
-  '/api/tasks/{task_id}/',
-  '/api/tasks/{task_id}/graph/',
-  '/metrics',
-].map((path) => ({ path }));
-const match = createMatcher(ROWS);
+/** What a request line with this target is answered with. Express would read it first; Node's own server does not. */
+async function answerTo(target: string): Promise<{ readonly status: number; readonly text: string }> {
+  const handler = createMonitorHandler({ sources: createShop(1).sources, authorize: false });
+  const { port, close } = await listen(handler);
+  onTestFinished(async () => {
+    await handler.close();
+    await close();
+  });
+  const text = await sendRaw(port, `GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
+  return { status: Number(/^HTTP\/1\.1 (\d+) /.exec(text)?.[1]), text };
+}
 
 describe('a target', () => {
   it.each([
-    ['/api/tasks/?limit=1', '/api/tasks/', 'limit=1'],
-    ['/api/tasks/', '/api/tasks/', ''],
-    ['/api/tasks/?', '/api/tasks/', ''],
-    ['/api/tasks/??a=1', '/api/tasks/', '?a=1'],
-    ['/api/tasks/?a=1#part', '/api/tasks/', 'a=1'],
-    ['/api/tasks/#part?a=1', '/api/tasks/', ''],
-    ['http://example.com/api/tasks/?a=http://b/?c', '/api/tasks/', 'a=http://b/?c'],
-    ['http://example.com', '/', ''],
-    ['http://example.com?a=1', '/', 'a=1'],
-    ['/api/tasks/http://x/', '/api/tasks/http://x/', ''],
-    ['//example.com/api/tasks/', '//example.com/api/tasks/', ''],
-    ['*', '*', ''],
-  ])('%s consists of path %s and query %j', (target, path, search) => {
-    expect(splitTarget(target)).toEqual({ path, search });
-  });
-});
-
-describe('a path', () => {
-  it.each([
-    ['/healthcheck', '/healthcheck', null, null],
-    ['/healthcheck/', '/healthcheck', null, '../healthcheck'],
-    ['/api/tasks/', '/api/tasks/', null, null],
-    ['/api/tasks', '/api/tasks/', null, './tasks/'],
-    ['/api/tasks/a/', '/api/tasks/{task_id}/', 'a', null],
-    ['/api/tasks/a:b', '/api/tasks/{task_id}/', 'a:b', './a:b/'],
-    ['/api/tasks/a%2Fb/graph', '/api/tasks/{task_id}/graph/', 'a%2Fb', './graph/'],
-    ['/api/tasks/graph/', '/api/tasks/{task_id}/', 'graph', null],
-    ['/api/tasks//', '/api/tasks/{task_id}/', '', null],
-    ['/api/tasks//graph/', '/api/tasks/{task_id}/graph/', '', null],
-  ])('%s is %s', (path, row, segment, canonical) => {
-    expect(match(path)).toEqual({ row: { path: row }, segment, canonical });
+    ['/api/tasks/?', 200, '"task-0001"'],
+    ['/api/tasks/?limit=1#part', 200, '"task-0001"'],
+    ['/api/tasks/#part?limit=x', 200, '"task-0001"'],
+    ['/api/tasks/??limit=1', 400, '"?limit"'],
+    ['http://example.com/api/tasks/?q=http://b/?c', 200, '"tasks":[]'],
+    ['http://example.com', 200, '<!doctype html>'],
+    ['http://example.com?a=1', 200, '<!doctype html>'],
+    ['/api/tasks/task-0001', 308, 'Location: ./task-0001/'],
+    ['/api/tasks/a%2Fb/graph', 308, 'Location: ./graph/'],
+    ['/healthcheck/', 308, 'Location: ../healthcheck'],
+    ['/api/tasks/graph/', 404, 'task_not_found'],
+    ['/api/tasks//graph/', 400, '"task_id"'],
+  ])('%s is answered with %i and %s', async (target, status, part) => {
+    const answer = await answerTo(target);
+    expect(answer.status).toBe(status);
+    expect(answer.text.toLowerCase()).toContain(part.toLowerCase());
   });
 
   it.each([
-    '/',
-    '',
-    '*',
-    '//',
-    '/api',
-    '/api/',
-    '/API/tasks/',
-    '/api/Tasks/',
-    '/api//tasks/',
-    '//api/tasks/',
-    '/api/t%61sks/',
-    '/api/tasks/a/b/',
-    '/api/tasks/a/graph/updates/more/',
-    '/api/tasks/a/graph//',
-    '/metrics//',
-    '/metrics/x',
-    '/healthcheck;x',
-    '/{task_id}/',
-  ])('%j is not ours', (path) => {
-    expect(match(path)).toBeNull();
+    ...['*', '//', '/api', '/api/', '/API/tasks/', '/api/Tasks/', '/api//tasks/', '//api/tasks/'],
+    ...['//example.com/api/tasks/', '/api/tasks/http://x/', '/api/t%61sks/', '/api/tasks/a/b/'],
+    ...['/api/tasks/a/graph/updates/more/', '/api/tasks/a/graph//', '/metrics//', '/metrics/x'],
+    ...['/healthcheck;x', '/{task_id}/'],
+  ])('%s is not ours', async (target) => {
+    const { status, text } = await answerTo(target);
+    expect([status, text.split('\r\n\r\n')[1]]).toEqual([404, '']);
   });
 });
 
 describe('a task id', () => {
-  function read(segment: string) {
-    const faults: string[] = [];
-    return { id: readTaskId(segment, (_, detail) => faults.push(detail)), faults: faults.length };
-  }
-
+  // What any other server would decode once more, or not at all, is read in the fault table: rows 41 to 43.
   it.each([
-    ['a%2Fb', 'a/b'],
-    ['%2e%2e', '..'],
-    ['a;b=c', 'a;b=c'],
     ['a+b', 'a+b'],
     ['a%20b', 'a b'],
-    ['__proto__', '__proto__'],
-    ['%F0%9F%92%A3', '💣'],
     ['%25zz', '%zz'],
     ['a%09b', 'a\tb'],
     ['%00', '\u0000'],
-    ['a%0D%0Ab', 'a\r\nb'],
-    ['%7F', '\u007f'],
-    ['%C2%85', '\u0085'],
-    ['x'.repeat(512), 'x'.repeat(512)],
-    ['%F0%9F%92%A3'.repeat(512), '💣'.repeat(512)],
-  ])('%s is read as %s', (segment, id) => {
-    expect(read(segment)).toEqual({ id, faults: 0 });
+  ])('%s is read as it was written', async (segment, id) => {
+    const shop = createShop(0);
+    shop.tasks = [{ id, state: 'STARTED' }];
+    const handler = createMonitorHandler({ sources: shop.sources, authorize: false });
+    const { port, close } = await listen(handler);
+    onTestFinished(async () => {
+      await handler.close();
+      await close();
+    });
+    const text = await sendRaw(
+      port,
+      `GET /api/tasks/${segment}/ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
+    );
+    expect(text).toContain(`"task_id":${JSON.stringify(id)}`);
   });
-
-  it.each(['', '%', '%zz', '%f', '%ff', '%C3%28', '%ED%A0%80', 'x'.repeat(513)])(
-    '%s is found fault with',
-    (segment) => {
-      expect(read(segment)).toEqual({ id: null, faults: 1 });
-    },
-  );
 });

@@ -4,11 +4,10 @@ import { combineSources } from '../../src/index.ts';
 import { type MemorySources, memorySources } from '../../src/memory.ts';
 import type { MonitorSources, TaskSource } from '../../src/source.ts';
 import type { ProblemBody, WorkerBody, WorkersBody } from '../../src/wire.ts';
-import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
 import { type Host, serve } from '../router/host-kit.ts';
 import { createShop } from '../router/shop-sources.ts';
 
-const EXPRESS = EXPRESS_MAJORS[1] as (typeof EXPRESS_MAJORS)[number];
 const MINUTE = 60_000;
 
 const serveSources = (sources: MonitorSources): Promise<Host> => serve(EXPRESS, { sources });

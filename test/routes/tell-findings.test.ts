@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { createMonitor } from '../../src/http/monitor.ts';
+import type { MonitorOptions } from '../../src/index.ts';
 import { memorySources } from '../../src/memory.ts';
 import { resolveOptions } from '../../src/options/resolve-options.ts';
-import type { MonitorOptions } from '../../src/options.ts';
 import { tellFindings } from '../../src/routes/tell-findings.ts';
 import { createArrayStore } from '../helpers/array-store.ts';
 import { backlog, fill, listen, ONE, QUICK, WAIT } from './tell-kit.ts';

@@ -3,9 +3,9 @@ import type { TestContext } from 'vitest';
 import type { FindingContext, FindingNotice } from '../../src/findings/on-finding.ts';
 import type { StoreEngine } from '../../src/history/store.ts';
 import { createMonitor } from '../../src/http/monitor.ts';
+import type { MonitorOptions } from '../../src/index.ts';
 import { type MemorySources, memorySources } from '../../src/memory.ts';
 import { resolveOptions } from '../../src/options/resolve-options.ts';
-import type { MonitorOptions } from '../../src/options.ts';
 import { type TellPace, tellFindings } from '../../src/routes/tell-findings.ts';
 
 /** The rules look anew every five seconds in any case. */

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { GraphBody, GraphUpdatesBody, ProblemBody, RelationsBody } from '../../src/wire.ts';
-import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
 import { serve } from '../router/host-kit.ts';
 import { at, createShop, START, shopTask } from '../router/shop-sources.ts';
 
@@ -23,9 +23,9 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe.each(EXPRESS_MAJORS)('on $name, the workflow of a task', (major) => {
+describe('the workflow of a task', () => {
   it('is told as relations', async () => {
-    const { get } = await serve(major, { sources: family().sources });
+    const { get } = await serve(EXPRESS, { sources: family().sources });
     const { body } = await get<RelationsBody>('/api/tasks/task-0002/relations/');
     expect(body).toMatchObject({ task_id: 'task-0002', root_id: 'task-0001' });
     expect(body.relations).toContainEqual({ parent: 'task-0001', child: 'task-0003', relation: 'child' });
@@ -33,7 +33,7 @@ describe.each(EXPRESS_MAJORS)('on $name, the workflow of a task', (major) => {
 
   it('is told as nodes and edges', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: START });
-    const { get } = await serve(major, { sources: family().sources });
+    const { get } = await serve(EXPRESS, { sources: family().sources });
     const { body } = await get<GraphBody>(PATH);
     expect(body.meta).toMatchObject({
       root_id: 'task-0001',
@@ -53,7 +53,7 @@ describe.each(EXPRESS_MAJORS)('on $name, the workflow of a task', (major) => {
   });
 
   it('is cut at the limit, the nearest relatives first', async () => {
-    const { get } = await serve(major, { sources: family().sources });
+    const { get } = await serve(EXPRESS, { sources: family().sources });
     const { body } = await get<GraphBody>(`${PATH}?limit=2`);
     expect(body.nodes.map(({ id }) => id)).toEqual(['task-0002', 'task-0001']);
     expect(body.meta).toMatchObject({ truncated: true, node_count: 2, counts: { total: 4 } });
@@ -61,7 +61,7 @@ describe.each(EXPRESS_MAJORS)('on $name, the workflow of a task', (major) => {
 
   it('is followed from a cursor: only what changed is listed, and a new task says to read the graph again', async () => {
     const shop = family();
-    const { get } = await serve(major, { sources: shop.sources });
+    const { get } = await serve(EXPRESS, { sources: shop.sources });
     const { body: first } = await get<GraphBody>(PATH);
     const follow = async (since: string) =>
       (await get<GraphUpdatesBody>(`${PATH}updates/?since=${encodeURIComponent(since)}`)).body;
@@ -83,7 +83,7 @@ describe.each(EXPRESS_MAJORS)('on $name, the workflow of a task', (major) => {
     const shop = family();
     shop.status = { ok: true, asOf: at(0), revision: 1 };
     vi.useFakeTimers({ toFake: ['Date'], now: START });
-    const { get } = await serve(major, { sources: shop.sources });
+    const { get } = await serve(EXPRESS, { sources: shop.sources });
     await get<GraphBody>(PATH);
     vi.setSystemTime(START + 10_000);
     const { body: again } = await get<GraphBody>(PATH);
@@ -98,11 +98,11 @@ describe.each(EXPRESS_MAJORS)('on $name, the workflow of a task', (major) => {
   });
 
   it('is told whole to a client that comes without a place, or with one that nobody knows', async () => {
-    const { get } = await serve(major, { sources: family().sources });
+    const { get } = await serve(EXPRESS, { sources: family().sources });
     const { body: all } = await get<GraphUpdatesBody>(`${PATH}updates/`);
     expect(all.node_updates).toHaveLength(4);
     expect(all.topology_changed).toBe(false);
-    const { body: other } = await (await serve(major, { sources: family().sources })).get<GraphBody>(PATH);
+    const { body: other } = await (await serve(EXPRESS, { sources: family().sources })).get<GraphBody>(PATH);
     const { body: lost } = await get<GraphUpdatesBody>(`${PATH}updates/?since=${other.meta.cursor}`);
     expect(lost.node_updates).toHaveLength(4);
     expect(lost.topology_changed).toBe(true);
@@ -111,14 +111,14 @@ describe.each(EXPRESS_MAJORS)('on $name, the workflow of a task', (major) => {
   it('says when all of it has ended', async () => {
     const shop = family();
     shop.tasks = shop.tasks.map((task) => ({ ...task, state: 'SUCCESS' }));
-    const { get } = await serve(major, { sources: shop.sources });
+    const { get } = await serve(EXPRESS, { sources: shop.sources });
     expect((await get<GraphUpdatesBody>(`${PATH}updates/`)).body.complete).toBe(true);
   });
 
   it.each(['since=yesterday', 'since=', 'since=abc', 'limit=0', 'limit=20001'])(
     'refuses %s',
     async (query) => {
-      const { get } = await serve(major, { sources: family().sources });
+      const { get } = await serve(EXPRESS, { sources: family().sources });
       const { status, body } = await get<ProblemBody>(`${PATH}updates/?${query}`);
       expect([status, body.errors?.[0]?.parameter]).toEqual([400, query.split('=')[0]]);
     },
