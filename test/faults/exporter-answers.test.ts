@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo, LookupFunction } from 'node:net';
-import { expect, onTestFinished } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import type { MetricsOptions } from '../../src/index.ts';
 import { makeCertificates, tlsMissing } from '../helpers/certificates.ts';
 import { INVALID_ANSWERS, SLOW_ANSWERS } from '../metrics/exporter-scripts.ts';
@@ -16,7 +16,7 @@ import { type FaultBench, faultCase } from './kit/fault-case.ts';
 const UNAVAILABLE = { status: 503, code: 'exporter_unavailable' } as const;
 const INVALID = { status: 502, code: 'exporter_invalid' } as const;
 
-/** Asks a monitor of this exporter; what the exporter said must not be in a problem. */
+/** Asks a monitor of this exporter; what the exporter said, and where it is, must not be in a problem. */
 async function scrape(
   { serve, expectAnswer }: FaultBench,
   metrics: MetricsOptions | string,
@@ -28,15 +28,38 @@ async function scrape(
   await expectAnswer(host, '/metrics', expected);
   if (reply.status !== 200) {
     expect(reply.headers['cache-control']).toBe('no-store');
-    for (const name of ['location', 'set-cookie', 'etag', 'content-encoding']) {
+    expect(reply.headers['retry-after'] === undefined).toBe(reply.status !== 503);
+    for (const name of ['location', 'set-cookie', 'etag', 'content-encoding', 'content-security-policy']) {
       expect(reply.headers).not.toHaveProperty(name);
     }
-    expect(reply.text).not.toMatch(/127\.0\.0\.1|up 1|169\.254/);
+    expect(reply.text).not.toMatch(/127\.0\.0\.1|up 1|169\.254|someone|hush/);
   }
   return host;
 }
 
-faultCase(31, 'an exporter that is down, hangs up at once, or has no address', async (bench) => {
+/** The same exporter, with credentials that nobody may see. */
+const secretly = (url: string): string => url.replace('//', '//someone:hush@');
+
+/** The versions of http-proxy-middleware that the package admits, each for the requests of one case. */
+const PROXIES: Readonly<Record<string, () => void>> = {
+  'http-proxy-middleware 3': () => {},
+  'http-proxy-middleware 4': () => {
+    vi.doMock('http-proxy-middleware', () => import('http-proxy-middleware4'));
+    onTestFinished(() => void vi.doUnmock('http-proxy-middleware'));
+  },
+};
+
+/** A case that is run behind each of them. */
+function exporterCase(row: number, title: string, run: (bench: FaultBench) => Promise<void>): void {
+  for (const [proxy, use] of Object.entries(PROXIES)) {
+    faultCase(row, `${title}, behind ${proxy}`, async (bench) => {
+      use();
+      await run(bench);
+    });
+  }
+}
+
+exporterCase(31, 'an exporter that is down, hangs up at once, or has no address', async (bench) => {
   const gone = await startExporter(healthy);
   await gone.close();
   await scrape(bench, gone.url, UNAVAILABLE);
@@ -74,12 +97,12 @@ faultCase(
 const TIMEOUT_MS = 200;
 
 for (const [what, script] of Object.entries(SLOW_ANSWERS)) {
-  faultCase(32, `an exporter that ${what}`, async (bench) => {
+  exporterCase(32, `an exporter that ${what}`, async (bench) => {
     const exporter = await startExporter(script);
     const start = performance.now();
     await scrape(
       bench,
-      { url: exporter.url, timeoutMs: TIMEOUT_MS },
+      { url: secretly(exporter.url), timeoutMs: TIMEOUT_MS },
       {
         status: 504,
         code: 'exporter_timeout',
@@ -102,11 +125,11 @@ for (const [row, title, which] of [
   [36, 'has headers that are no HTTP', (name: string) => HEADERS.test(name)],
 ] as const) {
   const scripts = Object.entries(INVALID_ANSWERS).filter(([name]) => which(name));
-  faultCase(row, `an answer that ${title}, in ${scripts.length} ways`, async (bench) => {
+  exporterCase(row, `an answer that ${title}, in ${scripts.length} ways`, async (bench) => {
     expect(scripts.length).toBeGreaterThan(1);
     for (const [what, script] of scripts) {
       const exporter = await startExporter(script);
-      await scrape(bench, { url: exporter.url, maxBytes: 100_000 }, INVALID);
+      await scrape(bench, { url: secretly(exporter.url), maxBytes: 100_000 }, INVALID);
       await until(() => exporter.open() === 0).catch(() => expect.unreachable(`open after it ${what}`));
       // Nobody is asked twice for one answer.
       expect(exporter.opened()).toBe(2);

@@ -5,7 +5,7 @@ import helmet from 'helmet';
 import { expect, onTestFinished, vi } from 'vitest';
 import type { Answer } from '../helpers/ask.ts';
 import { START } from '../router/shop-sources.ts';
-import { faultCase } from './kit/fault-case.ts';
+import { expressCase } from './kit/fault-case.ts';
 import { PATHS, serveShop, using } from './kit/shop-host.ts';
 
 /** What the clock and chance put into a body. */
@@ -18,7 +18,7 @@ function stopClock(): void {
 
 const textOf = ({ text }: Answer): string => text.replaceAll(MOMENTS, 'T');
 
-faultCase(67, "a host's body parser is in front, and bodies are broken or too large", async (bench) => {
+expressCase(67, "a host's body parser is in front, and bodies are broken or too large", async (bench) => {
   const { express } = bench.express;
   const before = using(express.json({ limit: '10mb' }), express.urlencoded({ extended: true }));
   const host = await serveShop(bench, { before });
@@ -59,7 +59,7 @@ const addingHeaders: RequestHandler = (_request, response, next) => {
   next();
 };
 
-faultCase(70, 'compression, sessions, cors and the like are in front', async (bench) => {
+expressCase(70, 'compression, sessions, cors and the like are in front', async (bench) => {
   stopClock();
   const plain = await serveShop(bench);
   const stack = using(helmet(), holdingEnd, addingHeaders, compression({ threshold: 0 }));
@@ -77,7 +77,7 @@ faultCase(70, 'compression, sessions, cors and the like are in front', async (be
   }
 });
 
-faultCase(71, 'a proxy is trusted, and Host and forwarded headers are forged', async (bench) => {
+expressCase(71, 'a proxy is trusted, and Host and forwarded headers are forged', async (bench) => {
   stopClock();
   const host = await serveShop(bench, { before: (app) => void app.set('trust proxy', true) });
   const forged = {

@@ -4,7 +4,7 @@ import type { ComponentsBody, TaskDetailBody } from '../../src/wire.ts';
 import { ask } from '../helpers/ask.ts';
 import type { HostOptions } from '../router/host-kit.ts';
 import { createShop } from '../router/shop-sources.ts';
-import { type FaultBench, faultCase } from './kit/fault-case.ts';
+import { expressCase, type FaultBench } from './kit/fault-case.ts';
 import { PATHS, serveShop, using } from './kit/shop-host.ts';
 
 const MOUNTS: readonly (readonly [
@@ -46,7 +46,7 @@ const MOUNTS: readonly (readonly [
 ];
 
 for (const [title, options, path] of MOUNTS) {
-  faultCase(72, `the monitor is mounted ${title}`, async (bench) => {
+  expressCase(72, `the monitor is mounted ${title}`, async (bench) => {
     const host = await serveShop(bench, options(bench));
     const { body } = await bench.expectAnswer<TaskDetailBody>(host, '/api/tasks/task-0001/', { status: 200 });
     expect(body.task_id).toBe('task-0001');
@@ -55,7 +55,7 @@ for (const [title, options, path] of MOUNTS) {
   });
 }
 
-faultCase(72, 'two monitors are mounted, one of them twice', async (bench) => {
+expressCase(72, 'two monitors are mounted, one of them twice', async (bench) => {
   const second = bench.express.createMonitorRouter({ authorize: false });
   onTestFinished(() => second.close());
   const host = await serveShop(bench, {
@@ -67,7 +67,7 @@ faultCase(72, 'two monitors are mounted, one of them twice', async (bench) => {
   expect((await ask(`${host.url}/c`, '/api/workers/')).status).toBe(501);
 });
 
-faultCase(73, "error handlers of the host's stand before and behind, and sources fail", async (bench) => {
+expressCase(73, "error handlers of the host's stand before and behind, and sources fail", async (bench) => {
   const seen: unknown[] = [];
   const { workers, ...sources } = createShop().sources;
   const fails = (): never => {
@@ -89,7 +89,7 @@ faultCase(73, "error handlers of the host's stand before and behind, and sources
   expect([seen, host.errors]).toEqual([[], []]);
 });
 
-faultCase(73, 'the host calls next twice, or breaks its response', async (bench) => {
+expressCase(73, 'the host calls next twice, or breaks its response', async (bench) => {
   const twice: RequestHandler = (request, _response, next) => {
     next();
     if (request.path !== '/canary') next();
@@ -153,7 +153,7 @@ const OVER: readonly (readonly [title: string, handler: RequestHandler, text: st
 ];
 
 for (const [title, handler, text] of OVER) {
-  faultCase(74, `the host ${title} before the monitor is asked`, async (bench) => {
+  expressCase(74, `the host ${title} before the monitor is asked`, async (bench) => {
     const onlyOurs: RequestHandler = (request, response, next) =>
       request.path === '/canary' ? next() : handler(request, response, next);
     const host = await serveShop(bench, { before: using(onlyOurs) });

@@ -7,7 +7,8 @@ import { redisMissing, until } from '../helpers/redis-server.ts';
 import { answer, BODY, startExporter } from '../metrics/fake-exporter.ts';
 import { createShop } from '../router/shop-sources.ts';
 import { runChild } from './kit/child.ts';
-import { faultCase } from './kit/fault-case.ts';
+import { countArrivals } from './kit/condition.ts';
+import { expressCase, faultCase } from './kit/fault-case.ts';
 import { watchProcess } from './kit/process-watch.ts';
 import { REDIS_SOURCES, redisFor, untilCurrent } from './kit/redis-sources.ts';
 import { PATHS, serveShop, using } from './kit/shop-host.ts';
@@ -21,11 +22,13 @@ for (const source of REDIS_SOURCES) {
     async (bench) => {
       const redis = await redisFor();
       await source.fill(redis);
-      const host = await bench.serve({ sources: source.connect(redis.url()) });
+      const arrivals = countArrivals();
+      const host = await bench.serve({ sources: source.connect(redis.url()) }, arrivals);
       await untilCurrent(host);
       redis.freeze();
+      const before = arrivals.count();
       const waiting = [401, 402, 403].map((limit) => host.get(`/api/tasks/?limit=${limit}`));
-      await sleep(100);
+      await until(() => arrivals.count() === before + waiting.length);
       const start = performance.now();
       await Promise.all([host.router.close(), host.router.close()]);
       const ms = performance.now() - start;
@@ -118,7 +121,7 @@ faultCase(65, 'a hundred monitors with an exporter come and go on one server', a
   await until(() => exporter.open() === 0);
 });
 
-faultCase(
+expressCase(
   66,
   'requests of every kind, failing sources and leaving clients let nothing escape',
   async (bench) => {
@@ -187,7 +190,7 @@ const HARDENED = [
   '--disable-warning=ExperimentalWarning',
 ];
 
-faultCase(78, 'code from strings is forbidden and deprecations are thrown: every route', async (bench) => {
+expressCase(78, 'code from strings is forbidden and deprecations are thrown: every route', async (bench) => {
   // Express 4 makes code from strings itself when it is loaded (its body-parser's depd).
   const flags = bench.express.name === 'Express 4' ? HARDENED : [...HARDENED, NO_STRINGS];
   const { code, output } = await runChild('./hardened-routes.mjs', {

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
 import { celerySources } from '../../src/celery.ts';
 import type { ComponentsBody, EventsBody, HealthBody, TasksBody } from '../../src/wire.ts';
@@ -12,6 +11,7 @@ import {
 } from '../helpers/rabbitmq.ts';
 import { until } from '../helpers/redis-server.ts';
 import type { Host } from '../router/host-kit.ts';
+import { countFailedConnects } from './kit/condition.ts';
 import { type FaultBench, faultCase } from './kit/fault-case.ts';
 import { expectAway, FILLED, untilCurrent } from './kit/redis-sources.ts';
 import { type LinkFault, startTcpProxy, type TcpProxy } from './kit/tcp-proxy.ts';
@@ -68,10 +68,11 @@ rabbitCase(19, 'RabbitMQ is killed in the middle of checks', async (bench) => {
 rabbitCase(20, 'RabbitMQ is started again', async (bench) => {
   const rabbit = await rabbitFor();
   const host = await serveFilled(bench, rabbit, rabbit.url());
+  const failedConnects = countFailedConnects(rabbit.port);
   await rabbit.kill();
   await until(async () => (await host.get<TasksBody>('/api/tasks/')).body.sources[0]?.ok === false);
-  // Long enough that attempts to connect are as far apart as they get.
-  await sleep(5_000);
+  // By then, attempts to connect are as far apart as they get.
+  await until(() => failedConnects() >= 4);
   await rabbit.start();
   const ms = await untilWell(host);
   bench.figure('well again after, ms', Math.round(ms));
@@ -90,7 +91,6 @@ rabbitCase(21, 'RabbitMQ is frozen until that is noticed, and goes on', async (b
     });
     expect(body.tasks).toHaveLength(FILLED);
     await bench.expectAnswer(host, '/healthcheck?checks=broker', { status: [200, 503], aimMs: 1_100 });
-    await sleep(1_000);
   }
   await until(async () => (await host.get<TasksBody>('/api/tasks/')).body.sources[0]?.ok === false);
   rabbit.thaw();
@@ -118,15 +118,18 @@ for (const [title, fault] of LINKS) {
     const broker = rabbit.url(virtualHost).replace(`:${rabbit.port}/`, `:${proxy.port}/`);
     const host = await serveFilled(bench, rabbit, broker, virtualHost);
     proxy.set(fault);
+    let opened = 0;
     // First on the connections there are, then on new ones.
     for (const limit of [401, 402]) {
       const path = `/api/tasks/?limit=${limit}`;
       const { body } = await bench.expectAnswer<TasksBody>(host, path, { status: 200, aimMs: 50 });
       expect(body.tasks).toHaveLength(FILLED);
       await bench.expectAnswer(host, '/healthcheck?checks=broker', { status: [200, 503], aimMs: 1_100 });
+      opened = proxy.opened();
       proxy.reset();
     }
-    await sleep(1_000);
+    // The source has come back to the spoilt link.
+    await until(() => proxy.opened() > opened);
     proxy.set({});
     proxy.reset();
     bench.figure('current again after, ms', Math.round(await untilCurrent(host)));

@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { TasksBody } from '../../src/wire.ts';
-import { redisMissing } from '../helpers/redis-server.ts';
+import { redisMissing, until } from '../helpers/redis-server.ts';
 import { faultCase } from './kit/fault-case.ts';
 import { REDIS_SOURCES, serveSpoilt, untilCurrent } from './kit/redis-sources.ts';
 import type { LinkFault } from './kit/tcp-proxy.ts';
@@ -31,6 +30,7 @@ for (const [title, fault] of LINKS) {
       for (const { proxy } of links) proxy.set(fault);
       await Promise.all(
         links.map(async ({ host, proxy }) => {
+          let opened = 0;
           // First on the connections there are, then on new ones.
           for (const limit of [401, 402]) {
             const { status, body } = await bench.expectAnswer<TasksBody>(host, `/api/tasks/?limit=${limit}`, {
@@ -38,12 +38,16 @@ for (const [title, fault] of LINKS) {
               aimMs: 1_100,
             });
             if (status === 200) expect(body.tasks.length).toBeGreaterThan(0);
+            opened = proxy.opened();
             proxy.reset();
           }
-          await bench.expectAnswer(host, '/healthcheck', { status: [200, 503], aimMs: 1_100 });
+          // The source comes back to the spoilt link.
+          await until(async () => {
+            await bench.expectAnswer(host, '/healthcheck', { status: [200, 503], aimMs: 1_100 });
+            return proxy.opened() > opened;
+          });
         }),
       );
-      await sleep(1_000);
       for (const { proxy } of links) {
         proxy.set({});
         proxy.reset();

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
 import { celerySources } from '../../src/celery.ts';
 import type { EventsBody, HealthBody, TasksBody } from '../../src/wire.ts';
@@ -6,6 +5,7 @@ import { askStream } from '../helpers/ask-stream.ts';
 import { received } from '../helpers/celery-events.ts';
 import { startSentinel } from '../helpers/redis-sentinel.ts';
 import { redisMissing, until } from '../helpers/redis-server.ts';
+import { countArrivals, countFailedConnects } from './kit/condition.ts';
 import { faultCase } from './kit/fault-case.ts';
 import {
   admin,
@@ -28,12 +28,15 @@ for (const source of REDIS_SOURCES) {
   redisCase(19, `Redis is killed in the middle of reads of ${source.name}`, async (bench) => {
     const redis = await redisFor('--enable-debug-command', 'yes');
     await source.fill(redis);
-    const host = await bench.serve({ sources: source.connect(redis.url()) });
+    const arrivals = countArrivals();
+    const host = await bench.serve({ sources: source.connect(redis.url()) }, arrivals);
     await untilCurrent(host);
+    const before = arrivals.count();
     const busy = (await admin(redis)).sendCommand(['DEBUG', 'SLEEP', '2']).catch(() => {});
-    // By then the reads have been written and wait for Redis, which sleeps.
     const waiting = FRESH.map((path) => host.get<TasksBody>(path));
-    await sleep(200);
+    // By then the reads have been written and wait for Redis, which sleeps.
+    await until(() => arrivals.count() === before + FRESH.length);
+    await new Promise(setImmediate);
     await redis.kill();
     const killed = performance.now();
     for (const { status, body } of await Promise.all(waiting)) {
@@ -55,10 +58,14 @@ for (const source of REDIS_SOURCES) {
     await source.fill(redis);
     const host = await bench.serve({ sources: source.connect(redis.url()), health: { reuseMs: 0 } });
     await untilCurrent(host);
+    const failedConnects = countFailedConnects(redis.port);
     await redis.kill();
     await expectAway(bench, host, '/api/tasks/', 50);
-    // Long enough that attempts to connect are as far apart as they get.
-    await sleep(1_500);
+    // By then, attempts to connect are as far apart as they get.
+    await until(async () => {
+      await host.get('/api/tasks/');
+      return failedConnects() >= 8;
+    });
     await redis.start();
     const started = performance.now();
     await until(async () => {
@@ -72,7 +79,7 @@ for (const source of REDIS_SOURCES) {
     await untilCurrent(host, 20_000);
   });
 
-  redisCase(21, `Redis is frozen for five seconds and goes on, under ${source.name}`, async (bench) => {
+  redisCase(21, `Redis is frozen until that is noticed, and goes on, under ${source.name}`, async (bench) => {
     const redis = await redisFor();
     await source.fill(redis);
     const host = await bench.serve({ sources: source.connect(redis.url()), timeoutMs: 1_000 });
@@ -81,7 +88,6 @@ for (const source of REDIS_SOURCES) {
     const clients = async (): Promise<number> => (await client.clientList()).length;
     const before = await clients();
     redis.freeze();
-    const thaw = sleep(5_000).then(() => redis.thaw());
     for (const path of FRESH) {
       const { status, body } = await bench.expectAnswer<TasksBody>(host, path, {
         status: [200, 503, 504],
@@ -89,10 +95,13 @@ for (const source of REDIS_SOURCES) {
       });
       // Celery's tasks are held here; they are current until Redis has failed to answer for a while.
       if (status === 200) expect(body.tasks).toHaveLength(FILLED);
-      await sleep(200);
     }
     await bench.expectAnswer(host, '/healthcheck?checks=broker', { status: [200, 503], aimMs: 1_100 });
-    await thaw;
+    await until(async () => {
+      const { status, body } = await host.get<TasksBody>('/api/tasks/?limit=1000');
+      return status !== 200 || body.sources.some(({ ok }) => !ok);
+    });
+    redis.thaw();
     const ms = await untilCurrent(host, 20_000);
     bench.figure('current again after, ms', Math.round(ms));
     await until(async () => (await clients()) <= before);

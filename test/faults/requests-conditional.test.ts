@@ -2,7 +2,7 @@
 import { expect } from 'vitest';
 import { healthy, startExporter } from '../metrics/fake-exporter.ts';
 import { createShop } from '../router/shop-sources.ts';
-import { faultCase } from './kit/fault-case.ts';
+import { expressCase } from './kit/fault-case.ts';
 
 const PATHS = [
   '/api/components/',
@@ -25,7 +25,7 @@ const KNOWN: Readonly<Record<string, (tag: string) => string>> = {
 };
 const UNKNOWN = ['"a"', 'W/"a"', '', 'x', '"', 'W/', ','.repeat(1_000)];
 
-faultCase(58, 'a client that knows the answer is told so, and the source is not asked', async (bench) => {
+expressCase(58, 'a client that knows the answer is told so, and the source is not asked', async (bench) => {
   const shop = createShop();
   shop.status = { ok: true, asOf: new Date(), revision: 1 };
   const host = await bench.serve({ sources: shop.sources });
@@ -46,7 +46,7 @@ faultCase(58, 'a client that knows the answer is told so, and the source is not 
   }
 });
 
-faultCase(58, 'dates and ranges are passed over', async (bench) => {
+expressCase(58, 'dates and ranges are passed over', async (bench) => {
   const shop = createShop();
   shop.status = { ok: true, asOf: new Date(), revision: 1 };
   const host = await bench.serve({ sources: shop.sources });
@@ -69,7 +69,7 @@ faultCase(58, 'dates and ranges are passed over', async (bench) => {
 
 const METHODS = ['POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND', 'PURGE'];
 
-faultCase(59, 'HEAD, OPTIONS and what writes, on each path', async (bench) => {
+expressCase(59, 'HEAD, OPTIONS and what writes, on each path', async (bench) => {
   const exporter = await startExporter(healthy);
   const host = await bench.serve({
     sources: createShop().sources,
@@ -91,6 +91,9 @@ faultCase(59, 'HEAD, OPTIONS and what writes, on each path', async (bench) => {
       expect(refused.headers.allow).toBe('GET, HEAD, OPTIONS');
     }
   }
+  // Once for GET, and once for HEAD: the rest was answered without it.
+  for (const request of exporter.requests) expect(request).toMatch(/^GET \/metrics HTTP/);
+  expect(exporter.requests.length).toBeLessThanOrEqual(2);
   for (const method of ['HEAD', 'OPTIONS', ...METHODS]) {
     for (const path of ['/nowhere', '/api/', '/metrics/x']) {
       await bench.expectAnswer(host, path, { status: 404, options: { method, ours: false } });

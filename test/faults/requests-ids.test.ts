@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import type { ProblemBody } from '../../src/wire.ts';
 import { sendRaw } from '../helpers/send-raw.ts';
 import { createShop } from '../router/shop-sources.ts';
-import { type FaultBench, faultCase } from './kit/fault-case.ts';
+import { expressCase, type FaultBench, faultCase } from './kit/fault-case.ts';
 
 const RESTS = ['', 'relations/', 'graph/', 'graph/updates/'];
 
@@ -35,7 +35,7 @@ const OPAQUE: readonly (readonly [segment: string, id: string])[] = [
   ['%F0%9F%92%A3'.repeat(512), '💣'.repeat(512)],
 ];
 
-faultCase(41, `${OPAQUE.length} ids that mean something elsewhere are opaque texts`, async (bench) => {
+expressCase(41, `${OPAQUE.length} ids that mean something elsewhere are opaque texts`, async (bench) => {
   const known = await serveIds(
     bench,
     OPAQUE.map(([, id]) => id),
@@ -56,7 +56,7 @@ const CONTROLS = [0, 1, 9, 10, 13, 27, 31, 127]
   .concat('%C2%80', '%C2%9F');
 const REFUSED = ['x'.repeat(513), 'x'.repeat(10_000), '%F0%9F%92%A3'.repeat(513)];
 
-faultCase(42, `${CONTROLS.length} ids with control characters`, async (bench) => {
+expressCase(42, `${CONTROLS.length} ids with control characters`, async (bench) => {
   const known = await serveIds(bench, CONTROLS.map(decodeURIComponent));
   const unknown = await serveIds(bench, []);
   for (const id of CONTROLS) {
@@ -68,7 +68,7 @@ faultCase(42, `${CONTROLS.length} ids with control characters`, async (bench) =>
   }
 });
 
-faultCase(42, `${REFUSED.length} ids without end`, async (bench) => {
+expressCase(42, `${REFUSED.length} ids without end`, async (bench) => {
   const host = await serveIds(bench, ['a']);
   for (const id of REFUSED) {
     for (const rest of RESTS) {
@@ -82,7 +82,7 @@ faultCase(42, `${REFUSED.length} ids without end`, async (bench) => {
 
 const BROKEN = ['%', '%z', '%zz', '%ff', '%C0%AF', '%ED%A0%80', 'a%2', '%E2%80'];
 
-faultCase(43, `${BROKEN.length} ids that are no percent-encoding of UTF-8`, async (bench) => {
+expressCase(43, `${BROKEN.length} ids that are no percent-encoding of UTF-8`, async (bench) => {
   const host = await serveIds(bench, ['a']);
   for (const id of BROKEN) {
     for (const rest of RESTS) {
@@ -123,7 +123,7 @@ const CANONICAL = [
 ];
 
 for (const strict of [false, true]) {
-  faultCase(45, `slashes and case under strict and case sensitive routing ${strict}`, async (bench) => {
+  expressCase(45, `slashes and case under strict and case sensitive routing ${strict}`, async (bench) => {
     const shop = createShop();
     shop.tasks = [{ id: 'a', state: 'STARTED' }];
     const host = await bench.serve(

@@ -1,10 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { expect, onTestFinished } from 'vitest';
 import { postgresMissing } from '../helpers/postgres.ts';
 import { until } from '../helpers/redis-server.ts';
 import { faultCase } from './kit/fault-case.ts';
-import { expectAll, expectOnlyRecent, listAll, storeFigures } from './kit/kept-history.ts';
+import { BEFORE, expectAll, expectOnlyRecent, listAll, storeFigures } from './kit/kept-history.ts';
 import { type KeptSource, keptSource } from './kit/kept-source.ts';
 
 const storeCase: typeof faultCase = (row, title, run, options) =>
@@ -12,12 +11,16 @@ const storeCase: typeof faultCase = (row, title, run, options) =>
 
 const DAY_MS = 86_400_000;
 
+/** The store says that something is wrong. */
+const untilNoticed = (kept: KeptSource): Promise<void> =>
+  until(async () => (await storeFigures(kept)).code !== null);
+
 storeCase(79, 'PostgreSQL is killed in the middle of a batch and started again', async (bench) => {
   const kept = await keptSource(bench);
-  const recording = kept.recordFor(4_000);
-  await sleep(1_000);
+  const recording = kept.recordFor(2_000);
+  await until(async () => (await kept.stored()) > BEFORE);
   await kept.server.kill();
-  await sleep(500);
+  await untilNoticed(kept);
   await expectOnlyRecent(bench, kept);
   await recording;
   await kept.server.start();
@@ -28,8 +31,8 @@ storeCase(79, 'PostgreSQL is killed in the middle of a batch and started again',
 storeCase(80, 'PostgreSQL stops answering with its connections open, and goes on', async (bench) => {
   const kept = await keptSource(bench);
   kept.server.freeze();
-  const recording = kept.recordFor(4_000);
-  await sleep(1_000);
+  const recording = kept.recordFor(2_000);
+  await untilNoticed(kept);
   await expectOnlyRecent(bench, kept);
   await recording;
   kept.server.thaw();
@@ -40,7 +43,7 @@ storeCase(80, 'PostgreSQL stops answering with its connections open, and goes on
 storeCase(81, 'PostgreSQL takes no writes for a while', async (bench) => {
   const kept = await keptSource(bench);
   await setReadOnly(kept, 'on');
-  await kept.recordFor(4_000);
+  await kept.recordFor(2_000);
   await bench.expectAnswer(kept.host, '/api/tasks/?limit=20', { status: 200, aimMs: 50 });
   // It can still be read.
   await bench.expectAnswer(kept.host, '/api/tasks/task-0/', { status: 200 });
@@ -60,8 +63,8 @@ storeCase(82, 'the tables are locked for some seconds', async (bench) => {
   await client.connect();
   onTestFinished(() => client.end());
   await client.query('BEGIN; LOCK TABLE task_monitor_task IN ACCESS EXCLUSIVE MODE');
-  const recording = kept.recordFor(4_000);
-  await sleep(500);
+  const recording = kept.recordFor(2_000);
+  await untilNoticed(kept);
   await expectOnlyRecent(bench, kept);
   await recording;
   await client.query('ROLLBACK');
@@ -92,7 +95,7 @@ storeCase(84, 'PostgreSQL is away while as much happens as in ten minutes', asyn
   await kept.server.stop();
   for (let done = 0; done < TEN_MINUTES.tasks; done += TEN_MINUTES.atOnce) {
     kept.record(TEN_MINUTES.atOnce);
-    await sleep(20);
+    await new Promise(setImmediate);
   }
   // The newest alone, for the list.
   kept.record(1);

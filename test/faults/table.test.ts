@@ -6,6 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
 
 const ROWS = Array.from({ length: 95 }, (_, index) => index + 1);
+/** Rows whose requests, middleware or errors pass through Express. */
+const ON_EVERY_EXPRESS = [1, 2, 15, 37, 38, 41, 42, 43, 45, 46, 58, 59, 66, 67, 70, 71, 72, 73, 74, 78, 95];
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const files = readdirSync(new URL('./', import.meta.url)).filter((name) => name.endsWith('.test.ts'));
 
@@ -26,16 +28,21 @@ async function titles(): Promise<string[]> {
 }
 
 describe('the fault table', () => {
-  it('has a case for each of its rows on every major version of Express', { timeout: 180_000 }, async () => {
+  it('has a case for each of its rows, on every version of Express if that plays a part', {
+    timeout: 180_000,
+  }, async () => {
     const cases = (await titles()).flatMap((title) => {
-      const [, row, express] =
-        /^row (\d+): .*, on (Express \d)(?: \(skipped: (?:install|use|allow) [^)]*\))?$/s.exec(title) ?? [];
-      return row === undefined ? [] : [`${row} on ${express}`];
+      const [, row, express = 'any'] =
+        /^row (\d+): .*?(?:, on (Express \d))?(?: \(skipped: (?:install|use|allow) [^)]*\))?$/s.exec(title) ??
+        [];
+      return row === undefined ? [] : [{ row: Number(row), express }];
     });
-    expect(EXPRESS_MAJORS.map(({ name }) => name)).toEqual(['Express 4', 'Express 5']);
-    const wanted = ROWS.flatMap((row) => EXPRESS_MAJORS.map(({ name }) => `${row} on ${name}`));
-    expect(wanted.filter((one) => !cases.includes(one))).toEqual([]);
-    expect(cases.filter((one) => !wanted.includes(one))).toEqual([]);
+    expect(ROWS.filter((row) => !cases.some((one) => one.row === row))).toEqual([]);
+    expect(cases.filter(({ row }) => !ROWS.includes(row))).toEqual([]);
+    for (const { name } of EXPRESS_MAJORS) {
+      const rows = new Set(cases.filter(({ express }) => express === name).map(({ row }) => row));
+      expect([name, [...rows].sort((a, b) => a - b)]).toEqual([name, ON_EVERY_EXPRESS]);
+    }
   });
 
   it('leaves out no case but for a service that is not installed', () => {

@@ -1,5 +1,5 @@
 /** Runs a program against the built package, in a process of its own with one version of Express. */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,10 +35,17 @@ let projects = 0;
  *
  * @param program its text, or the name of a file in `kit/programs`: `./name.mjs`
  */
-export async function runChild(
+export function runChild(program: string, options: ChildOptions): Promise<ChildOutcome> {
+  const { child, outcome } = startChild(program, options);
+  child.stdin?.end();
+  return outcome;
+}
+
+/** Starts a module that ends when its standard input does, if not before. */
+export function startChild(
   program: string,
   { express, args = [], flags = [], openFiles }: ChildOptions,
-): Promise<ChildOutcome> {
+): { readonly child: ChildProcess; readonly outcome: Promise<ChildOutcome> } {
   // Within the checkout, where what the package needs is found; without a `node_modules` of the package's
   // own, so that it gets the Express that this host has.
   projects += 1;
@@ -59,11 +66,15 @@ export async function runChild(
     openFiles === undefined
       ? [process.execPath, line]
       : ['/bin/sh', ['-c', `ulimit -n ${openFiles} && exec "$0" "$@"`, process.execPath, ...line]];
-  const child = spawn(command, given, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(command, given, { cwd: folder, stdio: ['pipe', 'pipe', 'pipe'] });
   endWithProcess(child);
+  return { child, outcome: outcomeOf(child) };
+}
+
+async function outcomeOf(child: ChildProcess): Promise<ChildOutcome> {
   const written: { readonly text: string; readonly at: number }[] = [];
   for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk: Buffer) => written.push({ text: String(chunk), at: performance.now() }));
+    stream?.on('data', (chunk: Buffer) => written.push({ text: String(chunk), at: performance.now() }));
   }
   const [code] = (await once(child, 'close')) as [number | null];
   const ended = performance.now();

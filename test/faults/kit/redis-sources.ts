@@ -3,7 +3,7 @@ import { createClient } from 'redis';
 import { expect, onTestFinished } from 'vitest';
 import { type BullMQSourcesOptions, bullmqSources } from '../../../src/bullmq.ts';
 import { celerySources } from '../../../src/celery.ts';
-import type { MonitorOptions } from '../../../src/options.ts';
+import type { MonitorOptions } from '../../../src/index.ts';
 import type { MonitorSources } from '../../../src/source.ts';
 import type { ComponentsBody, TasksBody } from '../../../src/wire.ts';
 import { fillQueues } from '../../helpers/bullmq-fill.ts';

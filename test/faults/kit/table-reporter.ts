@@ -22,10 +22,10 @@ function rowOf(test: TestCase): Row[] {
   return fault === undefined ? [] : [{ ...fault, passed: test.ok() }];
 }
 
-const HEAD = 'row  express    result  status           slowest  canary p99  case';
+const HEAD = 'row  express    result  status           slowest  canary p99  bare p99  case';
 
 function lineOf(one: Row): string {
-  const { row, express, passed, slowestMs, canaryP99, title, figures } = one;
+  const { row, express, passed, slowestMs, canaryP99, bareP99, title, figures } = one;
   const statuses = [...new Set(one.statuses)].join(' ');
   const more = Object.entries(figures).map(([name, value]) => `${name} ${value}`);
   return [
@@ -35,6 +35,7 @@ function lineOf(one: Row): string {
     statuses.padEnd(15),
     (statuses === '' ? '' : `${Math.round(slowestMs)} ms`).padStart(8),
     (canaryP99 === null ? '' : `${canaryP99.toFixed(1)} ms`).padStart(10),
+    (bareP99 === null ? '' : `${bareP99.toFixed(1)} ms`).padStart(8),
     [title, ...more].join('; '),
   ].join('  ');
 }
