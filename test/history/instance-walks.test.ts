@@ -1,31 +1,24 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { combineSources } from '../../src/combine.ts';
-import type { History, TaskChange } from '../../src/history/history.ts';
-import { historySources } from '../../src/history/history-sources.ts';
-import { withInstanceWalks } from '../../src/history/instance-walks.ts';
-import { TASK_SORTS } from '../../src/source/task-capabilities.ts';
+import { combineSources } from '../../src/index.ts';
+import { type MemoryRecord, type MemorySources, memorySources } from '../../src/memory.ts';
 import type { TaskPosition, TaskQuery, TaskSource } from '../../src/source.ts';
-import { CONTEXT, historyOf, query, T0, told } from './telling.ts';
+import { SORTS } from '../helpers/task-query.ts';
+import { CONTEXT, query, T0 } from './telling.ts';
 
 const TASKS = 750;
 const ORDERS = ['desc', 'asc'] as const;
-const LISTS = TASK_SORTS.flatMap((sort) => ORDERS.map((order) => ({ sort, order })));
+const LISTS = SORTS.flatMap((sort) => ORDERS.map((order) => ({ sort, order })));
 
-const open: History[] = [];
+const open: MemorySources[] = [];
 
-afterAll(() => {
-  for (const history of open) history.close();
-});
-
-let made = 0;
+afterAll(() => Promise.all(open.map((sources) => sources.close())));
 
 /** The list of one instance of a monitor. */
-function instanceOf(changes: readonly TaskChange[]): TaskSource {
-  made += 1;
-  const instance = `instance-${made}`;
-  const history = historyOf(changes, { instance });
-  open.push(history);
-  return withInstanceWalks(historySources('shop', history.reader).tasks, instance);
+function instanceOf(records: readonly MemoryRecord[], name = 'shop'): TaskSource {
+  const sources = memorySources({ name });
+  for (const record of records) sources.record(record);
+  open.push(sources);
+  return sources.tasks;
 }
 
 const idOf = (number: number): string => `task-${String(number).padStart(4, '0')}`;
@@ -35,29 +28,28 @@ const runtimeOf = (number: number): number => ((number * 31) % 97) / 10;
 const hasEnded = (number: number): boolean => number % 25 !== 0;
 
 /** What an instance knows that heard every event. */
-function eventsOf(number: number): TaskChange[] {
+function eventsOf(number: number): MemoryRecord[] {
   const started = startOf(number);
   const runtime = runtimeOf(number);
-  const id = idOf(number);
-  const about = { id, worker: `w${number % 3}@a`, name: `shop.task${number % 7}`, queue: 'celery' };
+  const about = { id: idOf(number), name: `shop.task${number % 7}`, queue: 'celery' };
+  const worker = `w${number % 3}@a`;
   return [
-    told({ ...about, type: 'sent', time: started - 500, worker: null }),
-    told({ ...about, type: 'received', time: started - 100 }),
-    told({ ...about, type: 'started', time: started }),
+    { ...about, state: 'PENDING', timestamp: started - 500 },
+    { ...about, worker, state: 'RECEIVED', timestamp: started - 100 },
+    { ...about, worker, state: 'STARTED', timestamp: started },
     ...(hasEnded(number)
-      ? [told({ ...about, type: 'succeeded', time: started + runtime * 1_000, runtime })]
+      ? [{ ...about, worker, state: 'SUCCESS', timestamp: started + runtime * 1_000, runtime }]
       : []),
   ];
 }
 
-/** What an instance knows that read the stored results: of tasks that run not even a time. */
-function resultOf(number: number): TaskChange[] {
+/** What an instance knows that has only read the ends. */
+function resultOf(number: number): MemoryRecord[] {
   const id = idOf(number);
-  const stored = { id, origin: 'result', stored: true } as const;
-  if (!hasEnded(number)) return [told({ ...stored, type: 'started', time: null })];
+  if (!hasEnded(number)) return [{ id, state: 'STARTED', timestamp: startOf(number) + 3 }];
   // The result is stored a moment before the event is sent, now and then much earlier.
   const early = number % 40 === 1 ? 200_000 : number % 5;
-  return [told({ ...stored, type: 'succeeded', time: startOf(number) + runtimeOf(number) * 1_000 - early })];
+  return [{ id, state: 'SUCCESS', timestamp: startOf(number) + runtimeOf(number) * 1_000 - early }];
 }
 
 const NUMBERS = Array.from({ length: TASKS }, (_, number) => number);
@@ -153,12 +145,11 @@ describe('a walk that instances with different knowledge answer', () => {
   });
 
   it('misses none in a list of several sources', async () => {
-    const rest = NUMBERS.map((number) =>
-      told({ id: `other-${number}`, type: 'sent', time: T0 - number * 4_000 }),
-    );
+    const rest = NUMBERS.map((number) => ({
+      ...{ id: `other-${number}`, state: 'PENDING', timestamp: T0 - number * 4_000 },
+    }));
     const combined = [one, restarted].map((tasks) => {
-      const second = { ...instanceOf(rest), name: 'second' };
-      return combineSources({ tasks }, { tasks: second }).tasks as TaskSource;
+      return combineSources({ tasks }, { tasks: instanceOf(rest, 'second') }).tasks as TaskSource;
     });
     for (const list of [
       { sort: 'timestamp' },
@@ -218,14 +209,13 @@ describe('a walk that cannot be exact', () => {
 
   it('keeps cursors short enough to be read', async () => {
     const names = (owner: string) =>
-      NUMBERS.slice(0, 60).map((number) =>
-        told({
-          id: `${'日'.repeat(500)}${number}`,
-          type: 'sent',
-          name: `${'本'.repeat(500)}${number}`,
-          queue: owner,
-        }),
-      );
+      NUMBERS.slice(0, 60).map((number) => ({
+        id: `${'日'.repeat(500)}${number}`,
+        state: 'PENDING',
+        timestamp: T0 + number,
+        name: `${'本'.repeat(500)}${number}`,
+        queue: owner,
+      }));
     const instances = [instanceOf(names('a')), instanceOf(names('b'))] as const;
     let after: TaskPosition | null = null;
     const seen = new Set<string>();
