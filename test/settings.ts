@@ -33,7 +33,6 @@ export const LIVE: readonly string[] = [
   'test/celery/amqp-workers.test.ts',
   'test/celery/amqp-outage.test.ts',
   'test/celery/canvas.test.ts',
-  'test/celery/control-encodings.test.ts',
   'test/celery/control-workers.test.ts',
   'test/celery/deployment.test.ts',
   'test/celery/django-beat-live.test.ts',

@@ -3,13 +3,19 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Browser, type BrowserContextOptions, chromium, type Page, type Request } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
+import type { MonitorOptions } from '../../src/index.ts';
 import { browserMissing, executablePath } from '../helpers/chromium.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
 import { atProcessEnd } from '../helpers/process-end.ts';
 import { titleUnless } from '../helpers/redis-server.ts';
+import { type Host, type HostOptions, serve } from '../router/host-kit.ts';
 
 export { browserMissing, executablePath };
 
 export const browserTitle = (title: string): string => titleUnless(browserMissing, title);
+
+export const DESKTOP = { viewport: { width: 1_440, height: 900 } };
+export const PHONE = { viewport: { width: 390, height: 844 } };
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 
@@ -51,6 +57,10 @@ export interface Look {
   settled(): Promise<void>;
   /** Every text of the page, for comparisons. */
   text(): Promise<string>;
+  /** How many pixels the page is wider than its window: 0. */
+  sideways(): Promise<unknown>;
+  /** Lets this much time pass at once for the page. It needs the option `clock`. */
+  later(ms: number): Promise<void>;
   /** Messages of the console, errors, dialogs, violations of the policy and requests to elsewhere. */
   readonly faults: string[];
 }
@@ -60,18 +70,21 @@ export interface LookOptions extends BrowserContextOptions {
   readonly expected?: RegExp;
   /** What is there once the page is open. Default: the title of a view. */
   readonly title?: string;
+  /** Whether the page gets a clock that `later` moves. Default false. */
+  readonly clock?: boolean;
 }
 
 /** Opens `<base>/<hash>` in a window of its own. The test fails when anything in it goes wrong. */
 export async function look(base: string, hash = '', options: LookOptions = {}): Promise<Look> {
   requireFreshBuild();
-  const { expected, title = '#view-title', ...contextOptions } = options;
+  const { expected, title = '#view-title', clock = false, ...contextOptions } = options;
   const context = await (await startBrowser()).newContext({
     viewport: { width: 1280, height: 800 },
     ...contextOptions,
   });
   const page = await context.newPage();
   page.setDefaultTimeout(40_000);
+  if (clock) await page.clock.install();
   const faults: string[] = [];
   const { origin } = new URL(base);
   const fault = (text: string): void => {
@@ -117,10 +130,23 @@ export async function look(base: string, hash = '', options: LookOptions = {}): 
         if (underWay.size > 0 || (await page.getByText('Loading …').count()) > 0) quiet = -1;
       }
     },
-    text: () =>
-      page
-        .locator('#app')
-        .textContent()
-        .then((text) => text ?? ''),
+    async text() {
+      return (await page.locator('#app').textContent()) ?? '';
+    },
+    sideways: () =>
+      page.evaluate(
+        `(({ scrollWidth, clientWidth }) => document.documentElement.scrollWidth - innerWidth + scrollWidth - clientWidth)(document.querySelector('main'))`,
+      ),
+    later: (ms) => page.clock.fastForward(ms),
   };
+}
+
+/** Serves a monitor, and opens a view of its page. */
+export async function visit(
+  options: MonitorOptions,
+  hash = '',
+  { host, ...more }: LookOptions & { readonly host?: HostOptions } = {},
+): Promise<Host & Look> {
+  const served = await serve(EXPRESS, options, host);
+  return { ...served, ...(await look(served.base, hash, more)) };
 }

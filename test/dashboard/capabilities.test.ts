@@ -1,12 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { memorySources } from '../../src/memory.ts';
 import type { MonitorSources, TaskCapabilities } from '../../src/source.ts';
-import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
-import { serve } from '../router/host-kit.ts';
-import { browserMissing, browserTitle, look } from './browser.ts';
+import { browserMissing, browserTitle, visit } from './browser.ts';
 
-const [major] = EXPRESS_MAJORS;
-if (major === undefined) throw new Error('there is no Express');
 /** A list by time of which only states can be chosen, as a table with one index has it. */
 const FEW: TaskCapabilities = { sorts: ['timestamp'], filters: ['states'], search: false, total: false };
 
@@ -27,8 +23,7 @@ async function open(capabilities: TaskCapabilities, hash: string) {
 }
 
 async function openSources(sources: MonitorSources, hash: string, expected = /^$/) {
-  const host = await serve(major as NonNullable<typeof major>, { sources });
-  return look(host.base, hash, { expected });
+  return visit({ sources }, hash, { expected });
 }
 
 // `look` fails for each request that was answered with an error.

@@ -1,58 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { niceMost, niceSeconds, stepAt, stepInText, stepInWords } from '../../src/dashboard/charts/chart.ts';
-import { groupMarkers } from '../../src/dashboard/charts/markers.ts';
 import type { TaskSource } from '../../src/source.ts';
-import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
-import { serve, until } from '../router/host-kit.ts';
-import { browserMissing, browserTitle, type LookOptions, look } from './browser.ts';
-
-const [major] = EXPRESS_MAJORS;
-if (major === undefined) throw new Error('there is no Express');
+import { until } from '../router/host-kit.ts';
+import { browserMissing, browserTitle, type LookOptions, PHONE, visit } from './browser.ts';
 
 const START = Date.UTC(2026, 10, 23, 6, 0);
 const MINUTE = 60_000;
-
-describe('a chart', () => {
-  it('ends its axis at a figure that is easy to halve', () => {
-    expect([0, 1, 7, 11, 12, 101, 999, 1_001].map(niceMost)).toEqual([1, 1, 8, 12, 12, 120, 1_000, 1_200]);
-    expect([0, 0.25, 59, 61, 1_700, 4_000].map(niceSeconds)).toEqual([1, 0.3, 60, 72, 1_800, 4_320]);
-  });
-
-  it('names the length of a step', () => {
-    expect([10, 60, 1_800, 7_200, 86_400, 172_800].map(stepInWords)).toEqual([
-      '10 s',
-      'minute',
-      '30 min',
-      '2 h',
-      'day',
-      '2 days',
-    ]);
-  });
-
-  it('finds the step of a time, and none outside', () => {
-    const starts = [0, 10, 20];
-    expect([null, -1, 0, 9, 20, 29, 30].map((at) => stepAt(starts, 10, at))).toEqual([
-      ...[null, null, 0, 0, 2, 2, null],
-    ]);
-  });
-
-  it('leaves out what is not known, and never calls it 0', () => {
-    const row = (label: string, value: number | null) => ({
-      ...{ key: label, label, mark: '', tone: 'failed' as const, values: [value], format: String },
-    });
-    expect(stepInText([row('failed', null), row('succeeded', 0)], 0)).toBe('0 succeeded');
-    expect(stepInText([row('failed', null)], 0)).toBe('unknown');
-  });
-
-  it('merges markers less than 8 px apart, and leaves out those of other times', () => {
-    const marker = (at: number) => ({ at: new Date(at).toISOString(), text: `v${at}`, url: null });
-    const groups = groupMarkers([-1, 507, 500, 514, 530, 1_000].map(marker), 0, 1_000, 1_000);
-    expect(groups.map(({ x, markers }) => [x, ...markers.map(({ text }) => text)])).toEqual([
-      [500, 'v500', 'v507', 'v514'],
-      [530, 'v530'],
-    ]);
-  });
-});
 
 /** An hour of tasks: nothing known at first, one failure at 06:20, many retries at the end. */
 const counted: TaskSource = {
@@ -71,14 +23,15 @@ const counted: TaskSource = {
 };
 
 async function open(options: LookOptions = {}) {
-  const host = await serve(major as NonNullable<typeof major>, {
+  const monitor = {
     sources: { tasks: counted },
     markers: () => [
       { at: new Date(START + 30 * MINUTE), text: 'v411' },
       { at: new Date(START + 30 * MINUTE + 1_000), text: 'v412', url: 'https://git.example/v412' },
+      { at: new Date(START + 40 * MINUTE), text: 'v413' },
     ],
-  });
-  const view = await look(host.base, '#/', { expected: /501/, timezoneId: 'UTC', ...options });
+  };
+  const view = await visit(monitor, '#/', { expected: /501/, timezoneId: 'UTC', ...options });
   const slider = view.page.getByRole('slider', { name: 'Tasks over time' });
   await slider.waitFor();
   await view.settled();
@@ -142,7 +95,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, a chart over time'),
   });
 
   it('offers the tasks of a step that is tapped, on a phone too', async () => {
-    const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+    const phone = { ...PHONE, hasTouch: true, isMobile: true };
     const { page, slider, caption } = await open(phone);
     const { width = 0 } = (await slider.boundingBox()) ?? {};
     await slider.tap({ position: { x: (width * 20.5) / 60, y: 120 } });
@@ -170,8 +123,9 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, a chart over time'),
     await until(() => rangeInAddress() === 'from=2026-11-23T06:00:00.000Z&to=2026-11-23T06:03:00.000Z');
   });
 
-  it('draws markers, and leads to the failures since one of them', async () => {
+  it('draws markers, close ones as one, and leads to the failures since one of them', async () => {
     const { page } = await open();
+    expect(await page.getByRole('button', { name: /^Marker/ }).count()).toBe(2);
     await page.getByRole('button', { name: 'Marker v411, v412', exact: true }).click();
     await page.getByRole('link', { name: 'Open v412' }).waitFor();
     await page.getByRole('link', { name: 'Failures since v412 ›' }).click();
@@ -187,5 +141,42 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, a chart over time'),
     expect(await rows.nth(21).textContent()).toBe('06:20101,000');
     await page.getByRole('button', { name: 'As table' }).click();
     await page.getByRole('slider', { name: 'Tasks over time' }).waitFor();
+  });
+
+  it('ends its axes at figures that are easy to halve', async () => {
+    const figures: Readonly<Record<string, readonly [most: number, count: string, seconds: string]>> = {
+      none: [0, '1', '1.0 s'],
+      few: [7, '8', '8.0 s'],
+      dozen: [12, '12', '12 s'],
+      more: [101, '120', '2 min'],
+      many: [1_001, '1,200', '20 min'],
+    };
+    const getTaskStats: TaskSource['getTaskStats'] = ({ filter }) => ({
+      ...{ stepSeconds: 60, states: {}, names: [], workers: [], queues: [] },
+      series: Array.from({ length: 60 }, (_, step) => {
+        const most = figures[filter.names[0] ?? '']?.[0] ?? 0;
+        return {
+          ...{ t: new Date(START + step * MINUTE), received: most, succeeded: most, failed: 0, retried: 0 },
+          ...{ runtimeP50: most, runtimeP95: most, runtimeP99: most },
+        };
+      }),
+    });
+    const view = await visit({ sources: { tasks: { ...counted, getTaskStats } } }, '#/names', {
+      expected: /501|404/,
+    });
+    const shown: Record<string, unknown> = {};
+    for (const [name, [most]] of Object.entries(figures)) {
+      await view.go(`#/names/${name}`);
+      await view.page.getByRole('slider', { name: `Run time of ${name}`, exact: true }).waitFor();
+      const top = (label: string) =>
+        view.page
+          .locator('figure.chart')
+          .filter({ has: view.page.getByRole('slider', { name: label, exact: true }) })
+          .locator('.chart-axis span')
+          .first()
+          .textContent();
+      shown[name] = [most, await top(`Tasks of ${name}`), await top(`Run time of ${name}`)];
+    }
+    expect(shown).toEqual(figures);
   });
 });

@@ -2,7 +2,7 @@ import helmet from 'helmet';
 import { describe, expect, it, vi } from 'vitest';
 import type { MonitorOptions } from '../../src/index.ts';
 import type { ProblemBody } from '../../src/wire.ts';
-import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
 import { serve } from '../router/host-kit.ts';
 
 type Hook = Exclude<MonitorOptions['authorize'], false | undefined>;
@@ -10,9 +10,9 @@ type Hook = Exclude<MonitorOptions['authorize'], false | undefined>;
 /** What a browser sends that opens a page. */
 const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
 
-describe.each(EXPRESS_MAJORS)('on $name, the page that authorize refuses', (major) => {
+describe('the page that authorize refuses', () => {
   const open = async (authorize: Hook, options: MonitorOptions = {}, headers: object = BROWSER) => {
-    const { get } = await serve(major, { authorize, ...options });
+    const { get } = await serve(EXPRESS, { authorize, ...options });
     return get('/', { ours: false, headers: { ...headers } });
   };
 
@@ -42,7 +42,7 @@ describe.each(EXPRESS_MAJORS)('on $name, the page that authorize refuses', (majo
 
   it("leaves the host's own policy", async () => {
     const { get } = await serve(
-      major,
+      EXPRESS,
       { authorize: () => false },
       { before: (app) => void app.use(helmet()) },
     );
@@ -72,7 +72,7 @@ describe.each(EXPRESS_MAJORS)('on $name, the page that authorize refuses', (majo
   );
 
   it("redirects to a URL of the host's own origin", async () => {
-    const { get, url } = await serve(major, {
+    const { get, url } = await serve(EXPRESS, {
       authorize: (request) => ({ redirect: `${request.get('x-scheme')}://${request.headers.host}/login` }),
     });
     const { host } = new URL(url);
@@ -123,9 +123,9 @@ describe.each(EXPRESS_MAJORS)('on $name, the page that authorize refuses', (majo
   });
 
   it('answers 401 for its files', async () => {
-    const { get } = await serve(major, {});
+    const { get } = await serve(EXPRESS, {});
     const asset = /\.\/(assets\/[\w.-]+)/.exec((await get('/', { ours: false })).text)?.[1];
-    const denied = await serve(major, { authorize: () => ({ redirect: '/login' }) });
+    const denied = await serve(EXPRESS, { authorize: () => ({ redirect: '/login' }) });
     const { status, headers } = await denied.get(`/${asset}`, { ours: false, headers: BROWSER });
     expect([status, headers.location]).toEqual([401, undefined]);
   });

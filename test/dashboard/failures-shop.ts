@@ -1,10 +1,11 @@
 /** A shop in which payments fail since a deploy. */
+
+import type { MonitorOptions } from '../../src/index.ts';
 import { memorySources } from '../../src/memory.ts';
-import type { MonitorOptions } from '../../src/options.ts';
 
 const MINUTE = 60_000;
 
-export const traceback = (file: string, call: string, error: string): string =>
+const traceback = (file: string, call: string, error: string): string =>
   [
     'Traceback (most recent call last):',
     '  File "/usr/lib/python3/dist-packages/celery/app/trace.py", line 453, in trace_task',

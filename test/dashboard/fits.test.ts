@@ -1,15 +1,9 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
-import { serve, until } from '../router/host-kit.ts';
-import { browserMissing, browserTitle, look } from './browser.ts';
+import { until } from '../router/host-kit.ts';
+import { browserMissing, browserTitle, DESKTOP, PHONE, visit } from './browser.ts';
 import { createShop } from './shop.ts';
 
-const [major] = EXPRESS_MAJORS;
-if (major === undefined) throw new Error('there is no Express');
-
-const PHONE = { viewport: { width: 390, height: 844 } };
-const WIDE = { viewport: { width: 1_440, height: 900 } };
 const LONG = 'warehouse.billing.invoices.importers.quarterly.render_and_send_all_documents_of_every_customer';
 
 async function open(hash: string, options: object, extra = 0) {
@@ -33,8 +27,7 @@ async function open(hash: string, options: object, extra = 0) {
       ],
     },
   };
-  const { base } = await serve(major as NonNullable<typeof major>, { sources });
-  const view = await look(base, hash, options);
+  const view = await visit({ sources }, hash, options);
   await view.settled();
   return { ...shop, ...view, hint, now };
 }
@@ -53,12 +46,12 @@ const outside = (page: Page, selector: string): Promise<unknown> =>
 
 describe.skipIf(browserMissing)(browserTitle('in a browser, what people read fits'), () => {
   it('the columns of the list at 1440 px, that of times included', async () => {
-    const { page } = await open('#/tasks', WIDE);
+    const { page } = await open('#/tasks', DESKTOP);
     await page.getByText('12 min', { exact: true }).waitFor();
     expect(await cutOff(page, '.rows .c-when, .rows .c-ran, .rows .c-wait, .rows .c-state')).toEqual([]);
   });
 
-  it.each([WIDE, PHONE])('the columns of names beside a long one, in %j', async (size) => {
+  it.each([DESKTOP, PHONE])('the columns of names beside a long one, in %j', async (size) => {
     const { page } = await open('#/', size);
     const table = page.locator('table.named');
     await table.getByText(LONG).waitFor();
@@ -115,7 +108,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, what people read fit
 
   it('the times of a period, in the chosen zone', async () => {
     const period = 'since=2026-01-02T03:04:00Z&until=2026-01-02T04:04:00Z';
-    const { page } = await open(`#/tasks?${period}`, { ...WIDE, timezoneId: 'Asia/Tokyo' });
+    const { page } = await open(`#/tasks?${period}`, { ...DESKTOP, timezoneId: 'Asia/Tokyo' });
     await page.getByRole('button', { name: 'Time: 2026-01-02 12:04 – 2026-01-02 13:04' }).click();
     expect(await page.getByLabel('From').inputValue()).toBe('2026-01-02T12:04');
     await page.keyboard.press('Escape');
@@ -125,7 +118,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, what people read fit
   });
 
   it('a hint can be dismissed, and asked for again', async () => {
-    const { page, go, hint } = await open('#/', WIDE);
+    const { page, go, hint } = await open('#/', DESKTOP);
     await page.getByText('1 hint about settings').click();
     await page.getByRole('button', { name: `Dismiss: ${hint}` }).click();
     expect(await page.getByText(hint).count()).toBe(0);

@@ -3,20 +3,14 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { combineSources } from '../../src/index.ts';
 import { memorySources } from '../../src/memory.ts';
-import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
-import { serve, until } from '../router/host-kit.ts';
-import { browserMissing, browserTitle, type LookOptions, look } from './browser.ts';
+import { until } from '../router/host-kit.ts';
+import { browserMissing, browserTitle, type LookOptions, PHONE, visit } from './browser.ts';
+import { streamedBytes } from './network.ts';
 import { createShop, ids } from './shop.ts';
-
-const [major] = EXPRESS_MAJORS;
-if (major === undefined) throw new Error('there is no Express');
-
-const PHONE = { viewport: { width: 390, height: 844 } };
 
 const open = async (hash: string, options: LookOptions = {}) => {
   const shop = createShop();
-  const host = await serve(major, shop.options);
-  return { ...shop, ...host, ...(await look(host.base, hash, options)) };
+  return { ...shop, ...(await visit(shop.options, hash, options)) };
 };
 
 /** Requests for statistics from now on, as their queries. */
@@ -109,7 +103,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the frame'), () => {
   });
 
   it('pauses and goes on', async () => {
-    const { page, queue } = await open('#/tasks');
+    const { page, queue, later, settled } = await open('#/tasks', { clock: true });
     await page.getByText('23 tasks').waitFor();
     await page.getByRole('button', { name: 'Live' }).click();
     await page.getByRole('button', { name: 'Paused' }).waitFor();
@@ -117,9 +111,15 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the frame'), () => {
     // What somebody opens is loaded nevertheless.
     await page.getByRole('link', { name: 'Overview', exact: true }).click();
     await page.locator('.named').getByText('brand.new').waitFor();
+    await settled();
+    const asked = statsOf(page);
+    const bytes = await streamedBytes(page);
     queue.record({ id: 'newer', name: 'newer.yet', state: 'STARTED' });
-    await until(async () => (await streamed(page)) > 0);
-    expect(await page.getByText('newer.yet').count()).toBe(0);
+    // The news has arrived, and every timer that could ask for more has run.
+    await until(() => bytes() > 0);
+    await later(60_000);
+    await settled();
+    expect([asked, await page.getByText('newer.yet').count()]).toEqual([[], 0]);
     await page.keyboard.press('l');
     await page.locator('.named').getByText('newer.yet').waitFor();
     await page.getByRole('button', { name: 'Live' }).waitFor();
@@ -222,8 +222,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the frame'), () => {
       queue.record({ id: name, name: `${name}.task`, state: 'STARTED' });
       queue.recordWorker({ hostname: `${name}@host`, interval: 3_600 });
     }
-    const { base } = await serve(major, { sources: combineSources(east, west) });
-    const { page } = await look(base, '#/tasks');
+    const { page } = await visit({ sources: combineSources(east, west) }, '#/tasks');
     await page.getByText('2 tasks', { exact: true }).waitFor();
     await page.getByLabel('Source').selectOption('west');
     await page.getByText('1 task', { exact: true }).waitFor();
@@ -237,12 +236,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the frame'), () => {
 
   it('says every 15 s where nothing announces what happens', async () => {
     const { events: _, ...sources } = memorySources();
-    const { base } = await serve(major, { sources });
-    const { page } = await look(base, '#/', { expected: /501/ });
+    const { page } = await visit({ sources }, '#/', { expected: /501/ });
     await page.getByRole('button', { name: 'Every 15 s' }).waitFor();
   });
 });
-
-/** How often the stream has brought something since the page was paused. */
-const streamed = (page: Page): Promise<number> =>
-  page.evaluate("performance.getEntriesByType('resource').length");

@@ -4,12 +4,8 @@ import { combineSources } from '../../src/index.ts';
 import { memorySources } from '../../src/memory.ts';
 import type { Queue, Schedule, Worker } from '../../src/model.ts';
 import type { MonitorSources } from '../../src/source.ts';
-import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
-import { serve, until } from '../router/host-kit.ts';
-import { browserMissing, browserTitle, look } from './browser.ts';
-
-const [major] = EXPRESS_MAJORS;
-if (major === undefined) throw new Error('there is no Express');
+import { until } from '../router/host-kit.ts';
+import { browserMissing, browserTitle, visit } from './browser.ts';
 
 const textsOf = (page: Page, selector: string) => page.locator(selector).allTextContents();
 
@@ -78,8 +74,7 @@ const TABLES: Readonly<Record<string, Table>> = {
 describe.skipIf(browserMissing)(browserTitle('in a browser, tables of'), () => {
   it.each(Object.entries(TABLES))('%s keep their order under the pointer', async (_, table) => {
     const { state, sources } = changingSources();
-    const { base } = await serve(major, { sources });
-    const { page, settled } = await look(base, table.hash);
+    const { page, settled } = await visit({ sources }, table.hash);
     const rows = () => textsOf(page, table.rows);
     const held = [...table.before, table.added];
     await until(async () => (await rows()).length === table.before.length);
@@ -104,8 +99,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, tables of'), () => {
     const timestamp = Date.now() - 1_000;
     east.record({ id: 'same', name: 'east.task', state: 'STARTED', timestamp });
     west.record({ id: 'same', name: 'west.task', state: 'STARTED', timestamp });
-    const { base } = await serve(major, { sources: combineSources(east, west) });
-    const { page } = await look(base, '#/tasks');
+    const { page } = await visit({ sources: combineSources(east, west) }, '#/tasks');
     const rows = async () => (await textsOf(page, '.rows .c-name a')).toSorted();
     await until(async () => (await rows()).length === 2);
     expect(await rows()).toEqual(['east.task', 'west.task']);

@@ -1,13 +1,9 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
-import { serve, until } from '../router/host-kit.ts';
-import { browserMissing, browserTitle, look } from './browser.ts';
+import { until } from '../router/host-kit.ts';
+import { browserMissing, browserTitle, visit } from './browser.ts';
 import { receivedBytes } from './network.ts';
 import { createShop } from './shop.ts';
-
-const [major] = EXPRESS_MAJORS;
-if (major === undefined) throw new Error('there is no Express');
 
 /** Name and place of each row. */
 const placesOf = (page: Page): Promise<unknown> =>
@@ -17,8 +13,7 @@ const placesOf = (page: Page): Promise<unknown> =>
 
 const open = async (extra: number, options = {}) => {
   const shop = createShop(extra);
-  const { base } = await serve(major, shop.options);
-  const view = await look(base, '#/tasks', options);
+  const view = await visit(shop.options, '#/tasks', options);
   await view.page.getByText('Live', { exact: true }).waitFor();
   await view.page.locator('.rows .row').first().waitFor();
   await view.settled();
@@ -87,31 +82,25 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the rows of the list
     expect(await page.getByLabel('Search').inputValue()).toBe('jk');
   });
 
-  it('cost little to keep up with 200 events a second', { timeout: 60_000 }, async () => {
+  it('cost little to keep up with however many events', async () => {
     const { queue, page } = await open(10_000);
     const bytes = await receivedBytes(page);
-    const seconds = 12;
-    for (let tick = 0; tick < seconds * 10; tick += 1) {
-      for (let index = 0; index < 20; index += 1) {
-        const number = tick * 20 + index;
-        const id = `0198c2a4-5e6f-7abc-8def-${String(Math.floor(number / 3)).padStart(12, '0')}`;
-        const state = ['RECEIVED', 'STARTED', 'SUCCESS'][number % 3] ?? '';
-        queue.record({
-          id,
-          state,
-          name: 'shop.orders.place',
-          worker: 'celery@one',
-          args: [number],
-          queue: 'a',
-        });
+    const [rounds, events] = [5, 200];
+    // The page hears of news once a second: a round is what it hears at once, about a second's events.
+    for (let round = 0; round < rounds; round += 1) {
+      for (let index = 0; index < events; index += 1) {
+        const id = `0198c2a4-5e6f-7abc-8def-${String(round * events + Math.floor(index / 3)).padStart(12, '0')}`;
+        const state = ['RECEIVED', 'STARTED', 'SUCCESS'][index % 3] ?? '';
+        queue.record({ id, state, name: 'shop.orders.place', worker: 'celery@one', queue: 'a' });
       }
-      await page.waitForTimeout(100);
+      // Above all others, also those of the same millisecond.
+      const timestamp = Date.now() + 20;
+      queue.record({ id: `last-${round}`, name: `last.of.${round}`, state: 'STARTED', timestamp });
+      await page.getByRole('link', { name: `last.of.${round}` }).waitFor();
     }
-    const perSecond = bytes() / seconds / 1_000;
-    console.log(`${perSecond.toFixed(1)} kB/s`);
-    await page.getByRole('link', { name: 'shop.orders.place' }).first().waitFor();
-    // 10 kB/s is the aim.
-    expect(perSecond).toBeLessThan(100);
-    expect(perSecond).toBeGreaterThan(0.5);
+    const perRound = bytes() / rounds / 1_000;
+    // 10 kB is the aim.
+    expect(perRound).toBeLessThan(100);
+    expect(perRound).toBeGreaterThan(0.5);
   });
 });

@@ -1,12 +1,8 @@
 import type { Locator } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import type { ScheduleSource, TaskSource } from '../../src/source.ts';
-import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
-import { serve, until } from '../router/host-kit.ts';
-import { browserMissing, browserTitle, type LookOptions, look } from './browser.ts';
-
-const [major] = EXPRESS_MAJORS;
-if (major === undefined) throw new Error('there is no Express');
+import { until } from '../router/host-kit.ts';
+import { browserMissing, browserTitle, type LookOptions, visit } from './browser.ts';
 
 const START = Date.UTC(2026, 10, 23, 6, 0);
 const MINUTE = 60_000;
@@ -70,11 +66,11 @@ const runs: ScheduleSource = {
 };
 
 async function open(hash: string, options: LookOptions = {}) {
-  const { base } = await serve(major as NonNullable<typeof major>, {
+  const monitor = {
     sources: { tasks: counted, schedules: runs },
     markers: () => [{ at: new Date(START + 30 * MINUTE), text: 'v412' }],
-  });
-  const view = await look(base, hash, { expected: /501|404/, timezoneId: 'UTC', ...options });
+  };
+  const view = await visit(monitor, hash, { expected: /501|404/, timezoneId: 'UTC', ...options });
   const chart = (label: string): Locator =>
     view.page
       .locator('figure.chart')
@@ -114,23 +110,6 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, lines over time'), (
     await until(async () => (await run.locator('.chart-cursor').count()) === 0);
   });
 
-  it('set the period by a drag, and by Shift and arrows', async () => {
-    const { page, chart, query } = await open(NAME);
-    const slider = chart('Run time of mail.send').getByRole('slider');
-    await slider.scrollIntoViewIfNeeded();
-    const { x = 0, y = 0, width = 0 } = (await slider.boundingBox()) ?? {};
-    await page.mouse.move(x + (width * 10.5) / 60, y + 30);
-    await page.mouse.down();
-    await page.mouse.move(x + (width * 19.5) / 60, y + 30, { steps: 4 });
-    await page.mouse.up();
-    await until(() => query().includes('from=2026-11-23T06:10:00.000Z&to=2026-11-23T06:20:00.000Z'));
-    await slider.focus();
-    await page.keyboard.press('End');
-    await page.keyboard.press('Shift+ArrowLeft');
-    await page.keyboard.press('Enter');
-    await until(() => query().includes('from=2026-11-23T06:58:00.000Z&to=2026-11-23T07:00:00.000Z'));
-  });
-
   it('have markers, which the choice of the period has, too', async () => {
     const { page, chart, query } = await open(NAME);
     await chart('Run time of mail.send').getByRole('button', { name: 'Marker v412' }).click();
@@ -143,6 +122,40 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, lines over time'), (
       .click();
     await until(() => /from=2026-11-23T06:30:00/.test(query()));
   });
+
+  it.each([
+    [60, ['1', '–', '2', '8', '3', '9']],
+    [120, ['1', '–', '2', '–', '3', '–']],
+  ])(
+    'of the period before lie under these, if its steps have the same length: %d s',
+    async (length, rows) => {
+      /** The last steps lie under each other. */
+      const getTaskStats: TaskSource['getTaskStats'] = ({ now }) => {
+        const isNow = now.getTime() > Date.now() - 30 * MINUTE;
+        const failures = isNow ? [1, 2, 3] : [8, 9];
+        const stepSeconds = isNow ? 60 : length;
+        return {
+          ...{ stepSeconds, states: {}, names: [], workers: [], queues: [] },
+          series: failures.map((failed, step) => ({
+            ...{ t: new Date(START + step * MINUTE), received: 9, succeeded: 0, failed, retried: 0 },
+          })),
+        };
+      };
+      const sources = { tasks: { ...counted, getTaskStats } };
+      const { page } = await visit({ sources }, '#/names/mail.send?compare=1', { expected: /501|404/ });
+      const label = 'Tasks of mail.send, and in the previous period';
+      await page
+        .locator('figure.chart')
+        .filter({ has: page.getByRole('slider', { name: label }) })
+        .getByRole('button', { name: 'As table' })
+        .click();
+      const cells = page.getByRole('region', { name: label }).locator('tbody tr');
+      const shown = await cells.evaluateAll((all) =>
+        all.flatMap((row) => [...row.querySelectorAll('td')].slice(2).map(({ textContent }) => textContent)),
+      );
+      expect(shown).toEqual(rows);
+    },
+  );
 
   it('of a queue have a panel for how much waits and one for how long, over one axis', async () => {
     const { page, chart } = await open('#/queues/mail');

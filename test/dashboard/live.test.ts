@@ -1,20 +1,15 @@
 import express from 'express';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createMonitorRouter } from '../../src/index.ts';
-import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
 import { freePort } from '../helpers/redis-server.ts';
-import { serve } from '../router/host-kit.ts';
-import { browserMissing, browserTitle, look } from './browser.ts';
+import { until } from '../router/host-kit.ts';
+import { browserMissing, browserTitle, look, visit } from './browser.ts';
 import { createShop } from './shop.ts';
-
-const [major] = EXPRESS_MAJORS;
-if (major === undefined) throw new Error('there is no Express');
 
 describe.skipIf(browserMissing)(browserTitle('in a browser, a page that stays open'), () => {
   it('shows at once what happens', async () => {
     const { queue, options } = createShop();
-    const { base } = await serve(major, options);
-    const { page, go } = await look(base, '#/tasks');
+    const { page, go } = await visit(options, '#/tasks');
     await page.getByText('Live', { exact: true }).waitFor();
     await page.getByText('23 tasks').waitFor();
     queue.record({ id: 'new', name: 'brand.new', state: 'STARTED' });
@@ -59,8 +54,8 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, a page that stays op
     };
     let stop = await start();
     onTestFinished(() => stop());
-    const { page } = await look(`http://127.0.0.1:${port}/monitor`, '#/tasks', {
-      expected: /Failed to load|net::ERR/,
+    const { page, later } = await look(`http://127.0.0.1:${port}/monitor`, '#/tasks', {
+      ...{ expected: /Failed to load|net::ERR/, clock: true },
     });
     await page.getByText('23 tasks').waitFor();
     await stop();
@@ -68,39 +63,44 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, a page that stays op
     await page.getByText(/^No answer since \d\d:\d\d:\d\d\. Figures are from then\.$/).waitFor();
     expect(await page.locator('.rows .row').count()).toBeGreaterThan(10);
     stop = await start();
-    await page.getByText('Live', { exact: true }).waitFor({ timeout: 40_000 });
+    await until(async () => {
+      await later(5_000);
+      return (await page.getByText('Live', { exact: true }).count()) > 0;
+    });
     queue.record({ id: 'new', name: 'brand.new', state: 'STARTED' });
     await page.getByRole('link', { name: 'brand.new' }).waitFor();
-  }, 60_000);
+  });
 
   it('is live only while the stream sends something', async () => {
     const { queue, options } = createShop();
     let isSilent = false;
-    const { base } = await serve(major, options, {
-      before: (app) =>
-        void app.use('/monitor/api/events/latest', (request, _response, next) => {
-          if (!isSilent || request.headers.accept !== 'text/event-stream') next();
-        }),
+    const { page, later } = await visit(options, '#/tasks', {
+      clock: true,
+      host: {
+        before: (app) =>
+          void app.use('/monitor/api/events/latest', (request, _response, next) => {
+            if (!isSilent || request.headers.accept !== 'text/event-stream') next();
+          }),
+      },
     });
-    const { page } = await look(base, '#/tasks');
     await page.getByText('Live', { exact: true }).waitFor();
     isSilent = true;
-    // As if more than the time of two comments had passed.
-    await page.evaluate('(() => { const { now } = Date; Date.now = () => now() + 31_000; })()');
+    // More than the time of two comments.
+    await later(31_000);
     await page.getByText('Every 15 s', { exact: true }).waitFor();
     queue.record({ id: 'new', name: 'brand.new', state: 'STARTED' });
-    await page.getByRole('link', { name: 'brand.new' }).waitFor({ timeout: 19_000 });
+    await later(15_000);
+    await page.getByRole('link', { name: 'brand.new' }).waitFor();
     expect(await page.getByText('Live', { exact: true }).count()).toBe(0);
-  }, 40_000);
+  });
 
   it('polls where there is no feed, and keeps one question under way at most', async () => {
     const { queue } = createShop();
     let [now, most] = [0, 0];
     const { events: _, ...sources } = queue;
-    const { base } = await serve(
-      major,
-      { sources },
-      {
+    const { page, later } = await visit({ sources }, '#/tasks', {
+      ...{ expected: /501/, clock: true },
+      host: {
         before: (app) =>
           void app.use('/monitor/api/tasks', (_request, response, next) => {
             now += 1;
@@ -108,16 +108,17 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, a page that stays op
             response.on('close', () => {
               now -= 1;
             });
+            // So slow that another question would come beside it.
             setTimeout(next, 50);
           }),
       },
-    );
-    const { page } = await look(base, '#/tasks', { expected: /501/ });
+    });
     await page.getByText('Every 15 s').waitFor();
     await page.getByText('23 tasks').waitFor();
     queue.record({ id: 'new', name: 'brand.new', state: 'STARTED' });
-    await page.getByRole('link', { name: 'brand.new' }).waitFor({ timeout: 19_000 });
+    await later(15_000);
+    await page.getByRole('link', { name: 'brand.new' }).waitFor();
     // The list and the figures for its filters.
     expect(most).toBeLessThanOrEqual(2);
-  }, 40_000);
+  });
 });

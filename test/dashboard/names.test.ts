@@ -1,37 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { valuesBefore } from '../../src/dashboard/names/before-values.ts';
-import type { TaskStatsBody } from '../../src/wire.ts';
-import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
-import { serve, until } from '../router/host-kit.ts';
-import { axeFinds } from './axe.ts';
-import { browserMissing, browserTitle, type LookOptions, look } from './browser.ts';
+import { until } from '../router/host-kit.ts';
+import { browserMissing, browserTitle, type LookOptions, visit } from './browser.ts';
 import { createNamesShop } from './names-shop.ts';
 
-const [major] = EXPRESS_MAJORS;
-if (major === undefined) throw new Error('there is no Express');
-const OVERFLOW =
-  'document.documentElement.scrollWidth - innerWidth + document.querySelector("main").scrollWidth - document.querySelector("main").clientWidth';
-
 async function open(hash: string, more: LookOptions = {}) {
-  const host = await serve(major as NonNullable<typeof major>, { sources: createNamesShop() });
-  const view = await look(host.base, hash, more);
+  const view = await visit({ sources: createNamesShop() }, hash, more);
   await view.settled();
-  return { ...host, ...view };
+  return view;
 }
-
-describe('the period before', () => {
-  const stats = (values: readonly (number | null)[], step_seconds = 60) =>
-    ({ step_seconds, series: values.map((failed) => ({ failed })) }) as unknown as TaskStatsBody;
-
-  it('lies under this one, its last step under the last one', () => {
-    expect(valuesBefore(stats([1, 2, 3]), stats([7, 8, 9, 10]), 'failed')).toEqual([8, 9, 10]);
-    expect(valuesBefore(stats([1, 2, 3]), stats([8, null]), 'failed')).toEqual([null, 8, null]);
-  });
-
-  it('is not known where its steps have another length', () => {
-    expect(valuesBefore(stats([1, 2]), stats([7, 8], 120), 'failed')).toEqual([null, null]);
-  });
-});
 
 describe.skipIf(browserMissing)(browserTitle('in a browser, names'), () => {
   it('are listed against the period before, and sorted by their heads', async () => {
@@ -101,16 +77,5 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, names'), () => {
     }
     await workers.getByRole('link').click();
     await page.getByRole('heading', { name: 'w1@h', level: 1 }).waitFor();
-  });
-
-  it('fit a phone, with nothing for axe to find', async () => {
-    const size = { viewport: { width: 390, height: 844 }, bypassCSP: true };
-    const { page, go, settled } = await open('#/names/payments.charge', size);
-    expect(await axeFinds(page)).toEqual([]);
-    for (const hash of ['#/names', '#/names/payments.charge', '#/queues', '#/queues/orders']) {
-      await go(hash);
-      await settled();
-      expect([hash, await page.evaluate(OVERFLOW)]).toEqual([hash, 0]);
-    }
   });
 });

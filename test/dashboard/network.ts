@@ -17,3 +17,16 @@ export async function receivedBytes(page: Page): Promise<() => number> {
   await session.send('Network.enable');
   return () => bytes;
 }
+
+/** Counts the bytes that answers bring from now on that had begun before: those of the stream. */
+export async function streamedBytes(page: Page): Promise<() => number> {
+  const session = await page.context().newCDPSession(page);
+  let bytes = 0;
+  const later = new Set<string>();
+  session.on('Network.requestWillBeSent', ({ requestId }) => void later.add(requestId));
+  session.on('Network.dataReceived', ({ requestId, dataLength }) => {
+    if (!later.has(requestId)) bytes += dataLength;
+  });
+  await session.send('Network.enable');
+  return () => bytes;
+}

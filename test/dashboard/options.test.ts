@@ -1,26 +1,37 @@
 import { describe, expect, it } from 'vitest';
-import { resolveOptions } from '../../src/options/resolve-options.ts';
+import { createMonitorRouter, type MonitorOptions } from '../../src/index.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
+import { serve } from '../router/host-kit.ts';
+
+type Dashboard = Exclude<MonitorOptions['dashboard'], undefined>;
+
+/** What the page is told, or the answer of the host where there is none. */
+async function pageOf(dashboard: Dashboard | undefined): Promise<string> {
+  const { get } = await serve(EXPRESS, dashboard === undefined ? {} : { dashboard });
+  return (await get('/', { ours: false })).text;
+}
+
+/** Creates a monitor with an option as somebody without types may write it. */
+const create = (dashboard: unknown) => () =>
+  createMonitorRouter({ authorize: false, dashboard: dashboard as Dashboard });
 
 describe('the option dashboard', () => {
-  it.each([undefined, true, {}])('gives a page without branding for %j', (dashboard) => {
-    const options = dashboard === undefined ? {} : { dashboard };
-    expect(resolveOptions(options).dashboard).toEqual({ title: 'Task monitor', links: [], logo: null });
+  it.each([undefined, true, {}])('gives a page without branding for %j', async (dashboard) => {
+    expect(await pageOf(dashboard)).toContain('<title>Task monitor</title>');
   });
 
-  it('gives none for false', () => {
-    expect(resolveOptions({ dashboard: false }).dashboard).toBeNull();
+  it('gives none for false', async () => {
+    expect(await pageOf(false)).toBe('host');
   });
 
-  it.each(['https://example.com/x?y=1', 'http://intra/', '/admin', './up', '../up', 'up.svg', '?x', '#x'])(
-    'takes the URL %s',
-    (url) => {
-      const links = [{ text: 'x', url }];
-      expect(resolveOptions({ dashboard: { links, logo: url } }).dashboard).toMatchObject({
-        links,
-        logo: url,
-      });
-    },
-  );
+  it('takes URLs of http(s) and paths', async () => {
+    for (const url of [
+      ...['https://example.com/x?y=1', 'http://intra/', '/admin', './up', '../up', 'up.svg', '?x', '#x'],
+    ]) {
+      const page = await pageOf({ links: [{ text: 'Up', url }], logo: url });
+      for (const name of ['url', 'logo']) expect(page).toContain(`&quot;${name}&quot;:&quot;${url}&quot;`);
+    }
+  });
 
   it.each([
     'javascript:alert(1)',
@@ -39,8 +50,8 @@ describe('the option dashboard', () => {
     null,
   ])('refuses the URL %j', (url) => {
     const message = /must be an http\(s\) URL or a path/;
-    expect(() => resolveOptions({ dashboard: { logo: url } })).toThrow(message);
-    expect(() => resolveOptions({ dashboard: { links: [{ text: 'x', url }] } })).toThrow(message);
+    expect(create({ logo: url })).toThrow(message);
+    expect(create({ links: [{ text: 'x', url }] })).toThrow(message);
   });
 
   it.each<[dashboard: unknown, message: RegExp]>([
@@ -56,6 +67,6 @@ describe('the option dashboard', () => {
       /'dashboard\.links\[0\]\.target' is not an option/,
     ],
   ])('refuses %j and says what to write', (dashboard, message) => {
-    expect(() => resolveOptions({ dashboard })).toThrow(message);
+    expect(create(dashboard)).toThrow(message);
   });
 });

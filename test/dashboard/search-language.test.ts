@@ -1,9 +1,9 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SEARCH_PARAMETERS } from '../../src/dashboard/search/fields.ts';
 import { formatSearch, parseSearch } from '../../src/dashboard/search/parse.ts';
 import { SearchError } from '../../src/dashboard/search/read-terms.ts';
-import { tasks as route } from '../../src/routes/tasks.ts';
 import { cpuMs } from '../helpers/cpu-time.ts';
 
 const parsed = (search: string): string => decodeURIComponent(parseSearch(search).toString());
@@ -72,7 +72,9 @@ describe('a search', () => {
   });
 
   it('asks for parameters that the API has', () => {
-    for (const name of SEARCH_PARAMETERS) expect(Object.keys(route.query)).toContain(name);
+    const text = readFileSync(new URL('../../src/openapi/openapi.json', import.meta.url), 'utf8');
+    const known: { name: string }[] = JSON.parse(text).paths['/api/tasks/'].get.parameters;
+    for (const name of SEARCH_PARAMETERS) expect(known.map((one) => one.name)).toContain(name);
   });
 
   const text = fc
@@ -110,7 +112,7 @@ describe('a search', () => {
         expect(sorted(again)).toEqual(sorted(given));
         expect(formatSearch(again)).toBe(formatSearch(given));
       }),
-      { seed: 7, numRuns: 2_000 },
+      { seed: 7, numRuns: 500 },
     );
   });
 
@@ -148,10 +150,11 @@ describe('a search', () => {
           expect(error).toBeInstanceOf(SearchError);
         }
       }),
-      { seed: 11, numRuns: 5_000 },
+      { seed: 11, numRuns: 1_500 },
     );
   });
 
+  // 20 ms is the aim.
   it.each(['"', '-', '*', 'a*', ',', 'name:', 'name:a,', '\\"', '"\\', ' ', 'a', 'z:', '>', 'runtime>1 '])(
     'of 64 KiB of %j takes no time',
     (piece) => {

@@ -4,7 +4,7 @@ import helmet from 'helmet';
 import { describe, expect, it, vi } from 'vitest';
 import type { ProblemBody } from '../../src/wire.ts';
 import { ask } from '../helpers/ask.ts';
-import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { EXPRESS, EXPRESS_MAJORS } from '../helpers/hosts.ts';
 import { serve } from '../router/host-kit.ts';
 
 const assetsOf = (html: string): string[] =>
@@ -48,32 +48,6 @@ describe.each(EXPRESS_MAJORS)('on $name, the page', (major) => {
       expect(packed.headers['content-encoding']).toBe('gzip');
       expect(gunzipSync(packed.bytes).equals(plain.bytes)).toBe(true);
     }
-  });
-
-  it('weighs less than 33 kB until it is painted', async () => {
-    const { get } = await serve(major, {});
-    const page = await get('/', { ours: false });
-    const files = await Promise.all(assetsOf(page.text).map((path) => get(`/${path}`, { ours: false })));
-    const weight = [page, ...files].reduce((sum, { bytes }) => sum + gzipSync(bytes, { level: 9 }).length, 0);
-    expect(weight).toBeLessThan(33_000);
-  });
-
-  it('has views of less than 25 kB each, which it loads when they are opened', async () => {
-    const { get } = await serve(major, {});
-    const first = assetsOf((await get('/', { ours: false })).text);
-    const { files } = await import('#page');
-    const further = Object.keys(files)
-      .map((name) => `assets/${name}`)
-      .filter((path) => path.endsWith('.js') && !first.includes(path));
-    expect(further.filter((path) => path.includes('-view-')).length).toBeGreaterThanOrEqual(6);
-    for (const path of further) {
-      const { status, headers, bytes } = await get(`/${path}`, { ours: false });
-      expect([status, headers['cache-control']]).toEqual([200, 'public, max-age=31536000, immutable']);
-      expect([path, gzipSync(bytes, { level: 9 }).length < 25_000]).toEqual([path, true]);
-    }
-    const guarded = await serve(major, { authorize: () => false });
-    for (const path of further)
-      expect([path, (await guarded.get(`/${path}`, { ours: false })).status]).toEqual([path, 403]);
   });
 
   it('sends who leaves out the last slash there, also behind a proxy that strips a prefix', async () => {
@@ -122,8 +96,42 @@ describe.each(EXPRESS_MAJORS)('on $name, the page', (major) => {
     expect((await get(`/${asset}`, { ours: false })).status).toBe(403);
   });
 
+  it('answers 503 when the monitor was closed', async () => {
+    const { get, router } = await serve(major, {});
+    await router.close();
+    expect((await get('/', { ours: false })).status).toBe(503);
+  });
+});
+
+describe('the page', () => {
+  it('weighs less than 33 kB until it is painted', async () => {
+    const { get } = await serve(EXPRESS, {});
+    const page = await get('/', { ours: false });
+    const files = await Promise.all(assetsOf(page.text).map((path) => get(`/${path}`, { ours: false })));
+    const weight = [page, ...files].reduce((sum, { bytes }) => sum + gzipSync(bytes, { level: 9 }).length, 0);
+    expect(weight).toBeLessThan(33_000);
+  });
+
+  it('has views of less than 25 kB each, which it loads when they are opened', async () => {
+    const { get } = await serve(EXPRESS, {});
+    const first = assetsOf((await get('/', { ours: false })).text);
+    const { files } = await import('#page');
+    const further = Object.keys(files)
+      .map((name) => `assets/${name}`)
+      .filter((path) => path.endsWith('.js') && !first.includes(path));
+    expect(further.filter((path) => path.includes('-view-')).length).toBeGreaterThanOrEqual(6);
+    for (const path of further) {
+      const { status, headers, bytes } = await get(`/${path}`, { ours: false });
+      expect([status, headers['cache-control']]).toEqual([200, 'public, max-age=31536000, immutable']);
+      expect([path, gzipSync(bytes, { level: 9 }).length < 25_000]).toEqual([path, true]);
+    }
+    const guarded = await serve(EXPRESS, { authorize: () => false });
+    for (const path of further)
+      expect([path, (await guarded.get(`/${path}`, { ours: false })).status]).toEqual([path, 403]);
+  });
+
   it("leaves the host's own policies", async () => {
-    const { get } = await serve(major, {}, { before: (app: Express) => void app.use(helmet()) });
+    const { get } = await serve(EXPRESS, {}, { before: (app: Express) => void app.use(helmet()) });
     const { headers } = await get('/', { ours: false });
     expect(headers['content-security-policy']).toMatch(/upgrade-insecure-requests/);
     expect(headers['referrer-policy']).toBe('no-referrer');
@@ -132,18 +140,12 @@ describe.each(EXPRESS_MAJORS)('on $name, the page', (major) => {
   it('shows what the host calls it, as text', async () => {
     const title = `<script>alert(1)</script>"'&`;
     const logo = 'https://cdn.example/logo.svg';
-    const { get } = await serve(major, {
+    const { get } = await serve(EXPRESS, {
       dashboard: { title, logo, links: [{ text: 'Admin', url: '/admin' }] },
     });
     const { text, headers } = await get('/', { ours: false });
     expect(text).not.toContain('<script>alert');
     expect(text).toContain('<title>&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;</title>');
     expect(headers['content-security-policy']).toContain("img-src 'self' https://cdn.example;");
-  });
-
-  it('answers 503 when the monitor was closed', async () => {
-    const { get, router } = await serve(major, {});
-    await router.close();
-    expect((await get('/', { ours: false })).status).toBe(503);
   });
 });

@@ -1,16 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { TasksBody } from '../../src/wire.ts';
-import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
-import { serve, until } from '../router/host-kit.ts';
-import { browserMissing, browserTitle, look } from './browser.ts';
+import { until } from '../router/host-kit.ts';
+import { browserMissing, browserTitle, visit } from './browser.ts';
 import { createShop, ids } from './shop.ts';
 
-const [major] = EXPRESS_MAJORS;
-if (major === undefined) throw new Error('there is no Express');
 const open = async (hash: string, extra = 0, expected = /^never$/) => {
   const shop = createShop(extra);
-  const host = await serve(major, shop.options);
-  return { ...shop, ...host, ...(await look(host.base, hash, { expected })) };
+  return { ...shop, ...(await visit(shop.options, hash, { expected })) };
 };
 
 describe.skipIf(browserMissing)(browserTitle('in a browser, the page'), () => {
@@ -128,14 +124,6 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the page'), () => {
     await page.getByLabel('Only what led to a failure').check();
     await until(async () => (await page.locator('.graph-svg .node').count()) < 6);
     expect(await page.locator('.graph-svg').textContent()).toContain('payments.charge');
-  });
-
-  it('tells at a glance what is wrong, and how much runs', async () => {
-    const { page, text } = await open('#/');
-    await page.getByText('Schedule Missed one was missed').waitFor();
-    await page.getByText('Workers 1/1').waitFor();
-    await page.getByRole('link', { name: '1 (50 %)' }).waitFor();
-    await until(async () => /failed 1.*succeeded 22/.test(await text()));
   });
 
   it('shows workers, schedules and the components of the system', async () => {

@@ -1,42 +1,12 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { memorySources } from '../../src/memory.ts';
-import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
-import { serve, until } from '../router/host-kit.ts';
-import { browserMissing, browserTitle, type LookOptions, look } from './browser.ts';
-
-const [major] = EXPRESS_MAJORS;
-if (major === undefined) throw new Error('there is no Express');
-const LONG = 'warehouse.billing.invoices.importers.quarterly.render_and_send_all_documents_of_every_customer';
-
-/** An order whose payment fails, with a group of many, a task that comes minutes later, and a chord that never ran. */
-function createOrder(rows = 40) {
-  const queue = memorySources({ name: 'shop', retention: { maxTasks: 50_000 } });
-  const start = Date.now() - 20 * 60_000;
-  function run(id: string, name: string, from: number, ran: number, more: object = {}, state = 'SUCCESS') {
-    const task = { id, name, queue: 'orders', worker: 'w1@host', rootId: 'order', ...more };
-    queue.record({ ...task, state: 'PENDING', timestamp: start + from });
-    queue.record({ ...task, state: 'STARTED', timestamp: start + from + 200 });
-    const error = Object.assign(new Error('insufficient funds'), { name: 'CardDeclined' });
-    const end = state === 'FAILURE' ? { error } : { result: 1 };
-    queue.record({ ...task, ...end, state, timestamp: start + from + 200 + ran });
-  }
-  const parentId = 'order';
-  run('order', 'orders.place', 0, 900);
-  run('pay', 'payments.charge', 400, 1_600, { parentId }, 'FAILURE');
-  for (let index = 0; index < rows; index += 1) {
-    const isBad = index === rows - 1;
-    const more = { parentId, groupId: 'rows', chordId: 'sum' };
-    run(`row-${index}`, 'import.row', 500 + index, isBad ? 2_500 : 700, more, isBad ? 'FAILURE' : 'SUCCESS');
-  }
-  run('late', LONG, 9 * 60_000, 500, { parentId });
-  return { queue, options: { sources: queue }, start };
-}
+import { until } from '../router/host-kit.ts';
+import { browserMissing, browserTitle, type LookOptions, PHONE, visit } from './browser.ts';
+import { createOrder, LONG } from './order-shop.ts';
 
 async function open(hash: string, options: LookOptions = {}, rows = 40) {
   const order = createOrder(rows);
-  const { base } = await serve(major as NonNullable<typeof major>, order.options);
-  const view = await look(base, hash, options);
+  const view = await visit(order.options, hash, options);
   await view.page.locator('.wf-row').first().waitFor();
   // Keys work from the next frame on.
   await view.settled();
@@ -134,14 +104,14 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the waterfall of a w
   });
 
   it('puts names above the bars on a phone', async () => {
-    const { page } = await open('#/workflow/order', { viewport: { width: 390, height: 844 } });
+    const { page, sideways } = await open('#/workflow/order', PHONE);
     const name = await page.locator('.wf-is-cause .wf-link').boundingBox();
     const bar = await page.locator('.wf-is-cause .wf-run').boundingBox();
     if (name === null || bar === null) throw new Error('there is nothing to see');
     expect(name.y + name.height).toBeLessThanOrEqual(bar.y);
     const heights = await page.locator('.wf-row').evaluateAll((rows) => rows.map((row) => row.clientHeight));
     expect(Math.min(...heights)).toBeGreaterThanOrEqual(44);
-    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
+    expect(await sideways()).toBe(0);
   });
 
   it('follows what happens', async () => {
@@ -179,8 +149,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the waterfall of a w
   it('is not there for a task that is alone', async () => {
     const { queue, options } = createOrder();
     queue.record({ id: 'alone', name: 'mail.digest', state: 'SUCCESS' });
-    const { base } = await serve(major, options);
-    const { page } = await look(base, '#/workflow/alone');
+    const { page } = await visit(options, '#/workflow/alone');
     await page.getByText('Not part of a workflow').waitFor();
     expect(await page.getByRole('treegrid').count()).toBe(0);
   });

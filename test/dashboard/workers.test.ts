@@ -1,14 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { type MemorySources, memorySources } from '../../src/memory.ts';
-import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
-import { serve, until } from '../router/host-kit.ts';
-import { browserMissing, browserTitle, look } from './browser.ts';
-
-const [major] = EXPRESS_MAJORS;
-if (major === undefined) throw new Error('there is no Express');
+import { until } from '../router/host-kit.ts';
+import { browserMissing, browserTitle, DESKTOP, PHONE, visit } from './browser.ts';
 
 const MINUTE = 60_000;
-const PHONE = { viewport: { width: 390, height: 844 } };
 
 function addWorker(queue: MemorySources, hostname: string, concurrency = 2): void {
   queue.recordWorker({ hostname, concurrency, queues: ['default'], interval: 3_600 });
@@ -42,8 +37,7 @@ function createFleet(): MemorySources {
 
 describe.skipIf(browserMissing)(browserTitle('in a browser, workers'), () => {
   it('show what each runs against what is usual, the stuck one first', async () => {
-    const { base } = await serve(major, { sources: createFleet() });
-    const { page } = await look(base, '#/workers');
+    const { page } = await visit({ sources: createFleet() }, '#/workers');
     const cards = page.locator('section.worker');
     await until(async () => (await cards.count()) === 3);
     expect(await cards.locator('h2').allTextContents()).toEqual(['w2@h', 'w3@h', 'w1@h']);
@@ -62,8 +56,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, workers'), () => {
   });
 
   it('are reached from the finding that names one', async () => {
-    const { base } = await serve(major, { sources: createFleet() });
-    const { page } = await look(base);
+    const { page } = await visit({ sources: createFleet() });
     await page.getByRole('link', { name: /^Worker: w2@h: 2 of 2 slots hold the same tasks/ }).click();
     await page.getByRole('heading', { name: 'w2@h', level: 1 }).waitFor();
     const running = page.locator('section.worker').getByRole('list', { name: 'Running now' });
@@ -74,8 +67,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, workers'), () => {
   it('are a table that can be sorted where there are more than ten', async () => {
     const queue = createFleet();
     for (let index = 10; index < 20; index++) addWorker(queue, `x${index}@h`, index);
-    const { base } = await serve(major, { sources: queue });
-    const { page } = await look(base, '#/workers');
+    const { page } = await visit({ sources: queue }, '#/workers');
     const names = () => page.locator('.worker-table tbody th a').allTextContents();
     await until(async () => (await names()).length === 13);
     expect((await names()).slice(0, 2)).toEqual(['w2@h', 'w3@h']);
@@ -88,15 +80,8 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, workers'), () => {
     );
   });
 
-  it('fit on a phone, and say when there are none', async () => {
-    const { base } = await serve(major, { sources: createFleet() });
-    for (const hash of ['#/workers', '#/workers?show=running', '#/workers/w2%40h']) {
-      const { page } = await look(base, hash, PHONE);
-      await page.getByText('49 min').first().waitFor();
-      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
-    }
-    const empty = await serve(major, { sources: memorySources() });
-    const { page } = await look(empty.base, '#/workers');
+  it('say when there are none', async () => {
+    const { page } = await visit({ sources: memorySources() }, '#/workers');
     await page.getByText('No worker seen yet.').waitFor();
   });
 });
@@ -120,9 +105,10 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, schedules'), () => {
       ],
     });
     queue.record({ id: 'r3', name: 'report', state: 'FAILURE', error: new Error('no paper') });
-    const { base } = await serve(major, { sources: queue });
-    for (const options of [{}, PHONE]) {
-      const { page } = await look(base, '#/schedules', options);
+    const { page, go, sideways } = await visit({ sources: queue }, '#/schedules');
+    for (const { viewport } of [DESKTOP, PHONE]) {
+      await page.setViewportSize(viewport);
+      await go('#/schedules');
       const rows = page.locator('.schedules tbody tr');
       await until(async () => (await rows.count()) === 2);
       expect(await rows.first().textContent()).toMatch(/nightly.*Daily at 03:00.*missed by 15 min/);
@@ -130,7 +116,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, schedules'), () => {
       const runs = page.getByRole('list', { name: 'Latest runs of hourly' }).getByRole('link');
       expect(await runs.count()).toBe(3);
       expect(await runs.first().getAttribute('aria-label')).toMatch(/^unknown, /);
-      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(1280);
+      expect(await sideways()).toBe(0);
       await page.getByRole('link', { name: /^FAILURE, .*, 2\.0 s$/ }).click();
       await page.getByText('no paper').first().waitFor();
     }

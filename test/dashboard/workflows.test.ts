@@ -7,15 +7,13 @@ import { celerySources } from '../../src/celery.ts';
 import type { GraphUpdatesBody, TasksBody } from '../../src/wire.ts';
 import { startBullMQ } from '../helpers/bullmq-app.ts';
 import { celeryApp, celeryMissing } from '../helpers/celery-app.ts';
-import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
 import { redisMissing, startRedis, titleUnless } from '../helpers/redis-server.ts';
 import { type Host, serve, until } from '../router/host-kit.ts';
-import { axeFinds } from './axe.ts';
-import { browserMissing, look } from './browser.ts';
+import { browserMissing, DESKTOP, type Look, type LookOptions, look, PHONE } from './browser.ts';
+import { nodesOf, rowsOf } from './trees.ts';
 
-const [major] = EXPRESS_MAJORS;
-if (major === undefined) throw new Error('there is no Express');
-const SIZES = { '1440 px': { width: 1_440, height: 900 }, '390 px': { width: 390, height: 844 } } as const;
+const SIZES = { '1440 px': DESKTOP, '390 px': PHONE } as const;
 
 /** What the page shows of a workflow. */
 interface Shown {
@@ -29,19 +27,6 @@ interface Shown {
   readonly nodes: readonly string[];
 }
 
-/** The rows of the waterfall from top to bottom. */
-const rowsOf = (page: Page): Promise<string[]> =>
-  page.locator('.wf-row').evaluateAll((rows) =>
-    rows
-      .toSorted((one, other) => Number(one.ariaRowIndex) - Number(other.ariaRowIndex))
-      .map((row) => {
-        const texts = [...row.querySelectorAll('.wf-mark, .wf-link, .wf-count, .wf-tag')];
-        const text = texts.map(({ textContent }) => textContent).join(' ');
-        const indent = '  '.repeat(Number(row.ariaLevel) - 1);
-        return indent + (row.classList.contains('wf-faded') ? `(${text})` : text);
-      }),
-  );
-
 /** The name of the root cause: it stands above all rows, is marked, and is where the keys begin. */
 async function causeOf(page: Page): Promise<string | null> {
   const names = await page.getByRole('region', { name: 'Root cause' }).getByRole('link').allTextContents();
@@ -52,22 +37,22 @@ async function causeOf(page: Page): Promise<string | null> {
   return names[0] ?? null;
 }
 
-/** Nothing scrolls sideways, no name is cut to nothing, and axe finds nothing. */
-async function checkLooks(page: Page): Promise<void> {
-  expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
+/** Nothing scrolls sideways, and no name is cut to nothing. */
+async function checkLooks({ page, sideways }: Look): Promise<void> {
+  expect(await sideways()).toBe(0);
   const hidden = await page
     .locator('.wf-row .wf-link')
     .evaluateAll((names) =>
       names.filter((name) => name.scrollWidth > name.clientWidth + 1).map(({ textContent }) => textContent),
     );
   expect(hidden).toEqual([]);
-  expect(await axeFinds(page)).toEqual([]);
 }
 
 /** Opens a workflow as waterfall and graph, by keyboard alone. */
-async function read({ base }: Host, id: string, viewport: { width: number; height: number }): Promise<Shown> {
+async function read({ base }: Host, id: string, size: LookOptions): Promise<Shown> {
   const address = `#/workflow/${encodeURIComponent(id)}`;
-  const { page, settled, go } = await look(base, address, { viewport, bypassCSP: true });
+  const view = await look(base, address, size);
+  const { page, settled, go } = view;
   await page.locator('.wf-row').first().waitFor();
   await settled();
   const totals = (await page.locator('.wf-totals').textContent())?.replace(/^.*?(?=\d+ tasks)/, '') ?? '';
@@ -75,29 +60,29 @@ async function read({ base }: Host, id: string, viewport: { width: number; heigh
   await page.keyboard.press('e');
   await settled();
   const rows = await rowsOf(page);
-  await checkLooks(page);
+  await checkLooks(view);
   await go(`${address}?view=graph`);
   const nodes = page.locator('.graph-svg .node');
   await nodes.first().waitFor();
   await settled();
-  const titles = await nodes.locator('title').allTextContents();
+  const drawn = await nodesOf(page);
   await nodes.first().focus();
   await page.keyboard.press('Enter');
   await page.locator('.graph-svg .node[aria-pressed="true"]:focus').waitFor();
-  await checkLooks(page);
+  await checkLooks(view);
   await page.context().close();
-  return { totals, cause, rows, nodes: titles.map((title) => title.replace(/ · .*/, '')).toSorted() };
+  return { totals, cause, rows, nodes: drawn };
 }
 
 /** @param isOrdered whether the tasks have an order: those that are sent together stand in any */
 async function check(host: Host, id: string, expected: Shown, isOrdered: boolean): Promise<void> {
   const path = `/api/tasks/${encodeURIComponent(id)}/graph/updates/`;
   await until(async () => (await host.get<GraphUpdatesBody>(path)).body.complete, 30_000);
-  for (const [size, viewport] of Object.entries(SIZES)) {
-    const shown = await read(host, id, viewport);
+  for (const [name, size] of Object.entries(SIZES)) {
+    const shown = await read(host, id, size);
     const inOrder = (rows: readonly string[]) => (isOrdered ? rows : rows.toSorted());
-    expect({ size, ...shown, rows: inOrder(shown.rows) }).toEqual({
-      size,
+    expect({ name, ...shown, rows: inOrder(shown.rows) }).toEqual({
+      name,
       ...expected,
       rows: inOrder(expected.rows),
     });
@@ -178,7 +163,7 @@ describe.skipIf(withoutCelery)(titleUnless(withoutCelery, 'canvases of a running
       await redis.close();
     });
     const sources = celerySources({ settings });
-    const host = await serve(major, { sources });
+    const host = await serve(EXPRESS, { sources });
     await until(() => sources.tasks.status?.().ok === true);
     const running = app.script('canvas_shown.py');
     // Only waiting messages tell of the steps of a chain that never run.
@@ -199,7 +184,7 @@ describe.skipIf(withoutBullMQ)(titleUnless(withoutBullMQ, 'a flow of a running B
   it('is shown as it went', { timeout: 120_000 }, async () => {
     const app = await startBullMQ(bullmq);
     onTestFinished(app.close);
-    const host = await serve(major, {
+    const host = await serve(EXPRESS, {
       sources: bullmqSources({ queues: [app.queue('order'), app.queue('step')] }),
     });
     app.worker('step', async ({ name }) => {

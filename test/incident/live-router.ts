@@ -1,4 +1,4 @@
-import type { MonitorOptions } from '../../src/options.ts';
+import type { MonitorOptions } from '../../src/index.ts';
 import { EXPRESS_MAJORS, type Listening, listen } from '../helpers/hosts.ts';
 
 /** A router that outlives a test. */

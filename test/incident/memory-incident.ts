@@ -1,4 +1,6 @@
 /** The incident on `memorySources`: three hours of a shop, recorded in seconds by a clock of its own. */
+
+import type { MonitorOptions } from '../../src/index.ts';
 import {
   type MemoryQueueRecord,
   type MemoryRecord,
@@ -6,7 +8,6 @@ import {
   memorySources,
 } from '../../src/memory.ts';
 import type { Schedule } from '../../src/model.ts';
-import type { MonitorOptions } from '../../src/options.ts';
 import { type Facts, p95 } from './facts.ts';
 import { type Story, tellStory } from './story.ts';
 

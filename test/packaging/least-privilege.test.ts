@@ -1,8 +1,7 @@
 import { createClient } from 'redis';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { celerySources } from '../../src/celery.ts';
-import { permissionsFor } from '../../src/sources/celery/brokers/amqp/permissions.ts';
-import { SQL_TABLES } from '../../src/sources/celery/sql/sql-options.ts';
+import { LEAST } from '../celery/amqp-lab.ts';
 import { bullmqRules, controlRules, readRules } from '../helpers/acl-users.ts';
 import { redisMissing, startRedis, titleUnless } from '../helpers/redis-server.ts';
 import { codeBlocks } from './code-blocks.ts';
@@ -37,26 +36,15 @@ describe('the Redis users of the documentation', () => {
   });
 });
 
-const textOf = (language: string, page = 'docs/celery.md'): string =>
-  codeBlocks(page)
-    .filter((block) => block.language === language)
-    .map(({ text }) => text)
-    .join('\n');
-
-describe('the other users of the documentation', () => {
-  it('of RabbitMQ has the permissions that are tested', () => {
-    const { configure, write, read: reads } = permissionsFor({});
-    const patterns = [...textOf('sh').matchAll(/'(\^[^']*)'/g)].map(([, pattern]) => pattern);
-    expect(patterns).toEqual([configure, write, reads]);
-  });
-
-  it('of the database may read every table of Django that is read', () => {
-    const blocks = codeBlocks('docs/celery.md').filter(({ language }) => language === 'sql');
-    expect(blocks).toHaveLength(2);
-    for (const { text } of blocks) {
-      const granted = text.match(/django_celery_\w+/g) ?? [];
-      expect(granted.toSorted()).toEqual(SQL_TABLES.filter((name) => name.startsWith('django_')).toSorted());
-    }
+// `celery/sql/database-user.test.ts` makes the users of the database by the statements of the page.
+describe('the RabbitMQ user of the documentation', () => {
+  it('has the permissions that are tested', () => {
+    const page = codeBlocks('docs/celery.md')
+      .filter(({ language }) => language === 'sh')
+      .map(({ text }) => text)
+      .join('\n');
+    const patterns = [...page.matchAll(/'(\^[^']*)'/g)].map(([, pattern]) => pattern);
+    expect(patterns).toEqual([LEAST.configure, LEAST.write, LEAST.read]);
   });
 });
 

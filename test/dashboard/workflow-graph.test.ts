@@ -1,0 +1,184 @@
+/** What the graph of a workflow draws. */
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import type { TaskRelation } from '../../src/model.ts';
+import { until } from '../router/host-kit.ts';
+import { browserMissing, browserTitle, visit } from './browser.ts';
+import { nodesOf, range, type Tree, task, treeSources } from './trees.ts';
+
+/** The most nodes that are drawn before the reader asks for more. */
+const MOST_DRAWN = 300;
+const failed = { state: 'FAILURE', exception: 'Error: no' } as const;
+
+async function openGraph(tree: Tree, query = '') {
+  const hash = `#/workflow/${tree.tasks[0]?.id}?view=graph${query}`;
+  const view = await visit({ sources: treeSources([tree]) }, hash, { expected: /501/ });
+  await view.page.locator('.graph-svg .node').first().waitFor();
+  await view.settled();
+  return view.page;
+}
+
+const edgeCount = (page: Page) => page.locator('.graph-svg path.edge').count();
+
+/** A task that starts a chord of 20 tasks of one name. */
+const WIDE: Tree = {
+  tasks: [
+    task('root'),
+    ...range(20).map((index) =>
+      task(`m${index}`, { name: 'm', parentId: 'root', groupId: 'g', chordId: 'body' }),
+    ),
+    task('body', { name: 'z' }),
+  ],
+};
+
+describe.skipIf(browserMissing)(browserTitle('in a browser, the graph of a workflow'), () => {
+  it('folds many tasks of one name in one group into one node with one edge each way', async () => {
+    const page = await openGraph(WIDE);
+    expect(await nodesOf(page)).toEqual([
+      ...['20 × m, 20 of 20 done', 'group, 20 of 20 done', 'root, SUCCESS', 'z, SUCCESS'],
+    ]);
+    expect(await edgeCount(page)).toBe(3);
+  });
+
+  it('folds the children of a flow, which run before their parent', async () => {
+    const relations: TaskRelation[] = range(20).map((index) => ({
+      ...{ parent: `c${index}`, child: 'parent', relation: 'flow' },
+    }));
+    const children = range(20).map((index) => task(`c${index}`, { name: 'child' }));
+    const page = await openGraph({ tasks: [task('parent'), ...children], relations });
+    expect(await nodesOf(page)).toEqual(['20 × child, 20 of 20 done', 'parent, SUCCESS']);
+    expect(await edgeCount(page)).toBe(1);
+  });
+
+  it('folds tasks of one depth where there are very many, and opens them again', async () => {
+    const tasks = range(3_000).map((index) =>
+      task(`n${index}`, {
+        name: `t${index % 7}`,
+        ...(index > 0 && { parentId: `n${Math.floor((index - 1) / 3)}` }),
+      }),
+    );
+    const page = await openGraph({ tasks });
+    const nodes = await nodesOf(page);
+    expect(nodes.length).toBeLessThanOrEqual(MOST_DRAWN);
+    const counts = nodes.map((title) => Number(/^([\d,]+) × /.exec(title)?.[1]?.replace(',', '') ?? 1));
+    expect(counts.reduce((sum, one) => sum + one, 0)).toBe(3_000);
+  });
+
+  it('keeps what failed and what led to it, also round a cycle', async () => {
+    const page = await openGraph(
+      {
+        tasks: [
+          task('a', { parentId: 'b' }),
+          task('b', { parentId: 'a' }),
+          task('c', { ...failed, parentId: 'b' }),
+          task('d', { parentId: 'c' }),
+        ],
+      },
+      '&failed=1',
+    );
+    expect(await nodesOf(page)).toEqual(['a, SUCCESS', 'b, SUCCESS', 'c, FAILURE']);
+    expect(await edgeCount(page)).toBe(3);
+  });
+
+  it.each(['chain', 'flow', 'link'])(
+    'keeps the task of a %s that failed itself, not one that never ran because of it',
+    async (relation) => {
+      const tree: Tree = {
+        tasks: [
+          task('first'),
+          task('culprit', failed),
+          task('idle', { ...failed, flags: ['consequence'] }),
+          task('refused', { state: 'REJECTED', parentId: 'first' }),
+        ],
+        relations: [
+          { parent: 'first', child: 'culprit', relation },
+          { parent: 'culprit', child: 'idle', relation },
+        ],
+      };
+      expect(await nodesOf(await openGraph(tree, '&failed=1'))).toEqual([
+        ...['culprit, FAILURE', 'first, SUCCESS', 'refused, REJECTED'],
+      ]);
+    },
+  );
+
+  it.each([3, 60, 81])(
+    'gives each of %d nodes a place of its own, also where there are cycles',
+    async (count) => {
+      const tasks = range(count).map((index) =>
+        task(`n${index}`, { parentId: `n${index === 0 ? count - 1 : Math.floor(index / 3)}` }),
+      );
+      const page = await openGraph({ tasks });
+      const overlaps = await page.locator('.graph-svg .node > rect:last-of-type').evaluateAll((rects) => {
+        const boxes = rects.map((rect) => rect.getBoundingClientRect());
+        return boxes.flatMap((one, index) =>
+          boxes
+            .slice(index + 1)
+            .filter(
+              (other) =>
+                one.left < other.right &&
+                other.left < one.right &&
+                one.top < other.bottom &&
+                other.top < one.bottom,
+            ),
+        ).length;
+      });
+      expect([await page.locator('.graph-svg .node').count(), overlaps]).toEqual([count, 0]);
+    },
+  );
+
+  it('tells long names apart, within the nodes', async () => {
+    const names = [
+      ...['shop.orders.place', 'warehouse.billing.render_and_send_all_documents'],
+      ...['warehouse.importer.orders.of_today.process', 'warehouse.exporter.orders.of_today.process'],
+      ...['x'.repeat(80), 'a.b.'.repeat(30), '.'.repeat(40)],
+    ];
+    const page = await openGraph({
+      tasks: names.map((name, index) => task(`n${index}`, { name, ...(index > 0 && { parentId: 'n0' }) })),
+    });
+    const labels = await page.locator('.graph-svg .node').evaluateAll((nodes) =>
+      nodes.map((node) => ({
+        lines: [...node.querySelectorAll('.node-name')].map(({ textContent }) => textContent),
+        isWithin: [...node.querySelectorAll('text')].every(
+          (text) =>
+            text.getBoundingClientRect().right <=
+            (node.querySelector('rect')?.getBoundingClientRect().right ?? 0),
+        ),
+      })),
+    );
+    expect(labels.filter(({ isWithin }) => !isWithin)).toEqual([]);
+    const lines = labels.map((label) => label.lines.join('|'));
+    expect(lines).toContain('shop.orders.place');
+    expect(lines).toContain('warehouse.billing.|render_and…l_documents');
+    expect(new Set(lines).size).toBe(names.length);
+  });
+
+  it('says whether all have ended, and how many never ran', async () => {
+    const chain = (...ids: readonly string[]): TaskRelation[] =>
+      ids.slice(1).map((child, index) => ({ parent: ids[index] ?? null, child, relation: 'chain' }));
+    const trees: readonly (Tree & { readonly said: string })[] = [
+      {
+        tasks: [task('a'), task('b', failed)],
+        relations: chain('a', 'b', 'c'),
+        said: 'All tasks that ran have ended. 1 more task never ran.',
+      },
+      {
+        tasks: [task('s', failed), task('t', { ...failed, flags: ['consequence'] })],
+        relations: chain('s', 't'),
+        said: 'All tasks that ran have ended. 1 more task never ran.',
+      },
+      {
+        tasks: [task('r'), task('q', { state: 'STARTED', parentId: 'r' })],
+        said: 'Some tasks have not ended.',
+      },
+      {
+        tasks: [task('k', { parentId: 'unseen' }), task('l', { parentId: 'k' })],
+        said: 'All tasks have ended.',
+      },
+    ];
+    const { page, go } = await visit({ sources: treeSources(trees) }, '#/tasks', { expected: /501/ });
+    for (const { tasks, said } of trees) {
+      await go(`#/workflow/${tasks[0]?.id}?view=graph`);
+      await until(async () => (await page.locator('.graph-side').textContent())?.includes(said) === true);
+    }
+  });
+});
