@@ -93,6 +93,27 @@ describe.skipIf(rabbitMissing !== null)(titleUnless(rabbitMissing, 'clients of R
     expect(await failed(plain)).toBe('This RabbitMQ does not speak TLS at that port.');
   });
 
+  it('try the next host when one does not answer', async () => {
+    const dead = await freePort();
+    const sources = open({ broker: `amqp://127.0.0.1:${dead}/x;${rabbit.url(virtualHost)}` });
+    await expectEvents(sources, 'second-host');
+    expect((await componentOf(sources, 'broker')).url).toContain(`127.0.0.1:${rabbit.port}/${virtualHost}`);
+  });
+
+  it.each([
+    [
+      'a wrong password',
+      (url: string) => url.replace('guest:guest', 'guest:hunter2'),
+      /user name or password/,
+    ],
+    ['a missing virtual host', (url: string) => `${url}-missing`, /virtual host/],
+    ['a port that nothing listens at', (url: string) => url.replace(/:\d+\//, ':1/'), /refuses connections/],
+  ])('say what is wrong in a sentence without secrets: %s', async (_, change, sentence) => {
+    const { error } = await checkBroker(open({ broker: change(rabbit.url(virtualHost)) }), 30_000);
+    expect(error).toMatch(sentence);
+    expect(error).not.toMatch(/hunter2|missing|127\.0/);
+  });
+
   it('do not keep a process alive, whether RabbitMQ is there, is gone, or swallows everything', async () => {
     const proxy = await startTcpProxy(rabbit.port);
     proxy.set({ halfOpen: true });

@@ -77,12 +77,3 @@ describe.skipIf(rabbitMissing !== null)(titleUnless(rabbitMissing, 'hints about 
     expect((await listen()).hints?.()).toEqual([]);
   });
 });
-
-it('options that only RabbitMQ has are refused for Redis', () => {
-  const given = { broker: 'redis://127.0.0.1:1', sql: null, settings: {}, queues: [] };
-  expect(() => connectionsOf({ ...given, eventQueue: {} })).toThrow(
-    /'eventQueue' is for a broker on RabbitMQ/,
-  );
-  const wrong = { ...given, broker: 'amqp://127.0.0.1:1', eventQueue: { maxLength: 10 } };
-  expect(() => connectionsOf(wrong)).toThrow(/'eventQueue.maxLength' must be a whole number from 1000/);
-});
