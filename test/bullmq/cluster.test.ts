@@ -21,7 +21,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
     beforeAll(async () => {
       cluster = await startCluster();
       client = quiet(new Cluster([...cluster.nodes], { redisOptions: { maxRetriesPerRequest: null } }));
-    }, 30_000);
+    });
 
     afterAll(async () => {
       client?.disconnect();
@@ -63,6 +63,6 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
       await node.destroy();
       await flow.close();
       for (const queue of made) await queue.close();
-    }, 30_000);
+    });
   },
 );

@@ -18,7 +18,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
 
     beforeAll(async () => {
       cluster = await startCluster();
-    }, 30_000);
+    });
     afterAll(() => cluster?.close());
 
     it('a cluster, by ioredis and node-redis alike', async () => {
@@ -48,7 +48,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
       node.destroy();
       for (const queue of made) await queue.close();
       io.disconnect();
-    }, 30_000);
+    });
 
     it.each([2, 3] as const)('node-redis that speaks RESP %d', async (RESP) => {
       const server = await startRedis();

@@ -5,7 +5,7 @@ import { bullmqSources } from '../../src/bullmq.ts';
 import type { ComponentBody, ComponentsBody } from '../../src/wire.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
-import { EXPRESS_MAJORS, type ExpressMajor } from '../helpers/hosts.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
 import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
 import { serve } from '../router/host-kit.ts';
 
@@ -29,7 +29,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
     /** What a monitor that has just started finds. */
     async function look(...queues: Queue[]): Promise<Required<ComponentBody>> {
       const sources = bullmqSources({ queues });
-      const { get } = await serve(EXPRESS_MAJORS[1] as ExpressMajor, { sources });
+      const { get } = await serve(EXPRESS, { sources });
       return (await get<ComponentsBody>('/api/components/')).body.findings as Required<ComponentBody>;
     }
 

@@ -6,7 +6,7 @@ import type { HealthBody, WorkersBody } from '../../src/wire.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { context } from '../helpers/bullmq-read.ts';
 import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
-import { EXPRESS_MAJORS, type ExpressMajor } from '../helpers/hosts.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
 import { redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 import { serve } from '../router/host-kit.ts';
 
@@ -25,7 +25,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
 
     it('passes with a worker, fails without one or without Redis, and passes again', async () => {
       const sources = bullmqSources({ queues: [queue] });
-      const { get } = await serve(EXPRESS_MAJORS[1] as ExpressMajor, { sources });
+      const { get } = await serve(EXPRESS, { sources });
       const check = async () => (await get<HealthBody>('/healthcheck')).body;
       expect(await check()).toMatchObject({
         ok: false,
@@ -96,7 +96,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the health che
     await admin.hset('bull:mail:meta', 'version', 'x');
     await admin.call('ACL', 'SETUSER', 'monitor', 'on', '>pass', '~bull:*', '+@read', '+ping');
     const sources = bullmqSources({ connection: `redis://monitor:pass@127.0.0.1:${redis.port}` });
-    const { get } = await serve(EXPRESS_MAJORS[1] as ExpressMajor, { sources });
+    const { get } = await serve(EXPRESS, { sources });
     expect((await get<HealthBody>('/healthcheck')).body).toMatchObject({
       ok: true,
       checks: { broker: { ok: true }, workers: { ok: null, responding: [], missing: [] } },

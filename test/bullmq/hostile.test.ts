@@ -44,7 +44,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'jobs that hold
     expect(tasks.filter(({ args }) => args === '<5000000 bytes>').length).toBeGreaterThan(2);
     expect(tasks.filter(({ args }) => String(args).startsWith('yyy')).length).toBeGreaterThan(5);
     expect(tasks.length).toBe(11);
-  }, 30_000);
+  });
 
   it('that are no JSON, or look like anything else, are shown as they are', async () => {
     const values = [
@@ -167,7 +167,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'jobs that hold
     expect(found?.tasks.map(({ id }) => id)).toEqual(['q:1']);
     expect(found?.relations?.length).toBeLessThanOrEqual(20_000);
     expect((await detail(on.sources, 'q:1'))?.children?.length).toBeGreaterThan(19_000);
-  }, 30_000);
+  });
 
   it('and logs of any length are cut', async () => {
     await completed('1', { processedOn: String(TIME - 5) });

@@ -50,7 +50,7 @@ async function measure(engine: 'PostgreSQL' | 'SQLite') {
   };
   try {
     app.queue('mail');
-    await until(async () => (await recorded()) === 0, 20_000);
+    await until(async () => (await recorded()) === 0);
     await new Promise((resolve) => setTimeout(resolve, 16_000));
     const before = { cost: (await monitor.get<MonitorCost>('/cost')) as MonitorCost, bytes: await bytes() };
     const begin = performance.now();

@@ -73,10 +73,10 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'counts of reco
     const sources = instance();
     await until(() => sources.history !== undefined && store.rows('bullmq').lease !== null);
     await run(50);
-    await until(async () => (await recorded(sources)) === 50, 20_000);
+    await until(async () => (await recorded(sources)) === 50);
     await sources.close();
     const again = instance();
-    await until(async () => (await recorded(again)) === 50, 20_000);
+    await until(async () => (await recorded(again)) === 50);
     for (const days of [8, 30, 90]) {
       const counted = await counts(again, days);
       expect(counted).toMatchObject({ computedFrom: 'rollups', stepSeconds: 86_400 });
@@ -100,14 +100,14 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'counts of reco
   it('have each job once, whoever records it', async () => {
     const [first, second] = [instance(), instance()];
     await run(30);
-    await until(async () => (await recorded(second)) === 30 || (await recorded(first)) === 30, 20_000);
+    await until(async () => (await recorded(second)) === 30 || (await recorded(first)) === 30);
     await Promise.all(open.map((sources) => sources.close()));
     // Whoever records next has no idea how far the others had come.
     for (const [kind] of store.rows('bullmq').texts) {
       if (kind.startsWith('bullmq')) store.rows('bullmq').texts.delete(kind);
     }
     const third = instance();
-    await until(() => store.rows('bullmq').texts.has('bullmq-streams'), 20_000);
+    await until(() => store.rows('bullmq').texts.has('bullmq-streams'));
     await third.close();
     const counted = await counts(instance(), 30);
     expect(counted.states).toEqual({ SUCCESS: 24, FAILURE: 6 });
@@ -125,7 +125,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'counts of reco
     );
     await app.queue('idle').add('later', {}, { delay: 3_600_000 });
     const sources = instance();
-    await until(() => [...store.rows('bullmq').rollups.values()].some(({ level }) => level === 5), 30_000);
+    await until(() => [...store.rows('bullmq').rollups.values()].some(({ level }) => level === 5));
     await sources.close();
     const { queueDepths } = await counts(instance(), 8);
     const [mail, idle] = queueDepths ?? [];

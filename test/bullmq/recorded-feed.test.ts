@@ -100,7 +100,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the feed with 
     const plain = instance(null);
     const all = (await events(plain)).events;
     expect(all.length).toBeGreaterThan(190);
-    await until(() => kept() >= all.length, 10_000);
+    await until(() => kept() >= all.length);
     const cursors = (await follow(plain, { time: new Date(0) })).items.length;
     expect(cursors).toBe(all.length);
     const middle = await events(plain, { since: { time: new Date(0) }, limit: 50 });
@@ -108,7 +108,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the feed with 
     await first.close();
     const again = [instance(), instance()];
     for (const sources of again) {
-      await until(async () => (await events(sources)).events.length === all.length, 10_000);
+      await until(async () => (await events(sources)).events.length === all.length);
       const newest = await events(sources);
       expect(ids(newest.events)).toEqual(ids(all));
       expect(differences(newest.events, all)).toEqual([]);
@@ -145,18 +145,18 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the feed with 
     const first = instance();
     await run('mail', 20);
     const all = (await events(instance(null))).events;
-    await until(() => kept() >= all.length, 10_000);
+    await until(() => kept() >= all.length);
     await first.close();
     await run('mail', 20);
     await redis.xtrim('bull:mail:events', 'MAXLEN', 10);
     const second = instance();
-    await until(() => kept() > all.length, 10_000);
+    await until(() => kept() > all.length);
     const before = kept();
     await run('mail', 10);
-    await until(() => kept() >= before + 30, 10_000);
+    await until(() => kept() >= before + 30);
     await redis.xtrim('bull:mail:events', 'MAXLEN', 3);
     const sources = instance();
-    await until(async () => (await events(sources)).events.length > 20, 10_000);
+    await until(async () => (await events(sources)).events.length > 20);
     const rest = await follow(sources, { time: new Date(0) });
     expect(ids(rest.items).slice(0, all.length)).toEqual(ids(all.toReversed()));
     expect(rest.gaps.slice(1)).toContain(true);
@@ -170,7 +170,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the feed with 
   it('says `gap` while the store cannot be read, and has what Redis has', async () => {
     const first = instance();
     await run('mail', 20);
-    await until(() => kept() >= 60, 10_000);
+    await until(() => kept() >= 60);
     const { cursor } = await events(first, { since: { time: new Date(0) }, limit: 10 });
     await redis.xtrim('bull:mail:events', 'MAXLEN', 8);
     store.before = (call) => {
@@ -182,7 +182,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the feed with 
     expect(page.events.length).toBe(8);
     expect((await events(second)).events.length).toBe(8);
     store.before = null;
-    await until(async () => (await events(second)).events.length > 8, 10_000);
+    await until(async () => (await events(second)).events.length > 8);
     expect(await events(second, { since: { cursor } })).toMatchObject({ gap: false });
   });
 });

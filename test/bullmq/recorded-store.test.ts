@@ -29,7 +29,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'jobs that are recorded i
       ...{ schema: null, prefix: 'monitor_', retention: { taskDays: 7, rollupDays: 90 } },
       ...{ isReadOnly: false, deployment: null },
     });
-  }, 30_000);
+  });
 
   afterAll(async () => {
     await Promise.all(open.map((sources) => sources.close()));

@@ -148,7 +148,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'removed jobs')
     await on.recorded(1);
     fails.now = false;
     await (await queue.getJob(job.id ?? ''))?.retry();
-    await until(async () => recordedStates(on).includes('SUCCESS'), 20_000);
+    await until(async () => recordedStates(on).includes('SUCCESS'));
     await job.remove();
     expect((await on.walk()).map(({ id, state, retries }) => [id, state, retries])).toEqual([
       ['mail:1', 'SUCCESS', 1],

@@ -177,7 +177,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'entries that h
     await on.redis.del('bull:q:repeat');
     await on.redis.set('bull:q:repeat', 'no set');
     expect(await schedulesOf(on.sources)).toEqual([]);
-  }, 30_000);
+  });
 
   it('of any number are cut so that each queue has its share', async () => {
     await on.redis.hset('bull:few:meta', 'version', 'bullmq:6.7.0');

@@ -5,7 +5,7 @@ import { bullmqSources } from '../../src/bullmq.ts';
 import type { SchedulesBody } from '../../src/wire.ts';
 import { context } from '../helpers/bullmq-read.ts';
 import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
-import { EXPRESS_MAJORS, type ExpressMajor } from '../helpers/hosts.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
 import { startCluster } from '../helpers/redis-cluster.ts';
 import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
 import { serve } from '../router/host-kit.ts';
@@ -168,7 +168,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
         { every: 30_000 },
         { name: 'call', data: { password: 'canary-1', to: 'ann' } },
       );
-      const { get } = await serve(EXPRESS_MAJORS[1] as ExpressMajor, {
+      const { get } = await serve(EXPRESS, {
         sources: bullmqSources({ queues: [queue] }),
       });
       const { body, text } = await get<SchedulesBody>('/api/beat/schedules/');

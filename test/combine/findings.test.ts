@@ -3,11 +3,9 @@ import { bullmqSources } from '../../src/bullmq.ts';
 import { celerySources } from '../../src/celery.ts';
 import { combineSources } from '../../src/index.ts';
 import type { ComponentsBody } from '../../src/wire.ts';
-import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
 import { redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 import { serve } from '../router/host-kit.ts';
-
-const EXPRESS = EXPRESS_MAJORS[1] as (typeof EXPRESS_MAJORS)[number];
 
 describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'one Redis under Celery and BullMQ'), () => {
   it('is one finding when it dies, and none of the other rules says that all is well', async () => {
