@@ -3,7 +3,7 @@ import { createArrayStore } from '../helpers/array-store.ts';
 import { CONTEXT } from '../history/telling.ts';
 import { instanceOf, runTask, sendTask, taskIn } from './instances.ts';
 
-const WAIT = { timeout: 4_000, interval: 10 };
+const WAIT = { timeout: 30_000, interval: 10 };
 const DAY_MS = 86_400_000;
 
 describe('what an instance hears', () => {

@@ -4,7 +4,7 @@ import type { StoredHistory } from '../../src/history/stored-history.ts';
 import { type ArrayStore, createArrayStore } from '../helpers/array-store.ts';
 import { instanceOf, taskIn } from './instances.ts';
 
-const WAIT = { timeout: 10_000, interval: 20 };
+const WAIT = { timeout: 30_000, interval: 20 };
 const RESULT = 'x'.repeat(10_000);
 const IDS = Array.from({ length: 2 * WHOLE_AT_ONCE + 20 }, (_, at) => `long-${at}`);
 

@@ -3,7 +3,7 @@ import { memorySources } from '../../src/memory.ts';
 import { createArrayStore } from '../helpers/array-store.ts';
 
 const CONTEXT = { signal: new AbortController().signal };
-const WAIT = { timeout: 3_000, interval: 10 };
+const WAIT = { timeout: 30_000, interval: 10 };
 
 describe('the component history.store', () => {
   it('shows how the store is doing, and what to do when it is away', async () => {

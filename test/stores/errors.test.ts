@@ -1,8 +1,6 @@
 import { expect, it } from 'vitest';
 import { describePostgresError } from '../../src/stores/postgres/postgres-errors.ts';
-import { ensureSchema } from '../../src/stores/sql/ensure-schema.ts';
 import { guardDatabase } from '../../src/stores/sql/guarded-database.ts';
-import { tableNames } from '../../src/stores/sql/names.ts';
 import type { SqlDatabase } from '../../src/stores/sql/sql-database.ts';
 import { StoreError } from '../../src/stores/sql/store-error.ts';
 import { containing, fromColumn, toColumn } from '../../src/stores/sql/text-key.ts';
@@ -92,26 +90,6 @@ it('waits for no answer longer than its deadline, and ignores a late failure', a
   const guarded = guardDatabase(late, describeSqliteError, { read: 10, write: 10 });
   await expect(guarded.read('x', [1])).rejects.toMatchObject({ code: 'timeout' });
   fail();
-});
-
-it('upgrades an older schema step by step, each in one transaction that only one instance can run', async () => {
-  const names = tableNames(null, 'm_');
-  const upgrades = new Map([
-    [1, async () => ['ALTER one']],
-    [2, async () => ['ALTER two']],
-  ]);
-  const version = (number: string) => (): Promise<never[]> =>
-    Promise.resolve([[number]] as unknown as never[]);
-  // The first step was run by another instance.
-  const database = scripted([version('1'), conflict, version('2'), () => Promise.resolve([]), version('3')]);
-  await ensureSchema(database, names, { version: 3, create: async () => '', upgrades }, false);
-  expect(database.texts[3]).toBe(
-    `INSERT INTO "m_meta" (key, value) VALUES ('upgrade_2', '3');\nALTER two;\nUPDATE "m_meta" SET value = '3' WHERE key = 'schema'`,
-  );
-  const reader = scripted([version('1')]);
-  const opening = ensureSchema(reader, names, { version: 3, create: async () => '', upgrades }, true);
-  await expect(opening).rejects.toMatchObject({ code: 'schema_missing' });
-  expect(reader.texts).toHaveLength(1);
 });
 
 it.each(['', 'plain "quoted" {a,b}', 'a\\b', '\0', 'half \ud800 pair', '😀é'])(
