@@ -1,209 +1,244 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createMemoryHistory } from '../../src/history/memory-history.ts';
-import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
-import { createRedisMailbox } from '../../src/sources/celery/brokers/redis/mailbox.ts';
-import { type Control, createControl } from '../../src/sources/celery/control/control.ts';
-import { CONTROL_COMMANDS } from '../../src/sources/celery/control/encoder.ts';
-import { createPing } from '../../src/sources/celery/control/ping.ts';
-import type { CelerySettings } from '../../src/sources/celery/settings.ts';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { type CelerySettings, type CelerySources, celerySources } from '../../src/celery.ts';
 import { type CeleryApp, type CeleryWorker, celeryApp, celeryMissing } from '../helpers/celery-app.ts';
+import { context } from '../helpers/celery-events.ts';
 import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
-import { askEverything, namesIn } from './ask-everything.ts';
+import { queryOf } from '../helpers/task-query.ts';
+import { controlError, ping, untilResponding } from './control-lab.ts';
 
 const missing = redisMissing ?? celeryMissing;
 
-/** Workers that publish nothing by themselves, so that what is published can be counted. */
+/** Workers that publish nothing by themselves, so that only their answers tell of them. */
 const QUIET = ['--without-heartbeat', '--without-gossip', '--without-mingle'];
-const NAMES = ['prefork@a', 'solo@c', 'threads@b'];
 
-/** A client, as far as it is needed here. */
-interface Keys {
-  keys(pattern: string): Promise<string[]>;
-  info(section: string): Promise<string>;
-}
+/** What ends after the test, also when it fails half-way. */
+const ends: (() => unknown)[] = [];
 
-/** One deployment: its Redis, its workers, and what asks them. */
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+}, 60_000);
+
+/** One deployment: its Redis and its workers. */
 interface Lab {
   readonly redis: RedisServer;
   readonly app: CeleryApp;
-  readonly client: Keys;
-  readonly control: Control;
-  close(): Promise<void>;
+  open(): Promise<CelerySources>;
+  /** Keys that are in the broker now. */
+  keys(): Promise<string[]>;
 }
 
-async function startLab(more: CelerySettings = {}, known: () => readonly string[] = () => []): Promise<Lab> {
+async function startLab(more: CelerySettings = {}): Promise<Lab> {
   const redis = await startRedis();
+  ends.push(() => redis.close());
   const settings = { broker_url: redis.url(), result_backend: redis.url(2), ...more };
   const app = celeryApp(settings);
+  ends.push(() => app.close());
   const client = createClient({ url: redis.url() });
   await client.connect();
-  const endpoint = brokerEndpoint(undefined, settings);
-  const control = createControl({
-    mailbox: createRedisMailbox(endpoint, settings),
-    known,
-    mayEnableEvents: true,
-  });
+  ends.push(() => client.destroy());
   return {
     redis,
     app,
-    client,
-    control,
-    async close() {
-      await control.close();
-      client.destroy();
-      await app.close();
-      await redis.close();
+    async open() {
+      const sources = celerySources({ settings, enableEvents: true });
+      ends.push(() => sources.close());
+      await until(() => sources.events.status?.().ok === true);
+      return sources;
     },
+    keys: async () => (await client.keys('*')).sort(),
   };
 }
 
-describe.skipIf(missing !== null)(titleUnless(missing, 'remote control of running workers'), () => {
-  describe.each<{ title: string; settings: CelerySettings }>([
-    { title: 'as Celery comes', settings: {} },
-    {
-      title: 'with a key prefix, an exchange of its own and other priorities',
-      settings: {
+function secondApp(settings: CelerySettings, module?: string): CeleryApp {
+  const app = celeryApp(settings, module);
+  ends.push(() => app.close());
+  return app;
+}
+
+const shown = async (sources: CelerySources) =>
+  new Map((await sources.workers.listWorkers(context)).map((worker) => [worker.hostname, worker]));
+
+/** A worker whose mailbox was reset answers nothing and takes no task any more. */
+async function expectTaken(app: CeleryApp, worker: CeleryWorker, ...options: string[]): Promise<void> {
+  const ended = (): number => worker.output().match(/Task shop\.add\[[^\]]+\] succeeded/g)?.length ?? 0;
+  const before = ended();
+  await until(async () => {
+    await app.process('-', 'call', 'shop.add', '--args=[1,2]', ...options);
+    return ended() > before;
+  }, 90_000);
+}
+
+describe.skipIf(missing !== null)(titleUnless(missing, 'running workers'), { timeout: 240_000 }, () => {
+  it.each<[string, CelerySettings]>([
+    ['as Celery comes', {}],
+    [
+      'with a key prefix, an exchange of its own and other priorities',
+      {
         control_exchange: 'ctl',
         broker_transport_options: { global_keyprefix: 'shop:', priority_steps: [1, 5], sep: ':' },
       },
-    },
-  ])('$title', ({ settings }) => {
-    let lab: Lab;
-    let workers: CeleryWorker[];
-
-    beforeAll(async () => {
-      lab = await startLab(settings);
-      workers = await Promise.all([
-        lab.app.plainWorker('-n', 'prefork@a', '-P', 'prefork', '-c', '2', '-Q', 'q0'),
-        lab.app.plainWorker('-n', 'threads@b', '-P', 'threads', '-c', '2', '-Q', 'q1'),
-        lab.app.plainWorker('-n', 'solo@c', '-P', 'solo', '-Q', 'q2'),
-      ]);
-      await until(async () => namesIn(await lab.control.ask('ping')).length === 3);
-    });
-
-    afterAll(() => lab?.close());
-
-    it('leaves every worker at work with every message that can be sent, and nothing in Redis', {
-      timeout: 90_000,
-    }, async () => {
-      const pids = await pidsOf(lab.control);
-      const before = (await lab.client.keys('*')).sort();
-      for (let round = 0; round < 3; round += 1) {
-        for (const replies of await askEverything(lab.control)) {
-          expect(namesIn(replies)).toEqual(NAMES);
-          expect(replies).toMatchObject({ receivers: 3, isComplete: true, errors: 0, unreadable: 0 });
-          expect([...(replies?.values.values() ?? [])]).not.toContain(null);
-        }
+    ],
+  ])('tell of themselves and stay at work, and nothing is left in Redis: %s', async (_, settings) => {
+    const lab = await startLab(settings);
+    const workers = await Promise.all([
+      lab.app.plainWorker('-n', 'prefork@a', '-P', 'prefork', '-c', '2', '-Q', 'q0,shared'),
+      lab.app.plainWorker('-n', 'threads@b', '-P', 'threads', '-c', '3', '-Q', 'q1,shared'),
+      lab.app.plainWorker('-n', 'solo@c', '-P', 'solo', '-Q', 'q2'),
+    ]);
+    await lab.app.send({ name: 'shop.add', args: [1, 2], queue: 'q0' });
+    await until(() => workers[0].output().includes('succeeded'));
+    const before = await lab.keys();
+    const pids = new Set<unknown>();
+    // Each source asks everything that there is.
+    for (let round = 0; round < 3; round += 1) {
+      const sources = await lab.open();
+      await until(async () => {
+        const all = [...(await shown(sources)).values()];
+        return (
+          all.length === 3 && all.every(({ pid, registeredTasks }) => pid != null && registeredTasks != null)
+        );
+      });
+      await untilResponding(sources, 'prefork@a', 'solo@c', 'threads@b');
+      await until(() => workers.every((worker) => worker.output().includes('enabled by remote')));
+      const found = await shown(sources);
+      for (const { pid, registeredTasks } of found.values()) {
+        pids.add(pid);
+        expect(registeredTasks).toContain('shop.add');
       }
-      // All at once, too.
-      await Promise.all(
-        CONTROL_COMMANDS.map((command) => command !== 'enable_events' && lab.control.ask(command)),
-      );
-      expect(await pidsOf(lab.control)).toEqual(pids);
-      await until(async () => (await lab.client.keys('*')).join().includes('reply') === false);
-      expect((await lab.client.keys('*')).sort()).toEqual(before);
-      await expectTaken(lab.app, workers);
-      expect(workers.map((worker) => worker.output()).join('')).not.toMatch(/CRITICAL|ERROR|Traceback/);
-    });
+      expect(found.get('prefork@a')).toMatchObject({
+        ...{ pool: 'prefork', poolSize: 2, concurrency: 2, processed: 1, queues: ['q0', 'shared'] },
+      });
+      expect(found.get('prefork@a')?.uptimeSeconds).toBeGreaterThanOrEqual(0);
+      expect(found.get('threads@b')).toMatchObject({ pool: 'threads', concurrency: 3 });
+      expect(found.get('solo@c')).toMatchObject({ pool: 'solo', poolSize: 1 });
+      const queues = await sources.queues.listQueues(context);
+      expect(queues?.find(({ name }) => name === 'shared')?.consumers ?? 2).toBe(2);
+      expect(await controlError(sources)).toBeNull();
+      await sources.close();
+    }
+    expect(pids.size).toBe(3);
+    await until(async () => (await lab.keys()).join() === before.join());
+    await lab.app.send(...['q0', 'q1', 'q2'].map((queue) => ({ name: 'shop.add', args: [1, 2], queue })));
+    for (const worker of workers)
+      await until(() => /Task shop\.add\[[^\]]+\] succeeded/.test(worker.output()));
+    expect(workers.map((worker) => worker.output()).join('')).not.toMatch(/CRITICAL|ERROR|Traceback/);
   });
 
-  describe('when not all can answer', () => {
-    let lab: Lab;
-    let prefork: CeleryWorker;
-    let before: string[];
+  it('are shown without those that cannot answer, whose late answers leave nothing', async () => {
+    const lab = await startLab();
+    const [prefork] = await Promise.all([
+      lab.app.plainWorker('-n', 'prefork@a', '-P', 'prefork', '-c', '1', '-Q', 'fast', ...QUIET),
+      lab.app.plainWorker('-n', 'threads@b', '-P', 'threads', '-c', '2', '-Q', 'other', ...QUIET),
+      lab.app.plainWorker('-n', 'solo@c', '-P', 'solo', '-Q', 'slow', ...QUIET),
+    ]);
+    const sources = await lab.open();
+    await untilResponding(sources, 'prefork@a', 'solo@c', 'threads@b');
+    await until(async () => (await shown(sources)).get('threads@b')?.pid != null);
+    const pid = (await shown(sources)).get('threads@b')?.pid as number;
+    process.kill(pid, 'SIGSTOP');
+    try {
+      await until(async () => (await ping(sources)).missing.join() === 'threads@b');
+      expect((await ping(sources)).responding).toEqual(['prefork@a', 'solo@c']);
+    } finally {
+      process.kill(pid, 'SIGCONT');
+    }
+    await untilResponding(sources, 'prefork@a', 'solo@c', 'threads@b');
+    // A busy solo worker answers when it gets to it, to a list that nobody reads any more.
+    await lab.app.send({ name: 'shop.slow', args: [5], queue: 'slow' });
+    await until(async () => (await ping(sources)).missing.includes('solo@c'));
+    await untilResponding(sources, 'prefork@a', 'solo@c', 'threads@b');
+    await prefork.kill();
+    await until(async () => (await ping(sources)).missing.join() === 'prefork@a');
+    expect(await ping(sources)).toMatchObject({ ok: true, responding: ['solo@c', 'threads@b'] });
+    await sources.close();
+    await until(async () => !(await lab.keys()).join().includes('reply'));
+  });
 
-    beforeAll(async () => {
-      lab = await startLab();
-      const started = await Promise.all([
-        lab.app.plainWorker('-n', 'prefork@a', '-P', 'prefork', '-c', '1', '-Q', 'fast', ...QUIET),
-        lab.app.plainWorker('-n', 'threads@b', '-P', 'threads', '-c', '2', '-Q', 'other', ...QUIET),
-        lab.app.plainWorker('-n', 'solo@c', '-P', 'solo', '-Q', 'slow', ...QUIET),
-      ]);
-      prefork = started[0];
-      await until(async () => namesIn(await lab.control.ask('ping')).length === 3);
-      await until(async () => !(await replyKeys()));
-      before = (await lab.client.keys('*')).sort();
-    });
-
-    afterAll(() => lab?.close());
-
-    const replyKeys = async (): Promise<boolean> => (await lab.client.keys('*reply*')).length > 0;
-
-    it('asks once for a hundred health checks, whose answer serves for a moment', async () => {
-      const settings = { broker_url: lab.redis.url() };
-      const endpoint = brokerEndpoint(undefined, settings);
-      const control = createControl({ mailbox: createRedisMailbox(endpoint, settings), known: () => [] });
-      const pingWorkers = createPing(control, createMemoryHistory());
-      const count = async (): Promise<number> => {
-        const info = await lab.client.info('commandstats');
-        return Number(/cmdstat_publish:calls=(\d+)/.exec(info)?.[1]);
-      };
-      const sent = await count();
-      const checks = await Promise.all(Array.from({ length: 100 }, () => pingWorkers()));
-      expect(checks[99]).toEqual({ ok: true, error: null, responding: NAMES, missing: [] });
-      expect(new Set(checks.map((check) => JSON.stringify(check))).size).toBe(1);
-      expect(await pingWorkers()).toEqual(checks[0]);
-      expect(await count()).toBe(sent + 1);
-      await control.close();
-    });
-
-    it('answers without a worker that is frozen, and with it again when it goes on', async () => {
-      const pid = (await pidsOf(lab.control))['threads@b'] as number;
-      process.kill(pid, 'SIGSTOP');
-      try {
-        const first = await lab.control.ask('ping', { timeoutMs: 1000 });
-        expect(namesIn(first)).toEqual(['prefork@a', 'solo@c']);
-        expect(first).toMatchObject({ receivers: 3, isComplete: false });
-        const second = await lab.control.ask('ping', { timeoutMs: 50_000 });
-        expect(namesIn(second)).toEqual(['prefork@a', 'solo@c']);
-        expect(second?.tookMs).toBeLessThan(40_000);
-      } finally {
-        process.kill(pid, 'SIGCONT');
-      }
-      await until(async () => (await lab.control.ask('ping'))?.isComplete === true);
-      await until(async () => !(await replyKeys()));
-      expect((await lab.client.keys('*')).sort()).toEqual(before);
-    });
-
-    it('answers without a solo worker that is busy, whose late answers leave nothing', async () => {
-      await lab.app.send({ name: 'shop.slow', args: [3], queue: 'slow' });
-      await until(async () => {
-        const busy = await lab.control.ask('active', { timeoutMs: 150 });
-        return busy?.values.has('solo@c') === false;
-      });
-      expect(namesIn(await lab.control.ask('stats', { timeoutMs: 150 }))).toEqual(['prefork@a', 'threads@b']);
-      // It answers these two when it gets to it, to a list that nobody reads any more.
-      await until(async () => !(await replyKeys()));
-      await until(async () => (await lab.control.ask('ping', { timeoutMs: 150 }))?.isComplete === true);
-      await until(async () => !(await replyKeys()));
-      const now = (await lab.client.keys('*')).filter((key) => !key.startsWith('unacked'));
-      expect(now.sort()).toEqual(before);
-    });
-
-    it('answers at once without a worker that was killed', async () => {
-      await prefork.kill();
-      await until(async () => (await lab.control.ask('ping', { timeoutMs: 50_000 }))?.receivers === 2);
-      const replies = await lab.control.ask('ping', { timeoutMs: 50_000 });
-      expect(namesIn(replies)).toEqual(['solo@c', 'threads@b']);
-      expect(replies).toMatchObject({ receivers: 2, isComplete: true });
-      expect(replies?.tookMs).toBeLessThan(40_000);
-    });
+  it('tell of tasks that run, of whose start nobody has heard', async () => {
+    const lab = await startLab({ worker_prefetch_multiplier: 1 });
+    const worker = await lab.app.plainWorker('-n', 'w1@a', '-P', 'threads', '-c', '2', '-Q', 'celery');
+    ends.push(() => worker.kill());
+    const slow = { name: 'shop.slow', args: [300], queue: 'celery' };
+    await lab.app.send(slow, slow, slow);
+    await until(() => (worker.output().match(/received/g)?.length ?? 0) >= 2);
+    const sources = await lab.open();
+    const started = async () =>
+      (await sources.tasks.listTasks(queryOf({ states: ['STARTED'] }), context)).tasks;
+    await until(async () => (await started()).length === 2);
+    for (const task of await started()) {
+      expect(task).toMatchObject({ name: 'shop.slow', worker: 'w1@a', queue: 'celery', args: '[300]' });
+    }
+    const events = await sources.events.listEvents(
+      { limit: 9, since: null, states: ['STARTED'], workers: [], tasks: [] },
+      context,
+    );
+    expect(events.events).toEqual([]);
   });
 });
 
-/**
- * Sends each worker a task, to `q0` for the first one. A worker whose mailbox was reset answers nothing and takes no
- * task any more.
- */
-async function expectTaken(app: CeleryApp, workers: readonly CeleryWorker[]): Promise<void> {
-  await app.send(...workers.map((_, at) => ({ name: 'shop.add', args: [1, 2], queue: `q${at}` })));
-  await until(() => workers.every((worker) => /Task shop\.add\[[^\]]+\] succeeded/.test(worker.output())));
-}
+describe.skipIf(missing !== null)(
+  titleUnless(missing, 'workers that do not speak JSON'),
+  { timeout: 240_000 },
+  () => {
+    it.each([
+      ['pickle', { task_serializer: 'pickle', accept_content: ['pickle', 'json'] }],
+      // `stats` would end it.
+      ['yaml', { task_serializer: 'yaml', accept_content: ['yaml', 'json'] }],
+    ])('count as alive that answer in %s, and are asked nothing else', async (_, settings) => {
+      const lab = await startLab(settings);
+      const worker = await lab.app.plainWorker('-n', 'w1@alpha-1.example', '-P', 'solo');
+      const sources = await lab.open();
+      await until(async () => (await ping(sources)).ok);
+      expect((await shown(sources)).get('w1@alpha-1.example')?.pid ?? null).toBeNull();
+      await expectTaken(lab.app, worker);
+      await until(async () => (await ping(sources)).ok);
+    });
 
-async function pidsOf(control: Control): Promise<Record<string, unknown>> {
-  const stats = await control.ask('stats');
-  return Object.fromEntries(
-    [...(stats?.values ?? [])].map(([name, value]) => [name, (value as { pid: unknown }).pid]).sort(),
-  );
-}
+    it('are not harmed where they could not put their tasks or their options into JSON', async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'monitor-odd-'));
+      writeFileSync(
+        join(folder, 'odd.py'),
+        "from shop import app\nclass Odd: pass\napp.conf.broker_transport_options = {'odd': Odd()}\n",
+      );
+      writeFileSync(
+        join(folder, 'send.py'),
+        'import shop\nshop.slow.apply_async((4,), queue="odd")\nfor _ in range(2):\n    ' +
+          'shop.slow.apply_async(({1, 2},), serializer="pickle", queue="odd")\nprint(0)\n',
+      );
+      ends.push(() => rmSync(folder, { recursive: true }), vi.unstubAllEnvs);
+      vi.stubEnv('PYTHONPATH', `${folder}:${new URL('app/', import.meta.url).pathname}`);
+      const lab = await startLab({ accept_content: ['json', 'pickle'] });
+      const odd = secondApp({ broker_url: lab.redis.url(), task_default_queue: 'second' }, 'odd');
+      const first = await lab.app.plainWorker('-n', 'w1@a', '-P', 'threads', '-c', '1', '-Q', 'odd,celery');
+      const second = await odd.plainWorker('-n', 'w2@b', '-P', 'threads', '-c', '1');
+      await lab.app.script(join(folder, 'send.py'));
+      await until(() => (first.output().match(/Task shop\.slow\[\S+ received/g)?.length ?? 0) === 3);
+      const sources = await lab.open();
+      await untilResponding(sources, 'w1@a', 'w2@b');
+      await until(async () => (await shown(sources)).get('w2@b')?.queues?.join() === 'second');
+      const found = await shown(sources);
+      expect([found.get('w1@a')?.pid != null, found.get('w2@b')?.pid ?? null]).toEqual([true, null]);
+      await expectTaken(lab.app, first);
+      await expectTaken(odd, second, '--queue=second');
+    });
+
+    it('are not harmed that take no JSON, nor those that listen to nobody', async () => {
+      const lab = await startLab({ task_serializer: 'pickle', accept_content: ['pickle'] });
+      const deaf = secondApp({ broker_url: lab.redis.url(), worker_enable_remote_control: false });
+      const worker = await lab.app.plainWorker('-n', 'w1@a', '-P', 'solo', ...QUIET);
+      await deaf.plainWorker('-n', 'w2@b', '-P', 'solo', ...QUIET);
+      const sources = await lab.open();
+      await until(async () => {
+        await ping(sources);
+        return worker.output().includes('Refusing to deserialize');
+      });
+      expect((await ping(sources)).responding).toEqual([]);
+      await deaf.close();
+      await expectTaken(lab.app, worker, '--serializer=pickle');
+    });
+  },
+);

@@ -259,4 +259,9 @@ describe('what of a deployment is read', () => {
   ])('with %j and the broker %s is refused', (options, broker, message) => {
     expect(() => celerySources({ broker, ...(options as object) })).toThrow(message);
   });
+
+  it('with an unknown option of any length is refused in a short sentence', () => {
+    const create = (): unknown => celerySources({ broker: url, ['x'.repeat(1_000_000)]: 1 } as never);
+    expect(create).toThrow(/^.{1,200}$/);
+  });
 });
