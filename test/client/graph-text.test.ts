@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseGraph } from '../../src/client/graph-text.ts';
+import { createMonitorClient } from '../../src/client.ts';
 import { edge, node } from '../dashboard/graph-parts.ts';
 
 const range = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
@@ -17,6 +17,12 @@ function bodyOf(size: number) {
     edges: range(size).map((index) => edge(`${trap(index)}0`, `${trap(index)}${index}`)),
     sources: [{ name: trap(2), ok: true }],
   };
+}
+
+/** What the client makes of this answer. */
+async function parseGraph(text: string): Promise<unknown> {
+  const answer = async () => new Response(text, { headers: { 'content-type': 'application/json' } });
+  return await createMonitorClient('http://monitor.example/', { fetch: answer }).graph('a');
 }
 
 describe('the body of a graph', () => {

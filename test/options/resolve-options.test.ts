@@ -1,53 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { resolveOptions } from '../../src/options/resolve-options.ts';
+import { createMonitorRouter, type MonitorOptions } from '../../src/index.ts';
 
 const tasks = { name: 'shop', listTasks: () => ({ tasks: [], next: null, total: 0 }), getTask: () => null };
 
+const create = (options: unknown) => createMonitorRouter(options as MonitorOptions);
+
 describe('options', () => {
-  it('have a default each', () => {
-    expect(resolveOptions()).toEqual({
-      sources: {},
-      metrics: null,
-      ownMetrics: null,
-      authorize: null,
-      unguarded: true,
-      redact: undefined,
-      dashboard: { title: 'Task monitor', links: [], logo: null },
-      limits: {
-        ...{ preview: 256, detail: 65_536, scan: 20_000, page: 1_000, nodes: 20_000 },
-        ...{ concurrency: 64, perSource: 32, streams: 1_000 },
-      },
-      timeoutMs: 5_000,
-      health: { failStatus: 503, ping: false, reuseMs: 1_000, findings: 'critical' },
-      onFinding: null,
-      ...{ markers: null, taskLinks: null },
-      publicUrl: null,
-      ignoreQuery: new Set(),
-      onError: null,
-    });
-  });
-
-  it('cannot be changed afterwards', () => {
-    const options = resolveOptions();
-    expect([options, options.limits, options.health].every(Object.isFrozen)).toBe(true);
-  });
-
-  it('take a bundle of sources as it is, with members of its own', () => {
-    const bundle = { tasks, record: () => {}, close: () => {} };
-    expect(resolveOptions({ sources: bundle }).sources).toBe(bundle);
-  });
-
-  it('tell a host that guards the mount itself from one that has not thought of it', () => {
-    expect(resolveOptions({ authorize: false })).toMatchObject({ authorize: null, unguarded: false });
-  });
-
-  it.each([
-    ['https://user:secret@example.com/monitor/?token=secret', 'https://example.com/monitor/'],
-    ['/ops/monitor?token=secret', '/ops/monitor'],
-  ])('show the public URL %s without user, password and query', (publicUrl, shown) => {
-    expect(resolveOptions({ publicUrl }).publicUrl).toBe(shown);
-  });
-
   it.each<[options: unknown, message: RegExp]>([
     [null, /'options' must be an object such as \{ sources: memorySources\(\) \}; it is null/],
     ['redis://:hunter2@db', /'options' must be an object .* it is a string/],
@@ -95,8 +53,8 @@ describe('options', () => {
     ],
     [{ onError: 1 }, /'onError' must be a function such as \(error, context\) => …/],
   ])('refuse %o and say what to write', (options, message) => {
-    expect(() => resolveOptions(options)).toThrow(TypeError);
-    expect(() => resolveOptions(options)).toThrow(message);
+    expect(() => create(options)).toThrow(TypeError);
+    expect(() => create(options)).toThrow(message);
   });
 
   it('never show a value that may be a secret', () => {
@@ -113,7 +71,7 @@ describe('options', () => {
       'publicUrl',
       'timeoutMs',
     ]) {
-      expect(() => resolveOptions({ [option]: secret })).toThrow(/^(?:(?!hunter2).)*$/s);
+      expect(() => create({ [option]: secret })).toThrow(/^(?:(?!hunter2).)*$/s);
     }
   });
 });

