@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { celerySources } from '../../src/celery.ts';
+import { createStoredHistory } from '../../src/history/stored/create-stored-history.ts';
 import type { WorkersBody } from '../../src/wire.ts';
 import { createArrayStore } from '../helpers/array-store.ts';
 import { componentOf } from '../helpers/celery-events.ts';
@@ -7,6 +8,7 @@ import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
 import { until } from '../helpers/redis-server.ts';
 import { queryOf } from '../helpers/task-query.ts';
 import { serve } from '../router/host-kit.ts';
+import { holdTime, pass } from './array-deployment.ts';
 import { type Instance, openInstance as openOne } from './leader-lab.ts';
 import { createSharedHistories, type SharedHistories } from './shared-history.ts';
 
@@ -102,9 +104,11 @@ describe("with collect: 'leader'", () => {
 
   it('a leader goes on while the store cannot be reached, and one remains afterwards', async () => {
     const { connections } = leader();
+    const { made } = connections;
+    onTestFinished(() => shared.reach(true));
     shared.reach(false);
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
-    expect(connections).toEqual({ made: 1, open: 1 });
+    await until(shared.isLeaseOver);
+    expect(connections).toEqual({ made, open: 1 });
     shared.reach(true);
     // Whoever asks first has the lease then.
     await until(
@@ -117,7 +121,7 @@ describe("with collect: 'leader'", () => {
   it('a leader that loses its broker gives up, and one that reaches it takes over', async () => {
     const first = leader();
     first.reach.isUp = false;
-    await until(() => instances.some((one) => one !== first && one.connections.open > 0), 15_000);
+    await until(() => instances.some((one) => one !== first && one.connections.open > 0));
     expect(first.connections.open).toBe(0);
     expect(await leads(leader())).toBe(true);
     for (const instance of instances) await until(() => hasReports(instance));
@@ -131,15 +135,15 @@ describe("with collect: 'leader'", () => {
   it('nothing is shown as current while nobody reaches the broker, and all is again once somebody does', async () => {
     for (const one of instances) one.reach.isUp = false;
     const other = instances[2] as Instance;
-    await until(() => other.sources.tasks.status?.().ok === false, 15_000);
+    await until(() => other.sources.tasks.status?.().ok === false);
     expect(other.sources.tasks.status?.()).toMatchObject({
       error: 'source_unavailable',
       asOf: expect.any(Date),
       reason: expect.stringMatching(/./),
     });
-    await until(async () => (await other.sources.health.checkWorkers?.(context))?.ok === false, 15_000);
+    await until(async () => (await other.sources.health.checkWorkers?.(context))?.ok === false);
     for (const one of instances) one.reach.isUp = true;
-    for (const one of instances) await until(() => hasReports(one), 15_000);
+    for (const one of instances) await until(() => hasReports(one));
   });
 
   it('one that only answers needs no broker', async () => {
@@ -159,6 +163,30 @@ describe("with collect: 'leader'", () => {
     expect(await sources.health.checkBroker?.(context)).toMatchObject({ ok: false });
     expect(await componentOf(sources, 'collector')).toMatchObject({ config: { leads: false, leader: null } });
     expect(connections.made).toBe(0);
+  });
+});
+
+describe('the lease of whoever collects', () => {
+  it('is taken over within five seconds by another instance, if its holder says nothing more', async () => {
+    holdTime(Date.parse('2026-11-21T03:00:00Z'));
+    const store = createArrayStore();
+    const open = () => {
+      const options = { store, source: 'celery', deployment: null, hearing: 'nothing' } as const;
+      const history = createStoredHistory({ redactor: null }, { ...options, isReadOnly: false });
+      onTestFinished(() => history.close());
+      return history;
+    };
+    const [first, second] = [open(), open()];
+    await pass(5_000);
+    const holders = () => [first, second].filter((one) => one.status().isHolder === true);
+    expect(holders()).toHaveLength(1);
+    const [dead] = holders();
+    const holder = store.rows('celery').lease?.holder;
+    store.refuses = (asking) => asking === holder;
+    await pass(5_000);
+    expect(holders()).toHaveLength(1);
+    expect(holders()).not.toEqual([dead]);
+    expect(store.rows('celery').lease?.holder).not.toBe(holder);
   });
 });
 
