@@ -1,6 +1,7 @@
 """A small Celery app whose tasks end in every way a task can end. Configured by SHOP_CONFIG (JSON)."""
 import json
 import os
+import threading
 import time
 
 from celery import Celery
@@ -23,6 +24,18 @@ def total(numbers):
 @app.task(name='shop.fail')
 def fail(message='boom'):
     raise ValueError(message)
+
+
+class Declined(Exception):
+    def __init__(self, reason):
+        super().__init__(reason)
+        # No process can send that to another one.
+        self.lock = threading.Lock()
+
+
+@app.task(name='shop.declined')
+def declined():
+    raise Declined('no cover')
 
 
 @app.task(name='shop.slow')
