@@ -2,7 +2,13 @@ import { expect, it } from 'vitest';
 import { context } from '../helpers/celery-events.ts';
 import { until } from '../helpers/redis-server.ts';
 import { queryOf } from '../helpers/task-query.ts';
-import { type ArrayDeployment, holdTime, openArrayDeployment, pass } from './array-deployment.ts';
+import {
+  type ArrayDeployment,
+  type ArrayDeploymentOptions,
+  holdTime,
+  openArrayDeployment,
+  pass,
+} from './array-deployment.ts';
 import { type ArrayReply, type ArrayRequest, createArrayMailbox } from './array-mailbox.ts';
 
 type Answers = Readonly<Record<string, unknown>>;
@@ -11,6 +17,7 @@ type Answers = Readonly<Record<string, unknown>>;
 function openWorkers(
   workers: Readonly<Record<string, Answers>>,
   raw: Readonly<Record<string, ArrayReply>> = {},
+  options: ArrayDeploymentOptions = {},
 ) {
   const play = (name: string, { method }: ArrayRequest): ArrayReply =>
     raw[method] ?? { value: method in (workers[name] ?? {}) ? workers[name]?.[method] : {} };
@@ -19,7 +26,7 @@ function openWorkers(
     Object.fromEntries(names.map((name) => [name, (request: ArrayRequest) => play(name, request)])),
     names.length,
   );
-  const deployment = openArrayDeployment({ broker: (made) => ({ ...made, control: mailbox }) });
+  const deployment = openArrayDeployment({ ...options, broker: (made) => ({ ...made, control: mailbox }) });
   return { ...deployment, requests: mailbox.requests };
 }
 
@@ -143,6 +150,35 @@ it("shows each command's reply where it belongs: what runs as started, what wait
   expect(new Set(requests.map(({ method }) => method))).toEqual(
     new Set(['ping', 'conf', 'stats', 'active_queues', 'registered', 'reserved', 'active']),
   );
+});
+
+it('moves no start of which an event has told, whichever comes first, nor tells of it twice', async () => {
+  const start = 1795228770_500;
+  holdTime(start + 20_000);
+  const ids = ['before', 'behind'];
+  const { task, hear } = openWorkers({ 'w1@x': { active: ids.map((id) => ({ ...ITEM, id })) } });
+  const event = { type: 'task-started', hostname: 'w1@x', timestamp: start / 1_000 };
+  hear({ ...event, uuid: 'before' });
+  await pass(3_000);
+  expect((await task('behind'))?.started).toEqual(new Date(1795228770_125));
+  hear({ ...event, uuid: 'behind' });
+  await pass(1_000);
+  for (const id of ids) {
+    const { state, started, timeline } = (await task(id)) ?? {};
+    expect([id, state, started, timeline?.length]).toEqual([id, 'STARTED', new Date(start), 1]);
+  }
+});
+
+it('switches task events on where the host asked for it, also of a worker that comes later', async () => {
+  holdTime(Date.now());
+  const { hear, requests } = openWorkers({ 'w1@x': {} }, {}, { enableEvents: true });
+  const asked = (): number => requests.filter(({ method }) => method === 'enable_events').length;
+  await pass(5_000);
+  expect(asked()).toBe(1);
+  const timestamp = Date.now() / 1_000;
+  hear({ type: 'worker-online', hostname: 'w1@x', freq: 2, timestamp, pid: 1, active: 0, processed: 0 });
+  await pass(5_000);
+  expect(asked()).toBe(2);
 });
 
 it('says that replies are not in JSON, and asks such workers nothing but whether they are alive', async () => {
