@@ -3,8 +3,6 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import type { History } from '../../src/history/history.ts';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
-import { scheduler } from '../../src/scheduler.ts';
-import { until } from '../helpers/redis-server.ts';
 import { CONTEXT, idsOf, page, T0, told } from './telling.ts';
 
 const MIB = 1024 * 1024;
@@ -79,10 +77,13 @@ describe('floods', () => {
     );
     for (const change of chain) history.writer.recordTask(change);
     history.writer.recordTask(told({ id: 'top', type: 'received', rootId: 'first', parentId: null }));
-    await history.reader.getStats(CONTEXT);
-    expect(scheduler.waiting).toBe(1);
-    expect((await page(history, { rootId: 'first', limit: 1 })).total).toBe(5_001);
-    await until(() => scheduler.waiting === 0);
+    // Whoever asks for the list waits, and meanwhile the event loop goes on.
+    let turns = 0;
+    const isOver = (async () => (await page(history, { rootId: 'first', limit: 1 })).total)();
+    const ended = isOver.then(() => true);
+    while (!(await Promise.race([ended, new Promise((resolve) => setImmediate(resolve, false))]))) turns += 1;
+    expect(turns).toBeGreaterThan(0);
+    expect(await isOver).toBe(5_001);
     history.close();
   });
 
@@ -101,7 +102,6 @@ describe('floods', () => {
     }
     const both = [await page(history, { rootId: 'one' }), await page(history, { rootId: 'two' })];
     expect(both.map(({ total }) => total)).toEqual([1_000, 1_000]);
-    await until(() => scheduler.waiting === 0);
     history.close();
   });
 
