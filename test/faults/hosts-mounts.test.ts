@@ -1,18 +1,17 @@
 import type { ErrorRequestHandler, RequestHandler } from 'express';
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
 import type { ComponentsBody, TaskDetailBody } from '../../src/wire.ts';
-import { ask } from '../helpers/ask.ts';
 import type { HostOptions } from '../router/host-kit.ts';
 import { createShop } from '../router/shop-sources.ts';
 import { expressCase, type FaultBench } from './kit/fault-case.ts';
 import { PATHS, serveShop, using } from './kit/shop-host.ts';
 
+// Other mounts are compared with each other in `router/mounts.test.ts`.
 const MOUNTS: readonly (readonly [
   title: string,
   options: (bench: FaultBench) => HostOptions,
   base: string,
 ])[] = [
-  ['below a parameter', () => ({ mount: '/t/:tenant/m', path: '/t/acme/m' }), '/t/acme/m'],
   [
     'below a parameter called like ours, with mergeParams',
     ({ express: { express } }) => ({
@@ -21,14 +20,6 @@ const MOUNTS: readonly (readonly [
         void app.use('/t/:task_id', express.Router({ mergeParams: true }).use('/m', router)),
     }),
     '/t/acme/m',
-  ],
-  [
-    'in an app within the app',
-    ({ express: { express } }) => ({
-      path: '/sub/m',
-      place: (app, router) => void app.use('/sub', express().use('/m', router)),
-    }),
-    '/sub/m',
   ],
   [
     'for one virtual host',
@@ -54,18 +45,6 @@ for (const [title, options, path] of MOUNTS) {
     expect((await host.get('/api/workers')).headers.location).toBe('./workers/');
   });
 }
-
-expressCase(72, 'two monitors are mounted, one of them twice', async (bench) => {
-  const second = bench.express.createMonitorRouter({ authorize: false });
-  onTestFinished(() => second.close());
-  const host = await serveShop(bench, {
-    path: '/a',
-    place: (app, router) => void app.use('/a', router).use('/b', router).use('/c', second),
-  });
-  await bench.expectAnswer(host, '/api/workers/', { status: 200 });
-  expect((await ask(`${host.url}/b`, '/api/workers/')).status).toBe(200);
-  expect((await ask(`${host.url}/c`, '/api/workers/')).status).toBe(501);
-});
 
 expressCase(73, "error handlers of the host's stand before and behind, and sources fail", async (bench) => {
   const seen: unknown[] = [];

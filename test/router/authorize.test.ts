@@ -5,7 +5,6 @@ import type { ProblemBody } from '../../src/wire.ts';
 import { ask } from '../helpers/ask.ts';
 import { cpuMs } from '../helpers/cpu-time.ts';
 import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
-import { runScript } from '../helpers/run-script.ts';
 import { serve } from './host-kit.ts';
 import { createShop } from './shop-sources.ts';
 
@@ -156,28 +155,5 @@ describe.each(EXPRESS_MAJORS)('on $name, authorize', (major) => {
     expect((await get('/api/workers/', { headers })).status).toBe(304);
     allowed = false;
     expect((await get('/api/workers/', { headers })).status).toBe(403);
-  });
-});
-
-describe('a monitor without authorize', () => {
-  /** What a process with these options writes to its standard error. */
-  async function warningsOf(options: string, environment: string): Promise<string> {
-    const script = `
-      import { createMonitorRouter } from './src/index.ts';
-      createMonitorRouter(${options}); createMonitorRouter(${options});`;
-    const { stderr, code } = await runScript(script, [], { NODE_ENV: environment });
-    expect(code).toBe(0);
-    return stderr;
-  }
-
-  it('warns once in production', async () => {
-    const warnings = await warningsOf('{}', 'production');
-    expect(warnings.match(/EXPRESS_TASK_MONITOR_UNGUARDED/g)).toHaveLength(1);
-    expect(warnings).toContain('authorize: false');
-  });
-
-  it('is silent elsewhere, and where the host says that it guards the mount', async () => {
-    expect(await warningsOf('{}', 'development')).toBe('');
-    expect(await warningsOf('{ authorize: false }', 'production')).toBe('');
   });
 });
