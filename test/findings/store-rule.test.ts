@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import type { SourceSituation } from '../../src/findings/finding.ts';
 import { storeBehind } from '../../src/findings/rules/store-behind.ts';
 import { judgeServers } from '../../src/findings/source-down.ts';
-import { STORE_COMPONENT, storeComponent } from '../../src/history/store-component.ts';
 import type { StoreStatus } from '../../src/history/stored-history.ts';
 import { ago, component, judge, NOW, source } from './situations.ts';
 
@@ -11,10 +10,22 @@ const FINE: StoreStatus = {
   ...{ lastWrite: NOW - 700, error: null, code: null, remedy: null, lost: 0, lostAt: null, bytes: 1_000 },
 };
 
-/** A source whose store has this status. */
+const timeOf = (time: number | null): string | null => (time === null ? null : new Date(time).toISOString());
+
+/** A source whose component of the store tells this status. */
 function stored(given: Partial<StoreStatus> = {}): SourceSituation {
-  const { name, status, config = null } = storeComponent({ ...FINE, ...given }, NOW);
-  return source({ components: { [STORE_COMPONENT]: component({ name, status, config }) } });
+  const { waitingSince, lastWrite, lostAt, remedy, ...status } = { ...FINE, ...given };
+  const config = {
+    ...status,
+    delay_seconds: waitingSince === null ? 0 : Math.floor((NOW - waitingSince) / 1_000),
+    last_write: timeOf(lastWrite),
+    lost_at: timeOf(lostAt),
+    hints: remedy === null ? [] : [remedy],
+  };
+  const state = status.error !== null ? 'down' : status.phase === 'opening' ? 'unknown' : 'up';
+  return source({
+    components: { 'history.store': component({ name: 'History store', status: state, config }) },
+  });
 }
 
 const AWAY = { error: 'connect ECONNREFUSED', code: 'unreachable', remedy: 'Start it.' } as const;
