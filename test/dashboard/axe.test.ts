@@ -93,7 +93,7 @@ const REFUSALS = [
   [503, 'source_unavailable', 'The page retries automatically.'],
 ] as const;
 
-describe.skipIf(browserMissing)(browserTitle('in a browser, axe finds nothing'), { timeout: 240_000 }, () => {
+describe.skipIf(browserMissing)(browserTitle('in a browser, axe finds nothing'), { timeout: 600_000 }, () => {
   it.each(CASES)('in any view %s', async (_, options) => {
     const { view } = await open(createShop().options, options);
     await walk(view, [...HASHES, ...MORE_ADDRESSES], (hash) => isSound(view, hash));

@@ -54,7 +54,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, by keys alone,'), ()
       const hashes = VIEWS.map(({ hash }) => hash);
       await walk(view, hashes, (hash) => walkStops(view.page, hash));
     },
-    240_000,
+    600_000,
   );
 
   it.each([DESKTOP, PHONE])('the focus returns from panels and dialogs, in %j', async (size) => {

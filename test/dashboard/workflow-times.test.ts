@@ -8,56 +8,67 @@ import { ago, range, type Tree, task, treeSources } from './trees.ts';
 const HOUR = 3_600;
 /** Some minutes beyond what is compared: time goes on while the page opens. */
 const TWO_HOURS = 2 * HOUR + 300;
-const ended = { sent: ago(60), started: ago(9), finished: ago(5) };
+type Words = readonly [fields: Partial<Task>, beside: string, times: string];
 
-/** A task, the text beside its bar, and its times in words. */
-const WORDS: Readonly<Record<string, readonly [fields: Partial<Task>, beside: string, times: string]>> = {
-  'ran after a wait': [{ ...ended, waitSeconds: 3, runtime: 4 }, '4.0 s', 'SUCCESS, waited 3.0 s, ran 4.0 s'],
-  'has no known wait': [{ started: ago(9), finished: ago(5), runtime: 4 }, '4.0 s', 'SUCCESS, ran 4.0 s'],
-  runs: [{ state: 'STARTED', started: ago(TWO_HOURS) }, '2 h', 'STARTED, has run for 2 h'],
-  waits: [{ state: 'PENDING', sent: ago(TWO_HOURS) }, 'waits 2 h', 'PENDING, waited 2 h'],
-  'waits since its eta': [
-    { state: 'PENDING', sent: ago(4 * HOUR), eta: ago(TWO_HOURS) },
-    ...(['waits 2 h', 'PENDING, waited 2 h'] as const),
-  ],
-  'is due later': [
-    { state: 'PENDING', sent: ago(90), eta: ago(-TWO_HOURS - 300) },
-    'due in 2 h',
-    'PENDING, ',
-  ],
-  'waits for a retry': [
-    { state: 'RETRY', sent: ago(90), started: ago(80), retries: 2, eta: ago(-TWO_HOURS - 300) },
-    ...(['retry 2 in 2 h', 'RETRY, after 2 retries'] as const),
-  ],
-  'was retried': [
-    { ...ended, waitSeconds: 1, runtime: 4, retries: 1 },
-    ...(['4.0 s', 'SUCCESS, waited 1.0 s, ran 4.0 s, after 1 retry'] as const),
-  ],
-  'was revoked': [
-    { state: 'REVOKED', sent: ago(30), finished: ago(28) },
-    ...(['revoked', 'REVOKED, waited 2.0 s'] as const),
-  ],
-  'has no known start': [{ finished: ago(5), runtime: 2 }, '2.0 s', 'SUCCESS, ran 2.0 s'],
-  'ran where clocks differ': [
-    { started: ago(5), finished: ago(6), runtime: 0.5 },
-    ...(['500 ms', 'SUCCESS, ran 500 ms'] as const),
-  ],
-};
+/** Tasks, the text beside the bar of each, and its times in words. */
+function wordsAt(now: number): Readonly<Record<string, Words>> {
+  const before = (seconds: number): Date => new Date(now - seconds * 1_000);
+  const ended = { sent: before(60), started: before(9), finished: before(5) };
+  return {
+    'ran after a wait': [
+      { ...ended, waitSeconds: 3, runtime: 4 },
+      '4.0 s',
+      'SUCCESS, waited 3.0 s, ran 4.0 s',
+    ],
+    'has no known wait': [
+      { started: before(9), finished: before(5), runtime: 4 },
+      '4.0 s',
+      'SUCCESS, ran 4.0 s',
+    ],
+    runs: [{ state: 'STARTED', started: before(TWO_HOURS) }, '2 h', 'STARTED, has run for 2 h'],
+    waits: [{ state: 'PENDING', sent: before(TWO_HOURS) }, 'waits 2 h', 'PENDING, waited 2 h'],
+    'waits since its eta': [
+      { state: 'PENDING', sent: before(4 * HOUR), eta: before(TWO_HOURS) },
+      ...(['waits 2 h', 'PENDING, waited 2 h'] as const),
+    ],
+    'is due later': [
+      { state: 'PENDING', sent: before(90), eta: before(-TWO_HOURS - 300) },
+      'due in 2 h',
+      'PENDING, ',
+    ],
+    'waits for a retry': [
+      { state: 'RETRY', sent: before(90), started: before(80), retries: 2, eta: before(-TWO_HOURS - 300) },
+      ...(['retry 2 in 2 h', 'RETRY, after 2 retries'] as const),
+    ],
+    'was retried': [
+      { ...ended, waitSeconds: 1, runtime: 4, retries: 1 },
+      ...(['4.0 s', 'SUCCESS, waited 1.0 s, ran 4.0 s, after 1 retry'] as const),
+    ],
+    'was revoked': [
+      { state: 'REVOKED', sent: before(30), finished: before(28) },
+      ...(['revoked', 'REVOKED, waited 2.0 s'] as const),
+    ],
+    'has no known start': [{ finished: before(5), runtime: 2 }, '2.0 s', 'SUCCESS, ran 2.0 s'],
+    'ran where clocks differ': [
+      { started: before(5), finished: before(6), runtime: 0.5 },
+      ...(['500 ms', 'SUCCESS, ran 500 ms'] as const),
+    ],
+  };
+}
+
+const BEGUN = Date.now() - 3 * HOUR * 1_000;
+const after = (seconds: number): Date => new Date(BEGUN + seconds * 1_000);
 
 /** A task that ended; times are seconds since the beginning. */
 const ran = (id: string, sent: number, started: number, finished: number): Task =>
   task(id, {
-    ...{
-      parentId: 'root',
-      sent: ago(9_000 - sent),
-      started: ago(9_000 - started),
-      finished: ago(9_000 - finished),
-    },
+    ...{ sent: after(sent), started: after(started), finished: after(finished) },
     ...{ waitSeconds: started - sent, runtime: finished - started },
   });
 
+/** The first one sent the others. */
 const treeOf = (...tasks: readonly Task[]): Tree => ({
-  tasks: tasks.map(({ parentId: _, ...rest }) => rest),
+  tasks,
   relations: tasks.slice(1).map(({ id }) => ({ parent: tasks[0]?.id ?? '', child: id, relation: 'child' })),
 });
 
@@ -86,7 +97,7 @@ const pausesOf = (page: Page) => page.locator('.wf-pause').allTextContents();
 
 describe.skipIf(browserMissing)(browserTitle('in a browser, the waterfall says of a task'), () => {
   it('when it waited and ran', async () => {
-    const rows = Object.entries(WORDS);
+    const rows = Object.entries(wordsAt(Date.now()));
     const page = await openTree({
       tasks: [
         task('root', { sent: ago(5 * HOUR) }),
