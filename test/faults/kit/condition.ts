@@ -1,7 +1,6 @@
 /** What cases wait for, so that none of them waits for a time. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { errorMonitor } from 'node:events';
-import type { Socket } from 'node:net';
+import { type EventEmitter, errorMonitor } from 'node:events';
 import type { Express } from 'express';
 import { onTestFinished } from 'vitest';
 import type { HostOptions } from '../../router/host-kit.ts';
@@ -23,7 +22,7 @@ export function countArrivals(): { readonly before: NonNullable<HostOptions['bef
 export function countFailedConnects(port: number): () => number {
   let failed = 0;
   const watch = (message: unknown): void => {
-    const { socket } = message as { readonly socket: Socket };
+    const { socket } = message as { readonly socket: EventEmitter };
     socket.once(errorMonitor, (error: Error) => {
       if ('port' in error && error.port === port) failed += 1;
     });
