@@ -39,6 +39,7 @@ export const PAGES = [
   'docs/operating.md',
   'docs/moving.md',
   'docs/upgrading.md',
+  'docs/versions.md',
   'docs/threat-model.md',
   '.github/SECURITY.md',
   'docs/benchmarks.md',
