@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bullmqSources } from '../../src/bullmq.ts';
-import { sourceContract } from '../../src/testing.ts';
 import { createAclUsers, refusals, urlAs } from '../helpers/acl-users.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { SAMPLED_VERSIONS } from '../helpers/bullmq-versions.ts';
 import { redisMissing, titleUnless } from '../helpers/redis-server.ts';
-import { partsWithout } from '../testing/contract-parts.ts';
+import { itKeepsTheContract, NOT_SEEDED, partsWithout } from '../testing/contract-parts.ts';
 
 describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
   titleUnless(
@@ -52,12 +51,13 @@ describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
 
     afterAll(() => app?.close());
 
-    const cases = sourceContract({
-      parts: partsWithout('history'),
-      create: () => ({ sources: bullmqSources({ connection: urlAs('bullmq', app.redis.url()) }) }),
-    });
-
-    for (const { name, run } of cases) it(name, run);
+    itKeepsTheContract(
+      {
+        parts: partsWithout('history'),
+        create: () => ({ sources: bullmqSources({ connection: urlAs('bullmq', app.redis.url()) }) }),
+      },
+      NOT_SEEDED,
+    );
 
     it('asks for nothing that this user may not do', async () => {
       expect(await refusals(app.redis.url(), 'bullmq')).toEqual([]);

@@ -2,12 +2,12 @@ import * as bullmq from 'bullmq';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bullmqSources } from '../../src/bullmq.ts';
-import { sourceContract } from '../../src/testing.ts';
 import { createAclUsers, refusals, urlAs } from '../helpers/acl-users.ts';
 import { createArrayStore } from '../helpers/array-store.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { context, page, queryOf } from '../helpers/bullmq-read.ts';
 import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
+import { ALL_PARTS, itKeepsTheContract, NOT_SEEDED } from '../testing/contract-parts.ts';
 
 describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'bullmqSources with a store'), () => {
   let app: BullMQApp;
@@ -48,15 +48,15 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'bullmqSources 
     await app?.close();
   });
 
-  const cases = sourceContract({
-    parts: [
-      ...(['tasks', 'tasks.tree', 'tasks.stats', 'workers', 'health'] as const),
-      ...(['queues', 'components', 'events', 'schedules', 'history'] as const),
-    ],
-    create: () => ({ sources: bullmqSources({ connection: urlAs('bullmq', app.redis.url()), store }) }),
+  describe('keeps the contract of sources', () => {
+    itKeepsTheContract(
+      {
+        parts: ALL_PARTS,
+        create: () => ({ sources: bullmqSources({ connection: urlAs('bullmq', app.redis.url()), store }) }),
+      },
+      NOT_SEEDED,
+    );
   });
-
-  for (const { name, run } of cases) it(`keeps the contract of sources: ${name}`, run);
 
   it('asks for nothing that a user who may only read may not do', async () => {
     expect(await refusals(app.redis.url(), 'bullmq')).toEqual([]);
