@@ -1,6 +1,6 @@
 /** What every store must do with the causes of failures. */
 import { expect, it } from 'vitest';
-import type { CausePart } from '../../src/history/cause-store.ts';
+import type { StoreSession } from '../../src/history/store.ts';
 import { DAY, ODD, type Open, storedQuery, taskOf, walk } from './samples.ts';
 
 export function describeCauses(open: Open): void {
@@ -193,6 +193,8 @@ export function describeDroppedCauses(open: Open): void {
       expect(await session.causes.counts({ ...ALL, from: at(0), to: at(24) }, 9)).toEqual([count('c1', 1)]);
   });
 }
+
+type CausePart = Awaited<ReturnType<StoreSession['causes']['parts']>>[number];
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { StoredQuery, StoredTask } from '../../src/history/store.ts';
-import { TASK_SORTS } from '../../src/source/task-capabilities.ts';
+import { SORTS } from '../helpers/task-query.ts';
 import { DAY, ODD, type Open, recordOf, storedQuery, taskOf, walk } from './samples.ts';
 
 export function describeTasks(open: Open): void {
@@ -113,7 +113,7 @@ export function describeLists(open: Open): void {
       });
     });
     await session.tasks.write(tasks);
-    for (const sort of TASK_SORTS) {
+    for (const sort of SORTS) {
       for (const order of ['asc', 'desc'] as const) {
         const sign = order === 'asc' ? 1 : -1;
         const expected = tasks.toSorted((a, b) => {
