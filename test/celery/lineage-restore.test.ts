@@ -5,7 +5,7 @@ import type { TaskRelation } from '../../src/model.ts';
 import { createLineage, type Lineage } from '../../src/sources/celery/lineage/lineage.ts';
 import { restoreLineage } from '../../src/sources/celery/lineage-restore.ts';
 import { RECORDINGS } from '../helpers/celery-recordings.ts';
-import { type Telling, tellingsOf } from './lineage-tellings.ts';
+import { type Telling, tellingsOf } from './restore-tellings.ts';
 
 const retention = { maxAgeMs: 100 * 365 * 86_400_000 };
 const loaded = { loaded: async () => {}, known: async () => new Set<string>() };
