@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { decodeEnvelope } from '../../src/sources/celery/brokers/redis/envelope.ts';
 import { createCelerySource } from '../../src/sources/celery/celery-source.ts';
 import { componentOf } from '../helpers/celery-events.ts';
 import { RECORDINGS } from '../helpers/celery-recordings.ts';
@@ -15,7 +14,7 @@ const context = { signal: new AbortController().signal, ping: true };
 /** Events that were recorded from a Celery deployment. */
 const EVENTS = (RECORDINGS[0]?.messages ?? [])
   .filter(({ channel }) => channel.includes('celeryev'))
-  .map(({ message }) => decodeEnvelope(message));
+  .map(({ message }) => JSON.parse(Buffer.from(JSON.parse(message).body, 'base64').toString()));
 
 const META = 'celery-task-meta-';
 

@@ -1,12 +1,12 @@
 /** A broker made of arrays: no server, no connection, no Redis. */
 import type {
   Broker,
+  BrokerEvents,
   EventHandlers,
   Mailbox,
   QueueReader,
   WaitingMessage,
 } from '../../src/sources/celery/broker.ts';
-import type { ConnectionState } from '../../src/sources/celery/connection-state.ts';
 import { decodeWaiting } from '../../src/sources/celery/protocol/queue-message.ts';
 
 /** What the broker holds. */
@@ -35,7 +35,13 @@ export interface ArrayBroker extends Broker {
 export function createArrayBroker(arrays: Arrays): ArrayBroker {
   const asked: string[] = [];
   const now = Date.now();
-  let state: ConnectionState = { up: false, asOf: null, since: null, reconnects: 0, problem: null };
+  let state: ReturnType<BrokerEvents['state']> = {
+    up: false,
+    asOf: null,
+    since: null,
+    reconnects: 0,
+    problem: null,
+  };
   let listener: EventHandlers | null = null;
   return {
     asked,

@@ -1,7 +1,7 @@
 /** A result backend made of arrays: no server, no connection, no Redis. */
-import type { ConnectionState } from '../../src/sources/celery/connection-state.ts';
 import type {
   PublishedHandlers,
+  PublishedResults,
   ResultBackend,
   StoredResults,
   StoredText,
@@ -30,7 +30,13 @@ export interface ArrayResultBackend extends ResultBackend {
 /** @param arrays what it holds */
 export function createArrayResultBackend(arrays: StoredArrays): ArrayResultBackend {
   const now = Date.now();
-  let state: ConnectionState = { up: false, asOf: null, since: null, reconnects: 0, problem: null };
+  let state: ReturnType<PublishedResults['state']> = {
+    up: false,
+    asOf: null,
+    since: null,
+    reconnects: 0,
+    problem: null,
+  };
   let listener: PublishedHandlers | null = null;
   return {
     listener: () => listener,
