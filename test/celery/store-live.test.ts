@@ -1,5 +1,5 @@
 /** Histories in PostgreSQL of a real Celery: three instances that each listen, restarts, and a kill under load. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -80,7 +80,8 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'a Celery with its histor
     const doomed = await startFieldsWorkers(app);
     const ended = app.script('fields_submit.py', log) as Promise<Truth[]>;
     await until(async () => (await allTasksOf(instances[0] as CelerySources)).size > 100, 60_000);
-    await new Promise((resolve) => setTimeout(resolve, 5_000));
+    // Each attempt has a line when it begins and one when it ends.
+    await until(() => readFileSync(log, 'utf8').split('\n').length > 120, 60_000);
     await doomed.kill();
     const truths = await ended;
     const wrong = async (sources: CelerySources) =>
@@ -90,8 +91,6 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'a Celery with its histor
       await until(() => isRight(sources), 60_000).catch(() => {});
       expect(await wrong(sources)).toEqual([]);
     }
-    // Whoever writes has written by then.
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
     const ids = truths.map(({ id }) => id);
     const windowEnd = new Date();
     const answersOf = (sources: CelerySources) => settledAnswers(sources, ids, windowEnd);
