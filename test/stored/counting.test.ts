@@ -120,7 +120,7 @@ describe('counts in a store', () => {
   });
 });
 
-describe('minutes that become hours and days', () => {
+describe('minutes that become hours and days', { timeout: 240_000 }, () => {
   const byDay = () => lab.succeeded(86_400, 3 * 1_440);
 
   it('are counted once, on each level', async () => {

@@ -25,7 +25,7 @@ function expectNear(found: number | null | undefined, exact: number): void {
   expect((found ?? 0) / exact).toBeLessThanOrEqual(1.5);
 }
 
-describe('statistics of counts', () => {
+describe('statistics of counts', { timeout: 240_000 }, () => {
   it('are made of minutes, hours and days, which add up to what happened', async () => {
     await runHours(30, 2);
     for (const [minutes, stepSeconds] of [

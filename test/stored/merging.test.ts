@@ -192,7 +192,7 @@ async function expectMerged(lives: readonly Life[]): Promise<void> {
   expect(await knownToBoth(others, ones)).toEqual(whole);
 }
 
-describe('two instances that share a store', () => {
+describe('two instances that share a store', { timeout: 240_000 }, () => {
   it('know what one would know that had heard all of it', async () => {
     const lives = fc.sample(divided, { seed: 5, numRuns: 150 });
     const orders = [

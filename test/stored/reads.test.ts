@@ -125,7 +125,7 @@ describe('a store that is away', () => {
   });
 });
 
-describe('statistics', () => {
+describe('statistics', { timeout: 240_000 }, () => {
   it('of a time that memory knows need no store', async () => {
     const subject = await historyOver(some(50), { maxTasks: 30 });
     loseStore(subject);
@@ -199,7 +199,7 @@ describe('whether tasks are known', () => {
   });
 });
 
-describe('a workflow', () => {
+describe('a workflow', { timeout: 240_000 }, () => {
   it('is answered without the store when it began lately', async () => {
     const changes = [
       told({ id: 'old', type: 'succeeded', time: T0 - 3_600_000 }),

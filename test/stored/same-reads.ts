@@ -48,7 +48,7 @@ export function describeSameReads(title: string, storeFor: StoreFor, numRuns: nu
   };
   const filtered = fc.tuple(histories, oneOrTwo).map(([given, filter]) => ({ ...given, filter }));
 
-  describe(title, () => {
+  describe(title, { timeout: 240_000 }, () => {
     // They keep the database open meanwhile.
     beforeAll(async () => {
       for (const taskDays of [7, 0]) {
