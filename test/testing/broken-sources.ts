@@ -196,7 +196,7 @@ export const BROKEN: Readonly<Record<string, Readonly<Record<string, Break>>>> =
     'ends a page one row too late': paging(({ tasks: page }, { sort }) => ({
       endAt: (count) => {
         const row = page[count];
-        return row && { next: { key: keyOf(row, sort), id: row.id } };
+        return row ? { next: { key: keyOf(row, sort), id: row.id } } : null;
       },
     })),
   },
