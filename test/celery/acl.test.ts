@@ -56,7 +56,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a Redis user')
   });
 
   async function connect(url: string): Promise<Client> {
-    const client = createClient({ url });
+    const client: Client = createClient({ url });
     client.on('error', () => {});
     await client.connect();
     clients.push(client);

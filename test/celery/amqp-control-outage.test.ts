@@ -36,7 +36,7 @@ describe.skipIf(rabbitMissing !== null)(
       expect(await queues()).toEqual([['celery', 2]]);
       own.thaw();
       await until(() => isRead() === true);
-      await until(async () => (await ping(sources)).ok);
+      await until(async () => (await ping(sources)).ok === true);
       expect(await controlError(sources)).toBeNull();
 
       await own.kill();

@@ -46,7 +46,7 @@ export function monitorOf(
     task: async (id) => await sources.tasks.getTask(id, context),
     tree: async (id) => (await sources.tasks.getTaskTree?.(id, context)) ?? null,
     count: async () => (await sources.history.getHistoryStats(context)).tasks,
-    close: () => sources.close(),
+    close: async () => await sources.close(),
   };
 }
 

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeAll, beforeEach } from 'vitest';
 import { type CelerySources, type CelerySourcesOptions, celerySources } from '../../src/celery.ts';
-import type { WorkerHealthCheck } from '../../src/source.ts';
+import type { WorkerHealthCheck } from '../../src/model.ts';
 import { componentOf, context } from '../helpers/celery-events.ts';
 import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, startRedis, until } from '../helpers/redis-server.ts';
@@ -73,7 +73,7 @@ export function useControlLab() {
   /** A source that is connected. */
   async function open(options: Partial<CelerySourcesOptions> = {}): Promise<CelerySources> {
     const sources = celerySources({ broker: redis.url(), ...options });
-    ends.push(() => sources.close());
+    ends.push(async () => await sources.close());
     await until(() => sources.events.status?.().ok === true);
     return sources;
   }

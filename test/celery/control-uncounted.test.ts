@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import type { WorkerHealthCheck } from '../../src/source.ts';
+import type { WorkerHealthCheck } from '../../src/model.ts';
 import { context } from '../helpers/celery-events.ts';
 import { holdTime, openArrayDeployment, pass } from './array-deployment.ts';
 import { type ArrayReply, createArrayMailbox } from './array-mailbox.ts';
@@ -36,9 +36,10 @@ function openPings(first: Readonly<Record<string, number>> = {}) {
     async ping(): Promise<WorkerHealthCheck & { readonly tookMs: number }> {
       let check: WorkerHealthCheck | null = null;
       const begun = Date.now();
-      void sources.health.checkWorkers?.({ ...context, ping: true }).then((found) => {
-        check = found;
-      });
+      const asking = async (): Promise<void> => {
+        check = (await sources.health.checkWorkers?.({ ...context, ping: true })) ?? null;
+      };
+      void asking();
       while (check === null && Date.now() < begun + 10 * DEADLINE_MS) await vi.advanceTimersByTimeAsync(10);
       return { ...(check as unknown as WorkerHealthCheck), tookMs: Date.now() - begun };
     },

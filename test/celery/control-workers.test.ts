@@ -192,10 +192,10 @@ describe.skipIf(missing !== null)(
       const lab = await startLab(settings);
       const worker = await lab.app.plainWorker('-n', 'w1@alpha-1.example', '-P', 'solo');
       const sources = await lab.open();
-      await until(async () => (await ping(sources)).ok);
+      await until(async () => (await ping(sources)).ok === true);
       expect((await shown(sources)).get('w1@alpha-1.example')?.pid ?? null).toBeNull();
       await expectTaken(lab.app, worker);
-      await until(async () => (await ping(sources)).ok);
+      await until(async () => (await ping(sources)).ok === true);
     });
 
     it('are not harmed where they could not put their tasks or their options into JSON', async () => {

@@ -111,7 +111,7 @@ function withEmptyQueue(reader: QueueReader): QueueReader {
 }
 
 /** Lets time pass until there is an answer: some wait for workers, by the clock. */
-export async function answered<Answer>(answer: Answer | Promise<Answer>): Promise<Answer> {
+export async function answered<Answer>(answer: Answer | PromiseLike<Answer>): Promise<Answer> {
   let isAnswered = false;
   const settle = (): void => {
     isAnswered = true;

@@ -15,6 +15,9 @@ function reprs(texts: readonly string[]): string[] {
   return JSON.parse(run.stdout) as string[];
 }
 
+/** A shown value, which the source always writes as Python's text of it. */
+const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+
 /** What is shown of results of which this JSON is stored. */
 async function resultsOf(values: readonly string[]): Promise<(string | null)[]> {
   const { publish, task } = openArrayDeployment();
@@ -27,7 +30,7 @@ async function resultsOf(values: readonly string[]): Promise<(string | null)[]> 
   }
   await until(async () => (await task(ids.at(-1) ?? '')) !== null);
   const shown: (string | null)[] = [];
-  for (const id of ids) shown.push((await task(id))?.result ?? null);
+  for (const id of ids) shown.push(textOf((await task(id))?.result));
   return shown;
 }
 
@@ -45,7 +48,7 @@ async function argumentsOf(values: readonly string[]): Promise<(string | null)[]
   }
   await until(async () => (await task('task-0')) !== null);
   const shown: (string | null)[] = [];
-  for (const at of values.keys()) shown.push((await task(`task-${at}`))?.args ?? null);
+  for (const at of values.keys()) shown.push(textOf((await task(`task-${at}`))?.args));
   return shown;
 }
 

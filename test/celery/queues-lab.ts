@@ -37,7 +37,7 @@ export async function openLab(
   later: (end: () => Promise<void>) => void = onTestFinished,
 ): Promise<Lab> {
   const sources = celerySources({ broker, control: false, ...options });
-  later(() => sources.close());
+  later(async () => await sources.close());
   await until(() => sources.events.status?.().ok === true);
   const asOf = () => sources.queues.status?.().asOf?.getTime() ?? 0;
   const client = createClient({ url: broker });
@@ -65,7 +65,12 @@ export async function openLab(
     },
     async queues() {
       const listed = (await sources.queues.listQueues(context)) ?? [];
-      return listed.map(({ name, waiting, reserved, consumers }) => ({ name, waiting, reserved, consumers }));
+      return listed.map(({ name, waiting, reserved = null, consumers }) => ({
+        name,
+        waiting,
+        reserved,
+        consumers,
+      }));
     },
     unreadable: async () => (await componentOf(sources, 'broker')).config.unreadable_messages,
   };

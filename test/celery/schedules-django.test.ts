@@ -1,6 +1,11 @@
 /** The tables of django-celery-beat, as a host's function answers them, and what the source lists of them. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { type CelerySources, type CelerySourcesOptions, celerySources } from '../../src/celery.ts';
+import {
+  type CelerySettings,
+  type CelerySources,
+  type CelerySourcesOptions,
+  celerySources,
+} from '../../src/celery.ts';
 import type { Schedule } from '../../src/model.ts';
 import { componentOf, context, eventMessage } from '../helpers/celery-events.ts';
 import { createClient } from '../helpers/redis-client.ts';
@@ -226,7 +231,7 @@ const at = (seconds: number): string => text(NOW + seconds * S);
 async function shown(
   columns: Row,
   runs: Runs = { last: null },
-  settings: object = {},
+  settings: CelerySettings = {},
 ): Promise<Schedule | undefined> {
   vi.useFakeTimers({ now: NOW, toFake: ['Date'] });
   onTestFinished(() => void vi.useRealTimers());
@@ -348,7 +353,7 @@ describe('an entry of django-celery-beat', () => {
 
   it('has crontabs in the zone of the app and times in UTC with DJANGO_CELERY_BEAT_TZ_AWARE = False', async () => {
     const entry = crontab('0 7 * * *', { timezone: 'Asia/Tokyo', last_run_at: '2026-11-23T10:00:00' });
-    const zoneOf = async (settings: object) => {
+    const zoneOf = async (settings: CelerySettings) => {
       const { timezone, lastRunAt } = (await shown(entry, { last: null }, settings)) ?? {};
       return [timezone, lastRunAt?.toISOString()];
     };

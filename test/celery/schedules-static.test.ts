@@ -1,6 +1,7 @@
 /** The entries of `beat_schedule`: what a host writes in its settings, and what workers say of them. */
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
+import type { CelerySettings } from '../../src/celery.ts';
 import { celeryMissing } from '../helpers/celery-app.ts';
 import { context } from '../helpers/celery-events.ts';
 import { PYTHON } from '../helpers/engines.ts';
@@ -161,7 +162,7 @@ describe('the static schedule', () => {
 
   it('has the zone of the app: UTC by default, none when the machine of beat decides', async () => {
     const beat_schedule = { daily };
-    const rows: [settings: object, conf: object, zone: string | null][] = [
+    const rows: [settings: CelerySettings, conf: object, zone: string | null][] = [
       [{ beat_schedule }, {}, 'UTC'],
       [{ beat_schedule, timezone: 'Asia/Tokyo' }, {}, 'Asia/Tokyo'],
       [{ beat_schedule, enable_utc: false }, {}, null],

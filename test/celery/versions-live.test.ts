@@ -45,7 +45,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'what versions of Celery 
   /** The first task of this name that has failed. */
   async function failed(name: string): Promise<TaskDetail> {
     const find = async (): Promise<Task | undefined> =>
-      (await sources.tasks.listTasks(query({ states: ['FAILURE'], name }), context)).tasks[0];
+      (await sources.tasks.listTasks(query({ states: ['FAILURE'], names: [name] }), context)).tasks[0];
     await until(async () => (await find()) !== undefined);
     const task = await sources.tasks.getTask((await find())?.id ?? '', context);
     if (task === null) throw new Error(`There is no task ${name}.`);

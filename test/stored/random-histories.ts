@@ -49,7 +49,7 @@ const message = fc
   .map(({ error, ...given }): TaskChange => {
     const said = Object.entries(given).filter(([, value]) => value !== undefined);
     return told({
-      ...(Object.fromEntries(said) as TaskChange),
+      ...(Object.fromEntries(said) as unknown as TaskChange),
       ...(given.type === 'failed' && error),
       ...(given.type === 'custom' && { state: 'PROGRESS' }),
     });

@@ -1,7 +1,7 @@
 /** What a process knows that starts over a store, beside what it hears itself. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { HistoryWriter, TaskChange } from '../../src/history/history.ts';
+import type { HistoryWriter, TaskChange, WorkerChange } from '../../src/history/history.ts';
 import type { MemoryHistoryOptions } from '../../src/history/memory-history.ts';
 import type { StoredHistory, StoredHistoryOptions } from '../../src/history/stored-history.ts';
 import { createRedactor, type Redactor } from '../../src/redact.ts';
@@ -322,8 +322,12 @@ describe('a record in a store', () => {
 });
 
 describe('workers', () => {
-  const beat = (more: object = {}) =>
-    ({ hostname: 'w1@a', type: 'heartbeat', interval: 2, ...more }) as const;
+  const beat = (more: Partial<WorkerChange> & Pick<WorkerChange, 'time'>): WorkerChange => ({
+    hostname: 'w1@a',
+    type: 'heartbeat',
+    interval: 2,
+    ...more,
+  });
   const facts = { pid: 7, pool: 'prefork', queues: ['celery'], uptimeSeconds: 60, loadAverage: [1, 2, 3] };
 
   it('are shown by a process that hears nothing, with the status that time gives them', async () => {
