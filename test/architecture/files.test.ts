@@ -21,7 +21,6 @@ const TOP_LEVEL = [
 ];
 /** What tools make and git ignores. */
 const MADE = ['coverage', 'dist', 'node_modules'];
-const MOST_LINES = 250;
 /** Pass on the names that they have in common, as a whole: `public-surface.ts` lists them. */
 const ENTRIES = ['src/index.ts', 'src/node.ts'];
 
@@ -41,13 +40,6 @@ describe('files', () => {
       (name) => !name.startsWith('.') && !TOP_LEVEL.includes(name) && !MADE.includes(name),
     );
     expect(strays).toEqual([]);
-  });
-
-  it('keeps every file short enough to read in one go', () => {
-    const long = everything
-      .map(({ path, text }) => ({ path, lines: text.trimEnd().split('\n').length }))
-      .filter(({ lines }) => lines > MOST_LINES);
-    expect(long).toEqual([]);
   });
 
   it('lists the tests that try a sample of their cases, so that the long tests try the rest of them', () => {

@@ -6,6 +6,13 @@ import { SAMPLED_VERSIONS } from '../helpers/bullmq-versions.ts';
 import { redisMissing, titleUnless } from '../helpers/redis-server.ts';
 import { itKeepsTheContract, NOT_SEEDED, partsWithout } from '../testing/contract-parts.ts';
 
+/** A job does not say who works on it. */
+const NO_WORKER = {
+  'tasks: combines filters: all of them must match': 'No listed task has both a name and a worker.',
+  'tasks: meets all conditions at once, beside filters and texts':
+    'No listed task has both a name and a worker.',
+};
+
 describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
   titleUnless(
     redisMissing,
@@ -56,7 +63,7 @@ describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
         parts: partsWithout('history'),
         create: () => ({ sources: bullmqSources({ connection: urlAs('bullmq', app.redis.url()) }) }),
       },
-      NOT_SEEDED,
+      { ...NOT_SEEDED, ...NO_WORKER },
     );
 
     it('asks for nothing that this user may not do', async () => {

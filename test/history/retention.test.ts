@@ -17,6 +17,7 @@ describe('retention', () => {
     const clock = { now: T0 };
     const history = createMemoryHistory({ now: () => clock.now });
     history.writer.recordTask(ended(0));
+    expect((await page(history)).total).toBe(1);
     clock.now = T0 + 7 * 86_400_000 - 60_000;
     expect((await page(history)).total).toBe(1);
     clock.now += 120_000;
