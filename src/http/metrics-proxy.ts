@@ -14,8 +14,6 @@ import { createReachability } from '../metrics/reachability.ts';
 import { createSharedCalls } from '../metrics/shared-calls.ts';
 
 export type { MetricsReply } from '../metrics/exporter-reply.ts';
-export type { MetricsOptions, ResolvedMetrics } from '../metrics/metrics-options.ts';
-export { resolveMetrics } from '../metrics/resolve-metrics.ts';
 
 /** The used exports of http-proxy-middleware; the same in versions 3 and 4. */
 export type ProxyModule = Pick<

@@ -20,10 +20,10 @@ export interface QueryNames {
 }
 
 /** The longest query that is parsed, in characters as the client sent it. */
-export const LONGEST_QUERY = 65_536;
+const LONGEST_QUERY = 65_536;
 
 /** The most parameters that are parsed: ten times what the routes accept, since the host may have its own. */
-export const MOST_PAIRS = 2_000;
+const MOST_PAIRS = 2_000;
 
 /** The values given for one name. */
 interface Given {
@@ -133,7 +133,7 @@ function findBroken(search: string): ReadonlySet<number> {
  * Whether `decodeURIComponent` accepts this text. It avoids the exception of `decodeURIComponent`, which takes as long
  * as decoding a thousand characters.
  */
-export function isPercentEncoding(text: string): boolean {
+function isPercentEncoding(text: string): boolean {
   if (!text.includes('%')) return true;
   if (/%(?![\da-f]{2})/i.test(text)) return false;
   // Escapes of ASCII are valid on their own, and never part of a longer sequence.

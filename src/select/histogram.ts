@@ -20,7 +20,7 @@ export function bucketOf(ms: number): number {
 }
 
 /** The shortest duration of a bucket, in milliseconds. */
-export function leastOf(bucket: number): number {
+function leastOf(bucket: number): number {
   if (bucket < 2) return bucket;
   const power = 2 ** (bucket >> 1);
   return (bucket & 1) === 0 ? power : 1.5 * power;

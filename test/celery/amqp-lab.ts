@@ -18,7 +18,7 @@ export const LEAST: Required<RabbitPermissions> = {
 };
 
 /** The body of a message of a task. */
-export const MESSAGE = Buffer.from('[[1], {}, {}]');
+const MESSAGE = Buffer.from('[[1], {}, {}]');
 
 /** What a worker heard. */
 export interface Heard {

@@ -190,6 +190,11 @@ rabbitCase(94, 'RabbitMQ is short of memory and then of disk space, and takes no
   await bench.expectAnswer(host, '/healthcheck?checks=broker', { status: 503, aimMs: 1_100 });
   await bench.expectAnswer(host, '/api/workers/', { status: 200, aimMs: 1_100 });
   await until(async () => (await statusOf('celery.broker'))?.status === 'down', 20_000);
+  // The first check may have waited in vain before RabbitMQ told why.
+  await until(
+    async () => JSON.stringify(await statusOf('celery.broker')).includes('short of memory'),
+    60_000,
+  );
   const { config } = (await statusOf('celery.broker')) ?? {};
   expect(config).toMatchObject({ error: expect.stringContaining('short of memory or disk space') });
   expect(JSON.stringify(config?.hints)).toContain('rabbitmq-diagnostics alarms');

@@ -41,12 +41,12 @@ faultCase(6, 'data of the wrong type from each method is answered with 502', asy
   for (const asked of METHODS) {
     const [part, method, path] = asked;
     const onError = vi.fn();
-    let returned: unknown;
-    const sources = sourcesWith(part, method, () => returned);
+    let answer = (): unknown => undefined;
+    const sources = sourcesWith(part, method, () => answer());
     const host = await bench.serve({ sources, onError, health: { reuseMs: 0 } });
     for (const wrong of WRONG) {
-      for (const form of [wrong, Promise.resolve(wrong)]) {
-        returned = form;
+      for (const form of [() => wrong, () => Promise.resolve(wrong)]) {
+        answer = form;
         const { text } = await bench.expectAnswer(host, path, { status: wrongStatus(asked, wrong) });
         expect(text).not.toContain('secret');
       }

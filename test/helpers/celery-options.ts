@@ -7,4 +7,4 @@ export function resolveOptions(options: unknown) {
   return { ...resolved, ...deploymentEndpoints(resolved.broker, resolved.backend, resolved.settings) };
 }
 
-export type ResolvedOptions = ReturnType<typeof resolveOptions>;
+type ResolvedOptions = ReturnType<typeof resolveOptions>;

@@ -12,7 +12,7 @@ import { CONTEXT } from '../history/telling.ts';
 export type Pace = NonNullable<Parameters<typeof createStoredHistory>[2]>;
 
 /** A tenth of the usual times. */
-export const QUICK: Pace = { intervalMs: 50, leaseMs: 400, renewalMs: 80 };
+const QUICK: Pace = { intervalMs: 50, leaseMs: 400, renewalMs: 80 };
 /** For tests that wait for many writes. The lease outlasts a busy machine. */
 export const AT_ONCE: Pace = { intervalMs: 5, leaseMs: 60_000, renewalMs: 1_000 };
 

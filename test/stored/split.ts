@@ -26,7 +26,7 @@ export interface FillingStore extends StoreEngine {
   isFull: boolean;
 }
 
-export function fillingStore(engine: StoreEngine): FillingStore {
+function fillingStore(engine: StoreEngine): FillingStore {
   const sessions = new Map<StoreSession, StoreSession>();
   const store: FillingStore = {
     ...engine,

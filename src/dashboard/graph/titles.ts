@@ -7,7 +7,7 @@ export const titleOf = ({ kind, name, members }: DrawnNode): string =>
   kind === 'tasks' ? `${count(members.length)} × ${name}` : name;
 
 /** Characters of each of the two lines of a title. */
-export const LINE_LENGTH = 22;
+const LINE_LENGTH = 22;
 
 /**
  * The titles of drawn nodes by their ids, each in one or two lines: the second has the last segment of the name, cut in
@@ -49,7 +49,7 @@ const MOST_RIVALS = 200;
  *
  * @returns the title of each drawn node by its id
  */
-export function titlesOf(nodes: readonly DrawnNode[], most: number): ReadonlyMap<string, string> {
+function titlesOf(nodes: readonly DrawnNode[], most: number): ReadonlyMap<string, string> {
   const byEnd = new Map<string, Set<string>>();
   for (const { name } of nodes) {
     const end = lastOf(name);

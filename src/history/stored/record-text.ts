@@ -80,7 +80,7 @@ export function writeRecordText(record: TaskRecord, cause: TaskCause | null): Re
  * @param texts `null` also if they were not read: long texts are then cut and marked as truncated
  * @returns `null` for a text of another version
  */
-export function readRecordText(id: string, record: string, texts: string | null): MutableRecord | null {
+function readRecordText(id: string, record: string, texts: string | null): MutableRecord | null {
   return readText(id, record, texts)?.record ?? null;
 }
 

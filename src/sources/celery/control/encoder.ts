@@ -35,9 +35,7 @@ const ARGUMENTS: Readonly<Record<ControlCommand, Readonly<Record<string, boolean
 });
 
 /** Every command that can be sent. */
-export const CONTROL_COMMANDS: readonly ControlCommand[] = Object.freeze(
-  Object.keys(ARGUMENTS) as ControlCommand[],
-);
+const CONTROL_COMMANDS: readonly ControlCommand[] = Object.freeze(Object.keys(ARGUMENTS) as ControlCommand[]);
 
 /** Ids consist of characters that mean the same in JSON, in keys, in bindings and in routing keys. */
 const ID = /^[\w.-]{1,128}$/;

@@ -22,7 +22,7 @@ export interface PermissionSubject {
  * The least that a user needs: queues of our own, bound to the exchanges of events and of replies, and the exchange
  * that requests are published to. No queue of the app is among them.
  */
-export function permissionsFor(settings: CelerySettings): Permissions {
+function permissionsFor(settings: CelerySettings): Permissions {
   const { exchange, replyExchange } = controlNames(settings);
   const own = `${escapePattern(OWN_PREFIX)}.*`;
   const anyOf = (...names: string[]): string => `^(${[own, ...names.map(escapePattern)].join('|')})$`;
