@@ -17,10 +17,13 @@ const focused = (page: Page): Promise<{ text: string; isSeen: boolean; isMarked:
     const { left, top, right, bottom, width, height } = element.getBoundingClientRect();
     const isInside = right > 0 && left < innerWidth && bottom > 0 && top < innerHeight;
     const { outlineStyle, outlineWidth } = getComputedStyle(element);
+    // A node of the graph is marked by the line around its box.
+    const box = element.querySelector(':scope > rect');
+    const isBoxMarked = box !== null && parseFloat(getComputedStyle(box).strokeWidth) >= 3;
     return {
       text: element.outerHTML.slice(0, 120),
       isSeen: isInside && width > 0 && height > 0 && element.checkVisibility({ visibilityProperty: true }),
-      isMarked: outlineStyle !== 'none' && parseFloat(outlineWidth) >= 1,
+      isMarked: isBoxMarked || (outlineStyle !== 'none' && parseFloat(outlineWidth) >= 1),
     };
   })()`);
 

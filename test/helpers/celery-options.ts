@@ -6,5 +6,3 @@ export function resolveOptions(options: unknown) {
   const resolved = resolve(options);
   return { ...resolved, ...deploymentEndpoints(resolved.broker, resolved.backend, resolved.settings) };
 }
-
-type ResolvedOptions = ReturnType<typeof resolveOptions>;

@@ -86,12 +86,3 @@ export function answer(
 
 /** The script of a healthy exporter. */
 export const healthy: Script = (socket) => socket.end(answer(BODY), 'latin1');
-
-/** Waits for a condition. */
-export async function until(condition: () => boolean, what: string, timeoutMs = 45_000): Promise<void> {
-  const end = performance.now() + timeoutMs;
-  while (!condition()) {
-    if (performance.now() > end) throw new Error(`It never came true that ${what}.`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}

@@ -76,14 +76,6 @@ export function writeRecordText(record: TaskRecord, cause: TaskCause | null): Re
   return { record: JSON.stringify(known), texts: fields.length === 0 ? null : JSON.stringify(long) };
 }
 
-/**
- * @param texts `null` also if they were not read: long texts are then cut and marked as truncated
- * @returns `null` for a text of another version
- */
-function readRecordText(id: string, record: string, texts: string | null): MutableRecord | null {
-  return readText(id, record, texts)?.record ?? null;
-}
-
 /** @returns a stored task as memory absorbs it; `null` for a text of another version */
 export function readKeptTask({
   id,

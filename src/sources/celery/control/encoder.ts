@@ -34,9 +34,6 @@ const ARGUMENTS: Readonly<Record<ControlCommand, Readonly<Record<string, boolean
   enable_events: Object.freeze({}),
 });
 
-/** Every command that can be sent. */
-const CONTROL_COMMANDS: readonly ControlCommand[] = Object.freeze(Object.keys(ARGUMENTS) as ControlCommand[]);
-
 /** Ids consist of characters that mean the same in JSON, in keys, in bindings and in routing keys. */
 const ID = /^[\w.-]{1,128}$/;
 
