@@ -2,21 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Task } from '../../src/model.ts';
 import { pageFrom, selectTasks } from '../../src/select.ts';
-import type { TaskPage, TaskPosition, TaskQuery, TaskSort } from '../../src/source.ts';
+import type { TaskPage, TaskPosition, TaskQuery } from '../../src/source.ts';
+import { SORTS } from '../helpers/task-query.ts';
 import { query, T0 } from '../history/telling.ts';
-
-/** As keys, so that none can be missing. */
-const SORTS: Readonly<Record<TaskSort, true>> = {
-  ...{
-    timestamp: true,
-    received: true,
-    started: true,
-    finished: true,
-    runtime: true,
-    name: true,
-    state: true,
-  },
-};
 
 async function* stream(tasks: readonly Task[]): AsyncGenerator<Task> {
   yield* tasks;
@@ -35,7 +23,7 @@ const tasksArbitrary = fc
   .map((tasks): Task[] => tasks.map((task, at) => ({ id: `t${(at * 7) % 31}`, ...task })));
 const queryArbitrary = fc
   .record({
-    sort: fc.constantFrom(...(Object.keys(SORTS) as TaskSort[])),
+    sort: fc.constantFrom(...SORTS),
     order: fc.constantFrom('asc' as const, 'desc' as const),
     limit: fc.integer({ min: 1, max: 7 }),
     states: fc.constantFrom([], ['FAILURE']),
