@@ -1,59 +1,85 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { celerySources } from '../../src/celery.ts';
+import type { MonitorOptions } from '../../src/index.ts';
+import { memorySources } from '../../src/memory.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
 import { runScript } from '../helpers/run-script.ts';
+import { type Host, serve, until } from './host-kit.ts';
 
-/**
- * What a host's process writes to its standard error while a path is asked for: until something is reported, and
- * some more times.
- */
-async function stderrOf(options: string, path: string, most = 1_000): Promise<string> {
-  const script = `
-    import express from 'express';
-    import { createMonitorRouter } from './src/index.ts';
-    import { celerySources } from './src/celery.ts';
-    import { memorySources } from './src/memory.ts';
-    let reported = false;
-    const onReport = () => { reported = true; };
-    process.on('warning', onReport);
-    const router = createMonitorRouter({ dashboard: false, ${options} });
-    const server = express().use('/monitor', router).listen(0, '127.0.0.1', async () => {
-      for (let left = ${most}; left > 0; left -= 1) {
-        await fetch('http://127.0.0.1:' + server.address().port + '/monitor${path}');
-        await new Promise((resolve) => setTimeout(resolve, 20));
-        if (reported && left > 5) left = 5;
-      }
-      await router.close();
-      process.exit(reported ? 0 : 9);
-    });`;
-  const { stderr, code } = await runScript(script);
-  expect(code).toBe(most === 1_000 ? 0 : 9);
-  return stderr;
+/** A host without `onError`, and the codes and texts of what its process has been warned of. */
+async function hostWith(options: MonitorOptions): Promise<{ get: Host['get']; warnings: string[] }> {
+  const warnings: string[] = [];
+  const spy = vi.spyOn(process, 'emitWarning').mockImplementation((text, more) => {
+    warnings.push(`${(more as { readonly code?: string }).code} ${String(text)}`);
+  });
+  onTestFinished(() => spy.mockRestore());
+  const { get } = await serve(EXPRESS, options);
+  return { get, warnings };
 }
+
+const redisAway = () => celerySources({ broker: 'redis://127.0.0.1:1/0' });
 
 describe('a host without onError is warned once', () => {
   it.each([
     ['a list', '/api/tasks/'],
     ['a health check', '/healthcheck?checks=broker'],
   ])('of a Redis that cannot be reached, by %s', async (_, path) => {
-    const stderr = await stderrOf("sources: celerySources({ broker: 'redis://127.0.0.1:1/0' })", path);
-    expect(stderr.match(/EXPRESS_TASK_MONITOR_SOURCE_UNAVAILABLE/g)).toHaveLength(1);
-    expect(stderr).toContain('nothing listens at that address');
+    const { get, warnings } = await hostWith({ sources: redisAway() });
+    await until(async () => {
+      await get(path);
+      return warnings.length > 0;
+    });
+    for (let more = 0; more < 5; more += 1) await get(path);
+    expect(warnings).toEqual([
+      expect.stringMatching(/^EXPRESS_TASK_MONITOR_SOURCE_UNAVAILABLE .*nothing listens at that address/s),
+    ]);
   });
 
-  it.each([
-    ['throws', '() => { throw new Error("no session") }', 'no session'],
-    ['returns a string', '() => "yes"', 'authorize must return true, false'],
+  it.each<[string, () => boolean, string]>([
+    [
+      'throws',
+      () => {
+        throw new Error('no session');
+      },
+      'no session',
+    ],
+    ['returns a string', () => 'yes' as never, 'authorize must return true, false'],
   ])('of an authorize that %s', async (_, authorize, sentence) => {
-    const stderr = await stderrOf(`sources: memorySources(), authorize: ${authorize}`, '/api/tasks/');
-    expect(stderr.match(/EXPRESS_TASK_MONITOR_FORBIDDEN/g)).toHaveLength(1);
-    expect(stderr).toContain(sentence);
+    const { get, warnings } = await hostWith({ sources: memorySources(), authorize });
+    for (let asked = 0; asked < 5; asked += 1) await get('/api/tasks/');
+    expect(warnings).toEqual([expect.stringContaining(sentence)]);
+    expect(warnings[0]).toMatch(/^EXPRESS_TASK_MONITOR_FORBIDDEN /);
   });
 
   it('of nothing while all is well', async () => {
-    expect(await stderrOf('sources: memorySources()', '/healthcheck', 10)).toBe('');
+    const { get, warnings } = await hostWith({ sources: memorySources() });
+    for (let asked = 0; asked < 5; asked += 1) await get('/healthcheck');
+    expect(warnings).toEqual([]);
   });
 
   it('of nothing where it has onError', async () => {
-    const options = "sources: celerySources({ broker: 'redis://127.0.0.1:1/0' }), onError: onReport";
-    expect(await stderrOf(options, '/api/tasks/')).toBe('');
+    const onError = vi.fn();
+    const { get, warnings } = await hostWith({ sources: redisAway(), onError });
+    await until(async () => {
+      await get('/api/tasks/');
+      return onError.mock.calls.length > 0;
+    });
+    expect(warnings).toEqual([]);
+  });
+});
+
+describe('a monitor that anybody may see', () => {
+  it('warns once on standard error, in production alone', async () => {
+    const script = `
+      import { createMonitorRouter } from './src/index.ts';
+      createMonitorRouter({});
+      process.env.NODE_ENV = 'production';
+      createMonitorRouter({ authorize: false });
+      console.error('UNTIL NOW');
+      setImmediate(() => { createMonitorRouter({}); createMonitorRouter({}); });`;
+    const { code, stderr } = await runScript(script, [], { NODE_ENV: 'test' });
+    expect(code).toBe(0);
+    expect(stderr.match(/EXPRESS_TASK_MONITOR_UNGUARDED/g)).toHaveLength(1);
+    expect(stderr).toMatch(/^UNTIL NOW\n.*authorize: false/s);
   });
 });
