@@ -1,6 +1,6 @@
 /** Hosts for tests: an app with the router in it, a route of its own, and an error handler that should stay idle. */
 import type { ErrorRequestHandler, Express } from 'express';
-import { expect, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import type { MonitorOptions, MonitorRouter } from '../../src/index.ts';
 import { type Answer, type AskOptions, ask } from '../helpers/ask.ts';
 import { type ExpressMajor, listen } from '../helpers/hosts.ts';
@@ -32,11 +32,27 @@ export interface HostOptions {
 }
 
 /** Serves a router until the test is over. */
-export async function serve(
+export async function serve(...given: Parameters<typeof start>): Promise<Host> {
+  const host = await start(...given);
+  onTestFinished(() => host.close());
+  return host;
+}
+
+/** Serves one router for all tests of a suite. @returns the host, for use within tests */
+export function serveAll(...given: Parameters<typeof start>): () => Host {
+  let host: Awaited<ReturnType<typeof start>>;
+  beforeAll(async () => {
+    host = await start(...given);
+  });
+  afterAll(() => host.close());
+  return () => host;
+}
+
+async function start(
   { express, createMonitorRouter }: ExpressMajor,
   options: MonitorOptions,
   { mount = '/monitor', path = mount, before, place }: HostOptions = {},
-): Promise<Host> {
+): Promise<Host & { close(): Promise<void> }> {
   const app = express();
   const errors: unknown[] = [];
   // A machine that is busy is no source that hangs: a test of deadlines sets its own.
@@ -52,11 +68,6 @@ export async function serve(
   };
   app.use(onError);
   const server = await listen(app);
-  onTestFinished(async () => {
-    await router.close();
-    await server.close();
-    expect(errors).toEqual([]);
-  });
   const base = `${server.url}${path}`.replace(/\/$/, '');
   return {
     base,
@@ -64,5 +75,10 @@ export async function serve(
     router,
     errors,
     get: (target, init) => ask(base, target, init),
+    async close() {
+      await router.close();
+      await server.close();
+      expect(errors).toEqual([]);
+    },
   };
 }
