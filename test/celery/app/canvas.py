@@ -10,7 +10,6 @@ from celery.exceptions import Ignore
 
 config = json.loads(os.environ['SHOP_CONFIG'])
 LOG = config.pop('canvas_log')
-VERSION = tuple(int(part) for part in celery.__version__.split('.')[:2])
 app = Celery('canvas')
 app.conf.update(config)
 

@@ -101,7 +101,8 @@ grouped(result.id, [know('group that sends later', m.id, 'canvas.chatty', group=
                     for m in result.results])
 
 
-# Chords. Celery 5.3 and later give the body the group of its header, and of a body that is a chain its last step.
+# Chords. Celery 5.3 and later send the body with the group of its header, and of a body that is a chain its last step:
+# neither is a member of the group.
 def send_chord(case, headers, body, state='SUCCESS', header_states=None, **more):
     result = chord(headers, body).apply_async()
     ids = [header.id for header in result.parent.results]
@@ -110,7 +111,7 @@ def send_chord(case, headers, body, state='SUCCESS', header_states=None, **more)
              group=result.parent.id, chord=result.id, **more)
     ran = state == 'SUCCESS'
     know(case, result.id, body.task, state, parent=SEEN if ran else None, root=SEEN if ran else None,
-         group=SEEN if ran else result.parent.id if c.VERSION >= (5, 3) else None, never_sent=not ran)
+         group=SEEN if ran else None, never_sent=not ran)
     grouped(result.parent.id, ids, result.id)
     return result
 
@@ -155,8 +156,6 @@ know('chord with a chain as body', 'body', 'canvas.total', parent=SEEN, root=SEE
 know('chord with a chain as body', result.id, 'canvas.add', parent='body', root=SEEN, group=SEEN)
 grouped(result.parent.id, headers, 'body')
 relate('body', result.id, 'chain')
-if c.VERSION >= (5, 3):
-    relate(result.parent.id, result.id, 'group')
 
 # Callbacks.
 id = one('link', c.add.s(1, 1).set(link=c.on_ok.s().set(task_id='callback')))
