@@ -81,6 +81,8 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'what runs on the workers
     }
     const first = await worker('busy@here', 1);
     expect(first).toMatchObject({ running: running.slice(0, 1), running_total: SLOTS });
+    // A worker is judged once it has said how many slots it has.
+    await until(async () => (await worker('idle@here'))?.concurrency === 1, 60_000);
     expect(await worker('idle@here')).toMatchObject({ running: [], running_total: 0, stuck: false });
     await waitFor(1);
     await waitFor(0);
