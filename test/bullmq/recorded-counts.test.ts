@@ -7,6 +7,7 @@ import { type ArrayStore, createArrayStore } from '../helpers/array-store.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { context, queryOf } from '../helpers/bullmq-read.ts';
 import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
+import { recordQueues } from './recorded-lab.ts';
 
 const DAY_MINUTES = 24 * 60;
 
@@ -53,28 +54,32 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'counts of reco
   const sum = (counted: TaskStats, key: 'received' | 'succeeded' | 'failed' | 'retried'): number =>
     counted.series.reduce((total, step) => total + (step[key] ?? 0), 0);
 
-  /** Adds jobs of which some fail at first or for good, and that are removed at once. */
-  async function run(count: number): Promise<void> {
-    const queue = app.queue('mail');
-    const opts = { removeOnComplete: true, removeOnFail: true, delay: 1_500 };
-    await queue.addBulk(
+  /** Jobs of which some fail at first or for good, and that are removed at once. */
+  const addJobs = (queue: bullmq.Queue, count: number, backoff: number): Promise<bullmq.Job[]> =>
+    queue.addBulk(
       Array.from({ length: count }, (_, n) => ({
         name: n % 2 ? 'send' : 'forward',
         data: { fails: n % 5 === 0 ? 2 : n % 5 === 1 ? 1 : 0 },
-        opts: { ...opts, attempts: 2, backoff: 600 },
+        opts: { removeOnComplete: true, removeOnFail: true, attempts: 2, backoff },
       })),
     );
+
+  const work = (): bullmq.Worker =>
     app.worker('mail', async ({ data, attemptsMade }) => {
       if (data.fails > attemptsMade) throw new Error('no route');
     });
-  }
 
   it('answer ranges of up to 90 days', async () => {
-    const sources = instance();
-    await until(() => sources.history !== undefined && store.rows('bullmq').lease !== null);
-    await run(50);
-    await until(async () => (await recorded(sources)) === 50);
-    await sources.close();
+    const queue = app.queue('mail');
+    const on = await recordQueues(app, [queue], store);
+    const jobs = await addJobs(queue, 50, 3_600_000);
+    await on.read(...jobs);
+    work();
+    // How often a job was retried is known if it is read between its runs.
+    await on.readErrors(...jobs.filter(({ data }) => data.fails > 0));
+    await queue.promoteJobs();
+    await on.recorded(50);
+    await on.close();
     const again = instance();
     await until(async () => (await recorded(again)) === 50);
     for (const days of [8, 30, 90]) {
@@ -99,7 +104,8 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'counts of reco
 
   it('have each job once, whoever records it', async () => {
     const [first, second] = [instance(), instance()];
-    await run(30);
+    await addJobs(app.queue('mail'), 30, 0);
+    work();
     await until(async () => (await recorded(second)) === 30 || (await recorded(first)) === 30);
     await Promise.all(open.map((sources) => sources.close()));
     // Whoever records next has no idea how far the others had come.

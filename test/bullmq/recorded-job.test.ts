@@ -104,11 +104,12 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
     });
 
     it('that failed, and ran again, has its attempts and its error', async () => {
-      // Long enough for a busy machine to read the first error before the job is gone.
-      const options = { attempts: 2, backoff: 3_000, removeOnFail: true };
+      const options = { attempts: 2, backoff: 3_600_000, removeOnFail: true };
       const job = await queue.add('send', { fails: true }, options);
       await on.read(job);
       work();
+      await on.readErrors(job);
+      await queue.promoteJobs();
       await on.recorded(1);
       const own = await detail(on.sources, `mail:${job.id}`);
       expect(own).toMatchObject({

@@ -9,15 +9,16 @@ import type { BullMQApp } from '../helpers/bullmq-app.ts';
 import { context, page, walk } from '../helpers/bullmq-read.ts';
 import { until } from '../helpers/redis-server.ts';
 
-/** Notes the keys of jobs whose data is read over this client. */
-function noteData(client: Redis, keys: Set<string>): void {
+/** Notes which of these texts of jobs are read over this client: `<field> <key>`. */
+function noteReads(client: Redis, noted: Set<string>): void {
   const send = client.sendCommand.bind(client);
   client.sendCommand = (command: Command, ...rest) => {
-    if (command.name === 'hmget' && command.args.some((arg) => String(arg) === 'data')) {
+    const [key, ...fields] = command.args.map(String);
+    if (command.name === 'hmget') {
       void command.promise.then(
         (reply: unknown) => {
-          const isThere = Array.isArray(reply) && reply.some((value) => value !== null);
-          if (isThere) keys.add(String(command.args[0]));
+          if (!Array.isArray(reply)) return;
+          for (const [at, field] of fields.entries()) if (reply[at] != null) noted.add(`${field} ${key}`);
         },
         () => {},
       );
@@ -34,6 +35,8 @@ export interface RecordedQueues {
   recorded(count: number): Promise<void>;
   /** Resolves once the data of these jobs has been read. */
   read(...jobs: readonly Job[]): Promise<void>;
+  /** Resolves once the error of these jobs has been read. */
+  readErrors(...jobs: readonly Job[]): Promise<void>;
   page(query?: Partial<TaskQuery>): Promise<Omit<TaskPage, 'endAt'>>;
   /** All rows, page after page. */
   walk(query?: Partial<TaskQuery>): Promise<readonly Task[]>;
@@ -48,20 +51,22 @@ export async function recordQueues(
 ): Promise<RecordedQueues> {
   // Queues that are there are found at once, later ones within some seconds.
   await Promise.all(queues.map((queue) => queue.waitUntilReady()));
-  const dataRead = new Set<string>();
+  const noted = new Set<string>();
   const connection = new Redis(redis.port);
-  noteData(connection, dataRead);
+  noteReads(connection, noted);
+  const untilRead = (field: string, jobs: readonly Job[]): Promise<void> =>
+    until(
+      () => jobs.every(({ queueQualifiedName, id }) => noted.has(`${field} ${queueQualifiedName}:${id}`)),
+      60_000,
+    );
   const sources = bullmqSources({ connection, store });
   return {
     sources,
     store,
     recorded: (count) =>
       until(async () => (await sources.history?.getHistoryStats(context))?.tasks === count, 60_000),
-    read: (...jobs) =>
-      until(
-        () => jobs.every(({ queueQualifiedName, id }) => dataRead.has(`${queueQualifiedName}:${id}`)),
-        60_000,
-      ),
+    read: (...jobs) => untilRead('data', jobs),
+    readErrors: (...jobs) => untilRead('failedReason', jobs),
     page: (query) => page(sources, query),
     walk: (query) => walk(sources, query),
     async close() {

@@ -93,8 +93,9 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, what people read fit
     await until(() => page.url().endsWith('#/tasks?queue=orders'));
     await page.keyboard.press('Escape');
     await sheet.waitFor({ state: 'detached' });
-    expect(await button(1).evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true);
+    await until(() => button(1).evaluate((element) => element === element.ownerDocument.activeElement));
     await button(1).click();
+    await sheet.waitFor();
     await page.mouse.click(200, 20);
     await sheet.waitFor({ state: 'detached' });
   });

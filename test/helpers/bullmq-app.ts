@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import type * as BullMQ from 'bullmq';
 import { type RedisServer, startRedis, until } from './redis-server.ts';
 
@@ -16,14 +17,12 @@ export interface BullMQApp {
 /** @param bullmq the version to use */
 export async function startBullMQ(bullmq: typeof BullMQ, ...redisArgs: string[]): Promise<BullMQApp> {
   const redis = await startRedis('--maxmemory-policy', 'noeviction', ...redisArgs);
-  const open: { close(): Promise<unknown> }[] = [];
+  const open: Closable[] = [];
   const connection = { host: '127.0.0.1', port: redis.port };
 
-  function opened<T extends { close(): Promise<unknown>; on(event: 'error', listener: () => void): unknown }>(
-    made: T,
-  ): T {
+  function opened<T extends BullMQ.Queue | BullMQ.Worker | BullMQ.FlowProducer>(made: T): T {
     made.on('error', () => {});
-    open.push(made);
+    open.push(made as unknown as Closable);
     return made;
   }
   return {
@@ -35,10 +34,36 @@ export async function startBullMQ(bullmq: typeof BullMQ, ...redisArgs: string[])
     settled: (queue, count, ...states) =>
       until(async () => (await queue.getJobCountByTypes(...states)) === count, 60_000),
     async close() {
-      const closing = Promise.allSettled(open.map((one) => one.close()));
-      // They wait for a Redis that may be gone.
-      await Promise.race([closing, new Promise((resolve) => setTimeout(resolve, 3_000).unref())]);
+      redis.thaw();
+      const isThere = await isListening(redis.port);
+      // A worker does not wait for its jobs, and nothing waits for a Redis that is gone.
+      const closing = open.map((one) => ('run' in one || isThere ? one.close(true) : disconnect(one)));
+      await Promise.allSettled(closing);
       await redis.close();
     },
   };
+}
+
+interface Closable {
+  readonly client: Promise<{ disconnect(): void }>;
+  close(force?: boolean): Promise<unknown>;
+}
+
+/** Ends the client of one that may never have been connected. */
+function disconnect({ client }: Closable): void {
+  void client.then(
+    (connected) => connected.disconnect(),
+    () => {},
+  );
+}
+
+function isListening(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('error', () => resolve(false));
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+  });
 }
