@@ -35,18 +35,8 @@ function placeOf({ id, worker }: Task): number {
 }
 
 describe('the contract of sources, for a combination', () => {
-  describe('of one', () => {
-    const create = memories(['one'], () => 0);
-    itKeepsTheContract({ parts: PARTS, create });
-  });
-
   describe('of two', () => {
     const create = memories(['one', 'two'], placeOf);
-    itKeepsTheContract({ parts: PARTS, create }, OF_TWO);
-  });
-
-  describe('of one that holds all and one that is empty', () => {
-    const create = memories(['empty', 'full'], () => 1);
     itKeepsTheContract({ parts: PARTS, create }, OF_TWO);
   });
 
