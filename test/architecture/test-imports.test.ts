@@ -48,7 +48,6 @@ const BEHIND: readonly string[] = [
   'test/celery/restore-tellings.ts',
   'test/celery/sql/choose-results.test.ts',
   'test/celery/sql/result-lab.ts',
-  'test/celery/sql/results-contract.test.ts',
   'test/celery/sql/results-hostile.test.ts',
   'test/celery/sql/sql-options.test.ts',
   'test/celery/sql/sql-reader.test.ts',

@@ -4,7 +4,7 @@ import { type AmqpPublisher, amqpPublisher, amqpRecording } from '../helpers/amq
 import { componentOf } from '../helpers/celery-events.ts';
 import { type Rabbit, rabbitMissing, sharedRabbit } from '../helpers/rabbitmq.ts';
 import { titleUnless, until } from '../helpers/redis-server.ts';
-import { ALL_PARTS, itKeepsTheContract, OLD_RECORDING } from '../testing/contract-parts.ts';
+import { ALL_PARTS, itKeepsTheContractTogether, OLD_RECORDING } from '../testing/contract-parts.ts';
 
 describe.skipIf(rabbitMissing !== null)(
   titleUnless(rabbitMissing, 'celerySources on RabbitMQ keeps the contract of sources'),
@@ -22,7 +22,7 @@ describe.skipIf(rabbitMissing !== null)(
 
     afterAll(() => publisher?.close());
 
-    itKeepsTheContract(
+    itKeepsTheContractTogether(
       {
         parts: ALL_PARTS,
         async create() {

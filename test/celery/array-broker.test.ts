@@ -4,7 +4,7 @@ import { componentOf } from '../helpers/celery-events.ts';
 import { RECORDINGS } from '../helpers/celery-recordings.ts';
 import { until } from '../helpers/redis-server.ts';
 import { queryOf } from '../helpers/task-query.ts';
-import { ALL_PARTS, itKeepsTheContract, OLD_RECORDING } from '../testing/contract-parts.ts';
+import { ALL_PARTS, itKeepsTheContractTogether, OLD_RECORDING } from '../testing/contract-parts.ts';
 import { createArrayBroker } from './array-broker.ts';
 import { createArrayResultBackend } from './array-result-backend.ts';
 import { messageOf } from './queues-lab.ts';
@@ -169,7 +169,7 @@ describe('the Celery source on a broker and a result backend made of arrays', ()
 });
 
 describe('the Celery source on a broker and a result backend made of arrays keeps the contract of sources', () => {
-  itKeepsTheContract(
+  itKeepsTheContractTogether(
     {
       parts: ALL_PARTS,
       async create() {

@@ -4,14 +4,14 @@ import { componentOf } from '../helpers/celery-events.ts';
 import { RECORDINGS } from '../helpers/celery-recordings.ts';
 import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
-import { ALL_PARTS, itKeepsTheContract, OLD_RECORDING } from '../testing/contract-parts.ts';
+import { ALL_PARTS, itKeepsTheContractTogether, OLD_RECORDING } from '../testing/contract-parts.ts';
 
 describe.skipIf(redisMissing !== null)(
   titleUnless(redisMissing, 'celerySources keeps the contract of sources'),
   () => {
     let redis: RedisServer;
     let publisher: ReturnType<typeof createClient>;
-    const messages = RECORDINGS[0]?.messages ?? [];
+    const recording = RECORDINGS[3] as (typeof RECORDINGS)[number];
 
     beforeAll(async () => {
       redis = await startRedis();
@@ -24,17 +24,23 @@ describe.skipIf(redisMissing !== null)(
       await redis?.close();
     });
 
-    itKeepsTheContract(
+    itKeepsTheContractTogether(
       {
         parts: ALL_PARTS,
         async create() {
           const retention = { maxAgeMs: 100 * 365 * 86_400_000 };
-          const sources = celerySources({ broker: redis.url(), backend: redis.url(), retention });
+          const url = redis.url(recording.database);
+          const sources = celerySources({
+            broker: url,
+            backend: url,
+            settings: recording.settings,
+            retention,
+          });
           await until(() => sources.tasks.status?.().ok === true);
           const heard = await Promise.all(
-            messages.map(({ channel, message }) => publisher.publish(channel, message)),
+            recording.messages.map(({ channel, message }) => publisher.publish(channel, message)),
           );
-          const count = heard.reduce((sum, receivers) => sum + receivers, 0);
+          const count = heard.filter((receivers) => receivers > 0).length;
           await until(async () => (await componentOf(sources, 'collector')).config.messages === count);
           return { sources };
         },

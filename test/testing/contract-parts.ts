@@ -1,5 +1,5 @@
-import { expect, it } from 'vitest';
-import { type ContractPart, type ContractSetup, sourceContract } from '../../src/testing.ts';
+import { afterAll, expect, it } from 'vitest';
+import { type ContractPart, type ContractSetup, type SourceCase, sourceContract } from '../../src/testing.ts';
 
 /** Every part that a source may have. */
 export const ALL_PARTS: readonly ContractPart[] = [
@@ -57,7 +57,35 @@ export function itKeepsTheContract(
   setup: ContractSetup,
   notChecked: Readonly<Record<string, string>> = {},
 ): void {
-  const cases = sourceContract(setup);
+  itRuns(sourceContract(setup), notChecked);
+}
+
+/**
+ * The same of a source that is costly to make: it is made once, and only the cases that close it have one of their own.
+ */
+export function itKeepsTheContractTogether(
+  setup: ContractSetup,
+  notChecked: Readonly<Record<string, string>> = {},
+): void {
+  let shared: ReturnType<ContractSetup['create']> | null = null;
+  afterAll(async () => {
+    const made = await shared;
+    await made?.sources.close?.();
+    await made?.close?.();
+  });
+  async function create() {
+    shared ??= setup.create();
+    const { close: _, ...sources } = (await shared).sources;
+    return { sources };
+  }
+  const together = sourceContract({ ...setup, create });
+  const cases = sourceContract(setup).map((own, at) =>
+    own.name.includes('can be closed') ? own : (together[at] as SourceCase),
+  );
+  itRuns(cases, notChecked);
+}
+
+function itRuns(cases: readonly SourceCase[], notChecked: Readonly<Record<string, string>>): void {
   for (const { name, run } of cases) {
     const expected = notChecked[name];
     it(expected === undefined ? name : `${name} (not checked: ${expected})`, async () => {

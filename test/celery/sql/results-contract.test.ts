@@ -1,13 +1,10 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe } from 'vitest';
-import { createSqlResultBackend } from '../../../src/sources/celery/backends/sql/sql-result-backend.ts';
-import { createCelerySource } from '../../../src/sources/celery/celery-source.ts';
-import { readSqlOptions } from '../../../src/sources/celery/sql/sql-options.ts';
-import { createSqlReader } from '../../../src/sources/celery/sql/sql-reader.ts';
+import { celerySources } from '../../../src/celery.ts';
 import { context } from '../../helpers/celery-events.ts';
 import { type PostgresServer, postgresMissing, startPostgres } from '../../helpers/postgres.ts';
 import { titleUnless, until } from '../../helpers/redis-server.ts';
-import { ALL_PARTS, itKeepsTheContract, NOT_SEEDED } from '../../testing/contract-parts.ts';
+import { ALL_PARTS, itKeepsTheContractTogether, NOT_SEEDED } from '../../testing/contract-parts.ts';
 import { createDjangoTables, storeDjango } from './result-lab.ts';
 import type { AppDatabase } from './sql-databases.ts';
 
@@ -47,29 +44,12 @@ describe.skipIf(postgresMissing !== null)(
       await server?.close();
     });
 
-    function open() {
-      const options = readSqlOptions(database.sql, {});
-      if (options === null) throw new Error('there are options');
-      const reader = createSqlReader(options);
-      const backend = createSqlResultBackend({ reader, writer: null, pollMs: 10 });
-      return createCelerySource({
-        ...{ name: 'celery', settings: {}, broker: null, backend, retention: {} },
-        ...{ foreignBroker: 'sqs', foreignBackend: null, django: null },
-        ...{ redbeat: { reader: null, unreadable: null } },
-        ...{ control: true, enableEvents: false, readResults: true },
-        async closeConnections() {
-          await backend.close();
-          reader.close();
-        },
-      });
-    }
-
-    itKeepsTheContract(
+    itKeepsTheContractTogether(
       {
         parts: ALL_PARTS,
         async create() {
           await database.admin('TRUNCATE django_celery_results_taskresult');
-          const sources = open();
+          const sources = celerySources({ broker: 'sqs://', sql: database.sql });
           await until(() => sources.tasks.status?.().ok === true);
           const done = { task_name: 'shop.add', worker: 'celery@a' };
           await storeDjango(database, { ...done, task_id: 'a', status: 'SUCCESS', result: '1' });
