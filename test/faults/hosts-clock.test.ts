@@ -1,4 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { expect, onTestFinished, vi } from 'vitest';
 import { celerySources } from '../../src/celery.ts';
@@ -92,15 +91,4 @@ faultCase(76, 'two hundred clients never finish their requests', async (bench) =
   }
   // Nothing was begun for any of them.
   expect({ ...shop.calls, listWorkers: 0 }).toEqual({ ...calls, listWorkers: 0 });
-});
-
-/** The pages that a host reads. */
-const PAGES = new URL('../../docs/', import.meta.url);
-
-faultCase(76, 'the documentation leaves slow clients to the timeouts of the server', async () => {
-  const text = readdirSync(PAGES)
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => readFileSync(new URL(name, PAGES), 'utf8'))
-    .join('\n');
-  expect(text).toMatch(/`server\.headersTimeout` and `server\.requestTimeout`/);
 });

@@ -1,50 +1,8 @@
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import { expect } from 'vitest';
-import type { ComponentsBody, TaskDetailBody } from '../../src/wire.ts';
-import type { HostOptions } from '../router/host-kit.ts';
 import { createShop } from '../router/shop-sources.ts';
-import { expressCase, type FaultBench } from './kit/fault-case.ts';
+import { expressCase } from './kit/fault-case.ts';
 import { PATHS, serveShop, using } from './kit/shop-host.ts';
-
-// Other mounts are compared with each other in `router/mounts.test.ts`.
-const MOUNTS: readonly (readonly [
-  title: string,
-  options: (bench: FaultBench) => HostOptions,
-  base: string,
-])[] = [
-  [
-    'below a parameter called like ours, with mergeParams',
-    ({ express: { express } }) => ({
-      path: '/t/acme/m',
-      place: (app, router) =>
-        void app.use('/t/:task_id', express.Router({ mergeParams: true }).use('/m', router)),
-    }),
-    '/t/acme/m',
-  ],
-  [
-    'for one virtual host',
-    ({ express: { express } }) => ({
-      path: '/m',
-      place(app, router) {
-        const own = express().use('/m', router);
-        app.use((request, response, next) =>
-          request.hostname === '127.0.0.1' ? own(request, response, next) : next(),
-        );
-      },
-    }),
-    '/m',
-  ],
-];
-
-for (const [title, options, path] of MOUNTS) {
-  expressCase(72, `the monitor is mounted ${title}`, async (bench) => {
-    const host = await serveShop(bench, options(bench));
-    const { body } = await bench.expectAnswer<TaskDetailBody>(host, '/api/tasks/task-0001/', { status: 200 });
-    expect(body.task_id).toBe('task-0001');
-    expect((await host.get<ComponentsBody>('/api/components/')).body.web?.url).toBe(path);
-    expect((await host.get('/api/workers')).headers.location).toBe('./workers/');
-  });
-}
 
 expressCase(73, "error handlers of the host's stand before and behind, and sources fail", async (bench) => {
   const seen: unknown[] = [];

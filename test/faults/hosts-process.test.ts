@@ -46,13 +46,6 @@ for (const source of REDIS_SOURCES) {
   );
 }
 
-faultCase(63, 'a monitor is closed before it is used', async (bench) => {
-  const { sources } = createShop();
-  const host = await bench.serve({ sources, metrics: 'http://127.0.0.1:9/metrics' });
-  await host.router.close();
-  await bench.expectAnswer(host, '/api/tasks/', { status: 503, code: 'overloaded', aimMs: 50 });
-});
-
 faultCase(
   64,
   'a process that imports everything, connects and never closes ends by itself',

@@ -137,22 +137,6 @@ const PAGES = [
   '/api/tasks/?limit=5',
 ];
 
-faultCase(17, 'a thousand dashboards that ask again and again', async ({ serve, figure }) => {
-  const shop = createShop();
-  shop.status = { ok: true, asOf: new Date(), revision: 1 };
-  const host = await serve({ sources: shop.sources, timeoutMs: 60_000 });
-  const paths = Array.from({ length: 3_000 }, (_, index) => PAGES[index % PAGES.length] ?? '');
-  const answers = await askMany(host.base, paths, { connections: 1_000 });
-  expect(answers.map(({ status }) => status).filter((status) => status !== 200)).toEqual([]);
-  // Nothing has changed: each page was asked for once, however many looked at it.
-  expect(shop.calls).toEqual({ listTasks: 2, listWorkers: 1, listEvents: 1, listSchedules: 1 });
-  const times = answers.map(({ took }) => took).sort((a, b) => a - b);
-  figure('p99', `${Math.round(times[Math.floor(0.99 * times.length)] ?? 0)} ms`);
-  shop.status = { ok: true, asOf: new Date(), revision: 2 };
-  await askMany(host.base, paths.slice(0, 500), { connections: 100 });
-  expect(shop.calls).toEqual({ listTasks: 4, listWorkers: 2, listEvents: 2, listSchedules: 2 });
-});
-
 const IDS = 1_500;
 
 faultCase(18, `${IDS} different ids, each of a task of 64 kB`, async ({ serve, figure }) => {

@@ -1,8 +1,6 @@
-/** Rows 1 to 5: a source that fails, hangs, or answers when nobody waits any more. */
+/** Rows 1 to 3: a source that fails or hangs. */
 import fc from 'fast-check';
 import { expect, vi } from 'vitest';
-import { deferred } from '../read/read-kit.ts';
-import { until } from '../router/host-kit.ts';
 import { METHODS, sourcesWith, statusFor, THROWN } from '../router/hostile-values.ts';
 import { expressCase, type FaultBench, faultCase } from './kit/fault-case.ts';
 
@@ -85,79 +83,5 @@ faultCase(3, 'each method of a source that never settles, until it is asked no m
     // Three are outstanding: the fourth is not even begun.
     await bench.expectAnswer(host, method[2], { ...statusFor(method, 'source_unavailable'), ...PROMPT });
     expect(broken.calls).toBe(3);
-  }
-});
-
-faultCase(3, 'callers share the outstanding read of a source that never settles', async (bench) => {
-  const { serve, figure } = bench;
-  let arrived = 0;
-  let calls = 0;
-  const everybody = 50;
-  const sources = sourcesWith('workers', 'listWorkers', () => {
-    calls += 1;
-    return new Promise(() => {});
-  });
-  // Long enough for all of them to come in time on a slow machine.
-  const host = await serve(
-    { sources, timeoutMs: 3_000 },
-    {
-      before: (app) =>
-        void app.use((_request, _response, next) => {
-          arrived += 1;
-          next();
-        }),
-    },
-  );
-  const asked = Array.from({ length: everybody }, () =>
-    bench.expectAnswer(host, '/api/workers/', { status: 504, code: 'source_timeout', aimMs: 3_100 }),
-  );
-  await until(() => arrived >= everybody);
-  await Promise.all(asked);
-  expect(calls).toBe(1);
-  figure('callers', everybody);
-});
-
-faultCase(4, 'each method of a source that settles after the deadline', async (bench) => {
-  for (const method of METHODS) {
-    const { broken, host, onError } = await hostOf(bench, method, 30);
-    for (const settle of ['resolve', 'reject'] as const) {
-      const late = deferred<unknown>();
-      broken.act = () => late.promise;
-      await bench.expectAnswer(host, method[2], { ...statusFor(method, 'source_timeout') });
-      const told = onError.mock.calls.length;
-      if (settle === 'resolve') late.resolve([]);
-      else late.reject(new Error('late'));
-      await new Promise(setImmediate);
-      expect(onError).toHaveBeenCalledTimes(told);
-    }
-    // What came late counts for nothing, neither as an answer nor as outstanding.
-    const calls = broken.calls;
-    broken.act = () => {
-      throw new Error('still down');
-    };
-    await bench.expectAnswer(host, method[2], statusFor(method, 'source_unavailable'));
-    expect(broken.calls).toBe(calls + 1);
-  }
-});
-
-faultCase(5, 'each method of a source that calls back after close()', async (bench) => {
-  for (const method of METHODS) {
-    for (const settle of ['resolve', 'reject'] as const) {
-      const { broken, host, onError } = await hostOf(bench, method);
-      const late = deferred<unknown>();
-      broken.act = () => late.promise;
-      const waiting = bench.expectAnswer(host, method[2], statusFor(method, 'overloaded'));
-      // The components are read for the rules of findings, too.
-      await until(() => broken.calls > 0);
-      await host.router.close();
-      await waiting;
-      const { calls } = broken;
-      if (settle === 'resolve') late.resolve([]);
-      else late.reject(new Error('late'));
-      await new Promise(setImmediate);
-      expect(onError).not.toHaveBeenCalled();
-      await bench.expectAnswer(host, method[2], { status: 503, code: 'overloaded', ...PROMPT });
-      expect(broken.calls).toBe(calls);
-    }
   }
 });

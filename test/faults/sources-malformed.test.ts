@@ -1,31 +1,11 @@
 /** Rows 6 and 7: a source that returns what is not of its type, or far too much of it. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import fc from 'fast-check';
 import { expect, vi } from 'vitest';
 import type { TaskDetailBody, TasksBody } from '../../src/wire.ts';
-import {
-  COMPONENT_FIELDS,
-  EVENT_FIELDS,
-  SCHEDULE_FIELDS,
-  TASK_FIELDS,
-  WORKER_FIELDS,
-} from '../helpers/any-values.ts';
-import { type Host, until } from '../router/host-kit.ts';
+import type { Host } from '../router/host-kit.ts';
 import { HOSTILE, METHODS, sourcesWith, WRONG } from '../router/hostile-values.ts';
 import { createShop, shopTask } from '../router/shop-sources.ts';
 import { type FaultBench, faultCase } from './kit/fault-case.ts';
-
-const anything = fc.anything({
-  withBigInt: true,
-  withBoxedValues: true,
-  withDate: true,
-  withMap: true,
-  withNullPrototype: true,
-  withObjectString: true,
-  withSet: true,
-  withSparseArray: true,
-  withTypedArray: true,
-});
 
 /** What each method is answered with when it returns one of the values that no method ever returns. */
 function wrongStatus([part, method, path]: (typeof METHODS)[number], wrong: unknown): number {
@@ -52,128 +32,6 @@ faultCase(6, 'data of the wrong type from each method is answered with 502', asy
       }
     }
     expect(onError).toHaveBeenCalled();
-  }
-});
-
-faultCase(6, 'each method of a source that returns anything', async ({ serve, expectAnswer }) => {
-  for (const [part, method, path] of METHODS) {
-    let returned: unknown;
-    const sources = sourcesWith(part, method, () => returned);
-    const host = await serve({ sources, health: { reuseMs: 0 } });
-    await fc.assert(
-      fc.asyncProperty(anything, async (value) => {
-        returned = value;
-        // 404: what a Map gives for a key that it has not is a way to say so. The schema is checked by `get`.
-        await expectAnswer(host, path, {
-          status: part === 'health' ? [200, 503] : [200, 404, 502],
-        });
-      }),
-      { numRuns: 25 },
-    );
-  }
-});
-
-/** Lists of items: how one looks, how a whole answer is made of them, and what tells an item in the answer. */
-const LISTS = [
-  {
-    part: 'tasks',
-    method: 'listTasks',
-    path: '/api/tasks/',
-    fields: TASK_FIELDS,
-    good: (id: string) => ({ id, state: 'STARTED' }),
-    wrap: (tasks: unknown[]) => ({ tasks, next: null, total: tasks.length }) as unknown,
-    shown: (body: Body) => body.tasks?.map(({ task_id }) => task_id),
-  },
-  {
-    part: 'workers',
-    method: 'listWorkers',
-    path: '/api/workers/',
-    fields: WORKER_FIELDS,
-    good: (hostname: string) => ({ hostname, status: 'online' }),
-    wrap: (list: unknown[]) => list as unknown,
-    shown: (body: Body) => body.workers?.map(({ hostname }) => hostname),
-  },
-  {
-    part: 'events',
-    method: 'listEvents',
-    path: '/api/events/latest/',
-    fields: EVENT_FIELDS,
-    good: (id: string) => ({ id, type: 'task-sent' }),
-    wrap: (events: unknown[]) => ({ events, cursor: 'a', gap: false }) as unknown,
-    shown: (body: Body) => body.events?.map(({ id }) => id),
-  },
-  {
-    part: 'schedules',
-    method: 'listSchedules',
-    path: '/api/beat/schedules/',
-    fields: SCHEDULE_FIELDS,
-    good: (id: string) => ({ id, name: 'nightly' }),
-    wrap: (list: unknown[]) => list as unknown,
-    shown: (body: Body) => body.schedules?.map(({ id }) => id),
-  },
-  {
-    part: 'components',
-    method: 'listComponents',
-    path: '/api/components/',
-    fields: COMPONENT_FIELDS,
-    good: (key: string) => ({ key, name: 'Redis', enabled: true, status: 'up' }),
-    wrap: (list: unknown[]) => list as unknown,
-    shown: (body: Body) =>
-      Object.keys(body).flatMap((key) => (key.startsWith('shop.') ? [key.slice('shop.'.length)] : [])),
-  },
-] as const;
-
-interface Body {
-  readonly tasks?: readonly { readonly task_id: string }[];
-  readonly workers?: readonly { readonly hostname: string }[];
-  readonly events?: readonly { readonly id: string }[];
-  readonly schedules?: readonly { readonly id: string }[];
-}
-
-faultCase(6, 'a list leaves out, counts and reports what cannot be read', async ({ serve, expectAnswer }) => {
-  for (const { part, method, path, fields, good, wrap, shown } of LISTS) {
-    const [identity = ''] = fields;
-    const others = fc.dictionary(fc.constantFrom(...fields.slice(2)), anything);
-    const item = fc.oneof(
-      fc.record({ isGood: fc.constant(false), extra: anything }),
-      // Its other fields may be of any type: they are shown as unknown.
-      fc.record({ isGood: fc.constant(true), extra: others }),
-    );
-    let returned: unknown;
-    let reads = 0;
-    const onError = vi.fn();
-    const sources = sourcesWith(part, method, () => {
-      reads += 1;
-      return returned;
-    });
-    const host = await serve({ sources, onError });
-    let leftOut = 0;
-    await fc.assert(
-      fc.asyncProperty(fc.array(item, { maxLength: 8 }), async (items) => {
-        const list = items.map(({ isGood, extra }, index) =>
-          isGood ? { ...(extra as object), ...good(`item ${index}`) } : extra,
-        );
-        returned = wrap(list);
-        const expected = items.flatMap(({ isGood }, index) => (isGood ? [`item ${index}`] : []));
-        const ask = async () => shown((await expectAnswer<Body>(host, path, { status: 200 })).body);
-        // Of requests for components within 100 ms, three are answered anew.
-        const before = reads;
-        if (part === 'components') await until(async () => (await ask()) !== undefined && reads > before);
-        expect(await ask()).toEqual(expected);
-        leftOut += list.length - expected.length;
-      }),
-      { numRuns: 30 },
-    );
-    expect(leftOut, identity).toBeGreaterThan(0);
-    const { body } = await host.get<{ history: { config: { unreadable: number } } }>('/api/components/');
-    // Of components, this very answer leaves out its own share again.
-    expect(body.history.config.unreadable).toBeGreaterThanOrEqual(leftOut);
-    expect(String(onError.mock.calls[0]?.[0])).toMatch(/list\w+\(\) returned \d+ items? /);
-    expect(onError.mock.calls[0]?.[1]).toMatchObject({
-      code: 'source_invalid',
-      source: 'shop',
-      call: method,
-    });
   }
 });
 

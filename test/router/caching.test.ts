@@ -46,7 +46,29 @@ describe('a client that asks again', () => {
     }
   });
 
-  // Every form of a tag that is known or not is tried in row 58 of the fault table.
+  it('is told 304 for every form of the tag, and for no other; dates and ranges are passed over', async () => {
+    const shop = createShop();
+    shop.status = { ok: true, asOf: at(100), revision: 1 };
+    const { get } = await serve(EXPRESS, { sources: shop.sources });
+    const tag = String((await get('/api/tasks/')).headers.etag);
+    for (const known of [tag, tag.slice(2), `"a", ${tag} ,W/"b"`, '*']) {
+      const { status, headers } = await get('/api/tasks/', { headers: { 'if-none-match': known } });
+      expect([known, status, headers.etag]).toEqual([known, 304, tag]);
+    }
+    for (const headers of [
+      ...['"a"', 'W/"a"', '', 'x', '"', 'W/', ','.repeat(1_000)].map((other) => ({ 'if-none-match': other })),
+      { 'if-modified-since': 'Thu, 01 Jan 2099 00:00:00 GMT' },
+      { 'if-unmodified-since': 'Thu, 01 Jan 1970 00:00:00 GMT' },
+      { 'if-match': '"a"' },
+      { range: 'bytes=0-1' },
+      { range: 'bytes=0-1', 'if-range': tag },
+    ]) {
+      const whole = await get('/api/tasks/', { headers });
+      expect([headers, whole.status, whole.headers.etag]).toEqual([headers, 200, tag]);
+      expect(whole.headers['content-range']).toBeUndefined();
+    }
+    expect(shop.calls.listTasks).toBe(1);
+  });
 
   it('gets no 304 in place of anything but a 200', async () => {
     const { get } = await serve(EXPRESS, { sources: createShop().sources });

@@ -1,8 +1,9 @@
 import type { Express } from 'express';
 import { describe, expect, it, vi } from 'vitest';
-import type { ProblemBody, TaskDetailBody, TasksBody } from '../../src/wire.ts';
+import type { ComponentsBody, ProblemBody, TaskDetailBody, TasksBody } from '../../src/wire.ts';
 import { EXPRESS } from '../helpers/hosts.ts';
 import { serve, until } from './host-kit.ts';
+import { HOSTILE, sourcesWith } from './hostile-values.ts';
 import { at, createShop, shopTask } from './shop-sources.ts';
 
 describe('a source', () => {
@@ -16,6 +17,50 @@ describe('a source', () => {
     expect(body.tasks).toHaveLength(100);
     expect(body.sources[0]?.error).toBe('source_invalid');
   });
+
+  /** Of each list: its route, how an item looks, how an answer is made of items, and what tells them apart in it. */
+  it.each<[part: string, method: string, path: string, good: object, wrap: (items: unknown[]) => unknown]>([
+    [
+      'tasks',
+      'listTasks',
+      '/api/tasks/',
+      { id: 'good', state: 'STARTED' },
+      (tasks) => ({ tasks, next: null, total: 1 }),
+    ],
+    ['workers', 'listWorkers', '/api/workers/', { hostname: 'good', status: 'online' }, (list) => list],
+    [
+      'events',
+      'listEvents',
+      '/api/events/latest/',
+      { id: 'good', type: 'task-sent' },
+      (events) => ({ events, cursor: 'a', gap: false }),
+    ],
+    ['schedules', 'listSchedules', '/api/beat/schedules/', { id: 'good', name: 'n' }, (list) => list],
+    [
+      'components',
+      'listComponents',
+      '/api/components/',
+      { key: 'good', name: 'Redis', enabled: true, status: 'up' },
+      (list) => list,
+    ],
+  ])(
+    'of %s has what cannot be read left out, counted and reported',
+    async (part, method, path, good, wrap) => {
+      const bad = [null, 5, 'text', {}, [], HOSTILE];
+      const onError = vi.fn();
+      const sources = sourcesWith(part, method, () => wrap([...bad, good, ...bad]));
+      const { get } = await serve(EXPRESS, { sources, onError });
+      const { status, text } = await get(path);
+      expect(status).toBe(200);
+      expect(text.match(/"(?:shop\.)?good"/g)).toHaveLength(1);
+      const { body } = await get<ComponentsBody>('/api/components/');
+      expect(body.history?.config?.unreadable).toBeGreaterThanOrEqual(2 * bad.length);
+      expect(onError.mock.calls[0]).toMatchObject([
+        { message: expect.stringContaining(`${method}() returned ${2 * bad.length} items`) },
+        { code: 'source_invalid', source: 'shop', call: method },
+      ]);
+    },
+  );
 
   it('shows what is no number, text or time as unknown', async () => {
     const odd = {

@@ -123,11 +123,30 @@ describe('the router', () => {
 
     it('finds ids that hold a slash, dots or any other text', async () => {
       const { get, shop } = await hostOf();
-      const ids = ['a/b', '..', 'a:b', '100%', 'ünï', '💣', '__proto__', 'x'.repeat(512), 'graph', 'a?b#c'];
+      const ids = [
+        'a/b',
+        '..',
+        'a:b',
+        '100%',
+        'ünï',
+        '💣',
+        '__proto__',
+        'x'.repeat(512),
+        'graph',
+        'a?b#c',
+        'a\0b',
+        'a\nb',
+        '\x7f',
+        '\u202e',
+      ];
       shop.tasks = ids.map((id) => ({ id, state: 'STARTED' }));
       for (const id of ids) {
-        const { status, body } = await get<{ task_id: string }>(`/api/tasks/${encodeURIComponent(id)}/`);
+        const path = `/api/tasks/${encodeURIComponent(id).replaceAll('.', '%2e')}/`;
+        const { status, body } = await get<{ task_id: string }>(path);
         expect([id, status, body.task_id]).toEqual([id, 200, id]);
+        for (const rest of ['relations/', 'graph/', 'graph/updates/']) {
+          expect([id, rest, (await get(`${path}${rest}`)).status]).toEqual([id, rest, 200]);
+        }
       }
     });
   });

@@ -171,6 +171,25 @@ describe('a walk over the list', () => {
     expect((await get<TasksBody>('/api/tasks/?q=hunter2')).body.total).toBe(0);
   });
 
+  it('searches and filters for what is a pattern elsewhere as it is written', async () => {
+    const patterns = ['.*', '*', '[', '[a-z]', '\\d', '(a+)+$', '^', '?', '%_', '{1,9}', '|', "' OR 1=1"];
+    const shop = createShop();
+    shop.tasks = [...patterns, 'plain'].map((name, index) => ({
+      id: `id-${index}`,
+      state: 'STARTED',
+      name: `<${name}>`,
+      args: `${'a'.repeat(5_000)}!`,
+    }));
+    const { get } = await serve(EXPRESS, { sources: shop.sources });
+    for (const text of patterns) {
+      const expected = shop.tasks.flatMap(({ name }) => (name?.includes(text) ? [name] : []));
+      const { body } = await get<TasksBody>(`/api/tasks/?q=${encodeURIComponent(text)}`);
+      expect(body.tasks.map(({ name }) => name).sort()).toEqual(expected.sort());
+      // Filters compare whole texts.
+      expect((await get<TasksBody>(`/api/tasks/?name=${encodeURIComponent(text)}`)).body.total).toBe(0);
+    }
+  });
+
   it('finds errors and results, and says in each row what it has found', async () => {
     const queue = memorySources();
     const error = Object.assign(new Error('card 12 declined, token=hunter2'), { name: 'CardError' });

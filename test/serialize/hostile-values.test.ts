@@ -5,7 +5,14 @@ import { createRedactor } from '../../src/redact.ts';
 import { createSerializer } from '../../src/serialize.ts';
 import type { TaskStats } from '../../src/source.ts';
 import { relationsOf } from '../graph/graph-kit.ts';
-import { ANY_VALUES, SCHEDULE_FIELDS, TASK_FIELDS, WORKER_FIELDS } from '../helpers/any-values.ts';
+import {
+  ANY_VALUES,
+  COMPONENT_FIELDS,
+  EVENT_FIELDS,
+  SCHEDULE_FIELDS,
+  TASK_FIELDS,
+  WORKER_FIELDS,
+} from '../helpers/any-values.ts';
 
 const serializer = createSerializer({ redactor: createRedactor() });
 const NOW = new Date(0);
@@ -22,16 +29,11 @@ const KINDS: readonly (readonly [string, readonly string[], object, Show])[] = [
     { hostname: 'h', status: 'online' },
     (item) => serializer.worker(item as Worker, 's', NOW),
   ],
-  [
-    'item of the feed',
-    ['id', 'type', 'task', 'taskId', 'state', 'worker', 'timestamp', 'detail'],
-    { id: 'a', type: 't' },
-    (item) => serializer.event(item as TaskEvent),
-  ],
+  ['item of the feed', EVENT_FIELDS, { id: 'a', type: 't' }, (item) => serializer.event(item as TaskEvent)],
   ['schedule', SCHEDULE_FIELDS, { id: 'a', name: 'n' }, (item) => serializer.schedule(item as Schedule, 's')],
   [
     'component',
-    ['key', 'name', 'enabled', 'status', 'pid', 'url', 'config', 'queues'],
+    COMPONENT_FIELDS,
     { key: 'k', name: 'n', enabled: true, status: 'up' },
     (item) => serializer.component(item as Component),
   ],
