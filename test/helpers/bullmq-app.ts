@@ -21,8 +21,9 @@ export async function startBullMQ(bullmq: typeof BullMQ, ...redisArgs: string[])
   const connection = { host: '127.0.0.1', port: redis.port };
 
   function opened<T extends BullMQ.Queue | BullMQ.Worker | BullMQ.FlowProducer>(made: T): T {
-    made.on('error', () => {});
-    open.push(made as unknown as Closable);
+    const closable = made as unknown as Closable;
+    closable.on('error', () => {});
+    open.push(closable);
     return made;
   }
   return {
@@ -47,6 +48,7 @@ export async function startBullMQ(bullmq: typeof BullMQ, ...redisArgs: string[])
 interface Closable {
   readonly client: Promise<{ disconnect(): void }>;
   close(force?: boolean): Promise<unknown>;
+  on(event: 'error', listener: () => void): unknown;
 }
 
 /** Ends the client of one that may never have been connected. */
