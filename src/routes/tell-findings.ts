@@ -10,7 +10,7 @@ import { type FindingGroup, type GroupPace, openGroups } from './finding-groups.
 import { type Findings, findingsOf } from './findings-component.ts';
 
 /** Intervals and limits for calls of the host, in milliseconds. */
-export interface TellPace extends GroupPace {
+interface TellPace extends GroupPace {
   /** Between two evaluations. */
   readonly everyMs: number;
   /** Longest time for one call. */
@@ -37,8 +37,9 @@ interface Teller {
   isClosed: boolean;
 }
 
-/** Starts the periodic evaluation if `onFinding` is set, until the monitor is closed. @param pace for tests */
-export function tellFindings(monitor: Monitor, pace: TellPace = PACE): void {
+/** Starts the periodic evaluation if `onFinding` is set, until the monitor is closed. */
+export function tellFindings(monitor: Monitor): void {
+  const pace = PACE;
   const { options, sources, report } = monitor;
   const { onFinding } = options;
   if (onFinding === null) return;

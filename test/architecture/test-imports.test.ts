@@ -31,10 +31,7 @@ const SEAMS: readonly (readonly [what: string, modules: RegExp])[] = [
 /** Files that still reach behind a seam. None may join them, and what no longer does so leaves the list. */
 const BEHIND: readonly string[] = [
   'test/architecture/api-page.test.ts',
-  'test/bullmq/duration-series.test.ts',
   'test/bullmq/recorded-log.test.ts',
-  'test/bullmq/recorded-store.test.ts',
-  'test/bullmq/watched-queue.test.ts',
   'test/causes/find-cause.test.ts',
   'test/celery/amqp-hints.test.ts',
   'test/celery/array-broker.ts',
@@ -62,26 +59,17 @@ const BEHIND: readonly string[] = [
   'test/fuzz/targets/celery-messages.ts',
   'test/fuzz/targets/celery-schedules.ts',
   'test/fuzz/targets/texts.ts',
-  'test/helpers/array-causes.ts',
-  'test/helpers/array-parts.ts',
   'test/helpers/celery-options.ts',
   'test/helpers/task-query.ts',
-  'test/history/task-list.test.ts',
   'test/packaging/addresses.test.ts',
   'test/packaging/packed.ts',
   'test/read/read-kit.ts',
   'test/read/read.test.ts',
   'test/read/report.test.ts',
-  'test/routes/tell-findings.test.ts',
-  'test/routes/tell-kit.ts',
   'test/shared/lru-cache.test.ts',
   'test/shared/scheduler.test.ts',
-  'test/stored/postgres.test.ts',
-  'test/stored/same-reads-postgres.test.ts',
   'test/stores/errors.test.ts',
   'test/stores/list-by-value.test.ts',
-  'test/stores/postgres-store.test.ts',
-  'test/stores/postgres.test.ts',
 ];
 
 const isBehind = (target: string): boolean =>

@@ -1,18 +1,43 @@
-/** Hosts that are told of findings. */
-import type { TestContext } from 'vitest';
-import type { FindingContext, FindingNotice } from '../../src/findings/on-finding.ts';
+/** Hosts that are told of findings, by a clock that is moved by hand. */
+import { onTestFinished, vi } from 'vitest';
 import type { StoreEngine } from '../../src/history/store.ts';
-import { createMonitor } from '../../src/http/monitor.ts';
-import type { MonitorOptions } from '../../src/index.ts';
+import {
+  createMonitorRouter,
+  type FindingContext,
+  type FindingNotice,
+  type MonitorOptions,
+} from '../../src/index.ts';
 import { type MemorySources, memorySources } from '../../src/memory.ts';
-import { resolveOptions } from '../../src/options/resolve-options.ts';
-import { type TellPace, tellFindings } from '../../src/routes/tell-findings.ts';
 
-/** The rules look anew every five seconds in any case. */
-export const QUICK: TellPace = { lastingMs: 0, intervalMs: 0, aloneMs: 60_000, everyMs: 20, callMs: 100 };
-export const WAIT = { timeout: 30_000, interval: 20 };
+/** How often the rules look, in milliseconds. */
+const LOOK_MS = 5_000;
 
-/** A queue with a task that has waited for 25 minutes. */
+/** Stops the clock until the test is over. */
+export function stopClock(): void {
+  vi.useFakeTimers({
+    toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'],
+  });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
+/** Lets time pass, and what is due happen. */
+export async function pass(ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= LOOK_MS / 5) {
+    await vi.advanceTimersByTimeAsync(Math.min(left, LOOK_MS / 5));
+    // Long work pauses for a turn of the event loop.
+    for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate);
+  }
+}
+
+/** Lets time pass until this holds, at most ten minutes. */
+export async function passUntil(condition: () => boolean): Promise<void> {
+  for (let looked = 0; !condition(); looked += 1) {
+    if (looked === 120) throw new Error('It did not come true within ten minutes.');
+    await pass(LOOK_MS);
+  }
+}
+
+/** A queue with a task that has waited for 20 minutes. */
 export function backlog(name = 'jobs', store?: StoreEngine): MemorySources {
   const queue = memorySources({ name, ...(store && { store }) });
   fill(queue);
@@ -20,33 +45,36 @@ export function backlog(name = 'jobs', store?: StoreEngine): MemorySources {
 }
 
 export function fill(queue: MemorySources, subject = 'mail'): void {
-  const timestamp = Date.now() - 25 * 60_000;
+  const timestamp = Date.now() - 20 * 60_000;
   queue.record({ id: subject, state: 'PENDING', name: 'mail.send', queue: subject, timestamp });
 }
 
 /** What a host hears, and the errors that it hears of. */
-export function listen(test: TestContext, options: MonitorOptions, pace: Partial<TellPace> = {}) {
+export function listen(options: MonitorOptions) {
   const heard: string[] = [];
   /** What it hears of sources that are away, as any may be on a busy machine. */
   const away: string[] = [];
   const calls: [FindingNotice, FindingContext][] = [];
   const errors: string[] = [];
   const hook = options.onFinding;
-  const monitor = createMonitor(
-    resolveOptions({
-      ...options,
-      onFinding(finding: FindingNotice, context: FindingContext) {
-        if (finding.code === 'source_down') return void away.push(`${finding.status} ${finding.subject}`);
-        calls.push([finding, context]);
-        heard.push(`${finding.status} ${finding.source}.${finding.code} ${finding.subject}`);
-        return hook?.(finding, context);
-      },
-      onError: (error: unknown, { call }: { call: string }) => void errors.push(`${call}: ${error}`),
-    }),
-  );
-  tellFindings(monitor, { ...QUICK, ...pace });
-  test.onTestFinished(() => monitor.close());
-  return { heard, away, calls, errors, monitor };
+  const router = createMonitorRouter({
+    authorize: false,
+    ...options,
+    onFinding(finding, context) {
+      if (finding.code === 'source_down') return void away.push(`${finding.status} ${finding.subject}`);
+      calls.push([finding, context]);
+      heard.push(`${finding.status} ${finding.source}.${finding.code} ${finding.subject}`);
+      return hook?.(finding, context);
+    },
+    onError: (error, { call }) => void errors.push(`${call}: ${error}`),
+  });
+  const close = async (): Promise<void> => {
+    const closed = router.close();
+    await pass(2_000);
+    await closed;
+  };
+  onTestFinished(close);
+  return { heard, away, calls, errors, close };
 }
 
 /** What is heard of {@link backlog}. */
