@@ -81,7 +81,7 @@ describe('express-task-monitor, the command', () => {
     // It connects at the first request.
     await vi.waitFor(async () => {
       expect((await ask(address, '/api/tasks/', { headers: basic('monitor:open sesame') })).status).toBe(200);
-    }, 10_000);
+    }, 45_000);
     expect((await ask(address, '/healthcheck')).status).not.toBe(401);
   });
 
