@@ -1,14 +1,16 @@
 /** The causes of a store made of arrays. */
-import type { CauseStore, FailureQuery } from '../../src/history/cause-store.ts';
-import type { StoredQuery } from '../../src/history/store.ts';
+import type { CauseStore } from '../../src/history/store.ts';
+import { storedQuery } from '../stores/samples.ts';
 import { call, matching } from './array-parts.ts';
 import type { ArrayContext } from './array-store.ts';
+
+type FailureQuery = Parameters<CauseStore['counts']>[0];
 
 /** The causes of an array store, which keeps no sums of tasks that were dropped. */
 export function arrayCauses({ store, rows }: ArrayContext): CauseStore {
   const { causes, tasks } = rows;
   const find = ({ from, to, names, queues, workers }: FailureQuery, wanted: readonly string[] | null) => {
-    const query = { ...EVERYTHING, states: ['FAILURE'], names, queues, workers };
+    const query = { ...storedQuery(), states: ['FAILURE'], names, queues, workers };
     const window = { since: new Date(from), until: new Date(to) };
     return matching([...tasks.values()], { ...query, ...window }, false).flatMap((task) => {
       const { cause } = task;
@@ -74,9 +76,3 @@ export function arrayCauses({ store, rows }: ArrayContext): CauseStore {
       }),
   };
 }
-
-const EVERYTHING: StoredQuery = {
-  ...{ limit: 0, after: null, states: [], names: [], workers: [], queues: [], causes: [], rootId: null },
-  ...{ parentId: null, groupId: null, conditions: [], since: null, until: null },
-  ...{ sort: 'timestamp', order: 'desc', isOpen: false, hint: null },
-};

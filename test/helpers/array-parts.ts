@@ -1,16 +1,19 @@
 /** Tasks and rollups of a store made of arrays. */
-import type { RollupQuery, RollupStore, RollupTotal, StoredRollup } from '../../src/history/rollup-store.ts';
 import type {
+  RollupQuery,
+  RollupStore,
+  RollupTotal,
   StoredLink,
   StoredQuery,
   StoredRelatives,
+  StoredRollup,
   StoredTask,
   TaskStore,
 } from '../../src/history/store.ts';
-import { passesConditions } from '../../src/select/task-conditions.ts';
-import { ALL_TASKS } from '../../src/source/task-query.ts';
+import { passesConditions } from '../../src/select.ts';
 import { recordOf } from '../stores/samples.ts';
 import type { ArrayContext, ArrayStore } from './array-store.ts';
+import { queryOf } from './task-query.ts';
 
 /** Makes a call, with the hooks before and after it. */
 export async function call<Result>(store: ArrayStore, name: string, work: () => Result): Promise<Result> {
@@ -125,7 +128,7 @@ export function matching(tasks: StoredTask[], query: StoredQuery, isPaged: boole
         (groupId === null || task.groupId === groupId) &&
         (since === null || (task.timestamp !== null && task.timestamp >= since.getTime())) &&
         (until === null || (task.timestamp !== null && task.timestamp < until.getTime())) &&
-        passesConditions(rowOf(task), { ...ALL_TASKS, conditions: query.conditions }) &&
+        passesConditions(rowOf(task), queryOf({ conditions: query.conditions })) &&
         (!query.isOpen || task.isOpen) &&
         query.except?.includes(task.id) !== true &&
         (query.hint === null || JSON.stringify(task).toLowerCase().includes(query.hint)) &&

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import type { History } from '../../src/history/history.ts';
 import type { Task } from '../../src/model.ts';
 import { selectTasks } from '../../src/select.ts';
-import { TASK_SORTS } from '../../src/source/task-capabilities.ts';
 import type { TaskPage, TaskQuery } from '../../src/source.ts';
 import { runs, seedOf, unsampled } from '../helpers/cases.ts';
 import { cpuMs } from '../helpers/cpu-time.ts';
 import { CONDITIONS } from '../helpers/random-conditions.ts';
+import { SORTS } from '../helpers/task-query.ts';
 import { CONTEXT, historyOf, idsOf, page, query, T0, told } from './telling.ts';
 
 /** A few tasks with many ties and gaps: what sorting gets wrong lies there. */
@@ -89,7 +89,7 @@ describe('the task list', () => {
       fc.asyncProperty(
         changes,
         oneOrTwo,
-        fc.constantFrom(...TASK_SORTS),
+        fc.constantFrom(...SORTS),
         fc.constantFrom('asc' as const, 'desc' as const),
         fc.integer({ min: 1, max: 9 }),
         fc.constantFrom(1, 4, 20_000),

@@ -1,17 +1,16 @@
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import postgres from 'postgres';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { StoreEngine } from '../../src/history/store.ts';
-import {
-  createPostgresStore,
-  type PostgresStoreSettings,
-} from '../../src/stores/postgres/create-postgres-store.ts';
-import { postgresClient } from '../../src/stores/postgres/postgres-client.ts';
-import { postgresSchema } from '../../src/stores/postgres/print-schema.ts';
+import { type PgPool, type PostgresStoreOptions, postgresSchema, postgresStore } from '../../src/postgres.ts';
+import { createPostgresStore } from '../../src/stores/postgres/create-postgres-store.ts';
 import { type PostgresServer, postgresMissing, startPostgres } from '../helpers/postgres.ts';
 import { titleUnless } from '../helpers/redis-server.ts';
-import { DAY, storedQuery, taskOf } from './samples.ts';
+import { instanceOf, runTask, sendTask, taskIn } from '../stored/instances.ts';
+import { clientOf, DAY, storedQuery, taskOf } from './samples.ts';
+
+const WAIT = { timeout: 15_000, interval: 20 };
 
 /** The blocks of SQL in a section of a page. */
 function statementsOf(page: string, heading: string): string[] {
@@ -34,30 +33,22 @@ describe.skipIf(postgresMissing)(titleUnless(postgresMissing, 'tables in Postgre
     const name = `shop${++databases}`;
     await server.createDatabase(name);
     const query = (text: string, values: unknown[] = []) => server.query(text, values, name);
-    const store = (
-      given: Partial<PostgresStoreSettings> & { role?: string; max?: number } = {},
-    ): StoreEngine => {
-      const { role = 'postgres', max = 2, ...settings } = given;
+    const poolOf = (role = 'postgres', max = 2): pg.Pool => {
       const pool = new pg.Pool({ connectionString: server.url(name, role), max });
       pool.on('error', () => {});
       onTestFinished(() => pool.end());
-      return createPostgresStore({
-        ...{ client: clientOf(pool), schema: null, prefix: 'monitor_', isReadOnly: false, deployment: null },
-        ...{ retention: { taskDays: 7, rollupDays: 90 }, ...settings },
-      });
+      return pool;
+    };
+    const store = (given: PostgresStoreOptions & { role?: string; max?: number } = {}): StoreEngine => {
+      const { role, max, ...options } = given;
+      return postgresStore(poolOf(role, max), { prefix: 'monitor_', ...options }) as StoreEngine;
     };
     const open = (given: Parameters<typeof store>[0] = {}, isReadOnly = false) =>
       store(given).open({ source: 'shop', deployment: null, isReadOnly });
     const tables = async () =>
       (await query('SELECT tablename FROM pg_tables')).map((row) => String(row.tablename));
-    return { name, query, store, open, tables };
+    return { name, query, poolOf, store, open, tables };
   }
-
-  const clientOf = (given: unknown) => {
-    const client = postgresClient(given);
-    if (client === null) throw new Error('neither pg nor postgres.js');
-    return client;
-  };
 
   it('creates its tables once, however many instances start at the same time', async () => {
     const { open, query } = await emptyDatabase();
@@ -172,7 +163,7 @@ describe.skipIf(postgresMissing)(titleUnless(postgresMissing, 'tables in Postgre
     const { open, query, tables } = await emptyDatabase();
     const before = await tables();
     await expect(open({}, true)).rejects.toMatchObject({ code: 'schema_missing' });
-    await expect(open({ isReadOnly: true })).rejects.toMatchObject({ code: 'schema_missing' });
+    await expect(open({ readOnly: true })).rejects.toMatchObject({ code: 'schema_missing' });
     expect(await tables()).toEqual(before);
     await open();
     await query("UPDATE monitor_meta SET value = '7'");
@@ -192,8 +183,18 @@ describe.skipIf(postgresMissing)(titleUnless(postgresMissing, 'tables in Postgre
   });
 
   it('fails in time, with a code and without secrets', async () => {
-    const { name, store, open, query } = await emptyDatabase();
-    const session = await open({ deadlines: { read: 300, write: 300 } });
+    const { name, poolOf, open, query } = await emptyDatabase();
+    const impatient = createPostgresStore({
+      ...{
+        client: clientOf(poolOf()),
+        prefix: 'monitor_',
+        schema: null,
+        isReadOnly: false,
+        deployment: null,
+      },
+      ...{ retention: { taskDays: 7, rollupDays: 90 }, deadlines: { read: 300, write: 300 } },
+    });
+    const session = await impatient.open({ source: 'shop', deployment: null, isReadOnly: false });
     const blocker = new pg.Client(server.url(name));
     await blocker.connect();
     await blocker.query('BEGIN; LOCK TABLE monitor_task');
@@ -205,11 +206,8 @@ describe.skipIf(postgresMissing)(titleUnless(postgresMissing, 'tables in Postgre
     const away = new pg.Pool({ connectionString: 'postgres://user:secret@127.0.0.1:1/shop' });
     const js = postgres('postgres://user:secret@127.0.0.1:1/shop', { connect_timeout: 1, backoff: false });
     for (const client of [away, js]) {
-      const opening = store({ client: clientOf(client) }).open({
-        source: 'a',
-        deployment: null,
-        isReadOnly: false,
-      });
+      const store = postgresStore(client) as StoreEngine;
+      const opening = store.open({ source: 'a', deployment: null, isReadOnly: false });
       const error: Error = await opening.then(
         () => new Error('it opens'),
         (reason) => reason,
@@ -220,15 +218,102 @@ describe.skipIf(postgresMissing)(titleUnless(postgresMissing, 'tables in Postgre
     await Promise.all([away.end(), js.end()]);
   });
 
-  it('refuses names that need quotes or are too long', async () => {
-    const { store } = await emptyDatabase();
-    for (const schema of ['', 'Shop', 'a-b', '1a', 'a"; DROP TABLE x; --', 'a'.repeat(64)])
-      expect(() => store({ schema })).toThrow('The schema must be');
-    for (const prefix of ['', 'Shop_', 'a b', 'a'.repeat(45)])
-      expect(() => store({ prefix })).toThrow('The prefix of the tables must be');
-    const session = await store({ prefix: 'a'.repeat(44), schema: 'b'.repeat(63) }).open({
-      ...{ source: 'a', deployment: null, isReadOnly: false },
-    });
+  it('takes names as long as they may be', async () => {
+    const { open } = await emptyDatabase();
+    const session = await open({ prefix: 'a'.repeat(44), schema: 'b'.repeat(63) });
     expect(await session.tasks.write([taskOf('a')])).toEqual(new Set(['a']));
+  });
+
+  describe('a history in them', () => {
+    let pool: pg.Pool;
+    beforeAll(() => {
+      pool = new pg.Pool({ connectionString: server.url(), max: 4 });
+      // Connections that the killed server leaves behind.
+      pool.on('error', () => {});
+    });
+    afterAll(() => pool.end());
+
+    /** @param isCut whether the database answers nothing */
+    function storeOf(prefix: string, isCut: () => boolean = () => false): StoreEngine {
+      const client: PgPool = {
+        query: (query) => (isCut() ? Promise.reject(new Error('cut')) : pool.query(query as string)),
+      };
+      return postgresStore(client, { prefix }) as StoreEngine;
+    }
+
+    const stored = async (prefix: string): Promise<Record<string, number>[]> =>
+      (
+        await pool.query(
+          `SELECT state, count(*)::integer AS count FROM ${prefix}task GROUP BY state ORDER BY state`,
+        )
+      ).rows;
+
+    it('loses nothing when the server is killed inside a batch and started again', async () => {
+      const history = instanceOf({ store: storeOf('killed_') });
+      await vi.waitFor(() => expect(history.isHolder()).toBe(true), WAIT);
+      let count = 0;
+      const burst = (): void => {
+        for (let at = 0; at < 100; at++) runTask(history, `t${count++}`);
+      };
+      const load = setInterval(burst, 10);
+      await vi.waitFor(() => expect(history.status().lastWrite).not.toBeNull(), WAIT);
+      await server.kill();
+      await vi.waitFor(() => expect(history.status().error).not.toBeNull(), WAIT);
+      clearInterval(load);
+      expect(await taskIn(history, `t${count - 1}`)).toMatchObject({ state: 'SUCCESS' });
+      await server.start();
+      await vi.waitFor(
+        () => expect(history.status()).toMatchObject({ waiting: 0, lost: 0, error: null }),
+        WAIT,
+      );
+      expect(await stored('killed_')).toEqual([{ state: 'SUCCESS', count }]);
+    }, 40_000);
+
+    it('brings every field back after a restart', async () => {
+      const before = instanceOf({ store: storeOf('restart_') });
+      const { writer } = before;
+      const time = Date.now() - 1_000;
+      runTask(before, 'done', time);
+      sendTask(before, 'open', time);
+      const odd = "('\u0000 \ud800 \\u0041 \ud83d\ude00',)";
+      const failed = { id: 'failed', time, origin: 'event', name: 'a.b', args: odd } as const;
+      writer.recordTask({
+        ...failed,
+        type: 'received',
+        worker: 'w',
+        kwargs: '{}',
+        eta: time,
+        rootId: 'done',
+      });
+      writer.recordTask({ ...failed, type: 'retried', time: time + 1, exception: 'Busy', retries: 0 });
+      writer.recordTask({
+        ...{ ...failed, type: 'failed', time: time + 9, runtime: 0.5, stamps: { shop: ['a', 'b'] } },
+        ...{ exception: 'KeyError', traceback: `Traceback\n${'x'.repeat(9_000)}`, parentId: 'done' },
+      });
+      const ids = ['done', 'open', 'failed'];
+      const shown = await Promise.all(ids.map((id) => taskIn(before, id)));
+      await vi.waitFor(() => expect(before.isHolder()).toBe(true), WAIT);
+      await before.close();
+      const after = instanceOf({ store: storeOf('restart_') });
+      await vi.waitFor(() => expect(after.status().phase).toBe('ready'), WAIT);
+      expect(await Promise.all(ids.map((id) => taskIn(after, id)))).toEqual(shown);
+      expect(shown.every((task) => task !== null)).toBe(true);
+    });
+
+    it('is written by another instance soon after its holder cannot reach the database', async () => {
+      let isCut = false;
+      const one = instanceOf({ store: storeOf('taken_', () => isCut) });
+      await vi.waitFor(() => expect(one.isHolder()).toBe(true), WAIT);
+      const other = instanceOf({ store: storeOf('taken_') }, { now: () => Date.now() - 5 * 86_400_000 });
+      await vi.waitFor(() => expect(other.status().isHolder).toBe(false), WAIT);
+      isCut = true;
+      for (const history of [one, other]) runTask(history, 'a');
+      await vi.waitFor(() => expect(other.isHolder()).toBe(true), WAIT);
+      expect(one.isHolder()).toBe(false);
+      await vi.waitFor(
+        async () => expect(await stored('taken_')).toEqual([{ state: 'SUCCESS', count: 1 }]),
+        WAIT,
+      );
+    });
   });
 });

@@ -2,12 +2,14 @@ import pg from 'pg';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { StoreEngine } from '../../src/history/store.ts';
+import { type PgPool, type PostgresJs, postgresStore } from '../../src/postgres.ts';
 import { createPostgresStore } from '../../src/stores/postgres/create-postgres-store.ts';
-import { postgresClient } from '../../src/stores/postgres/postgres-client.ts';
 import { type PgBouncer, pgbouncerMissing, startPgBouncer } from '../helpers/pgbouncer.ts';
 import { type PostgresServer, postgresMissing, startPostgres } from '../helpers/postgres.ts';
 import { titleUnless } from '../helpers/redis-server.ts';
+import { describeSameReads } from '../stored/same-reads.ts';
 import { storeContract } from './contract.ts';
+import { clientOf } from './samples.ts';
 
 const missing = postgresMissing ?? pgbouncerMissing;
 
@@ -26,28 +28,20 @@ describe.skipIf(missing)(titleUnless(missing, 'a store in PostgreSQL'), () => {
     await server.close();
   });
 
-  function storeOf(given: unknown, prefix: string): StoreEngine {
-    const client = postgresClient(given);
-    if (client === null) throw new Error('neither pg nor postgres.js');
-    const retention = { taskDays: 7, rollupDays: 90 };
-    return createPostgresStore({
-      ...{ client, prefix, retention },
-      schema: null,
-      isReadOnly: false,
-      deployment: null,
-    });
-  }
-
   /** One client for the suite: a pool would open too many connections. */
-  function subjectOf(prefix: string, create: () => { client: unknown; end: () => Promise<unknown> }) {
-    let made: unknown;
+  function subjectOf(
+    prefix: string,
+    create: () => { client: PgPool | PostgresJs; end: () => Promise<unknown> },
+  ) {
+    let made: PgPool | PostgresJs | undefined;
     return () => {
       if (made === undefined) {
         const { client, end } = create();
         ends.push(end);
         made = client;
       }
-      return { createStore: () => storeOf(made, prefix) };
+      const client = made;
+      return { createStore: () => postgresStore(client, { prefix }) as StoreEngine };
     };
   }
   const pool = (url: string) => {
@@ -75,5 +69,19 @@ describe.skipIf(missing)(titleUnless(missing, 'a store in PostgreSQL'), () => {
   storeContract(
     'postgres.js behind PgBouncer',
     subjectOf('d_', () => js(bouncer.url('postgres'))),
+  );
+
+  // The option of `postgresStore` keeps tasks for a day at least.
+  describeSameReads(
+    'a history in a small memory and a PostgreSQL',
+    (taskDays) => {
+      const { client, end } = pool(server.url());
+      ends.push(end);
+      return createPostgresStore({
+        ...{ client: clientOf(client), retention: { taskDays, rollupDays: 90 } },
+        ...{ prefix: 'e_', schema: null, isReadOnly: false, deployment: null },
+      });
+    },
+    12,
   );
 });

@@ -1,3 +1,4 @@
+import type pg from 'pg';
 import type {
   StoredQuery,
   StoredRecord,
@@ -5,11 +6,22 @@ import type {
   StoreEngine,
   StoreSession,
 } from '../../src/history/store.ts';
+import type { PostgresStoreSettings } from '../../src/stores/postgres/create-postgres-store.ts';
 
 /** The present day. */
 export const DAY = Math.floor(Date.now() / 86_400_000);
 /** Ids and names may contain anything. */
 export const ODD = 'a"b\\c{d},\0e\ud800é\'%_';
+
+/** Statements on a pool, for settings that `postgresStore` has no option for. */
+export function clientOf(pool: Pick<pg.Pool, 'query'>): PostgresStoreSettings['client'] {
+  return {
+    async query(text, values) {
+      return (await pool.query({ text, values: [...values], rowMode: 'array' })).rows;
+    },
+    script: async (text) => void (await pool.query(text)),
+  };
+}
 
 /** A task as it is stored, without anything else but what is given. */
 export function taskOf(id: string, given: Partial<StoredTask> = {}): StoredTask {
