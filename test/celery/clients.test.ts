@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import { createClient } from 'redis';
 import { createClient as createClient5 } from 'redis5';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type CelerySources, celerySources } from '../../src/celery.ts';
 import { componentOf, context, received, stateOf } from '../helpers/celery-events.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
@@ -89,11 +89,8 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a Redis'), () 
     });
     await redis.start();
     await expectEvents(sources, 'after');
-    expect(await sources.health.checkBroker?.(context)).toEqual({ ok: true, error: null });
-    redis.freeze();
-    await until(() => sources.tasks.status?.().ok === false, 40_000);
-    redis.thaw();
-    await expectEvents(sources, 'thawed');
+    // A connection of its own carries the check, and may come back a moment later.
+    await until(async () => (await sources.health.checkBroker?.(context))?.ok === true);
   }
 
   it.each(VERSIONS)('is read and found again by clients of our own made by $name', async ({ load }) => {
@@ -111,6 +108,12 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a Redis'), () 
       const sources = celerySources({ broker: client, backend: client });
       expect((await componentOf(sources, 'broker')).url).toBe(redis.url(2));
       await comesBack(sources);
+      // Over a client of our own, test/celery/connection.test.ts proves it.
+      redis.freeze();
+      onTestFinished(() => redis.thaw());
+      await until(() => sources.tasks.status?.().ok === false, 40_000);
+      redis.thaw();
+      await expectEvents(sources, 'thawed');
       await sources.close();
       await until(() => client.isReady);
       expect(await client.ping()).toBe('PONG');
@@ -123,6 +126,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a Redis'), () 
 
   it.each(VERSIONS)('that freezes while $name connects is left by close() all the same', async ({ load }) => {
     redis.freeze();
+    onTestFinished(() => redis.thaw());
     const connected = firstConnection();
     const sources = (await load())({ broker: redis.url(2) });
     // The kernel takes the connection; the handshake waits.

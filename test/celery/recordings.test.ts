@@ -21,11 +21,11 @@ const PARTS: readonly [string, (tellings: readonly Telling[]) => readonly Tellin
   ['results alone', (tellings) => tellings.filter(({ kind }) => kind === 'result')],
   ['events alone', (tellings) => tellings.filter(({ kind }) => kind === 'event')],
   ['events and queues', (tellings) => tellings.filter(({ kind }) => kind === 'event' || kind === 'queue')],
-  ...[1, 2, 3, 4, 5, 6].map((seed): (typeof PARTS)[number] => [
+  ...[1, 2].map((seed): (typeof PARTS)[number] => [
     `a half of it (${seed})`,
     (tellings) => shuffledTellings(tellings, seed).slice(tellings.length / 2),
   ]),
-  ...[7, 8, 9].map((seed): (typeof PARTS)[number] => [
+  ...[7].map((seed): (typeof PARTS)[number] => [
     `a tenth of it (${seed})`,
     (tellings) => shuffledTellings(tellings, seed).slice(tellings.length * 0.9),
   ]),

@@ -1,6 +1,7 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type CelerySources, celerySources } from '../../src/celery.ts';
 import type { TaskDetail } from '../../src/model.ts';
+import { type ArrayStore, createArrayStore } from '../helpers/array-store.ts';
 import { componentOf } from '../helpers/celery-events.ts';
 import {
   type Published,
@@ -18,6 +19,10 @@ const context = { signal: new AbortController().signal };
 
 /** The recordings are older than any retention by the time somebody runs this. */
 const retention = { maxAgeMs: 100 * 365 * 86_400_000 };
+
+const isResult = ({ channel }: Published): boolean => channel.startsWith('celery-task');
+
+const WITH_RESULTS = RECORDINGS.filter(({ hasResults }) => hasResults);
 
 const ORDERS: readonly [string, (messages: readonly Published[]) => readonly Published[]][] = [
   ['as it was recorded', (messages) => messages],
@@ -61,14 +66,18 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'recorded traff
     opened = [];
   }
 
-  async function replay(recording: Recording, messages: readonly Published[]): Promise<CelerySources> {
+  async function replay(
+    recording: Recording,
+    messages: readonly Published[],
+    store?: ArrayStore,
+  ): Promise<CelerySources> {
     const sources = celerySources({
       // The truth has raw values.
-      redact: false,
+      redact: (text) => text,
       broker: redis.url(recording.database),
       ...(recording.hasResults ? { backend: redis.url(recording.database) } : {}),
       settings: recording.settings,
-      retention,
+      ...(store === undefined ? { retention } : { store }),
     });
     opened.push(sources);
     await until(() => sources.tasks.status?.().ok === true);
@@ -105,14 +114,32 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'recorded traff
     expect(names(found)).toEqual(names(wanted));
   });
 
+  it.each(WITH_RESULTS)('of run $name is told as truly over restarts, from a store', async (recording) => {
+    const whole = await placesIn(await replay(recording, recording.messages), recording);
+    const store = createArrayStore({ taskDays: 36_500 });
+    const backend = createClient({ url: redis.url(recording.database) });
+    await backend.connect();
+    onTestFinished(() => backend.flushAll().then(() => backend.destroy()));
+    const parts = [0, 0.25, 0.5, 0.75].map((share) => Math.floor(share * recording.messages.length));
+    for (const [at, from] of parts.entries()) {
+      await closeAll();
+      const part = recording.messages.slice(from, parts[at + 1]);
+      await replay(recording, part, store);
+      // What is published is stored, and read at the next start.
+      for (const { channel, message } of part.filter(isResult)) await backend.set(channel, message);
+    }
+    const [sources] = opened as [CelerySources];
+    const told = [...whatIsTold(recording)].filter(([id]) => isTold(recording, id));
+    expect(await untruths(sources, new Map(told))).toEqual([]);
+    expect(await placesIn(sources, recording)).toEqual(whole);
+  });
+
   describe.each(RECORDINGS)('of run $name', (recording) => {
     const told = whatIsTold(recording);
 
     it.each(ORDERS)('tells the truth of every task: %s', async (_, order) => {
       const sources = await replay(recording, order(recording.messages));
-      const wrong: string[] = [];
-      for (const [id, expected] of told) wrong.push(...differences(id, expected, await taskOf(sources, id)));
-      expect(wrong).toEqual([]);
+      expect(await untruths(sources, told)).toEqual([]);
       expect((await collector(sources)).dropped).toBe(0);
       const known = [...told.values()].filter(({ state }) => state !== null).length;
       expect(await countOf(sources)).toBe(known);
@@ -120,6 +147,29 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'recorded traff
     });
   });
 });
+
+/** What is shown wrongly of the tasks, in words. */
+async function untruths(sources: CelerySources, told: ReturnType<typeof whatIsTold>): Promise<string[]> {
+  const wrong: string[] = [];
+  for (const [id, expected] of told) wrong.push(...differences(id, expected, await taskOf(sources, id)));
+  return wrong;
+}
+
+/** Of what is behind a failure, no message need tell the place: whether it is known depends on what comes first. */
+function isTold({ tasks }: Recording, id: string): boolean {
+  const found = tasks.find((task) => task.id === id)?.case ?? '';
+  return !['chain-broken', 'chord-broken', 'link-error-new'].includes(found);
+}
+
+/** The place of each task in its workflow. */
+async function placesIn(sources: CelerySources, recording: Recording): Promise<unknown[]> {
+  const places: unknown[] = [];
+  for (const { id } of recording.tasks.filter((task) => isTold(recording, task.id))) {
+    const task = await taskOf(sources, id);
+    places.push([id, task?.parentId, task?.rootId, task?.groupId, task?.chordId]);
+  }
+  return places;
+}
 
 function addTo(groups: Map<string | null, Set<string | null>>, key: string | null, member: string): void {
   groups.set(key, (groups.get(key) ?? new Set()).add(member));
