@@ -87,18 +87,21 @@ export interface Takeover {
  * Looks whether a workflow was seen to go on after each takeover: with more tasks that have ended than before, and not
  * only once all of them had. One message may show several changes, and what happened during a takeover comes at once.
  *
+ * @param total how many tasks the workflow has
  * @returns for each takeover, how many tasks had ended before it, and in the messages between it and the next one
  */
 export function progressOf(
   messages: readonly StreamMessage<GraphState>[],
   takeovers: readonly Takeover[],
+  total: number,
 ): readonly { readonly before: number; readonly after: readonly number[] }[] {
-  const ended = messages.map(({ at, body: { nodes, complete } }) => ({
-    ...{ at, complete, count: nodes.filter(({ state }) => state === 'SUCCESS').length },
+  const ended = messages.map(({ at, body: { nodes } }) => ({
+    at,
+    count: nodes.filter(({ state }) => state === 'SUCCESS').length,
   }));
   return takeovers.map(({ killedAt, overAt }, index) => {
     const until = takeovers[index + 1]?.killedAt ?? Number.POSITIVE_INFINITY;
-    const after = ended.filter(({ at, complete }) => at > overAt && at < until && !complete);
+    const after = ended.filter(({ at, count }) => at > overAt && at < until && count < total);
     return {
       before: ended.findLast(({ at }) => at <= killedAt)?.count ?? 0,
       after: after.map(({ count }) => count),
