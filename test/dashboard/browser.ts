@@ -72,12 +72,14 @@ export interface LookOptions extends BrowserContextOptions {
   readonly title?: string;
   /** Whether the page gets a clock that `later` moves. Default false. */
   readonly clock?: boolean;
+  /** Is waited for before the page is opened. */
+  readonly prepare?: (page: Page) => Promise<unknown>;
 }
 
 /** Opens `<base>/<hash>` in a window of its own. The test fails when anything in it goes wrong. */
 export async function look(base: string, hash = '', options: LookOptions = {}): Promise<Look> {
   requireFreshBuild();
-  const { expected, title = '#view-title', clock = false, ...contextOptions } = options;
+  const { expected, title = '#view-title', clock = false, prepare, ...contextOptions } = options;
   const context = await (await startBrowser()).newContext({
     viewport: { width: 1280, height: 800 },
     ...contextOptions,
@@ -85,6 +87,7 @@ export async function look(base: string, hash = '', options: LookOptions = {}): 
   const page = await context.newPage();
   page.setDefaultTimeout(40_000);
   if (clock) await page.clock.install();
+  await prepare?.(page);
   const faults: string[] = [];
   const { origin } = new URL(base);
   const fault = (text: string): void => {

@@ -6,7 +6,7 @@ import { memorySources } from '../../src/memory.ts';
 import { until } from '../router/host-kit.ts';
 import { browserMissing, browserTitle, type LookOptions, PHONE, visit } from './browser.ts';
 import { streamedBytes } from './network.ts';
-import { createShop, ids } from './shop.ts';
+import { createShop } from './shop.ts';
 
 const open = async (hash: string, options: LookOptions = {}) => {
   const shop = createShop();
@@ -179,41 +179,30 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the frame'), () => {
     await until(() => queryOf(page).get('to') === '2026-01-02T05:00:00.000Z');
   });
 
-  it('searches from every view', async () => {
-    const { page } = await open(`#/tasks/${ids.failed}`);
-    await page.keyboard.press('/');
-    await page.keyboard.type('label-7');
-    // The task that is loaded meanwhile does not take the focus away.
-    await page.getByRole('heading', { name: 'payments.charge' }).waitFor();
-    await page.keyboard.press('Enter');
+  it.each([
+    [{}, 'label', '-7'],
+    [PHONE, 'label-7', ''],
+  ] as const)('keeps what is typed before the search is loaded, in %j', async (options, before, after) => {
+    const chunk = new EventEmitter();
+    const { page } = await open('#/', {
+      ...options,
+      prepare: (page) =>
+        page.route(/\/search-box-[^/]*\.js$/, async (route) => {
+          await once(chunk, 'wanted');
+          await route.continue();
+        }),
+    });
+    await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor();
+    if (options === PHONE) await page.getByRole('button', { name: 'Find tasks' }).click();
+    else await page.keyboard.press('/');
+    await page.keyboard.type(before);
+    if (after === '') await page.keyboard.press('Enter');
+    chunk.emit('wanted');
+    await page.getByRole('combobox', { name: 'Search' }).waitFor();
+    await page.keyboard.type(after);
+    if (after !== '') await page.keyboard.press('Enter');
     await page.getByText('1 task', { exact: true }).waitFor();
     expect(page.url()).toContain('#/tasks?q=label-7');
-  });
-
-  it.each([{}, PHONE])('keeps what is typed before the search is loaded, in %j', async (options) => {
-    for (const [before, after] of [
-      ['label', '-7'],
-      ['label-7', ''],
-    ] as const) {
-      const { page } = await open('#/', options);
-      const chunk = new EventEmitter();
-      await page.route(/\/search-box-[^/]*\.js$/, async (route) => {
-        await once(chunk, 'wanted');
-        await route.continue();
-      });
-      await page.reload();
-      await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor();
-      if (options === PHONE) await page.getByRole('button', { name: 'Find tasks' }).click();
-      else await page.keyboard.press('/');
-      await page.keyboard.type(before);
-      if (after === '') await page.keyboard.press('Enter');
-      chunk.emit('wanted');
-      await page.getByRole('combobox', { name: 'Search' }).waitFor();
-      await page.keyboard.type(after);
-      if (after !== '') await page.keyboard.press('Enter');
-      await page.getByText('1 task', { exact: true }).waitFor();
-      expect(page.url()).toContain('#/tasks?q=label-7');
-    }
   });
 
   it('shows one of several sources alone, in every view', async () => {
@@ -232,11 +221,5 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the frame'), () => {
     expect(await page.getByText('east@host').count()).toBe(0);
     await page.getByLabel('Source').selectOption('All sources');
     await page.getByText('east@host').first().waitFor();
-  });
-
-  it('says every 15 s where nothing announces what happens', async () => {
-    const { events: _, ...sources } = memorySources();
-    const { page } = await visit({ sources }, '#/', { expected: /501/ });
-    await page.getByRole('button', { name: 'Every 15 s' }).waitFor();
   });
 });

@@ -38,15 +38,12 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the rows of the list
     await page.getByRole('button', { name: 'Held · 12 new' }).click();
     await until(async () => (await page.getByRole('link', { name: 'brand.new' }).count()) === 12);
     expect(await page.getByText('12 new').count()).toBe(0);
-  });
-
-  it('move again when the pointer has left', async () => {
-    const { queue, page } = await open(0);
+    // They move again when the pointer has left.
     await page.locator('.rows .row').nth(2).hover();
-    queue.record({ id: 'new', name: 'brand.new', state: 'STARTED' });
+    queue.record({ id: 'next', name: 'next.new', state: 'STARTED' });
     await page.getByText('Held · 1 new', { exact: true }).waitFor();
     await page.mouse.move(5, 5);
-    await page.getByRole('link', { name: 'brand.new' }).waitFor();
+    await page.getByRole('link', { name: 'next.new' }).waitFor();
     expect(await page.getByText('1 new').count()).toBe(0);
   });
 
@@ -83,9 +80,9 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the rows of the list
   });
 
   it('cost little to keep up with however many events', async () => {
-    const { queue, page } = await open(10_000);
+    const { queue, page } = await open(1_000);
     const bytes = await receivedBytes(page);
-    const [rounds, events] = [5, 200];
+    const [rounds, events] = [3, 200];
     // The page hears of news once a second: a round is what it hears at once, about a second's events.
     for (let round = 0; round < rounds; round += 1) {
       for (let index = 0; index < events; index += 1) {

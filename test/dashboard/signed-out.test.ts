@@ -1,8 +1,6 @@
 import type { RequestHandler } from 'express';
 import { describe, expect, it } from 'vitest';
-import { EXPRESS } from '../helpers/hosts.ts';
-import { serve, until } from '../router/host-kit.ts';
-import { browserMissing, browserTitle, look, visit } from './browser.ts';
+import { browserMissing, browserTitle, visit } from './browser.ts';
 import { createShop } from './shop.ts';
 
 const SIGNED_OUT = 'You are signed out. Sign in and this view comes back.';
@@ -24,57 +22,44 @@ const ENDINGS: Readonly<Record<string, readonly [answer: RequestHandler, text: s
 };
 
 describe.skipIf(browserMissing)(browserTitle('in a browser, a session that ends'), () => {
-  it.each(Object.keys(ENDINGS))(
-    'in %s withdraws all that is shown, and gives it back after the next login',
-    async (name) => {
-      const [answer, text] = ENDINGS[name] ?? [];
-      if (answer === undefined || text === undefined) throw new Error('unknown ending');
-      const { queue, options } = createShop();
-      let isOver = false;
-      const {
-        page,
-        text: shown,
-        later,
-      } = await visit(options, '#/', {
-        ...{ expected: /40[13]|login\.example/, clock: true },
-        host: {
-          before(app) {
-            app.use('/monitor', (request, response, next) =>
-              isOver ? answer(request, response, next) : next(),
-            );
-            app.get('/login', (_request, response) => void response.send('<!doctype html>Login'));
-          },
+  it('withdraws all that is shown, however the host says it, and gives it back after the next login', async () => {
+    const { queue, options } = createShop();
+    let over: RequestHandler | null = null;
+    const { page, text, later } = await visit(options, '#/', {
+      ...{ expected: /40[13]|login\.example/, clock: true },
+      host: {
+        before(app) {
+          app.use('/monitor', (request, response, next) =>
+            over === null ? next() : over(request, response, next),
+          );
+          app.get('/login', (_request, response) => void response.send('<!doctype html>Login'));
         },
-      });
+      },
+    });
+    for (const [name, [answer, said]] of Object.entries(ENDINGS)) {
       await page.getByText('Workers 1/1').waitFor();
       await page.getByText('Live', { exact: true }).waitFor();
-      isOver = true;
+      over = answer;
       // After five seconds without an answer, the page asks.
       await later(6_000);
-      await page.getByText(text).waitFor();
-      queue.record({ id: 'secret', name: 'secret.task', state: 'STARTED' });
+      await page.getByText(said).waitFor();
+      const secret = `secret of ${name}`;
+      queue.record({ id: secret, name: secret, state: 'STARTED' });
       await page
         .getByText(/^(?:Signed out|Refused)$/)
         .first()
         .waitFor();
-      const all = await shown();
-      for (const part of [
-        'orders.place',
-        'celery@one',
-        'Workers 1/1',
-        'succeeded',
-        'secret.task',
-        'Missed one',
-      ]) {
-        expect(all).not.toContain(part);
+      const all = await text();
+      for (const part of ['orders.place', 'celery@one', 'Workers 1/1', 'succeeded', secret, 'Missed one']) {
+        expect([name, all]).toEqual([name, expect.not.stringContaining(part)]);
       }
-      expect(all).not.toMatch(/Live|No problem found/);
-      isOver = false;
+      expect([name, all]).toEqual([name, expect.not.stringMatching(/Live|No problem found/)]);
+      over = null;
       await later(4_000);
       await page.getByText('Workers 1/1').waitFor();
-      await page.getByText('secret.task').first().waitFor();
-    },
-  );
+      await page.getByText(secret).first().waitFor();
+    }
+  });
 
   it('for one route alone withdraws its data, and nothing else', async () => {
     let isAllowed = true;
@@ -91,35 +76,5 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, a session that ends'
     expect(await page.getByText('Workers 1/1').count()).toBe(0);
     await go('#/tasks');
     await page.getByText('23 tasks').waitFor();
-  });
-
-  it('leads to the login page of authorize when the page is opened', async () => {
-    const { base, url } = await serve(
-      EXPRESS,
-      { ...createShop().options, authorize: () => ({ redirect: '/login?next=%2Fmonitor%2F' }) },
-      {
-        before: (app) =>
-          void app.get(
-            '/login',
-            (_request, response) => void response.send('<h1 id="view-title">Login</h1>'),
-          ),
-      },
-    );
-    // The login page has no icon.
-    const { page } = await look(base, '#/tasks', { expected: /404/ });
-    await until(() => page.url().startsWith(`${url}/login?next=`));
-  });
-
-  it.each([
-    [401, 'You are signed out'],
-    [403, 'You do not have access to this monitor'],
-  ] as const)('shows a page and no JSON for %d when the page is opened', async (status, heading) => {
-    const { base } = await serve(EXPRESS, {
-      authorize: () => ({ status }),
-      dashboard: { title: 'Shop' },
-    });
-    const { page } = await look(base, '', { expected: /40[13]/, title: 'h1' });
-    expect(await page.locator('h1').textContent()).toBe(heading);
-    expect(await page.title()).toBe(`${heading} · Shop`);
   });
 });

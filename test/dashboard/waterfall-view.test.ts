@@ -128,7 +128,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the waterfall of a w
   });
 
   it('keeps few rows in the document, however many tasks there are', async () => {
-    const { page } = await open('#/workflow/order', {}, 3_000);
+    const { page } = await open('#/workflow/order', {}, 400);
     await page.keyboard.press('e');
     for (let count = 0; count < 3; count += 1) {
       const more = page.getByRole('row', { name: /50 more/ });

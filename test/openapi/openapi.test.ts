@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
@@ -35,14 +34,6 @@ function lookUp(pointer: string): unknown {
 }
 
 describe('openapi.json', () => {
-  it('is what the wire types and the route table say now', () => {
-    // Fails with the command that writes it anew.
-    execFileSync(process.execPath, ['--import', 'tsx', 'src/openapi/generate.ts', '--check'], {
-      cwd: new URL('../..', import.meta.url),
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
-  });
-
   it('explains each parameter of each route', () => {
     expect(Object.keys(document.paths).length).toBeGreaterThan(0);
     const unexplained = Object.entries(document.paths).flatMap(([path, { get }]) =>
