@@ -62,7 +62,6 @@ export const LIVE: readonly string[] = [
   'test/examples/celery-store.test.ts',
   'test/examples/pg-boss.test.ts',
   'test/examples/shared-history.test.ts',
-  'test/incident/bullmq.test.ts',
   'test/incident/celery.test.ts',
   'test/incident/memory.test.ts',
   'test/metrics/alerts-live.test.ts',

@@ -31,17 +31,12 @@ const SEAMS: readonly (readonly [what: string, modules: RegExp])[] = [
 /** Files that still reach behind a seam. None may join them, and what no longer does so leaves the list. */
 const BEHIND: readonly string[] = [
   'test/bullmq/recorded-log.test.ts',
-  'test/causes/find-cause.test.ts',
   'test/celery/array-broker.ts',
   'test/celery/leader-lab.ts',
   'test/celery/message-queue.test.ts',
-  'test/celery/reader.test.ts',
-  'test/celery/reports.test.ts',
   'test/celery/sql/result-lab.ts',
   'test/celery/sql/results-hostile.test.ts',
-  'test/celery/sql/sql-reader.test.ts',
   'test/combine/combine-kit.ts',
-  'test/combine/task-stats.test.ts',
   'test/combine/walks.test.ts',
   'test/command/read-command.test.ts',
   'test/fuzz/deployment.ts',
@@ -60,8 +55,6 @@ const BEHIND: readonly string[] = [
   'test/read/report.test.ts',
   'test/shared/lru-cache.test.ts',
   'test/shared/scheduler.test.ts',
-  'test/stores/errors.test.ts',
-  'test/stores/list-by-value.test.ts',
 ];
 
 const isBehind = (target: string): boolean =>

@@ -4,7 +4,7 @@ import { type BullMQSources, bullmqSources } from '../../src/bullmq.ts';
 import type { TaskStats } from '../../src/source.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { context, page, queryOf } from '../helpers/bullmq-read.ts';
-import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
+import { SAMPLED_VERSIONS } from '../helpers/bullmq-versions.ts';
 import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
 
 const TOKEN = 'token';
@@ -13,7 +13,7 @@ function declined(customer: number): Error {
   return new RangeError(`Card of customer ${customer} declined`);
 }
 
-describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
+describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
   titleUnless(redisMissing, 'causes of jobs of $label'),
   ({ bullmq }) => {
     let app: BullMQApp;

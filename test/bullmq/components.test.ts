@@ -5,7 +5,7 @@ import { type BullMQSources, bullmqSources } from '../../src/bullmq.ts';
 import type { Component, Queue as QueueRow } from '../../src/model.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { context } from '../helpers/bullmq-read.ts';
-import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
+import { SAMPLED_VERSIONS } from '../helpers/bullmq-versions.ts';
 import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
 
 /** The only component of the source. */
@@ -23,7 +23,7 @@ async function hintsOf(sources: BullMQSources): Promise<readonly string[]> {
   return (await componentOf(sources)).config?.hints as readonly string[];
 }
 
-describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
+describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
   titleUnless(redisMissing, 'the Redis of $label'),
   ({ bullmq }) => {
     let app: BullMQApp;

@@ -4,14 +4,14 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { bullmqSources } from '../../src/bullmq.ts';
 import type { ComponentBody, ComponentsBody } from '../../src/wire.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
-import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
+import { SAMPLED_VERSIONS } from '../helpers/bullmq-versions.ts';
 import { EXPRESS } from '../helpers/hosts.ts';
 import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
 import { serve } from '../router/host-kit.ts';
 
 const MINUTE = 60_000;
 
-describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
+describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
   titleUnless(redisMissing, 'findings about $label'),
   ({ bullmq }) => {
     let app: BullMQApp;

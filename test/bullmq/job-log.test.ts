@@ -50,13 +50,13 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the log of a j
       const log = (await detail(on.sources, 'q:1'))?.log;
       return [log, (await bytes()) - before];
     };
-    const [log, sent] = await read(Array.from({ length: 10_000 }, (_, n) => `${n} ${'x'.repeat(10_240)}`));
-    expect(log?.total).toBe(10_000);
+    const [log, sent] = await read(Array.from({ length: 2_000 }, (_, n) => `${n} ${'x'.repeat(10_240)}`));
+    expect(log?.total).toBe(2_000);
     expect(log?.lines.length).toBeGreaterThan(10);
-    expect(log?.lines.at(-1)).toMatch(/^9999 x+…$/);
+    expect(log?.lines.at(-1)).toMatch(/^1999 x+…$/);
     expect(Math.max(...(log?.lines ?? []).map((line) => line.length))).toBeLessThanOrEqual(4_097);
     expect(sent).toBeLessThan(1_000_000);
-    const [large, sentOfLarge] = await read(['x'.repeat(50_000_000), 'y'.repeat(50_000_000)]);
+    const [large, sentOfLarge] = await read(['x'.repeat(20_000_000), 'y'.repeat(20_000_000)]);
     expect(large).toEqual({ lines: [expect.stringMatching(/^<lines of \d+ bytes each>$/)], total: 2 });
     expect(sentOfLarge).toBeLessThan(100_000);
   }, 60_000);

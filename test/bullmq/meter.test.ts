@@ -4,7 +4,8 @@ import { type BullMQSources, bullmqSources } from '../../src/bullmq.ts';
 import type { Meter, MetricHistogram, MetricValue } from '../../src/source.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { context } from '../helpers/bullmq-read.ts';
-import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
+import { SAMPLED_VERSIONS } from '../helpers/bullmq-versions.ts';
+import { unsampled } from '../helpers/cases.ts';
 import { redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 
 const OPTIONS = { hostname: false, mostSeries: 10_000 };
@@ -43,7 +44,7 @@ const TOTALS = ['bullmq_job_count', 'bullmq_job_completed_total', 'bullmq_job_fa
 const RUNS = 'bullmq_job_run_time_seconds';
 const WAITS = 'bullmq_job_wait_time_seconds';
 
-describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
+describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
   titleUnless(redisMissing, 'the meter of $label'),
   ({ bullmq }) => {
     let app: BullMQApp;
@@ -186,36 +187,38 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
   },
 );
 
-it.skipIf(redisMissing !== null)(
-  titleUnless(redisMissing, 'the meter of BullMQ shows what it has counted while Redis is away'),
-  async () => {
-    const redis = await startRedis();
-    const admin = new Redis(redis.port);
-    // Queues are searched for each 15 s.
-    await admin.hset('bull:away:meta', 'version', 'bullmq:6.7.0');
-    const sources = bullmqSources({ connection: redis.url() });
-    const meter = sources.metrics.openMeter(OPTIONS);
-    try {
-      await until(async () => (await linesOf(meter, 'bullmq_job_count')).length === 7);
-      for (const event of ['active', 'completed']) {
-        await admin.xadd('bull:away:events', '*', 'event', event, 'jobId', '1');
+unsampled(() => {
+  it.skipIf(redisMissing !== null)(
+    titleUnless(redisMissing, 'the meter of BullMQ shows what it has counted while Redis is away'),
+    async () => {
+      const redis = await startRedis();
+      const admin = new Redis(redis.port);
+      // Queues are searched for each 15 s.
+      await admin.hset('bull:away:meta', 'version', 'bullmq:6.7.0');
+      const sources = bullmqSources({ connection: redis.url() });
+      const meter = sources.metrics.openMeter(OPTIONS);
+      try {
+        await until(async () => (await linesOf(meter, 'bullmq_job_count')).length === 7);
+        for (const event of ['active', 'completed']) {
+          await admin.xadd('bull:away:events', '*', 'event', event, 'jobId', '1');
+        }
+        await until(async () => (await countsOf(meter, RUNS)).length > 0);
+        admin.disconnect();
+        await redis.kill();
+        const killedAt = performance.now();
+        expect(await countsOf(meter, RUNS)).toEqual(['away None 1']);
+        expect(await linesOf(meter, 'bullmq_job_count')).toEqual([]);
+        // Each scrape ends before the time limit of the router.
+        expect(performance.now() - killedAt).toBeLessThan(2 * 5_000);
+      } finally {
+        admin.disconnect();
+        meter.close();
+        sources.close();
+        await redis.close();
       }
-      await until(async () => (await countsOf(meter, RUNS)).length > 0);
-      admin.disconnect();
-      await redis.kill();
-      const killedAt = performance.now();
-      expect(await countsOf(meter, RUNS)).toEqual(['away None 1']);
-      expect(await linesOf(meter, 'bullmq_job_count')).toEqual([]);
-      // Each scrape ends before the time limit of the router.
-      expect(performance.now() - killedAt).toBeLessThan(2 * 5_000);
-    } finally {
-      admin.disconnect();
-      meter.close();
-      sources.close();
-      await redis.close();
-    }
-  },
-);
+    },
+  );
+});
 
 function fail(name: string): void {
   if (name === 'bad') throw new Error('torn');

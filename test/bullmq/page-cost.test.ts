@@ -3,7 +3,8 @@ import { type BullMQSources, bullmqSources } from '../../src/bullmq.ts';
 import type { TaskQuery } from '../../src/source.ts';
 import { bullmqRules } from '../helpers/acl-users.ts';
 import { fillQueues } from '../helpers/bullmq-fill.ts';
-import { page } from '../helpers/bullmq-read.ts';
+import { context, detail, page, queryOf, tree } from '../helpers/bullmq-read.ts';
+import { monitorRedis } from '../helpers/redis-monitor.ts';
 import { redisMissing, titleUnless } from '../helpers/redis-server.ts';
 import { openSourceRedis, useSourceRedis } from './source-redis.ts';
 
@@ -28,9 +29,10 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a page of 100 
 
   afterAll(() => on.close());
 
+  const processed = async (): Promise<number> =>
+    Number(/total_commands_processed:(\d+)/.exec(await on.redis.info('stats'))?.[1]);
+
   async function commandsOf(one: BullMQSources, part: Partial<TaskQuery>): Promise<number> {
-    const processed = async (): Promise<number> =>
-      Number(/total_commands_processed:(\d+)/.exec(await on.redis.info('stats'))?.[1]);
     const before = await processed();
     expect((await page(one, part)).tasks.length).toBe(100);
     // What asks for the count is counted, too.
@@ -73,13 +75,54 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a page of 100 
     expect(await refused()).toBe(before);
     limited.close();
   });
+
+  it('does not grow further down the list, nor where no set helps', async () => {
+    let deep = await page(on.sources, { limit: 1_000 });
+    for (let pages = 0; pages < 5; pages += 1)
+      deep = await page(on.sources, { limit: 1_000, after: deep.next });
+    expect(await commandsOf(on.sources, { after: deep.next })).toBeLessThan(1_000);
+    for (const part of [{ states: ['RETRY'] }, { names: ['none'] }, { q: 'x', search: () => false }]) {
+      const before = await processed();
+      expect((await page(on.sources, { ...part, scan: 2_000 })).total).toBeNull();
+      expect((await processed()) - before).toBeLessThan(12_000);
+    }
+  });
+
+  it('leads to jobs that cost a few commands each, wherever they stand', async () => {
+    for (const id of ['wait:1', 'completed:1500', 'failed:3000', 'delayed:1500', 'prioritized:2999']) {
+      const before = await processed();
+      expect((await detail(on.sources, id))?.id).toBe(id);
+      expect((await processed()) - before).toBeLessThan(40);
+    }
+  });
+
+  it('writes nothing', async () => {
+    const seen = new Set<string>();
+    const end = await monitorRedis(on.server.port, (command) => seen.add(command));
+    for (const part of [
+      {},
+      { states: ['FAILURE'] },
+      { queues: ['all'] },
+      { sort: 'runtime' as const, scan: 500 },
+    ]) {
+      await page(on.sources, part);
+    }
+    await detail(on.sources, 'wait:1');
+    await tree(on.sources, 'wait:1');
+    const filter = queryOf({ scan: 500 });
+    await on.sources.tasks.getTaskStats?.({ minutes: 60, now: new Date(), filter }, context);
+    end();
+    expect(seen.size).toBeGreaterThan(5);
+    const info = (await on.redis.command('INFO', ...seen)) as [string, number, string[]][];
+    expect(info.filter((entry) => entry?.[2].includes('write')).map(([name]) => name)).toEqual([]);
+  });
 });
 
-describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a job of 50 MB'), () => {
-  const LARGE = 50_000_000;
+describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a job of 20 MB'), () => {
+  const LARGE = 20_000_000;
   const on = useSourceRedis('q');
 
-  it.each(['allowed', 'forbidden'])('is never fetched, whatever it holds, with sizes %s', async (sizes) => {
+  it('is never fetched, whatever it holds, whether sizes may be asked for or not', async () => {
     const text = 'x'.repeat(LARGE);
     const fields = { completed: ['data', 'returnvalue'], failed: ['data', 'failedReason', 'stacktrace'] };
     for (const [part, names] of Object.entries(fields)) {
@@ -96,28 +139,30 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a job of 50 MB
     }
     await on.redis.hset('bull:q:waiting', { name: 'a', timestamp: START, data: text });
     await on.redis.lpush('bull:q:wait', 'waiting');
-    const rules = bullmqRules().filter((rule) => sizes === 'allowed' || rule !== '+memory|usage');
-    await on.redis.call('ACL', 'SETUSER', 'monitor', 'reset', 'on', '>pass', ...rules);
-    const sources = bullmqSources({ connection: on.server.url().replace('//', '//monitor:pass@') });
-    const sent = async (): Promise<number> =>
-      Number(/total_net_output_bytes:(\d+)/.exec(await on.redis.info('stats'))?.[1]);
-    const before = await sent();
-    for (const part of [
-      {},
-      { states: ['SUCCESS'] },
-      { states: ['FAILURE'] },
-      { states: ['PENDING'] },
-      { names: ['a'] },
-      { q: 'x', search: () => true },
-      { sort: 'name' as const },
-    ]) {
-      const { tasks } = await page(sources, part);
-      expect(tasks.length).toBeGreaterThan(0);
-      for (const { id, args, result, exception, traceback } of tasks) {
-        expect([id, args, result, exception, traceback]).toContain(`<${LARGE} bytes>`);
+    for (const sizes of ['allowed', 'forbidden']) {
+      const rules = bullmqRules().filter((rule) => sizes === 'allowed' || rule !== '+memory|usage');
+      await on.redis.call('ACL', 'SETUSER', 'monitor', 'reset', 'on', '>pass', ...rules);
+      const sources = bullmqSources({ connection: on.server.url().replace('//', '//monitor:pass@') });
+      const sent = async (): Promise<number> =>
+        Number(/total_net_output_bytes:(\d+)/.exec(await on.redis.info('stats'))?.[1]);
+      const before = await sent();
+      for (const part of [
+        {},
+        { states: ['SUCCESS'] },
+        { states: ['FAILURE'] },
+        { states: ['PENDING'] },
+        { names: ['a'] },
+        { q: 'x', search: () => true },
+        { sort: 'name' as const },
+      ]) {
+        const { tasks } = await page(sources, part);
+        expect(tasks.length).toBeGreaterThan(0);
+        for (const { id, args, result, exception, traceback } of tasks) {
+          expect([id, args, result, exception, traceback]).toContain(`<${LARGE} bytes>`);
+        }
       }
+      expect((await sent()) - before).toBeLessThan(1_000_000);
+      sources.close();
     }
-    expect((await sent()) - before).toBeLessThan(1_000_000);
-    sources.close();
   });
 });

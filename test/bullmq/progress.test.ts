@@ -4,14 +4,14 @@ import { bullmqSources } from '../../src/bullmq.ts';
 import type { Task } from '../../src/model.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { detail, page } from '../helpers/bullmq-read.ts';
-import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
+import { SAMPLED_VERSIONS } from '../helpers/bullmq-versions.ts';
 import { redisMissing, titleUnless } from '../helpers/redis-server.ts';
 import { recordQueues } from './recorded-lab.ts';
 
 const NOTHING = { current: null, total: null, percent: null, text: null };
 const TOKEN = 'token';
 
-describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
+describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
   titleUnless(redisMissing, 'the progress of a job of $label'),
   ({ bullmq }) => {
     let app: BullMQApp;

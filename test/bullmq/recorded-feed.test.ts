@@ -47,7 +47,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the feed with 
   async function follow(
     sources: BullMQSources,
     since: TaskEventQuery['since'],
-    limit = 7,
+    limit = 37,
   ): Promise<{ readonly items: readonly TaskEvent[]; readonly gaps: readonly boolean[]; cursor: string }> {
     const items: TaskEvent[] = [];
     const gaps: boolean[] = [];

@@ -3,11 +3,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Task } from '../../src/model.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { detail } from '../helpers/bullmq-read.ts';
-import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
+import { SAMPLED_VERSIONS } from '../helpers/bullmq-versions.ts';
 import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
 import { type RecordedQueues, recordQueues } from './recorded-lab.ts';
 
-describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
+describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
   titleUnless(redisMissing, 'a removed job of $label'),
   ({ bullmq }) => {
     let app: BullMQApp;

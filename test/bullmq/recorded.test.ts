@@ -65,7 +65,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'removed jobs')
       { sort: 'state' },
     ];
     for (const part of parts) {
-      const rows = await on.walk({ limit: 7, ...part });
+      const rows = await on.walk({ limit: 23, ...part });
       expect(sorted(rows), JSON.stringify(part)).toEqual(ids(60).sort());
       const order = selectTasks(rows, queryOf({ limit: 100, ...part }));
       expect(
@@ -74,12 +74,12 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'removed jobs')
       ).toEqual(order.tasks.map(({ id }) => id));
     }
     expect((await on.page({ limit: 100 })).total).toBe(60);
-    expect((await on.walk({ limit: 7, engineStates: ['removed'] })).length).toBe(60 - left);
-    expect((await on.walk({ limit: 7, engineStates: ['completed', 'failed'] })).length).toBe(left);
-    expect((await on.walk({ limit: 7, engineStates: ['completed', 'removed', 'failed'] })).length).toBe(60);
-    expect((await on.walk({ limit: 3, states: ['FAILURE'] })).length).toBe(12);
-    expect((await on.walk({ limit: 7, names: ['a'] })).length).toBe(20);
-    expect((await on.walk({ limit: 7, queues: ['other'] })).length).toBe(0);
+    expect((await on.walk({ limit: 23, engineStates: ['removed'] })).length).toBe(60 - left);
+    expect((await on.walk({ limit: 23, engineStates: ['completed', 'failed'] })).length).toBe(left);
+    expect((await on.walk({ limit: 23, engineStates: ['completed', 'removed', 'failed'] })).length).toBe(60);
+    expect((await on.walk({ limit: 5, states: ['FAILURE'] })).length).toBe(12);
+    expect((await on.walk({ limit: 23, names: ['a'] })).length).toBe(20);
+    expect((await on.walk({ limit: 23, queues: ['other'] })).length).toBe(0);
     const search = ({ args }: Task): boolean => String(args).startsWith('{"index":7,');
     expect((await on.walk({ q: '"index":7,', search })).length).toBe(1);
   });

@@ -2,14 +2,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BullMQSources, bullmqSources } from '../../src/bullmq.ts';
 import type { WorkersBody } from '../../src/wire.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
-import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
+import { SAMPLED_VERSIONS } from '../helpers/bullmq-versions.ts';
 import { EXPRESS } from '../helpers/hosts.ts';
 import { redisMissing, titleUnless } from '../helpers/redis-server.ts';
 import { serve } from '../router/host-kit.ts';
 
 const NAMED = 'ann';
 
-describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
+describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
   titleUnless(redisMissing, 'what runs on workers of $label'),
   ({ bullmq }) => {
     let app: BullMQApp;

@@ -1,12 +1,12 @@
 import type { Job } from 'bullmq';
 import { describe, expect, it } from 'vitest';
-import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
+import { SAMPLED_VERSIONS } from '../helpers/bullmq-versions.ts';
 import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
 import { schedulesLab } from './schedules-lab.ts';
 
 const HOUR = 3_600_000;
 
-describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
+describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
   titleUnless(redisMissing, 'runs of job schedulers of $label'),
   ({ bullmq }) => {
     const lab = schedulesLab({ bullmq });

@@ -5,12 +5,12 @@ import { type BullMQSources, bullmqSources } from '../../src/bullmq.ts';
 import type { TaskStats } from '../../src/source.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { context, queryOf } from '../helpers/bullmq-read.ts';
-import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
+import { SAMPLED_VERSIONS } from '../helpers/bullmq-versions.ts';
 import { redisMissing, titleUnless } from '../helpers/redis-server.ts';
 
 const TOKEN = 'token';
 
-describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
+describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
   titleUnless(redisMissing, 'statistics of $label'),
   ({ bullmq }) => {
     let app: BullMQApp;

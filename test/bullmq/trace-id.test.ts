@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bullmqSources } from '../../src/bullmq.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { detail } from '../helpers/bullmq-read.ts';
-import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
+import { SAMPLED_VERSIONS } from '../helpers/bullmq-versions.ts';
 import { redisMissing, titleUnless } from '../helpers/redis-server.ts';
 
 const provider = new NodeTracerProvider();
@@ -17,7 +17,7 @@ afterAll(async () => {
   await provider.shutdown();
 });
 
-describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
+describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
   titleUnless(redisMissing, 'the trace of a job of $label'),
   ({ bullmq }) => {
     let app: BullMQApp;
