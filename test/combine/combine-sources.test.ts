@@ -1,7 +1,16 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { bullmqSources } from '../../src/bullmq.ts';
+import { celerySources } from '../../src/celery.ts';
 import { combineSources } from '../../src/index.ts';
-import type { MonitorSources } from '../../src/source.ts';
-import { createShop } from '../router/shop-sources.ts';
+import type { TaskEvent } from '../../src/model.ts';
+import type { MonitorSources, SourceStatus, TaskEventSource } from '../../src/source.ts';
+import type { ComponentsBody, EventsBody } from '../../src/wire.ts';
+import { askStream } from '../helpers/ask-stream.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
+import { redisMissing, startRedis, titleUnless } from '../helpers/redis-server.ts';
+import { serve, until } from '../router/host-kit.ts';
+import { at, createShop } from '../router/shop-sources.ts';
+import { eventSource } from './combine-kit.ts';
 
 describe('combineSources', () => {
   const sources: MonitorSources = createShop().sources;
@@ -45,5 +54,60 @@ describe('combineSources', () => {
     const { tasks } = combineSources(sources, { tasks: { ...bare, name: 'bare' } });
     expect(tasks?.getTaskStats).toBeUndefined();
     expect(tasks?.getTaskTree).toBeTypeOf('function');
+  });
+});
+
+function feed(name: string) {
+  const events: TaskEvent[] = [{ id: '1', type: 'task-sent', timestamp: at(1) }];
+  const state: { status: SourceStatus } = { status: { ok: true, asOf: at(1), revision: 1 } };
+  const part: TaskEventSource = { ...eventSource(name, events), status: () => state.status };
+  return { events, state, sources: { events: part } };
+}
+
+it('a stream of two sources goes on when one of them goes away, and tells of it', async () => {
+  const [east, west] = [feed('east'), feed('west')];
+  const { base } = await serve(EXPRESS, { sources: combineSources(east.sources, west.sources) });
+  const stream = await askStream<EventsBody>(base, '/api/events/latest/');
+  const message = async (index: number): Promise<EventsBody | undefined> => {
+    await until(() => stream.messages.length > index);
+    return stream.messages[index]?.body;
+  };
+  expect((await message(0))?.sources.map(({ ok }) => ok)).toEqual([true, true]);
+  west.state.status = { ok: false, asOf: at(1), revision: 1 };
+  expect((await message(1))?.sources.map(({ ok }) => ok)).toEqual([true, false]);
+  east.events.push({ id: '2', type: 'task-failed', timestamp: at(99) });
+  east.state.status = { ok: true, asOf: at(99), revision: 2 };
+  expect((await message(2))?.events.map(({ id }) => id)).toEqual(['east.2']);
+  expect(stream.isOver()).toBe(false);
+  east.state.status = { ok: false, asOf: at(99), revision: 2 };
+  await until(() => stream.isOver());
+  expect(stream.text()).toContain('retry: 2000');
+});
+
+describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'one Redis under Celery and BullMQ'), () => {
+  it('is one finding when it dies, and none of the other rules says that all is well', async () => {
+    const redis = await startRedis();
+    onTestFinished(() => redis.kill());
+    const sources = combineSources(
+      celerySources({ broker: redis.url(0), backend: redis.url(1) }),
+      bullmqSources({ connection: redis.url(2) }),
+    );
+    const host = await serve(EXPRESS, { sources, onError: () => {} });
+    const read = async () => (await host.get<ComponentsBody>('/api/components/')).body;
+    await until(async () => (await read())['celery.broker']?.status === 'up');
+    const statusOf = (body: ComponentsBody, code: string) =>
+      body.findings?.rules?.filter((rule) => rule.code === code).map(({ status }) => status);
+    await until(async () => statusOf(await read(), 'source_down')?.join() === 'clear');
+    await redis.kill();
+    await until(async () => statusOf(await read(), 'source_down')?.join() === 'found');
+    // A second look, when every part has noticed.
+    await until(async () => {
+      const { findings } = await read();
+      return JSON.stringify(findings?.findings?.[0]?.evidence).includes('bullmq');
+    });
+    const { findings = [], rules = [] } = (await read()).findings ?? {};
+    expect(findings).toMatchObject([{ code: 'source_down', source: null, severity: 'critical' }]);
+    expect(findings[0]?.subject).toContain(String(redis.port));
+    expect(new Set(rules.slice(1).map(({ status }) => status))).toEqual(new Set(['unknown']));
   });
 });

@@ -1,11 +1,24 @@
 import { describe, expect, it } from 'vitest';
-import { mergeAllCallers, mergeStats } from '../../src/combine/task-stats.ts';
+import { combineSources } from '../../src/index.ts';
 import { summarizeTasks } from '../../src/select.ts';
 import type { TaskStats } from '../../src/source.ts';
-import { query } from '../history/telling.ts';
+import { CONTEXT, query } from '../history/telling.ts';
 import { at, shopTask } from '../router/shop-sources.ts';
+import { taskSource } from './combine-kit.ts';
 
 const NOW = at(120);
+
+/** The figures of a combination of sources that have these. */
+async function mergeStats(all: readonly TaskStats[]): Promise<TaskStats> {
+  const parts = all.map((stats, index) => ({
+    tasks: { ...taskSource(`p${index}`, []), getTaskStats: () => stats },
+  }));
+  const { tasks } = combineSources(...parts);
+  const asked = { minutes: 5, now: NOW, filter: query(), callers: all.some((stats) => 'callers' in stats) };
+  const merged = await tasks?.getTaskStats?.(asked, CONTEXT);
+  if (merged === undefined) throw new Error('no figures');
+  return merged;
+}
 
 function figures(numbers: readonly number[], minutes = 5): TaskStats {
   const tasks = numbers.map((number) => shopTask(number));
@@ -28,8 +41,8 @@ function named(runtimeP50: number | null, count = 1): TaskStats {
 }
 
 describe('figures of several sources', () => {
-  it('are those of all their tasks, but for percentiles that cannot be told', () => {
-    const merged = mergeStats([figures([1, 2, 3, 4]), figures([5, 6, 7])]);
+  it('are those of all their tasks, but for percentiles that cannot be told', async () => {
+    const merged = await mergeStats([figures([1, 2, 3, 4]), figures([5, 6, 7])]);
     const expected = figures([1, 2, 3, 4, 5, 6, 7]);
     const without = ({ names, totals, ...rest }: TaskStats) => ({
       ...rest,
@@ -39,16 +52,16 @@ describe('figures of several sources', () => {
     expect(without(merged)).toEqual(without(expected));
   });
 
-  it('have a percentile that one source alone can tell, or on which all agree', () => {
-    const p50 = (...all: readonly TaskStats[]) => mergeStats(all).names[0]?.runtimeP50;
-    expect(p50(named(2), named(null))).toBe(2);
-    expect(p50(named(2), named(2))).toBe(2);
-    expect(p50(named(2), named(3))).toBeNull();
-    expect(p50(named(2), named(3), named(2))).toBeNull();
-    expect(mergeStats([named(2, 4), named(3, 5)]).names).toMatchObject([{ count: 9, failed: 2 }]);
+  it('have a percentile that one source alone can tell, or on which all agree', async () => {
+    const p50 = async (...all: readonly TaskStats[]) => (await mergeStats(all)).names[0]?.runtimeP50;
+    expect(await p50(named(2), named(null))).toBe(2);
+    expect(await p50(named(2), named(2))).toBe(2);
+    expect(await p50(named(2), named(3))).toBeNull();
+    expect(await p50(named(2), named(3), named(2))).toBeNull();
+    expect((await mergeStats([named(2, 4), named(3, 5)])).names).toMatchObject([{ count: 9, failed: 2 }]);
   });
 
-  it('add up callers, where all sources that have such tasks know them', () => {
+  it('add up callers, where all sources that have such tasks know them', async () => {
     const known = { ...named(1), callers: [{ name: 'a', count: 2 }], callees: [] };
     const more = {
       ...named(1),
@@ -58,40 +71,40 @@ describe('figures of several sources', () => {
       ],
       callees: null,
     };
-    expect(mergeAllCallers([known, more, whole(60, [])])).toEqual({
+    expect(await mergeStats([known, more, whole(60, [])])).toMatchObject({
       callers: [
         { name: 'b', count: 9 },
         { name: 'a', count: 3 },
       ],
       callees: null,
     });
-    expect(mergeAllCallers([known, named(1)])).toEqual({ callers: null, callees: null });
+    expect(await mergeStats([known, named(1)])).toMatchObject({ callers: null, callees: null });
   });
 
-  it('have percentiles of all run times together, to a bucket', () => {
+  it('have percentiles of all run times together, to a bucket', async () => {
     const timed = (runtimes: readonly number[]): TaskStats => {
       const tasks = runtimes.map((runtime, n) => ({ ...shopTask(n), runtime }));
       return summarizeTasks(tasks, { minutes: 5, now: NOW, filter: query() });
     };
     const [one, two, both] = [timed([1, 2, 3]), timed([10, 20, 30]), timed([1, 2, 3, 10, 20, 30])];
-    const { totals, runtimeHistogram } = mergeStats([one, two]);
+    const { totals, runtimeHistogram } = await mergeStats([one, two]);
     const ratio = (totals?.runtimeP50 ?? 0) / (both.totals?.runtimeP50 ?? 0);
     expect(both.totals?.runtimeP50).toBe(3);
     expect(ratio).toBeGreaterThan(2 / 3);
     expect(ratio).toBeLessThanOrEqual(1.5);
     expect(runtimeHistogram).toEqual(both.runtimeHistogram);
-    expect(mergeStats([one, one]).totals?.runtimeP95).toBe(3);
+    expect((await mergeStats([one, one])).totals?.runtimeP95).toBe(3);
   });
 
-  it('have no percentiles in totals where a source has no totals', () => {
-    const merged = mergeStats([figures([1, 2, 3]), whole(60, [step(at(0), 1)])]);
+  it('have no percentiles in totals where a source has no totals', async () => {
+    const merged = await mergeStats([figures([1, 2, 3]), whole(60, [step(at(0), 1)])]);
     expect(merged.totals).toMatchObject({ received: 4, runtimeP50: null, waitP99: null });
     expect(merged).not.toHaveProperty('runtimeHistogram');
     const blind = figures([1]).series.map((all) => ({ ...all, received: null }));
-    expect(mergeStats([figures([1]), whole(5, blind)]).totals?.received).toBeNull();
+    expect((await mergeStats([figures([1]), whole(5, blind)])).totals?.received).toBeNull();
   });
 
-  it('have the ends of tasks that any source knows, and totals that add up what is known of the series', () => {
+  it('have the ends of tasks that any source knows, and totals that add up what is known of the series', async () => {
     const [known, nothing, unknown] = [step(at(0), 3), step(at(60), 2), { received: null, retried: null }];
     const heard = whole(60, [{ ...known, failed: 2, succeeded: 1 }, nothing]);
     // Of the first minute, this one knows nothing; of the second, a stored result.
@@ -103,7 +116,7 @@ describe('figures of several sources', () => {
       [heard, joined],
       [joined, heard],
     ]) {
-      const { series, totals } = mergeStats(all);
+      const { series, totals } = await mergeStats(all);
       expect(series).toMatchObject([
         { received: null, succeeded: 1, failed: 2, retried: null },
         { received: null, succeeded: null, failed: 4, retried: null },
@@ -112,7 +125,7 @@ describe('figures of several sources', () => {
     }
   });
 
-  it('have percentiles of a step that one source alone can tell', () => {
+  it('have percentiles of a step that one source alone can tell', async () => {
     const asked = (numbers: readonly number[]) =>
       summarizeTasks(
         numbers.map((number) => shopTask(number)),
@@ -121,10 +134,10 @@ describe('figures of several sources', () => {
     const found = (all: TaskStats) => all.series.flatMap(({ runtimeP95 }) => runtimeP95 ?? []);
     const one = asked([1, 2, 3]);
     expect(found(one).length).toBeGreaterThan(0);
-    expect(found(mergeStats([one, asked([])]))).toEqual(found(one));
+    expect(found(await mergeStats([one, asked([])]))).toEqual(found(one));
   });
 
-  it('say from what they are, and how far back the counts of any source reach', () => {
+  it('say from what they are, and how far back the counts of any source reach', async () => {
     const kept = (since: number, more: Partial<TaskStats> = {}): TaskStats => ({
       ...whole(60, [step(at(0), 1)]),
       computedFrom: 'rollups',
@@ -133,19 +146,19 @@ describe('figures of several sources', () => {
       ...more,
     });
     const tasks = whole(60, [step(at(0), 1)]);
-    expect(mergeStats([tasks, tasks])).not.toHaveProperty('computedFrom');
-    expect(mergeStats([tasks, kept(5), kept(3, { countedSince: null })])).toMatchObject({
+    expect(await mergeStats([tasks, tasks])).not.toHaveProperty('computedFrom');
+    expect(await mergeStats([tasks, kept(5), kept(3, { countedSince: null })])).toMatchObject({
       ...{ computedFrom: 'rollups', countedSince: new Date(5) },
       queueDepths: [{ queue: 'q' }, { queue: 'q' }],
     });
     const coarser = whole(3_600, [step(at(0), 1)]);
-    expect(mergeStats([coarser, kept(5)]).queueDepths).toEqual([]);
+    expect((await mergeStats([coarser, kept(5)])).queueDepths).toEqual([]);
   });
 
-  it('count steps of another length into those of the longest', () => {
+  it('count steps of another length into those of the longest', async () => {
     const minutes = whole(60, [step(at(0), 1), step(at(60), 2)]);
     const halves = whole(30, [step(at(0), 10), step(at(30), 20), step(at(60), 40), step(at(120), 80)]);
-    expect(mergeStats([halves, minutes])).toMatchObject({
+    expect(await mergeStats([halves, minutes])).toMatchObject({
       stepSeconds: 60,
       series: [step(at(0), 31), step(at(60), 42), step(at(120), 80)],
     });

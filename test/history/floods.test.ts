@@ -6,7 +6,7 @@ import { createMemoryHistory } from '../../src/history/memory-history.ts';
 import { CONTEXT, idsOf, page, T0, told } from './telling.ts';
 
 const MIB = 1024 * 1024;
-const MAX_BYTES = 12 * MIB;
+const MAX_BYTES = 6 * MIB;
 /** Caches of a fixed size, such as the tasks that changed last, are no part of the bound. */
 const CACHES = 4 * MIB;
 setFlagsFromString('--expose-gc');
@@ -42,10 +42,10 @@ describe('floods', () => {
   it.each(Object.keys(FLOODS))('of %s keep to the bound of bytes, heap included', async (name) => {
     const before = heapBytes();
     const history = createMemoryHistory({ now: () => T0 + 60_000, maxBytes: MAX_BYTES, maxEvents: 100 });
-    for (let n = 0; n < 30_000; n += 1) FLOODS[name]?.(history, n);
+    for (let n = 0; n < 15_000; n += 1) FLOODS[name]?.(history, n);
     const { bytes, tasks } = await history.reader.getStats(CONTEXT);
     expect(bytes).toBeLessThanOrEqual(MAX_BYTES);
-    expect(tasks).toBeLessThan(30_000);
+    expect(tasks).toBeLessThan(15_000);
     expect((heapBytes() - before - CACHES) / MAX_BYTES).toBeLessThan(1.2);
     history.close();
   });

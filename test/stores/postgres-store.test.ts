@@ -218,6 +218,59 @@ describe.skipIf(postgresMissing)(titleUnless(postgresMissing, 'tables in Postgre
     await Promise.all([away.end(), js.end()]);
   });
 
+  /** A store over a pool that refuses the next statements, and counts all of them. */
+  async function counted() {
+    const { poolOf } = await emptyDatabase();
+    const pool = poolOf();
+    const count = { refused: 0, statements: 0 };
+    const client: PgPool = {
+      query(query) {
+        count.statements++;
+        return count.refused-- > 0
+          ? Promise.reject(Object.assign(new Error('deadlock'), { code: '40P01' }))
+          : pool.query(query as string);
+      },
+    };
+    const store = postgresStore(client) as StoreEngine;
+    const session = await store.open({ source: 'shop', deployment: null, isReadOnly: false });
+    return { count, session };
+  }
+
+  it('tries again what others have disturbed, a few times', async () => {
+    const { count, session } = await counted();
+    count.refused = 2;
+    expect(await session.tasks.write([taskOf('a')])).toEqual(new Set(['a']));
+    Object.assign(count, { refused: 9, statements: 0 });
+    const relation = { parent: 'a', child: 'b', relation: 'chain' };
+    await expect(session.relations.write([relation])).rejects.toMatchObject({ code: 'conflict' });
+    expect(count.statements).toBe(4);
+  });
+
+  it('reads a page by name with few statements, also where a filter leaves few tasks of each name', async () => {
+    const { count, session } = await counted();
+    // Two tasks of each of 60 names, of which the filter passes only every seventh.
+    const all = Array.from({ length: 120 }, (_, at) =>
+      taskOf(`id-${String((at * 7) % 120).padStart(3, '0')}`, {
+        ...{ name: `name-${String(at >> 1).padStart(2, '0')}`, queue: at % 7 === 0 ? 'q' : null },
+      }),
+    );
+    await session.tasks.write(all);
+    const expected = all
+      .filter(({ queue }) => queue === 'q')
+      .toSorted((a, b) => (`${a.name} ${a.id}` < `${b.name} ${b.id}` ? -1 : 1));
+    const list = { queues: ['q'], sort: 'name', order: 'asc', limit: 5 } as const;
+    for (let from = 0; from < expected.length; from += 5) {
+      const last = expected[from - 1];
+      const after = last === undefined ? null : { key: last.name, id: last.id };
+      count.statements = 0;
+      expect(await session.tasks.list(storedQuery({ ...list, after }))).toEqual(
+        expected.slice(from, from + 5),
+      );
+      // One to find each of 20 names, one to read it, and one for the rest.
+      expect(count.statements).toBeLessThanOrEqual(41);
+    }
+  });
+
   it('takes names as long as they may be', async () => {
     const { open } = await emptyDatabase();
     const session = await open({ prefix: 'a'.repeat(44), schema: 'b'.repeat(63) });

@@ -136,6 +136,24 @@ it('reports a lock that somebody holds, and works again without it', async () =>
   expect(await session.tasks.write([taskOf('a')])).toEqual(new Set(['a']));
 });
 
+it.each([
+  [{ errcode: 13 }, 'disk_full'],
+  [{ errcode: 8 | (1 << 8) }, 'read_only'],
+  [{ errcode: 5 | (2 << 8) }, 'locked'],
+  [{ errcode: 11 }, 'corrupt'],
+  [{ errcode: 10 | (4 << 8) }, 'failed'],
+  [{ code: 'ENOSPC' }, 'disk_full'],
+  [{ code: 'EACCES' }, 'permission'],
+])('names the failure %j', async (failure, code) => {
+  const failing = `process.getBuiltinModule('node:sqlite').DatabaseSync.prototype.prepare = () => {
+    throw Object.assign(new Error('secret'), ${JSON.stringify(failure)});
+  }`;
+  const error: unknown = await open(file(), threadWith(failing)).catch((reason: unknown) => reason);
+  expect(error).toMatchObject({ code });
+  const { message, remedy } = error as { message: string; remedy: string };
+  expect(message + remedy).toMatch(/^(?!.*secret).+\..+\.$/);
+});
+
 it('takes the class by either name, and refuses a Node without it', async () => {
   const renamed = `const real = process.getBuiltinModule.bind(process);
     process.getBuiltinModule = (name) => name === 'node:sqlite' ? { Database: real(name).DatabaseSync } : real(name)`;
