@@ -24,6 +24,11 @@ export function firstOf<Case>(all: readonly Case[]): readonly Case[] {
   return { sample: all.slice(0, 1), rest: all.slice(1), all }[CASES];
 }
 
+/** Whether to try a case, of which the test itself says whether it is one of the sample. */
+export function among(isSample: boolean): boolean {
+  return { sample: isSample, rest: !isSample, all: true }[CASES];
+}
+
 /** Declares tests that have no cases to choose from: the rest of the others does not run them again. */
 export function unsampled(declare: () => void): void {
   if (CASES !== 'rest') declare();

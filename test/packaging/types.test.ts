@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { firstOf } from '../helpers/cases.ts';
+import { among } from '../helpers/cases.ts';
 import { TOOLS } from '../helpers/other-node.ts';
 import { installed, pack } from './packed.ts';
 
@@ -158,6 +158,12 @@ const rows = Object.keys(COMPILERS).flatMap((compiler) =>
   ),
 );
 
+type Row = (typeof rows)[number];
+
+/** `npm test` tries one compiler, each way of finding modules once. */
+const isSample = ({ compiler, project, types }: Row): boolean =>
+  compiler.endsWith('5.9') && PLAIN_NODE.includes(project) && types.endsWith('5');
+
 /** A project of a host, not yet compiled. */
 function makeProject(project: string, types: string): string {
   const { type, options } = PROJECTS[project] ?? {};
@@ -209,8 +215,9 @@ async function compile(compiler: string, folders: readonly string[]): Promise<Re
 const isThere = (path: string | undefined): boolean => existsSync(path ?? '');
 
 describe('the types of the packed package', () => {
-  for (const [name, compiler] of firstOf(Object.entries(COMPILERS))) {
-    const cases = rows.filter((row) => row.compiler === name);
+  for (const [name, compiler] of Object.entries(COMPILERS)) {
+    const cases = rows.filter((row) => row.compiler === name && among(isSample(row)));
+    if (cases.length === 0) continue;
     const present = cases.filter(
       ({ types }) => isThere(compiler) && (types === NO_EXPRESS || isThere(EXPRESS_TYPES[types])),
     );
