@@ -9,7 +9,7 @@ import { T0, taskOf, tasksOf, told } from './telling.ts';
 
 const W1 = 'w1@alpha';
 const W2 = 'w2@beta';
-const ORDERS = 200;
+const ORDERS = 80;
 
 type Message = readonly [what: string, state: string, fields?: Partial<TaskChange>];
 

@@ -194,7 +194,7 @@ async function expectMerged(lives: readonly Life[]): Promise<void> {
 
 describe('two instances that share a store', { timeout: 240_000 }, () => {
   it('know what one would know that had heard all of it', async () => {
-    const lives = fc.sample(divided, { seed: 5, numRuns: 150 });
+    const lives = fc.sample(divided, { seed: 5, numRuns: 60 });
     const orders = [
       await knownInOrder(lives.map(({ all }) => all)),
       await knownInOrder(lives.map(({ all }) => all.toReversed())),
@@ -209,6 +209,6 @@ describe('two instances that share a store', { timeout: 240_000 }, () => {
   });
 
   it('count the attempts that the backend does not number as one instance would', async () => {
-    await expectMerged(fc.sample(interrupted, { seed: 8, numRuns: 200 }));
+    await expectMerged(fc.sample(interrupted, { seed: 8, numRuns: 80 }));
   });
 });
