@@ -4,7 +4,7 @@ import { combineSources } from '../../src/index.ts';
 import { selectTasks, summarizeTasks } from '../../src/select.ts';
 import type { ProblemBody, TasksBody } from '../../src/wire.ts';
 import { EXPRESS } from '../helpers/hosts.ts';
-import { serve } from './host-kit.ts';
+import { serve, serveAll } from './host-kit.ts';
 import { at, shopTask } from './shop-sources.ts';
 
 const TASKS: readonly Task[] = [
@@ -80,8 +80,10 @@ const SOURCES: Readonly<Record<string, MonitorSources>> = {
 };
 
 describe.each(Object.entries(SOURCES))('conditions on %s', (_what, sources) => {
+  const host = serveAll(EXPRESS, { sources });
+
   it.each(Object.entries(HOLDS))('%s', async (query, holds) => {
-    const { get } = await serve(EXPRESS, { sources });
+    const { get } = host();
     const expected = TASKS.filter(holds).map(({ id }) => id);
     const until = at(30).toISOString();
     const { status, body } = await get<TasksBody>(`/api/tasks/?stats=1&stats_until=${until}&${query}`);
@@ -94,6 +96,8 @@ describe.each(Object.entries(SOURCES))('conditions on %s', (_what, sources) => {
 });
 
 describe('conditions', () => {
+  const host = serveAll(EXPRESS, { sources: SOURCES['a source that selects'] as MonitorSources });
+
   it.each([
     ['runtime_gt=fast', 'runtime_gt', 'Write a number of at least 0, such as 2 or 0.5.'],
     ['retries_lt=-1', 'retries_lt', 'Write a number of at least 0, such as 2 or 0.5.'],
@@ -107,14 +111,14 @@ describe('conditions', () => {
       'Write at most 1440 with not_name: longer windows can be filtered by name, worker, queue, cause and source.',
     ],
   ])('%s is refused', async (query, parameter, detail) => {
-    const { get } = await serve(EXPRESS, { sources: SOURCES['a source that selects'] as MonitorSources });
+    const { get } = host();
     const { status, body } = await get<ProblemBody>(`/api/tasks/?${query}`);
     expect(status).toBe(400);
     expect(body.errors).toEqual([{ parameter, detail }]);
   });
 
   it('are at most 20 terms in all', async () => {
-    const { get } = await serve(EXPRESS, { sources: SOURCES['a source that selects'] as MonitorSources });
+    const { get } = host();
     const terms = (count: number) => Array.from({ length: count }, (_, at) => `not_name=${at}`).join('&');
     expect((await get(`/api/tasks/?${terms(17)}&q=a&runtime_gt=1&source=shop`)).status).toBe(200);
     const { status, body } = await get<ProblemBody>(`/api/tasks/?${terms(18)}&q=a&q=b&runtime_gt=1`);
@@ -127,7 +131,7 @@ describe('conditions', () => {
   });
 
   it('belong to the list that a cursor continues', async () => {
-    const { get } = await serve(EXPRESS, { sources: SOURCES['a source that selects'] as MonitorSources });
+    const { get } = host();
     const { body } = await get<TasksBody>('/api/tasks/?limit=2&not_state=STARTED&runtime_gt=0.1');
     const cursor = `cursor=${body.next_cursor}`;
     const next = await get<TasksBody>(`/api/tasks/?limit=2&runtime_gt=0.1&not_state=STARTED&${cursor}`);
@@ -176,7 +180,7 @@ describe('conditions', () => {
   });
 
   it('say in which text a row has a match, of several the first', async () => {
-    const { get } = await serve(EXPRESS, { sources: SOURCES['a source that selects'] as MonitorSources });
+    const { get } = host();
     const { body } = await get<TasksBody>('/api/tasks/?q=pink&q=mail&not_q=blue');
     expect(body.tasks.map(({ match }) => match)).toEqual([{ field: 'args', text: "('pink',)" }]);
   });

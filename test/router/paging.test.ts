@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { memorySources } from '../../src/memory.ts';
 import type { ProblemBody, TasksBody } from '../../src/wire.ts';
 import { EXPRESS } from '../helpers/hosts.ts';
-import { type Host, serve } from './host-kit.ts';
+import { type Host, serve, serveAll } from './host-kit.ts';
 import { at, createShop, shopTask } from './shop-sources.ts';
 
 /** Every id of a list, page by page, by `next_cursor` or by the `Link` header. */
@@ -24,6 +24,8 @@ async function walk({ get, base }: Host, query: string, by: 'cursor' | 'link'): 
 }
 
 describe('a walk over the list', () => {
+  const host = serveAll(EXPRESS, { sources: createShop().sources });
+
   it.each([
     'limit=1',
     'limit=7',
@@ -86,7 +88,7 @@ describe('a walk over the list', () => {
     'queue=a',
     'name=a',
   ])('cannot go on with another list: %s', async (other) => {
-    const { get } = await serve(EXPRESS, { sources: createShop().sources });
+    const { get } = host();
     const { body } = await get<TasksBody>('/api/tasks/?limit=5');
     const { status, body: problem } = await get<ProblemBody>(
       `/api/tasks/?${other}&cursor=${body.next_cursor}`,
@@ -96,7 +98,7 @@ describe('a walk over the list', () => {
   });
 
   it('goes on when filters that are the same come in another order, or with another limit', async () => {
-    const { get } = await serve(EXPRESS, { sources: createShop().sources });
+    const { get } = host();
     const { body } = await get<TasksBody>('/api/tasks/?limit=2&state=SUCCESS&state=FAILURE');
     const path = `/api/tasks/?state=FAILURE&cursor=${body.next_cursor}&limit=9&state=SUCCESS`;
     expect((await get(path)).status).toBe(200);
@@ -109,7 +111,7 @@ describe('a walk over the list', () => {
   });
 
   it('asks for counts alone with limit=0 and stats, and not otherwise', async () => {
-    const { get } = await serve(EXPRESS, { sources: createShop().sources });
+    const { get } = host();
     const { body } = await get<TasksBody>('/api/tasks/?limit=0&stats=60');
     expect(body).toMatchObject({ tasks: [], next_cursor: null, total: 25, stats: { step_seconds: 60 } });
     const problem = await get<ProblemBody>('/api/tasks/?limit=0');
@@ -117,7 +119,7 @@ describe('a walk over the list', () => {
   });
 
   it('has figures in the steps asked for, up to the time asked for', async () => {
-    const { get } = await serve(EXPRESS, { sources: createShop().sources });
+    const { get } = host();
     const { body } = await get<TasksBody>(
       '/api/tasks/?limit=0&stats=120&stats_step=3600&stats_until=2026-01-10T12:30:00Z',
     );
@@ -133,7 +135,7 @@ describe('a walk over the list', () => {
   });
 
   it('refuses figures that nobody can make, and says what is possible', async () => {
-    const { get } = await serve(EXPRESS, { sources: createShop().sources });
+    const { get } = host();
     for (const [query, parameter, detail] of [
       ['stats=129601', 'stats', /1 to 129600/],
       ['stats=1441&state=SUCCESS', 'stats', /1440 with state.* name, worker, queue, cause and source/],
@@ -157,7 +159,7 @@ describe('a walk over the list', () => {
   });
 
   it('finds every fault at once, also those that lie between parameters', async () => {
-    const { get } = await serve(EXPRESS, { sources: createShop().sources });
+    const { get } = host();
     const { body: page } = await get<TasksBody>('/api/tasks/?limit=5');
     const { body } = await get<ProblemBody>(
       `/api/tasks/?limit=0&order=asc&x=1&stats=&cursor=${page.next_cursor}`,
@@ -166,7 +168,7 @@ describe('a walk over the list', () => {
   });
 
   it('searches what a row shows and not the secrets behind it', async () => {
-    const { get } = await serve(EXPRESS, { sources: createShop().sources });
+    const { get } = host();
     expect((await get<TasksBody>('/api/tasks/?q=BLUE')).body.total).toBe(25);
     expect((await get<TasksBody>('/api/tasks/?q=hunter2')).body.total).toBe(0);
   });
