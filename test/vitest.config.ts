@@ -10,7 +10,6 @@ const ALONE = [
   'test/celery/clients.test.ts',
   'test/celery/connection.test.ts',
   'test/celery/connection-secrets.test.ts',
-  'test/celery/reader.test.ts',
   'test/celery/results.test.ts',
   'test/history/relations.test.ts',
 ];

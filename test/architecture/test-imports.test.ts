@@ -46,7 +46,6 @@ const BEHIND: readonly string[] = [
   'test/fuzz/targets/celery-messages.ts',
   'test/fuzz/targets/celery-schedules.ts',
   'test/fuzz/targets/texts.ts',
-  'test/helpers/celery-options.ts',
   'test/helpers/task-query.ts',
   'test/packaging/addresses.test.ts',
   'test/packaging/packed.ts',

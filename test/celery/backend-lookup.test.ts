@@ -126,6 +126,9 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'looking up res
     try {
       expect(await monitor.task('a')).toBeNull();
       expect((await monitor.tree('known'))?.tasks).toHaveLength(1);
+      // No more than a thousand commands wait; who comes then is answered at once.
+      const many = Array.from({ length: 2_000 }, (_, at) => monitor.task(`many-${at}`));
+      expect(new Set(await Promise.all(many))).toEqual(new Set([null]));
       // Nobody waits any more.
       const gone = { signal: AbortSignal.abort() };
       expect(await monitor.sources.tasks.getTask('a', gone)).toBeNull();
@@ -133,6 +136,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'looking up res
       redis.thaw();
     }
     await until(async () => (await monitor.task('a')) !== null);
+    expect(await asked()).toBeLessThanOrEqual(1_100);
     await until(async () => (await monitor.tree('known'))?.tasks.length === 3);
   });
 

@@ -1,74 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import mysql from 'mysql2/promise';
-import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type CelerySources, type CelerySqlOptions, celerySources } from '../../src/celery.ts';
 import type { Schedule } from '../../src/model.ts';
 import { componentOf, context } from '../helpers/celery-events.ts';
 import { type DjangoProject, djangoBeatMissing, runDjango } from '../helpers/django-beat.ts';
-import { mariadbMissing, startMariadb } from '../helpers/mariadb.ts';
-import { sqliteMissing } from '../helpers/other-node.ts';
-import { postgresMissing, startPostgres } from '../helpers/postgres.ts';
 import { titleUnless } from '../helpers/redis-server.ts';
-import { openSqlite } from '../helpers/sqlite-query.ts';
-
-/** A database of an app, with what the app's own client does. */
-interface Database {
-  readonly project: DjangoProject;
-  readonly sql: CelerySqlOptions;
-  close(): Promise<void>;
-}
-
-async function postgres(): Promise<Database> {
-  const server = await startPostgres();
-  const pool = new pg.Pool({ connectionString: server.url(), max: 1 });
-  const database = { ENGINE: 'django.db.backends.postgresql', NAME: 'postgres', USER: 'postgres' };
-  return {
-    project: { database: { ...database, HOST: '127.0.0.1', PORT: server.port } },
-    sql: {
-      dialect: 'postgres',
-      query: (text, values) => pool.query(text, values).then(({ rows }) => rows as object[]),
-    },
-    async close() {
-      await pool.end();
-      await server.close();
-    },
-  };
-}
-
-async function mariadb(): Promise<Database> {
-  const server = await startMariadb();
-  await server.query('CREATE DATABASE shop CHARACTER SET utf8mb4');
-  const pool = mysql.createPool({ host: '127.0.0.1', port: server.port, user: 'root', database: 'shop' });
-  const database = { ENGINE: 'django.db.backends.mysql', NAME: 'shop', USER: 'root', HOST: '127.0.0.1' };
-  return {
-    project: { database: { ...database, PORT: server.port } },
-    sql: {
-      dialect: 'mysql',
-      query: (text, values) => pool.execute(text, values).then(([rows]) => rows as object[]),
-    },
-    async close() {
-      await pool.end();
-      await server.close();
-    },
-  };
-}
-
-async function sqlite(): Promise<Database> {
-  const folder = mkdtempSync(join(tmpdir(), 'monitor-django-'));
-  const file = join(folder, 'shop.db');
-  const client = openSqlite(file);
-  return {
-    project: { database: { ENGINE: 'django.db.backends.sqlite3', NAME: file } },
-    sql: { dialect: 'sqlite', query: client.query },
-    async close() {
-      client.close();
-      rmSync(folder, { recursive: true });
-    },
-  };
-}
+import { type AppDatabase, DATABASES } from './sql/sql-databases.ts';
 
 /** What the real scheduler decides of an entry. Times in seconds since 1970. */
 interface Decision {
@@ -83,16 +19,14 @@ const ENDED = ['disabled', 'once, done', 'expires before'];
 /** When those that are due had to run, in seconds after the filling. */
 const DUE: Readonly<Record<string, number>> = { overdue: -140, 'clocked, overdue': -400 };
 
-describe.each([
-  { name: 'PostgreSQL', start: postgres, missing: djangoBeatMissing ?? postgresMissing },
-  { name: 'MariaDB', start: mariadb, missing: djangoBeatMissing ?? mariadbMissing },
-  { name: 'SQLite', start: sqlite, missing: djangoBeatMissing ?? sqliteMissing },
-])('the schedule of django-celery-beat in $name', ({ start, missing }) => {
-  describe.skipIf(missing !== null)(titleUnless(missing, 'the real tables'), () => checkDatabase(start));
+describe.each(DATABASES)('the schedule of django-celery-beat in $name', ({ open, missing: without }) => {
+  const missing = djangoBeatMissing ?? without;
+  describe.skipIf(missing !== null)(titleUnless(missing, 'the real tables'), () => checkDatabase(open));
 });
 
-function checkDatabase(start: () => Promise<Database>): void {
-  let database: Database;
+function checkDatabase(start: () => Promise<AppDatabase>): void {
+  let database: AppDatabase;
+  let project: DjangoProject;
   let statements: string[];
   /** Before and after the tables were filled, which takes as long as Python takes to start. */
   let filled: { readonly from: number; readonly to: number };
@@ -103,6 +37,7 @@ function checkDatabase(start: () => Promise<Database>): void {
 
   beforeAll(async () => {
     database = await start();
+    project = { database: database.django };
     vi.spyOn(performance, 'now').mockImplementation(() => monotonic() + ahead);
   });
   afterAll(async () => {
@@ -152,13 +87,13 @@ function checkDatabase(start: () => Promise<Database>): void {
   }
 
   it('has the next runs that the real scheduler decides', async () => {
-    await runDjango(database.project, 'migrate');
+    await runDjango(project, 'migrate');
     const from = Date.now();
-    await runDjango(database.project, 'fill');
+    await runDjango(project, 'fill');
     filled = { from, to: Date.now() };
     sources = open();
     list = (await sources.schedules.listSchedules(context)) ?? [];
-    const decisions = (await runDjango(database.project, 'due')) as Record<string, Decision | null>;
+    const decisions = (await runDjango(project, 'due')) as Record<string, Decision | null>;
     expect(list.map(({ name }) => name).sort()).toEqual(Object.keys(decisions).sort());
     const wrong = list.flatMap(({ name, nextRunAt }) => {
       const decision = decisions[name];
@@ -229,7 +164,7 @@ function checkDatabase(start: () => Promise<Database>): void {
     expect(statements.at(-1)).toMatch(/^SELECT \(SELECT .* AS total FROM \S+ LIMIT 1$/);
     // What beat does: it saves the entry, and leaves last_update as it is.
     await runDjango(
-      database.project,
+      project,
       'run',
       "e = ModelEntry(PeriodicTask.objects.get(name='hours'), app=app); next(e).save()",
     );
@@ -237,7 +172,7 @@ function checkDatabase(start: () => Promise<Database>): void {
     list = (await sources.schedules.listSchedules(context)) ?? [];
     expect(byName('hours')).toMatchObject({ totalRunCount: 4 });
     expect(Math.abs(Number(byName('hours')?.nextRunAt) - Date.now() - 7_200_000)).toBeLessThan(10_000);
-    await runDjango(database.project, 'run', "PeriodicTask.objects.filter(name='solar').delete()");
+    await runDjango(project, 'run', "PeriodicTask.objects.filter(name='solar').delete()");
     outdate();
     list = (await sources.schedules.listSchedules(context)) ?? [];
     expect(byName('solar')).toBe(undefined);
@@ -245,7 +180,7 @@ function checkDatabase(start: () => Promise<Database>): void {
   });
 
   it('is bounded', { timeout: 300_000 }, async () => {
-    await runDjango(database.project, 'many', '6000');
+    await runDjango(project, 'many', '6000');
     const many = open();
     const rows = (await many.schedules.listSchedules(context)) ?? [];
     expect(rows).toHaveLength(5000);

@@ -55,23 +55,30 @@ export interface Instance {
   readonly reach: { isUp: boolean };
 }
 
-/** @param collects whether it may lead */
-export function openInstance(shared: SharedHistories, collects: boolean): Instance {
+/**
+ * @param collects whether it may lead
+ * @param waiting messages that wait where it looks
+ */
+export function openInstance(shared: SharedHistories, collects: boolean, waiting = WAITING): Instance {
   const history = shared.open(redactor, !collects);
   const connections = { made: 0, open: 0 };
   const reach = { isUp: true };
-  const connect = () => connectionsTo(connections, reach);
+  const connect = () => connectionsTo(connections, reach, waiting);
   const options = { name: 'celery', history, hasConsumers: false };
   const sources = createLedSource({ ...options, connect: collects ? connect : null });
   return { history, sources, connections, reach };
 }
 
-function connectionsTo(connections: Instance['connections'], reach: Instance['reach']): LiveOptions {
+function connectionsTo(
+  connections: Instance['connections'],
+  reach: Instance['reach'],
+  waiting: typeof WAITING,
+): LiveOptions {
   connections.made += 1;
   connections.open += 1;
   const broker = createArrayBroker({
     events: reach.isUp ? eventsNow() : [],
-    waiting: reach.isUp ? WAITING : [],
+    waiting: reach.isUp ? waiting : [],
     workers: WORKERS,
   });
   const backend = createArrayResultBackend({ published: [], tasks: [], groups: [] });

@@ -10,6 +10,7 @@ import { queryOf } from '../helpers/task-query.ts';
 import { serve } from '../router/host-kit.ts';
 import { holdTime, pass } from './array-deployment.ts';
 import { type Instance, openInstance as openOne } from './leader-lab.ts';
+import { messageOf } from './queues-lab.ts';
 import { createSharedHistories, type SharedHistories } from './shared-history.ts';
 
 const EXPRESS = EXPRESS_MAJORS[1] as (typeof EXPRESS_MAJORS)[number];
@@ -17,8 +18,8 @@ const context = { signal: new AbortController().signal, ping: false };
 
 const opened: Instance[] = [];
 
-function openInstance(shared: SharedHistories, collects = true): Instance {
-  const instance = openOne(shared, collects);
+function openInstance(...[shared, collects = true, waiting]: Partial<Parameters<typeof openOne>>): Instance {
+  const instance = openOne(shared as SharedHistories, collects, waiting);
   opened.push(instance);
   return instance;
 }
@@ -163,6 +164,50 @@ describe("with collect: 'leader'", () => {
     expect(await sources.health.checkBroker?.(context)).toMatchObject({ ok: false });
     expect(await componentOf(sources, 'collector')).toMatchObject({ config: { leads: false, leader: null } });
     expect(connections.made).toBe(0);
+  });
+});
+
+describe('what the leader reports', () => {
+  /** Texts that no instance of this version writes. */
+  const foreign = [
+    ...[
+      '',
+      'null',
+      '[]',
+      '{"version":1',
+      '{"version":1}',
+      '{"version":2,"value":[]}',
+      '{"version":1,"value":7}',
+    ],
+    ...['{"version":1,"value":[7]}', '{"version":1,"value":{"at":"now","tasks":[]}}'],
+  ];
+
+  it.each(foreign)('is not read where this version has not written it: %s', async (text) => {
+    const store = createArrayStore();
+    const { texts } = store.rows('celery');
+    for (const kind of ['status', 'queues', 'waiting', 'schedules', 'components', 'health'])
+      texts.set(`celery-${kind}`, { text, revision: 1 });
+    const sources = celerySources({ store, collect: false });
+    onTestFinished(() => sources.close());
+    const reason = 'No instance that collects has reported anything yet.';
+    await until(() => store.calls.includes('snapshots.read'));
+    expect(sources.tasks.status?.()).toMatchObject({ ok: false, reason });
+    expect((await sources.tasks.listTasks(queryOf(), context)).tasks).toEqual([]);
+  });
+
+  it('has the first of many waiting tasks, with the beginning of long texts', async () => {
+    const shared = createSharedHistories();
+    const long = messageOf('long', { args: 'x'.repeat(5_000) });
+    const many = Array.from({ length: 1_500 }, (_, at) => messageOf(`task-${at}`));
+    const waiting = [long, ...many].map((raw) => ({ queue: 'later', raw }));
+    const [leading, other] = [openInstance(shared, true, waiting), openInstance(shared, false)];
+    onTestFinished(() => Promise.all([leading, other].map(({ sources }) => sources.close())).then(() => {}));
+    const listed = async () =>
+      (await other.sources.tasks.listTasks(queryOf({ limit: 2_000 }), context)).tasks;
+    await until(async () => (await listed()).length > 900);
+    expect((await listed()).filter(({ state }) => state === 'PENDING').length).toBeLessThanOrEqual(1_000);
+    const shown = await other.sources.tasks.getTask('long', context);
+    expect([String(shown?.args).length, shown?.truncated]).toEqual([2_048, ['args']]);
   });
 });
 

@@ -5,7 +5,6 @@ import { postgresMissing } from '../../helpers/postgres.ts';
 import { titleUnless, until } from '../../helpers/redis-server.ts';
 import { type PostgresLab, usePostgresLab } from './postgres-lab.ts';
 import { createDjangoTables, type DjangoRow, storeDjango } from './result-lab.ts';
-import { checkPlans, fillResults } from './results-plans.ts';
 
 const TASKS = 'django_celery_results_taskresult';
 const GROUPS = 'django_celery_results_groupresult';
@@ -18,11 +17,6 @@ describe.skipIf(postgresMissing !== null)(titleUnless(postgresMissing, 'results 
   });
 
   const store = (row: DjangoRow): Promise<void> => storeDjango(database, row);
-
-  it('are found by indexes alone', async () => {
-    await fillResults(database, 'django');
-    await checkPlans(database, 'django');
-  });
 
   describe('of django-celery-results', () => {
     beforeEach(() => createDjangoTables(database));

@@ -72,6 +72,10 @@ describe.skipIf(postgresMissing !== null)(
         expect((await taskOf(sources, 'long'))?.truncated).toEqual(['result']);
         expect(await taskOf(sources, 'waiting')).toMatchObject({ state: 'PENDING', name: 'shop.add' });
         expect(await taskOf(sources, 'step')).toMatchObject({ state: 'FAILURE', flags: ['consequence'] });
+        expect(await taskOf(sources, "it's; DROP")).toBeNull();
+        // Single statements with a limit, in which values are bound.
+        for (const { text } of database.sent) expect(text).toMatch(/^SELECT [^;]* LIMIT \d+$/);
+        expect(database.sent.some(({ values }) => values.includes("it's; DROP"))).toBe(true);
       });
 
       it('names the right that a user lacks', async () => {
