@@ -13,7 +13,7 @@ import { until } from '../helpers/redis-server.ts';
 import type { Host } from '../router/host-kit.ts';
 import { countFailedConnects } from './kit/condition.ts';
 import { type FaultBench, faultCase } from './kit/fault-case.ts';
-import { expectAway, FILLED, untilCurrent } from './kit/redis-sources.ts';
+import { FILLED, untilCurrent } from './kit/redis-sources.ts';
 import { type LinkFault, startTcpProxy, type TcpProxy } from './kit/tcp-proxy.ts';
 
 const rabbitCase: typeof faultCase = (row, title, run) =>
@@ -54,17 +54,6 @@ async function untilWell(host: Host): Promise<number> {
   return performance.now() - start;
 }
 
-rabbitCase(19, 'RabbitMQ is killed in the middle of checks', async (bench) => {
-  const rabbit = await rabbitFor();
-  const host = await serveFilled(bench, rabbit, rabbit.url());
-  const waiting = Array.from({ length: 10 }, () => host.get<HealthBody>('/healthcheck?checks=broker'));
-  await rabbit.kill();
-  for (const { status } of await Promise.all(waiting)) expect([200, 503]).toContain(status);
-  await until(async () => (await host.get<TasksBody>('/api/tasks/')).body.sources[0]?.ok === false);
-  await expectAway(bench, host, '/api/tasks/', 50);
-  await bench.expectAnswer(host, '/healthcheck', { status: 503, aimMs: 1_100 });
-});
-
 rabbitCase(20, 'RabbitMQ is started again', async (bench) => {
   const rabbit = await rabbitFor();
   const host = await serveFilled(bench, rabbit, rabbit.url());
@@ -78,23 +67,6 @@ rabbitCase(20, 'RabbitMQ is started again', async (bench) => {
   bench.figure('well again after, ms', Math.round(ms));
   expect(ms).toBeLessThan(10 * 6_000);
   await untilCurrent(host, 20_000);
-});
-
-rabbitCase(21, 'RabbitMQ is frozen until that is noticed, and goes on', async (bench) => {
-  const rabbit = await rabbitFor();
-  const host = await serveFilled(bench, rabbit, rabbit.url());
-  rabbit.freeze();
-  for (let asked = 0; asked < 3; asked += 1) {
-    const { body } = await bench.expectAnswer<TasksBody>(host, `/api/tasks/?limit=${500 + asked}`, {
-      status: 200,
-      aimMs: 50,
-    });
-    expect(body.tasks).toHaveLength(FILLED);
-    await bench.expectAnswer(host, '/healthcheck?checks=broker', { status: [200, 503], aimMs: 1_100 });
-  }
-  await until(async () => (await host.get<TasksBody>('/api/tasks/')).body.sources[0]?.ok === false);
-  rabbit.thaw();
-  bench.figure('current again after, ms', Math.round(await untilCurrent(host, 40_000)));
 });
 
 const GARBAGE = Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n<html>\0\xff', 'latin1');

@@ -11,7 +11,6 @@ import {
   admin,
   componentTexts,
   expectAway,
-  FILLED,
   REDIS_SOURCES,
   redisFor,
   untilCurrent,
@@ -77,35 +76,6 @@ for (const source of REDIS_SOURCES) {
     expect(ms).toBeLessThan(10 * 2_000);
     await source.fill(redis);
     await untilCurrent(host, 20_000);
-  });
-
-  redisCase(21, `Redis is frozen until that is noticed, and goes on, under ${source.name}`, async (bench) => {
-    const redis = await redisFor();
-    await source.fill(redis);
-    const host = await bench.serve({ sources: source.connect(redis.url()), timeoutMs: 1_000 });
-    await untilCurrent(host);
-    const client = await admin(redis);
-    const clients = async (): Promise<number> => (await client.clientList()).length;
-    const before = await clients();
-    redis.freeze();
-    for (const path of FRESH) {
-      const { status, body } = await bench.expectAnswer<TasksBody>(host, path, {
-        status: [200, 503, 504],
-        aimMs: 1_100,
-      });
-      // Celery's tasks are held here; they are current until Redis has failed to answer for a while.
-      if (status === 200) expect(body.tasks).toHaveLength(FILLED);
-    }
-    await bench.expectAnswer(host, '/healthcheck?checks=broker', { status: [200, 503], aimMs: 1_100 });
-    await until(async () => {
-      const { status, body } = await host.get<TasksBody>('/api/tasks/?limit=1000');
-      return status !== 200 || body.sources.some(({ ok }) => !ok);
-    });
-    redis.thaw();
-    const ms = await untilCurrent(host, 20_000);
-    bench.figure('current again after, ms', Math.round(ms));
-    await until(async () => (await clients()) <= before);
-    bench.figure('clients', await clients());
   });
 }
 

@@ -38,53 +38,6 @@ async function expectRefused(bench: FaultBench, sources: MonitorSources, reason:
   expect([...texts, ...logs, ...heard].join('\n')).not.toContain(PASSWORD);
 }
 
-interface Refusal {
-  readonly title: string;
-  /** The server's command line. */
-  readonly args: readonly string[];
-  readonly login: string;
-  readonly database?: number;
-  readonly reason: RegExp;
-}
-
-const REFUSALS: readonly Refusal[] = [
-  {
-    title: 'another password',
-    args: ['--requirepass', 'x'],
-    login: `:${PASSWORD}@`,
-    reason: /refuses the user/,
-  },
-  { title: 'no password', args: ['--requirepass', PASSWORD], login: '', reason: /requires a password/ },
-  {
-    title: 'a user without rights',
-    args: ['--user', 'none', 'on', `>${PASSWORD}`, '-@all'],
-    login: `none:${PASSWORD}@`,
-    reason: /lacks a right that this monitor needs/,
-  },
-  {
-    title: 'a database that there is not',
-    args: ['--requirepass', PASSWORD],
-    login: `:${PASSWORD}@`,
-    database: 99,
-    reason: /no database of that number/,
-  },
-];
-
-for (const { title, args, login, database, reason } of REFUSALS) {
-  for (const source of REDIS_SOURCES) {
-    faultCase(
-      23,
-      `Redis refuses ${title} of ${source.name}`,
-      async (bench) => {
-        const redis = await redisFor(...args);
-        const url = redis.url(database).replace('redis://', `redis://${login}`);
-        await expectRefused(bench, source.connect(url), reason);
-      },
-      options,
-    );
-  }
-}
-
 const REPLIES: readonly (readonly [reply: string, reason: RegExp])[] = [
   ['-LOADING Redis is loading the dataset in memory', /is loading its data/],
   [`-BUSY ${PASSWORD} is running a script`, /is busy running a script/],
