@@ -41,6 +41,9 @@ beforeAll(() => {
 
 afterAll(() => files?.remove());
 
+/** Forms of a broker that never read what such a server answers, or read it as another form does. */
+const UNREAD = ['a URL of TLS', 'a URL of a socket', 'a URL of a Sentinel'];
+
 const login = 'S3CRETuser:S3CRETpassword@';
 
 function forms(port: number): [string, unknown, CelerySettings][] {
@@ -80,7 +83,6 @@ describe('credentials', () => {
     expectNoSecret(
       health,
       components,
-      sources,
       sources.tasks.status?.(),
       await sources.health.checkWorkers?.({ ...context, ping: false }),
     );
@@ -94,7 +96,8 @@ describe('credentials', () => {
       const server = await scriptedRedis((command) => answers(command, port));
       port = Number(new URL(server.url).port);
       const written = recordOutput();
-      await Promise.all(forms(port).map(([, broker, settings]) => expectKept(broker, settings)));
+      const reading = forms(port).filter(([form]) => !UNREAD.includes(form));
+      await Promise.all(reading.map(([, broker, settings]) => expectKept(broker, settings)));
       await server.close();
       expectNoSecret(written);
     },
@@ -114,7 +117,7 @@ describe('credentials', () => {
     for (const [, broker, settings] of forms(1)) {
       const sources = celerySources({ broker: broker as string, settings });
       await until(async () => (await componentOf(sources, 'broker')).status === 'down');
-      expectNoSecret(await componentOf(sources, 'broker'));
+      expectNoSecret(await componentOf(sources, 'broker'), sources);
       await sources.close();
     }
   }, 60_000);

@@ -109,27 +109,4 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'hints about a running Ce
     });
     expect(last).toEqual([]);
   });
-
-  it('stand in the components until this source has switched events on', { timeout: 200_000 }, async () => {
-    const app = appOf({ broker_url: redis.url(5), result_backend: redis.url(5) });
-    const sources = await watch({ broker: redis.url(5), backend: redis.url(5), enableEvents: false });
-    await app.plainWorker('-n', 'quiet@gamma', '-c', '1');
-    const hints = async (key: string): Promise<unknown> => (await componentOf(sources, key)).config.hints;
-    expect(await hints('collector')).toEqual([]);
-    await send(app);
-    await until(async () => String(await hints('collector')).startsWith('Worker quiet@gamma runs tasks'));
-    expect(await hints('collector')).toEqual([
-      expect.stringMatching(/-E .*_events = True.* enableEvents: true\.$/),
-    ]);
-    expect(settingsIn((await hints('backend')) as string[])).toEqual([
-      'task_track_started',
-      'result_extended',
-    ]);
-    expect(await hints('broker')).toEqual([]);
-    await watch({ broker: redis.url(5), backend: redis.url(5), enableEvents: true });
-    await until(async () => {
-      await send(app);
-      return !String(await hints('collector')).includes('quiet@gamma');
-    }, 120_000);
-  });
 });
