@@ -48,7 +48,7 @@ describe('a target', () => {
 });
 
 describe('a task id', () => {
-  // What any other server would decode once more, or not at all, is read in the fault table: rows 41 to 43.
+  // Ids that mean something elsewhere are read in `router/hostile-requests.test.ts`.
   it.each([
     ['a+b', 'a+b'],
     ['a%20b', 'a b'],

@@ -36,13 +36,12 @@ describe('a search', () => {
     expect(finds(q)).toBe(true);
   });
 
-  it.each(
-    ['hunter2', 'hunter', 'orders', 'nowhere', 'success', 'a..b', '.*', '^abc', 'zzz'].filter(
-      (q) => q !== '.*',
-    ),
-  )('does not find %s', (q) => {
-    expect(finds(q)).toBe(false);
-  });
+  it.each([...['hunter2', 'hunter', 'orders', 'nowhere', 'success', 'a..b', '^abc', 'zzz']])(
+    'does not find %s',
+    (q) => {
+      expect(finds(q)).toBe(false);
+    },
+  );
 
   it('takes every character as it is', () => {
     expect(finds('a.*b')).toBe(true);
@@ -127,7 +126,9 @@ describe('a search', () => {
         'Σς',
         'İ',
       ),
-      fc.string({ unit: 'binary', maxLength: 6 }),
+      fc
+        .array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 6 })
+        .map((units) => String.fromCharCode(...units)),
       fc.string({ maxLength: 6 }),
     );
     const text = fc.array(piece, { maxLength: 8 }).map((pieces) => pieces.join(''));
@@ -145,7 +146,7 @@ describe('a search', () => {
           expect(serializer.matcher([q])(given)).toBe(isShown);
         }
       }),
-      { numRuns: 1_000, seed: 21 },
+      { numRuns: 500, seed: 21 },
     );
   });
 
