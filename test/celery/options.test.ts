@@ -92,6 +92,6 @@ describe('the options of celerySources', () => {
       timezone: null,
       broker_transport_options: null,
     };
-    await celerySources({ broker, settings }).close();
+    await celerySources({ broker, settings } as unknown as CelerySourcesOptions).close();
   });
 });
