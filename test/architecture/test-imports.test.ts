@@ -41,8 +41,6 @@ const BEHIND: readonly string[] = [
   'test/command/read-command.test.ts',
   'test/fuzz/deployment.ts',
   'test/fuzz/found.test.ts',
-  'test/fuzz/targets/bullmq-streams.ts',
-  'test/fuzz/targets/bullmq.ts',
   'test/fuzz/targets/celery-messages.ts',
   'test/fuzz/targets/celery-schedules.ts',
   'test/fuzz/targets/texts.ts',

@@ -1,7 +1,6 @@
 /** Every reader of input that is not ours. */
 import type { Runnable } from './target.ts';
 import * as bullmq from './targets/bullmq.ts';
-import * as streams from './targets/bullmq-streams.ts';
 import * as celery from './targets/celery-messages.ts';
 import * as schedules from './targets/celery-schedules.ts';
 import * as exporter from './targets/exporter.ts';
@@ -11,7 +10,5 @@ import * as texts from './targets/texts.ts';
 
 export const TARGETS: readonly Runnable[] = [
   ...REQUEST_TARGETS,
-  ...[celery, schedules, texts, redaction, bullmq, streams, exporter].flatMap((targets) =>
-    Object.values(targets),
-  ),
+  ...[celery, schedules, texts, redaction, bullmq, exporter].flatMap((targets) => Object.values(targets)),
 ];

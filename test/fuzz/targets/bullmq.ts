@@ -1,19 +1,14 @@
-/** Jobs of BullMQ: replies of Redis through the readers, and hashes of anything in a real Redis. */
+/** Jobs, events and schedulers of BullMQ: anything in the keys of a real Redis. */
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { expect } from 'vitest';
 import { type BullMQSources, bullmqSources } from '../../../src/bullmq.ts';
 import { createRedactor } from '../../../src/redact.ts';
-import { asCount, asFields, asScored, asTexts } from '../../../src/redis/replies.ts';
 import { createSerializer } from '../../../src/serialize.ts';
-import { createQueueRef, splitJobKey, splitTaskId } from '../../../src/sources/bullmq/access/queue-ref.ts';
-import { factsOf } from '../../../src/sources/bullmq/jobs/job-facts.ts';
-import { fieldsToShow, knownJob, taskOf, tracesOf } from '../../../src/sources/bullmq/jobs/job-row.ts';
-import { JOB_SETS } from '../../../src/sources/bullmq/jobs/job-sets.ts';
-import { detail, tree, walk } from '../../helpers/bullmq-read.ts';
+import { context, detail, tree, walk } from '../../helpers/bullmq-read.ts';
 import { checkBody } from '../../helpers/openapi-check.ts';
 import { type RedisServer, redisMissing, startRedis, until } from '../../helpers/redis-server.ts';
-import { anyValue, number, text } from '../inputs.ts';
+import { number, text } from '../inputs.ts';
 import { mutated } from '../mutations.ts';
 import { defineTarget } from '../target.ts';
 
@@ -33,54 +28,6 @@ const fieldText = fc.oneof(
   mutated(JSONS),
   fc.constantFrom(String(TIME), '0', '', 'a:b:c'),
 );
-const reply = fc.oneof(
-  { weight: 6, arbitrary: fc.array(fc.oneof(fieldText, fc.constant(null)), { minLength: 9, maxLength: 9 }) },
-  { weight: 1, arbitrary: anyValue },
-);
-
-export const jobTarget = defineTarget({
-  name: 'BullMQ job fields',
-  share: 220,
-  covers: [
-    ...files('jobs/job-facts', 'jobs/job-row', 'jobs/job-sets', 'access/queue-ref'),
-    'redis/replies.ts',
-  ],
-  inputs: fc.record({
-    reply,
-    set: fc.constantFrom(...JOB_SETS),
-    score: fc.oneof(number, fc.constant(TIME * 4_096), fc.constant(null)),
-    values: fc.tuple(fieldText, fieldText, fieldText),
-    other: anyValue,
-  }),
-  check({ reply, set, score, values: [data, result, trace], other }) {
-    for (const value of [reply, other]) {
-      expect(asCount(value)).toBeGreaterThanOrEqual(0);
-      asFields(value);
-      asTexts(value);
-      for (const scored of asScored(value)) expect(Number.isFinite(scored.score)).toBe(true);
-    }
-    const facts = factsOf(reply);
-    if (facts === null) return;
-    const key = splitJobKey(data, ['bull']);
-    if (key !== null) expect(data.endsWith(`${key.prefix}:${key.queue}:${key.jobId}`)).toBe(true);
-    splitTaskId(data);
-    const queue = createQueueRef('q', 'bull', null as never);
-    const entry = { queue, id: 'own', set, score: set.kind === 'sorted' ? score : null };
-    const job = knownJob(entry, { facts, values: null, size: null });
-    const text = (value: string) => ({ text: value, isCut: value.length % 2 === 0 });
-    const values = {
-      data: text(data),
-      returnvalue: text(result),
-      failedReason: text(result),
-      stacktrace: text(trace),
-    };
-    const task = taskOf(job, { parentId: null, rootId: null }, values, TIME);
-    checkBody('TaskBody', serializer.taskRow(task, 'fuzz'));
-    expect([task.id, task.queue, fieldsToShow(job).length > 0]).toEqual(['q:own', 'q', true]);
-    expect(tracesOf(values.stacktrace).every((line) => typeof line === 'string')).toBe(true);
-  },
-});
-
 const FIELDS = [
   ...[
     'name',
@@ -116,6 +63,53 @@ const hostileJob = fc.record({
 });
 const JOBS = 100;
 
+const EVENTS = [
+  'added',
+  'waiting',
+  'active',
+  'completed',
+  'failed',
+  'delayed',
+  'progress',
+  'paused',
+  'drained',
+];
+/** An entry of a queue's stream: its event, its job, and other fields. */
+const hostileEvent = fc.tuple(
+  fc.oneof({ weight: 8, arbitrary: fc.constantFrom(...EVENTS) }, { weight: 1, arbitrary: text }),
+  fc.oneof(fc.constantFrom('good', 'j1', 'j2', ''), text),
+  fc.array(
+    fc.tuple(
+      fc.oneof(fc.constantFrom('prev', 'name', 'delay', 'returnvalue', 'failedReason', 'data'), text),
+      fieldText,
+    ),
+    { maxLength: 4 },
+  ),
+);
+/** A job scheduler, or a repeatable job of before: its key, when it is due, and its fields. */
+const hostileScheduler = fc.tuple(
+  fc.oneof(fc.constantFrom('mail::::30 2 * * *', `mail:1:${TIME}:UTC:5000`, 'a'.repeat(32)), text),
+  fc.oneof(number, fc.constant(TIME)),
+  fc.array(
+    fc.tuple(
+      fc.constantFrom(
+        'name',
+        'pattern',
+        'every',
+        'tz',
+        'startDate',
+        'endDate',
+        'limit',
+        'ic',
+        'data',
+        'opts',
+      ),
+      fc.oneof(fieldText, fc.constantFrom('30 2 * * *', 'Europe/Prague', '5000', '{"repeat":{"count":3}}')),
+    ),
+    { maxLength: 6 },
+  ),
+);
+
 let server: RedisServer | null = null;
 let redis: Redis | null = null;
 let sources: BullMQSources | null = null;
@@ -145,11 +139,19 @@ export const bullmqTarget = defineTarget({
     'tasks/task-detail',
     'tasks/task-tree',
     'tasks/task-list',
+    'events/stream-entry',
+    'events/event-item',
+    'schedules/schedule-entry',
+    'schedules/schedule-row',
   ),
   missing: redisMissing,
   // A whole list is read from Redis: many turns of the event loop, none of which is timed by itself.
   isSlow: true,
-  inputs: fc.array(hostileJob, { minLength: JOBS, maxLength: JOBS }),
+  inputs: fc.record({
+    jobs: fc.array(hostileJob, { minLength: JOBS, maxLength: JOBS }),
+    events: fc.array(hostileEvent, { maxLength: 20 }),
+    schedulers: fc.array(hostileScheduler, { maxLength: 10 }),
+  }),
   casesPerInput: JOBS,
   async open() {
     server = await startRedis();
@@ -164,7 +166,7 @@ export const bullmqTarget = defineTarget({
     redis?.disconnect();
     await server?.close();
   },
-  async check(jobs) {
+  async check({ jobs, events, schedulers }) {
     const { redis, sources } = opened();
     const pipe = redis.pipeline().flushall().hset('bull:q:meta', 'version', 'bullmq:6.7.0');
     pipe.hset('bull:q:good', GOOD).zadd('bull:q:completed', TIME + 2, 'good');
@@ -178,6 +180,12 @@ export const bullmqTarget = defineTarget({
       else if (tie[0] === 'processed' || tie[0] === 'failed') pipe.hset(key, tie[1], 'x');
       else if (tie[0] === 'unsuccessful') pipe.zadd(key, 1, tie[1]);
       else if (tie[0] === 'logs') pipe.rpush(key, tie[1]);
+    }
+    for (const [event, job, fields] of events)
+      pipe.xadd('bull:q:events', '*', 'event', event, 'jobId', job, ...fields.flat());
+    for (const [key, due, fields] of schedulers) {
+      pipe.zadd('bull:q:repeat', due, key);
+      pipe.hset(`bull:q:repeat:${key}`, { name: 'a', ...Object.fromEntries(fields) });
     }
     const failed = ((await pipe.exec()) ?? []).flatMap(([error]) => error?.message ?? []);
     expect(failed).toEqual([]);
@@ -194,5 +202,10 @@ export const bullmqTarget = defineTarget({
       checkBody('TaskDetailBody', { ...(own && serializer.taskDetail(own, 'fuzz')), links: [], sources: [] });
       expect((await tree(sources, id))?.tasks.some((task) => task.id === id)).toBe(true);
     }
+    const wanted = { limit: 1_000, since: null, states: [], workers: [], tasks: [] };
+    const feed = await sources.events.listEvents(wanted, context);
+    for (const event of feed.events) checkBody('EventBody', serializer.event(event));
+    for (const row of (await sources.schedules.listSchedules(context)) ?? [])
+      checkBody('ScheduleBody', serializer.schedule(row, 'fuzz'));
   },
 });
