@@ -1,12 +1,10 @@
 import { connect } from 'node:net';
 import { expect, onTestFinished, vi } from 'vitest';
-import { celerySources } from '../../src/celery.ts';
 import { memorySources } from '../../src/memory.ts';
-import type { HealthBody, SchedulesBody, WorkersBody } from '../../src/wire.ts';
-import { redisMissing, until } from '../helpers/redis-server.ts';
+import type { HealthBody, WorkersBody } from '../../src/wire.ts';
+import { until } from '../helpers/redis-server.ts';
 import { createShop } from '../router/shop-sources.ts';
 import { faultCase } from './kit/fault-case.ts';
-import { redisFor } from './kit/redis-sources.ts';
 
 const HOUR = 3_600_000;
 const NOON = Date.UTC(2026, 10, 21, 12);
@@ -35,40 +33,6 @@ faultCase(75, 'the clock jumps an hour back and forth', async (bench) => {
     queue.record({ id: `at ${jump}`, state: 'SUCCESS' });
   }
 });
-
-faultCase(
-  75,
-  'schedules fall on leap days, into the hour that a clock leaves out, or are never due',
-  async (bench) => {
-    vi.useFakeTimers({ toFake: ['Date'], now: NOON });
-    onTestFinished(() => void vi.useRealTimers());
-    const redis = await redisFor();
-    const entry = (schedule: string) => ({ task: 'a', schedule });
-    const settings = {
-      timezone: 'Europe/Prague',
-      beat_schedule: {
-        leap: entry('<crontab: 0 0 29 2 * (m/h/dM/MY/d)>'),
-        spring: entry('<crontab: 30 2 28 3 * (m/h/dM/MY/d)>'),
-        never: entry('<crontab: 0 0 31 2 * (m/h/dM/MY/d)>'),
-        both: entry('<crontab: 0 0 13 * 5 (m/h/dM/MY/d)>'),
-      },
-    };
-    const host = await bench.serve({
-      sources: celerySources({ broker: redis.url(), settings, control: false }),
-    });
-    const path = '/api/beat/schedules/';
-    await until(async () => (await host.get(path)).status === 200);
-    const { body } = await bench.expectAnswer<SchedulesBody>(host, path, { status: 200, aimMs: 100 });
-    const next = Object.fromEntries(body.schedules.map(({ name, next_run_at: at }) => [name, at]));
-    expect(next.leap).toBe('2028-02-28T23:00:00.000Z');
-    expect(next.never).toBeNull();
-    // Half past two is left out on that day; what is told is some moment of it, or of a later year.
-    expect(Date.parse(String(next.spring))).toBeGreaterThan(NOON);
-    // Both of day and weekday have to hold, as in Celery.
-    expect(next.both).toBe('2027-08-12T22:00:00.000Z');
-  },
-  { missing: redisMissing },
-);
 
 faultCase(76, 'two hundred clients never finish their requests', async (bench) => {
   const shop = createShop();
