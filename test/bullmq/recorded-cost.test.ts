@@ -12,7 +12,7 @@ import { postgresMissing, startPostgres } from '../helpers/postgres.ts';
 import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
 
 /** Jobs, and how many of them are added each 100 ms. */
-const JOBS = 2_000;
+const JOBS = 4_000;
 const AT_ONCE = 25;
 
 /** Adds jobs with 200 bytes of data that are removed when they end, and waits until they have ended. */

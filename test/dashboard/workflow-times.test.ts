@@ -162,16 +162,28 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the time axis of a w
     expect((await barsOf(page)).map(([left]) => left)).toEqual([0, 0]);
   });
 
-  it.each([0.002, 0.5, 7, 100, 5_000])('of %d s has labels that do not overlap', async (seconds) => {
-    const page = await openTree(treeOf(ran('root', 0, 0, seconds), ran('b', 0, 0, seconds)));
-    const boxes = await page
-      .locator('.wf-tick')
-      .evaluateAll((ticks) =>
-        ticks.map((tick) => tick.getBoundingClientRect()).map(({ left, right }) => ({ left, right })),
-      );
-    expect(boxes.length).toBeGreaterThan(0);
-    for (const [index, { left }] of boxes.slice(1).entries()) {
-      expect(left).toBeGreaterThanOrEqual(boxes[index]?.right ?? 0);
+  it('has labels that do not overlap, whether it is of milliseconds or of hours', async () => {
+    const lengths = [0.002, 0.5, 7, 100, 5_000];
+    const trees = lengths.map((seconds) =>
+      treeOf(ran(`root-${seconds}`, 0, 0, seconds), ran(`b-${seconds}`, 0, 0, seconds)),
+    );
+    const { page, go, settled } = await visit({ sources: treeSources(trees) }, '#/tasks', {
+      expected: /501/,
+    });
+    for (const seconds of lengths) {
+      await go('#/tasks');
+      await go(`#/workflow/root-${seconds}`);
+      await page.locator('.wf-row').first().waitFor();
+      await settled();
+      const boxes = await page
+        .locator('.wf-tick')
+        .evaluateAll((ticks) =>
+          ticks.map((tick) => tick.getBoundingClientRect()).map(({ left, right }) => ({ left, right })),
+        );
+      expect(boxes.length).toBeGreaterThan(0);
+      for (const [index, { left }] of boxes.slice(1).entries()) {
+        expect([seconds, left]).toEqual([seconds, Math.max(left, boxes[index]?.right ?? 0)]);
+      }
     }
   });
 });

@@ -82,7 +82,7 @@ describe('examples/bullmq', () => {
   it('says what is missing and how to install it', () => {
     const { status, stderr } = spawnSync(process.execPath, [FILE], {
       env: { ...process.env, PATH: '/nonexistent', REDIS_URL: undefined },
-      timeout: 60_000,
+      timeout: 120_000,
     });
     expect(status).toBe(1);
     expect(stderr.toString()).toMatch(/^This example needs Redis: .*apt install redis-server/);

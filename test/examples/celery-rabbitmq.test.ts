@@ -60,7 +60,7 @@ describe('examples/celery-rabbitmq', () => {
         RABBITMQ_SERVER_BIN: '/nonexistent',
         POSTGRES_BIN: '/nonexistent',
       },
-      timeout: 60_000,
+      timeout: 120_000,
     });
     expect(status).toBe(1);
     expect(stderr.toString()).toMatch(/This example needs RabbitMQ: .*apt install rabbitmq-server/);

@@ -44,7 +44,7 @@ describe('examples/celery with STORE', () => {
   it.skipIf(sqliteNode === process.execPath)('says which Node it needs where this one has no SQLite', () => {
     const { status, stderr } = spawnSync(process.execPath, [FILE], {
       env: { ...process.env, REDIS_URL: 'redis://127.0.0.1:1', STORE: 'monitor.db' },
-      timeout: 60_000,
+      timeout: 120_000,
     });
     expect(status).toBe(1);
     expect(stderr.toString()).toMatch(/Node 22\.13 or later|needs Celery/);

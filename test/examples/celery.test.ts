@@ -59,7 +59,7 @@ describe('examples/celery', () => {
 
   it('says what is missing and how to install it', () => {
     const ask = (env: NodeJS.ProcessEnv) =>
-      spawnSync(process.execPath, [FILE], { env: { ...process.env, ...env }, timeout: 60_000 });
+      spawnSync(process.execPath, [FILE], { env: { ...process.env, ...env }, timeout: 120_000 });
     // No Python, or no Redis, is found on such a PATH.
     const nothing = ask({ PATH: '/nonexistent', REDIS_URL: undefined });
     expect(nothing.status).toBe(1);

@@ -72,10 +72,10 @@ describe('examples/memory', () => {
     const { port } = server.address() as AddressInfo;
     const { status, stderr } = spawnSync(process.execPath, [FILE], {
       env: { ...process.env, PORT: String(port) },
-      timeout: 30_000,
+      timeout: 120_000,
     });
     server.close();
     expect(status).toBe(1);
     expect(stderr.toString()).toContain(`Port ${port} is taken.`);
-  });
+  }, 150_000);
 });
