@@ -20,7 +20,7 @@ export interface PostgresLab extends AppDatabase {
 }
 
 /** Starts the server; each call of the result opens an empty database. */
-export async function startPostgresLab(): Promise<{
+async function startPostgresLab(): Promise<{
   readonly server: PostgresServer;
   open(): Promise<PostgresLab>;
 }> {
