@@ -35,7 +35,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'removed jobs')
   ): Promise<void> {
     const jobs = Array.from({ length: count }, (_, index) => ({
       name: names[index % names.length] ?? 'send',
-      data: { index, fails: index % 5 === 4 },
+      data: { index, fails: index % 5 === 4, password: 'hunter2' },
       opts: options,
     }));
     await on.read(...(await queue.addBulk(jobs)));
@@ -84,7 +84,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'removed jobs')
     expect((await on.walk({ q: '"index":7,', search })).length).toBe(1);
   });
 
-  it('are counted in the statistics, each job once', async () => {
+  it('are counted in the statistics, each job once, and are written without their secrets', async () => {
     await run(40, { removeOnComplete: 5, removeOnFail: true });
     for (const scan of [20_000, 40]) {
       const filter = queryOf({ scan });
@@ -92,6 +92,10 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'removed jobs')
       expect(stats?.states).toEqual({ SUCCESS: 32, FAILURE: 8 });
       expect(stats?.names).toMatchObject([{ name: 'send', count: 40, failed: 8 }]);
     }
+    await until(() => on.store.rows('bullmq').tasks.size === 40);
+    const written = JSON.stringify([...on.store.rows('bullmq').tasks.values()]);
+    expect(written).toContain('password');
+    expect(written).not.toContain('hunter2');
   });
 
   it('stay when the queue is obliterated, and nothing is made up of those that waited', async () => {
