@@ -64,7 +64,6 @@ const LONGEST = [
   'celery/queues-paging',
   'bullmq/page-cost',
   'serialize/secrets',
-  'celery/restart-recordings',
   'router/paging',
   'metrics/real-prometheus',
   'bullmq/cluster',

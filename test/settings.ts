@@ -43,7 +43,6 @@ export const LIVE: readonly string[] = [
   'test/celery/live.test.ts',
   'test/celery/metrics-live.test.ts',
   'test/celery/never-ran-live.test.ts',
-  'test/celery/outage.test.ts',
   'test/celery/replica.test.ts',
   'test/celery/retries-live.test.ts',
   'test/celery/running-live.test.ts',

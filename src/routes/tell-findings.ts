@@ -9,15 +9,11 @@ import { waitFor } from '../waiting.ts';
 import { type FindingGroup, type GroupPace, openGroups } from './finding-groups.ts';
 import { type Findings, findingsOf } from './findings-component.ts';
 
-/** Intervals and limits for calls of the host, in milliseconds. */
-interface TellPace extends GroupPace {
-  /** Between two evaluations. */
-  readonly everyMs: number;
-  /** Longest time for one call. */
-  readonly callMs: number;
-}
-
-const PACE: TellPace = { ...NOTICE_PACE, aloneMs: 60_000, everyMs: 5_000, callMs: 30_000 };
+const PACE: GroupPace = { ...NOTICE_PACE, aloneMs: 60_000 };
+/** Time between two evaluations, in milliseconds. */
+const EVERY_MS = 5_000;
+/** Longest time for one call, in milliseconds. */
+const CALL_MS = 30_000;
 /** Maximum number of concurrent calls. */
 const MOST_CALLS = 10;
 /** How long `close` waits for calls in progress, in milliseconds. */
@@ -27,7 +23,6 @@ const CLOSE_MS = 250;
 interface Teller {
   readonly monitor: Monitor;
   readonly onFinding: OnFinding;
-  readonly pace: TellPace;
   readonly groups: readonly FindingGroup[];
   readonly read: () => Promise<Findings>;
   /** Calls that have not ended. */
@@ -39,22 +34,21 @@ interface Teller {
 
 /** Starts the periodic evaluation if `onFinding` is set, until the monitor is closed. */
 export function tellFindings(monitor: Monitor): void {
-  const pace = PACE;
   const { options, sources, report } = monitor;
   const { onFinding } = options;
   if (onFinding === null) return;
-  const groups = openGroups({ sources, report, pace });
+  const groups = openGroups({ sources, report, pace: PACE });
   const read = findingsOf(monitor);
   const teller: Teller = {
-    ...{ monitor, onFinding, pace, groups, read },
+    ...{ monitor, onFinding, groups, read },
     ...{ calls: new Set(), waiting: 0, isClosed: false },
   };
-  let timer = setTimeout(lookAgain, pace.everyMs).unref();
+  let timer = setTimeout(lookAgain, EVERY_MS).unref();
   function lookAgain(): void {
     look(teller)
       .catch((error: unknown) => report(error, { code: null, source: null, call: 'findings' }))
       .finally(() => {
-        if (!teller.isClosed) timer = setTimeout(lookAgain, pace.everyMs).unref();
+        if (!teller.isClosed) timer = setTimeout(lookAgain, EVERY_MS).unref();
       });
   }
   monitor.beforeClose(async () => {
@@ -97,7 +91,7 @@ async function tellDue(teller: Teller, group: FindingGroup): Promise<void> {
 
 /** Calls the host, and waits for a limited time. Never rejects. */
 async function tell(teller: Teller, group: FindingGroup, { notice, confirm, end }: DueNotice): Promise<void> {
-  const { monitor, onFinding, pace, calls } = teller;
+  const { monitor, onFinding, calls } = teller;
   if (teller.isClosed || !group.isOurs()) return;
   let isPending = true;
   const fail = (error: unknown, code: 'source_invalid' | 'source_timeout'): void =>
@@ -111,10 +105,10 @@ async function tell(teller: Teller, group: FindingGroup, { notice, confirm, end 
     })
     .finally(() => calls.delete(call));
   calls.add(call);
-  await waitFor(call, { ms: pace.callMs });
+  await waitFor(call, { ms: CALL_MS });
   end();
   if (!isPending) return;
-  const detail = `onFinding() did not end within ${pace.callMs} ms.`;
+  const detail = `onFinding() did not end within ${CALL_MS} ms.`;
   fail(new MonitorError('source_timeout', detail), 'source_timeout');
 }
 
