@@ -53,7 +53,7 @@ export async function getMergedStats(
  * @param all at least one
  * @param mostCauses of failures; 0: none
  */
-export function mergeStats(all: readonly TaskStats[], mostCauses = 0): TaskStats {
+function mergeStats(all: readonly TaskStats[], mostCauses = 0): TaskStats {
   const [first] = all;
   if (all.length === 1 && first !== undefined) return first;
   const coarsest = all.reduce((best, stats) => (stats.stepSeconds > best.stepSeconds ? stats : best));
@@ -78,7 +78,7 @@ export function mergeStats(all: readonly TaskStats[], mostCauses = 0): TaskStats
 }
 
 /** Unknown where one of the sources that have such tasks does not know it. */
-export function mergeAllCallers(all: readonly TaskStats[]): Pick<TaskStats, 'callers' | 'callees'> {
+function mergeAllCallers(all: readonly TaskStats[]): Pick<TaskStats, 'callers' | 'callees'> {
   const having = all.filter(({ states, names }) => names.length + Object.keys(states).length > 0);
   return {
     callers: mergeCallers(having.map(({ callers = null }) => callers)),

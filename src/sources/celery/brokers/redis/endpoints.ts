@@ -78,7 +78,7 @@ function foreignBroker(broker: unknown, settings: CelerySettings): { scheme: str
  *
  * @throws TypeError that says what to write
  */
-export function brokerEndpoint(broker: unknown, settings: CelerySettings): RedisEndpoint {
+function brokerEndpoint(broker: unknown, settings: CelerySettings): RedisEndpoint {
   const names = brokerSettings(settings);
   const endpoint = endpointOf(broker ?? undefined, names, settings);
   if (endpoint !== null) return endpoint;
