@@ -23,6 +23,7 @@ export const settings: NonNullable<ViteUserConfig['test']> = {
  */
 export const LIVE: readonly string[] = [
   'test/alerting/instances.test.ts',
+  'test/bullmq/live.test.ts',
   'test/bullmq/recorded-cost.test.ts',
   'test/bullmq/recorded-killed.test.ts',
   'test/bullmq/recorded-live.test.ts',
@@ -61,6 +62,7 @@ export const LIVE: readonly string[] = [
   'test/examples/celery-store.test.ts',
   'test/examples/pg-boss.test.ts',
   'test/examples/shared-history.test.ts',
+  'test/incident/bullmq.test.ts',
   'test/incident/celery.test.ts',
   'test/incident/memory.test.ts',
   'test/metrics/alerts-live.test.ts',
