@@ -107,6 +107,7 @@ export const SAMPLED: readonly string[] = [
   'test/router/hostile-requests.test.ts',
   'test/secrets/bullmq.test.ts',
   'test/secrets/celery.test.ts',
+  'test/secrets/limits.test.ts',
   'test/secrets/page.test.ts',
   'test/secrets/routes.test.ts',
   'test/serialize/secrets.test.ts',

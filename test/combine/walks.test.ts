@@ -5,6 +5,7 @@ import type { Task } from '../../src/model.ts';
 import { decodeTaskCursor, encodeTaskCursor } from '../../src/routes/task-cursor.ts';
 import { comparePositions, sortKeyOf } from '../../src/select/task-order.ts';
 import type { TaskPosition, TaskQuery } from '../../src/source.ts';
+import { anyText } from '../helpers/any-text.ts';
 import { T0 } from '../history/telling.ts';
 import { breakable, breakBy, type MakeMark, readerOf, taskSource } from './combine-kit.ts';
 
@@ -24,7 +25,7 @@ const tasksOfPart = fc.uniqueArray(task, { selector: ({ id }) => id, maxLength: 
 /** Marks of any characters, of up to a quarter of what all may have together, and what looks like one of ours. */
 const marks = fc
   .oneof(
-    fc.string({ unit: 'binary', maxLength: 200 }),
+    anyText({ maxLength: 200 }),
     fc.string({ unit: fc.constantFrom('"', '\\', '\u0000', '\ud800', '界', '💣'), maxLength: 40 }),
     fc.constantFrom(
       '',

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { SEARCH_PARAMETERS } from '../../src/dashboard/search/fields.ts';
 import { formatSearch, parseSearch } from '../../src/dashboard/search/parse.ts';
 import { SearchError } from '../../src/dashboard/search/read-terms.ts';
+import { anyText } from '../helpers/any-text.ts';
 import { cpuMs } from '../helpers/cpu-time.ts';
 
 const parsed = (search: string): string => decodeURIComponent(parseSearch(search).toString());
@@ -138,7 +139,7 @@ describe('a search', () => {
       ],
     );
     const any = fc.oneof(
-      fc.string({ unit: 'binary' }),
+      anyText(),
       fc.array(piece).map((pieces) => pieces.join('')),
     );
     fc.assert(

@@ -1,5 +1,6 @@
 /** Hostile inputs: bytes, texts, numbers, JSON values of any type. */
 import fc from 'fast-check';
+import { anyText } from '../helpers/any-text.ts';
 
 /** Bits of text that readers of JSON, of Python's reprs, of URLs and of times look for. */
 const TOKENS = [
@@ -97,7 +98,7 @@ const LONGEST_TEXT = 4_000;
 
 /** Text of any characters, also of half ones; now and then long. */
 export const text: fc.Arbitrary<string> = fc.oneof(
-  { weight: 4, arbitrary: fc.string({ unit: 'binary', maxLength: 20 }) },
+  { weight: 4, arbitrary: anyText({ maxLength: 20 }) },
   { weight: 4, arbitrary: fc.array(token, { maxLength: 8 }).map((parts) => parts.join('')) },
   { weight: 2, arbitrary: fc.string({ maxLength: 20 }) },
   {
