@@ -50,6 +50,14 @@ describe('files', () => {
     expect(sampling).toEqual([...SAMPLED]);
   });
 
+  it('registers no hook of a test where a module of tests is loaded, which the files of a process do once', () => {
+    const strays = filesBelow('test')
+      .filter(({ path }) => !/\.(?:test|node22)\.ts$|^test\/setup\.ts$/.test(path))
+      .filter(({ text }) => /^(?:before|after)(?:Each|All)\(/m.test(text))
+      .map(({ path }) => path);
+    expect(strays).toEqual([]);
+  });
+
   it('names files in kebab-case', () => {
     const strays = everything
       .map(({ path }) => path)

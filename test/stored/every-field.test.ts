@@ -2,7 +2,7 @@
  * Each field of a message, on each of its ways: packed in memory, written and read after a restart, merged with what
  * another instance has heard. A field that is added to `TaskChange` does not compile until it is in a table here.
  */
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { History, HistoryWriter, TaskChange, TaskFacts } from '../../src/history/history.ts';
 import type { StoredHistory } from '../../src/history/stored-history.ts';
 import { progressOf, type TaskDetail } from '../../src/model.ts';
@@ -165,11 +165,12 @@ describe('every field of a message', () => {
 const NOW = { now: () => T0 + 60_000 };
 
 describe('every field of a task that is stored', () => {
-  const store = createArrayStore();
+  let store: ReturnType<typeof createArrayStore>;
   const open = (given: Parameters<typeof instanceOf>[0] = {}) =>
     instanceOf({ store, ...given }, NOW, AT_ONCE);
 
-  beforeAll(async () => {
+  beforeEach(async () => {
+    store = createArrayStore();
     const before = open();
     tellAll(before.writer);
     await untilWritten(before);

@@ -1,5 +1,5 @@
 /** Instances with one store, for tests. */
-import { afterEach } from 'vitest';
+import { onTestFinished } from 'vitest';
 import type { MemoryHistoryOptions } from '../../src/history/memory-history.ts';
 import { createStoredHistory } from '../../src/history/stored/create-stored-history.ts';
 import type { StoredHistory, StoredHistoryOptions } from '../../src/history/stored-history.ts';
@@ -16,12 +16,6 @@ const QUICK: Pace = { intervalMs: 50, leaseMs: 400, renewalMs: 80 };
 /** For tests that wait for many writes. The lease outlasts a busy machine. */
 export const AT_ONCE: Pace = { intervalMs: 5, leaseMs: 60_000, renewalMs: 1_000 };
 
-const opened: StoredHistory[] = [];
-
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((history) => history.close()));
-});
-
 /** An instance. It is closed when the test ends. */
 export function instanceOf(
   given: Partial<StoredHistoryOptions> = {},
@@ -37,7 +31,7 @@ export function instanceOf(
     ...given,
   };
   const history = createStoredHistory(memory, options, pace);
-  opened.push(history);
+  onTestFinished(() => history.close());
   return history;
 }
 
