@@ -2,9 +2,10 @@ import { afterAll, beforeAll, describe } from 'vitest';
 import { celerySources } from '../../src/celery.ts';
 import { type AmqpPublisher, amqpPublisher, amqpRecording } from '../helpers/amqp-events.ts';
 import { componentOf } from '../helpers/celery-events.ts';
+import { untilNow } from '../helpers/celery-recordings.ts';
 import { type Rabbit, rabbitMissing, sharedRabbit } from '../helpers/rabbitmq.ts';
 import { titleUnless, until } from '../helpers/redis-server.ts';
-import { ALL_PARTS, itKeepsTheContractTogether, OLD_RECORDING } from '../testing/contract-parts.ts';
+import { ALL_PARTS, itKeepsTheContractTogether, NOT_SEEDED } from '../testing/contract-parts.ts';
 
 describe.skipIf(rabbitMissing !== null)(
   titleUnless(rabbitMissing, 'celerySources on RabbitMQ keeps the contract of sources'),
@@ -12,7 +13,7 @@ describe.skipIf(rabbitMissing !== null)(
     let rabbit: Rabbit;
     let virtualHost = '';
     let publisher: AmqpPublisher;
-    const recorded = amqpRecording();
+    const recorded = amqpRecording().flatMap(({ body }) => JSON.parse(body) as { timestamp: number }[]);
 
     beforeAll(async () => {
       rabbit = await sharedRabbit();
@@ -26,10 +27,9 @@ describe.skipIf(rabbitMissing !== null)(
       {
         parts: ALL_PARTS,
         async create() {
-          const retention = { maxAgeMs: 100 * 365 * 86_400_000 };
-          const sources = celerySources({ broker: rabbit.url(virtualHost), retention });
+          const sources = celerySources({ broker: rabbit.url(virtualHost) });
           await until(() => sources.tasks.status?.().ok === true);
-          for (const { routing_key: key, body } of recorded) publisher.publish(body, key);
+          for (const event of untilNow(recorded)) publisher.publish(event);
           await until(async () => {
             const messages = (await componentOf(sources, 'collector')).config.messages;
             return Number(messages) >= recorded.length;
@@ -37,7 +37,7 @@ describe.skipIf(rabbitMissing !== null)(
           return { sources };
         },
       },
-      OLD_RECORDING,
+      NOT_SEEDED,
     );
   },
 );

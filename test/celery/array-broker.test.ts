@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createCelerySource } from '../../src/sources/celery/celery-source.ts';
 import { componentOf } from '../helpers/celery-events.ts';
-import { RECORDINGS } from '../helpers/celery-recordings.ts';
+import { RECORDINGS, untilNow } from '../helpers/celery-recordings.ts';
 import { until } from '../helpers/redis-server.ts';
 import { queryOf } from '../helpers/task-query.ts';
-import { ALL_PARTS, itKeepsTheContractTogether, OLD_RECORDING } from '../testing/contract-parts.ts';
+import { ALL_PARTS, itKeepsTheContractTogether, NOT_SEEDED } from '../testing/contract-parts.ts';
 import { createArrayBroker } from './array-broker.ts';
 import { createArrayResultBackend } from './array-result-backend.ts';
 import { messageOf } from './queues-lab.ts';
@@ -50,9 +50,9 @@ const WORKERS = {
   },
 };
 
-function openSource() {
-  const broker = createArrayBroker({ events: EVENTS, waiting: WAITING, workers: WORKERS });
-  const backend = createArrayResultBackend({ published: PUBLISHED, tasks: STORED, groups: [] });
+function openSource({ events = EVENTS, published = PUBLISHED, stored = STORED } = {}) {
+  const broker = createArrayBroker({ events, waiting: WAITING, workers: WORKERS });
+  const backend = createArrayResultBackend({ published, tasks: stored, groups: [] });
   const settings = {};
   const foreign = { foreignBroker: null, foreignBackend: null };
   const sources = createCelerySource({
@@ -173,7 +173,7 @@ describe('the Celery source on a broker and a result backend made of arrays keep
     {
       parts: ALL_PARTS,
       async create() {
-        const { sources } = openSource();
+        const { sources } = openSource({ events: untilNow(EVENTS.flat()), published: [], stored: [] });
         // Until queues, workers and results have been read once, reading changes what is shown.
         await sources.queues.listQueues(context);
         await sources.workers.listWorkers(context);
@@ -182,6 +182,6 @@ describe('the Celery source on a broker and a result backend made of arrays keep
         return { sources };
       },
     },
-    OLD_RECORDING,
+    NOT_SEEDED,
   );
 });

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { celerySources } from '../../src/celery.ts';
-import { componentOf } from '../helpers/celery-events.ts';
-import { RECORDINGS } from '../helpers/celery-recordings.ts';
+import { componentOf, eventMessage } from '../helpers/celery-events.ts';
+import { eventsIn, RECORDINGS, untilNow } from '../helpers/celery-recordings.ts';
 import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
-import { ALL_PARTS, itKeepsTheContractTogether, OLD_RECORDING } from '../testing/contract-parts.ts';
+import { ALL_PARTS, itKeepsTheContractTogether, NOT_SEEDED } from '../testing/contract-parts.ts';
 
 describe.skipIf(redisMissing !== null)(
   titleUnless(redisMissing, 'celerySources keeps the contract of sources'),
@@ -12,6 +12,9 @@ describe.skipIf(redisMissing !== null)(
     let redis: RedisServer;
     let publisher: ReturnType<typeof createClient>;
     const recording = RECORDINGS[3] as (typeof RECORDINGS)[number];
+    const recorded = recording.messages.flatMap((message) =>
+      eventsIn(message).map((event) => ({ ...event, timestamp: event.timestamp, channel: message.channel })),
+    );
 
     beforeAll(async () => {
       redis = await startRedis();
@@ -28,24 +31,20 @@ describe.skipIf(redisMissing !== null)(
       {
         parts: ALL_PARTS,
         async create() {
-          const retention = { maxAgeMs: 100 * 365 * 86_400_000 };
           const url = redis.url(recording.database);
-          const sources = celerySources({
-            broker: url,
-            backend: url,
-            settings: recording.settings,
-            retention,
-          });
+          const sources = celerySources({ broker: url, backend: url, settings: recording.settings });
           await until(() => sources.tasks.status?.().ok === true);
           const heard = await Promise.all(
-            recording.messages.map(({ channel, message }) => publisher.publish(channel, message)),
+            untilNow(recorded).map(({ channel, ...event }) =>
+              publisher.publish(channel, eventMessage(event)),
+            ),
           );
           const count = heard.filter((receivers) => receivers > 0).length;
           await until(async () => (await componentOf(sources, 'collector')).config.messages === count);
           return { sources };
         },
       },
-      OLD_RECORDING,
+      NOT_SEEDED,
     );
   },
 );

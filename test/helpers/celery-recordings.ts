@@ -111,6 +111,12 @@ export function eventsIn({ channel, message }: Published): Record<string, unknow
   return (Array.isArray(decoded) ? decoded : [decoded]) as Record<string, unknown>[];
 }
 
+/** The same events, moved in time: the last one is of now. */
+export function untilNow<Event extends { readonly timestamp?: unknown }>(events: readonly Event[]): Event[] {
+  const seconds = Date.now() / 1_000 - Math.max(...events.map(({ timestamp }) => Number(timestamp)));
+  return events.map((event) => ({ ...event, timestamp: Number(event.timestamp) + seconds }));
+}
+
 /** The stored result in a message; numbers that JSON does not know are `null`. */
 export function resultIn({ channel, message }: Published): Record<string, unknown> | null {
   if (!channel.startsWith('celery-task-meta-')) return null;

@@ -30,15 +30,6 @@ export const NOT_SEEDED: Readonly<Record<string, string>> = {
   'source: changes its revision when a task is added': 'The source cannot be seeded.',
 };
 
-const NO_FAILURE = 'The source has no failure of the last 24 hours.';
-
-/** The same of a source whose tasks were recorded long ago. */
-export const OLD_RECORDING: Readonly<Record<string, string>> = {
-  ...NOT_SEEDED,
-  'tasks.stats: groups failures by cause, the most frequent first': NO_FAILURE,
-  'tasks.stats: has no other causes than the list is filtered by': NO_FAILURE,
-};
-
 const NO_ACTIVITY = 'The source has no getActivity.';
 
 /** What a source without data for the findings leaves unchecked: combined sources are judged one by one. */

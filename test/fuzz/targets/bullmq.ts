@@ -205,7 +205,8 @@ export const bullmqTarget = defineTarget({
     const wanted = { limit: 1_000, since: null, states: [], workers: [], tasks: [] };
     const feed = await sources.events.listEvents(wanted, context);
     for (const event of feed.events) checkBody('EventBody', serializer.event(event));
+    // One without a name is left out.
     for (const row of (await sources.schedules.listSchedules(context)) ?? [])
-      checkBody('ScheduleBody', serializer.schedule(row, 'fuzz'));
+      if (row.name !== '') checkBody('ScheduleBody', serializer.schedule(row, 'fuzz'));
   },
 });
