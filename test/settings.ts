@@ -27,6 +27,7 @@ export const LIVE: readonly string[] = [
   'test/bullmq/recorded-cost.test.ts',
   'test/bullmq/recorded-killed.test.ts',
   'test/bullmq/recorded-live.test.ts',
+  'test/bullmq/scale.test.ts',
   'test/celery/amqp-control-outage.test.ts',
   'test/celery/amqp-workers.test.ts',
   'test/celery/amqp-outage.test.ts',

@@ -1,6 +1,8 @@
 /** Every reader of input that is not ours. */
 import type { Runnable } from './target.ts';
-import * as bullmq from './targets/bullmq.ts';
+import { bullmqTarget } from './targets/bullmq.ts';
+import * as jobs from './targets/bullmq-jobs.ts';
+import * as streams from './targets/bullmq-streams.ts';
 import * as celery from './targets/celery-messages.ts';
 import * as schedules from './targets/celery-schedules.ts';
 import * as exporter from './targets/exporter.ts';
@@ -10,5 +12,7 @@ import * as texts from './targets/texts.ts';
 
 export const TARGETS: readonly Runnable[] = [
   ...REQUEST_TARGETS,
-  ...[celery, schedules, texts, redaction, bullmq, exporter].flatMap((targets) => Object.values(targets)),
+  ...[celery, schedules, texts, redaction, jobs, streams, { bullmqTarget }, exporter].flatMap((targets) =>
+    Object.values<Runnable>(targets),
+  ),
 ];

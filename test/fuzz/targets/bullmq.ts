@@ -14,7 +14,8 @@ import { defineTarget } from '../target.ts';
 
 const files = (...names: string[]): string[] => names.map((name) => `sources/bullmq/${name}.ts`);
 const serializer = createSerializer({ redactor: createRedactor() });
-const TIME = 1_790_000_000_000;
+/** Of every job, in milliseconds. */
+export const TIME = 1_790_000_000_000;
 
 const JSONS = [
   '{"to":"a@b.c","n":[1,null]}',
@@ -22,7 +23,8 @@ const JSONS = [
   'null',
   '["Error: no\\n    at a (b.js:1:2)","Error: again"]',
 ];
-const fieldText = fc.oneof(
+/** What a field of a job may hold. */
+export const fieldText = fc.oneof(
   text,
   number.map(String),
   mutated(JSONS),
