@@ -10,16 +10,10 @@ import { type Evaluation, type FoundProblem, MOST_FINDINGS, type RuleOutcome } f
 import type { FindingNotice } from './on-finding.ts';
 import { readTold, type Telling } from './told-findings.ts';
 
-/** How soon and how often findings are reported. */
-export interface NoticePace {
-  /** How long a problem has to be found, or gone, before it is reported. In milliseconds. */
-  readonly lastingMs: number;
-  /** Minimum time between two calls about the same finding. */
-  readonly intervalMs: number;
-}
-
-export const NOTICE_PACE: NoticePace = { lastingMs: 10_000, intervalMs: 60_000 };
-
+/** How long a problem has to be found, or gone, before it is reported, in milliseconds. */
+const LASTING_MS = 10_000;
+/** Minimum time between two calls about the same finding, in milliseconds. */
+const INTERVAL_MS = 60_000;
 /** Maximum number of calls with the same report, if all of them fail. */
 const MOST_CALLS = 5;
 
@@ -62,10 +56,7 @@ export interface Notices {
 }
 
 /** @param covers whether this instance reports the findings of a source */
-export function createNotices(
-  covers: (source: string | null) => boolean,
-  pace: NoticePace = NOTICE_PACE,
-): Notices {
+export function createNotices(covers: (source: string | null) => boolean): Notices {
   const notes = new Map<string, Note>();
   return {
     *update({ findings, rules, at }, bodyOf) {
@@ -76,7 +67,7 @@ export function createNotices(
         if (!covers(finding.source)) continue;
         const id = idOf(finding);
         found.add(id);
-        const lasts = at - finding.since >= pace.lastingMs;
+        const lasts = at - finding.since >= LASTING_MS;
         const note = notes.get(id);
         if (note !== undefined) noteFound(note, bodyOf(finding), lasts);
         else if (lasts && countUp(counts, finding)) {
@@ -88,14 +79,14 @@ export function createNotices(
         if (found.has(id)) continue;
         const isGone = yield* isNotFound(id, note.body, rules, doubtful);
         note.goneSince = isGone ? (note.goneSince ?? at) : null;
-        if (note.goneSince !== null && at - note.goneSince >= pace.lastingMs) note.isTrue = false;
+        if (note.goneSince !== null && at - note.goneSince >= LASTING_MS) note.isTrue = false;
       }
     },
     take(now, most) {
       const due: [string, Note][] = [];
       for (const [id, note] of notes) {
-        if (isOver(note, now, pace)) notes.delete(id);
-        else if (isDue(note, now, pace)) due.push([id, note]);
+        if (isOver(note, now)) notes.delete(id);
+        else if (isDue(note, now)) due.push([id, note]);
       }
       due.sort(([, a], [, b]) => Number(severityOf(b) === 'critical') - Number(severityOf(a) === 'critical'));
       return due.slice(0, most).map(([id, note]) => tell(id, note, now));
@@ -196,22 +187,22 @@ function isTold(note: Note): boolean {
   return told.severity === 'critical' || severityOf(note) === 'warning';
 }
 
-function mayCall({ told, isCalling }: Note, now: number, { intervalMs }: NoticePace): boolean {
+function mayCall({ told, isCalling }: Note, now: number): boolean {
   if (isCalling) return false;
   // The clock of the instance that called previously may be ahead.
-  return told === null || Math.abs(now - told.at) >= intervalMs;
+  return told === null || Math.abs(now - told.at) >= INTERVAL_MS;
 }
 
-function isDue(note: Note, now: number, pace: NoticePace): boolean {
+function isDue(note: Note, now: number): boolean {
   const { told } = note;
-  if (!mayCall(note, now, pace)) return false;
+  if (!mayCall(note, now)) return false;
   if (!isTold(note)) return note.isTrue || told !== null;
   return told !== null && told.unconfirmed > 0 && told.unconfirmed < MOST_CALLS;
 }
 
 /** Whether there is nothing left to report and no call to wait for. */
-function isOver(note: Note, now: number, pace: NoticePace): boolean {
-  return !note.isTrue && mayCall(note, now, pace) && !isDue(note, now, pace);
+function isOver(note: Note, now: number): boolean {
+  return !note.isTrue && mayCall(note, now) && !isDue(note, now);
 }
 
 function tell(id: string, note: Note, now: number): DueNotice {

@@ -1,5 +1,5 @@
 /** Which findings this instance reports to the host: those of sources without a store or whose lease it holds. */
-import { createNotices, type NoticePace, type Notices } from '../findings/notices.ts';
+import { createNotices, type Notices } from '../findings/notices.ts';
 import type { Report } from '../read.ts';
 import type { MonitorSources, SharedNotes } from '../source.ts';
 import { waitFor } from '../waiting.ts';
@@ -7,6 +7,8 @@ import { partsByName } from './situation.ts';
 
 /** Longest wait for a store, in milliseconds. */
 const STORE_MS = 3_000;
+/** If the reporting instance is unknown from the start, this instance reports after this time, in milliseconds. */
+const ALONE_MS = 60_000;
 
 /** Findings that are reported by one instance. */
 export interface FindingGroup {
@@ -20,46 +22,28 @@ export interface FindingGroup {
   close(): void;
 }
 
-/** When findings are reported. */
-export interface GroupPace extends NoticePace {
-  /** If the reporting instance is unknown from the start, this instance reports after this time, in milliseconds. */
-  readonly aloneMs: number;
-}
-
-/** Options of {@link openGroups}. */
-export interface GroupOptions {
-  readonly sources: MonitorSources;
-  readonly report: Report;
-  readonly pace: GroupPace;
-}
-
 /** One group for each source with a store, and one for all others and for findings without a source, which is first. */
-export function openGroups(options: GroupOptions): readonly FindingGroup[] {
+export function openGroups(sources: MonitorSources, report: Report): readonly FindingGroup[] {
   const shared = new Map<string, SharedNotes>();
-  for (const [name, { history }] of partsByName(options.sources)) {
+  for (const [name, { history }] of partsByName(sources)) {
     const notes = history?.openNotes?.();
     if (notes !== undefined) shared.set(name, notes);
   }
   const [first] = shared.keys();
   const groups = [...shared].map(([name, notes]) => {
     const covers = (source: string | null): boolean => source === name || (source === null && name === first);
-    return createSharedGroup(name, notes, createNotices(covers, options.pace), options);
+    return createSharedGroup(name, notes, createNotices(covers), report);
   });
   const isOwn = (source: string | null): boolean =>
     source === null ? first === undefined : !shared.has(source);
-  return [...groups, createOwnGroup(createNotices(isOwn, options.pace))];
+  return [...groups, createOwnGroup(createNotices(isOwn))];
 }
 
 function createOwnGroup(notices: Notices): FindingGroup {
   return { notices, prepare: async () => true, isOurs: () => true, save: async () => {}, close() {} };
 }
 
-function createSharedGroup(
-  name: string,
-  notes: SharedNotes,
-  notices: Notices,
-  { report, pace: { aloneMs } }: GroupOptions,
-): FindingGroup {
+function createSharedGroup(name: string, notes: SharedNotes, notices: Notices, report: Report): FindingGroup {
   const openedAt = performance.now();
   const fail = (error: unknown): void =>
     report(error, { code: 'source_unavailable', source: name, call: 'openNotes' });
@@ -78,7 +62,7 @@ function createSharedGroup(
       if (isOthers) {
         wasOurs = false;
         notices.clear();
-      } else if (isHolder === null) wasOurs ||= performance.now() - openedAt >= aloneMs;
+      } else if (isHolder === null) wasOurs ||= performance.now() - openedAt >= ALONE_MS;
       else {
         await record.refresh();
         wasOurs ||= record.isRead;

@@ -1,15 +1,14 @@
 /** Reports findings to the host: evaluates the rules periodically, and calls `onFinding`. */
 import { MonitorError } from '../errors.ts';
-import { type DueNotice, NOTICE_PACE } from '../findings/notices.ts';
+import type { DueNotice } from '../findings/notices.ts';
 import type { OnFinding } from '../findings/on-finding.ts';
 import type { Monitor } from '../http/monitor.ts';
 import type { ResolvedOptions } from '../options/resolve-options.ts';
 import { scheduler } from '../scheduler.ts';
 import { waitFor } from '../waiting.ts';
-import { type FindingGroup, type GroupPace, openGroups } from './finding-groups.ts';
+import { type FindingGroup, openGroups } from './finding-groups.ts';
 import { type Findings, findingsOf } from './findings-component.ts';
 
-const PACE: GroupPace = { ...NOTICE_PACE, aloneMs: 60_000 };
 /** Time between two evaluations, in milliseconds. */
 const EVERY_MS = 5_000;
 /** Longest time for one call, in milliseconds. */
@@ -37,7 +36,7 @@ export function tellFindings(monitor: Monitor): void {
   const { options, sources, report } = monitor;
   const { onFinding } = options;
   if (onFinding === null) return;
-  const groups = openGroups({ sources, report, pace: PACE });
+  const groups = openGroups(sources, report);
   const read = findingsOf(monitor);
   const teller: Teller = {
     ...{ monitor, onFinding, groups, read },
