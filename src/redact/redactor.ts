@@ -76,7 +76,7 @@ export function createRedactor(option?: RedactOptions | RedactFunction | false, 
   };
 }
 
-/** Finds what the built-in rules alone find. Every router, source and history needs one, and making it takes milliseconds. */
+/** The finder without keys of the host. It keeps no state, and building it takes milliseconds, so all redactors share it. */
 let builtIn: SecretFinder | null = null;
 
 function finderOf({ keys, replaceKeys }: ResolvedRedact): SecretFinder {
