@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Task } from '../../src/model.ts';
 import { createRedactor } from '../../src/redact.ts';
 import { createSerializer } from '../../src/serialize.ts';
+import { anyText } from '../helpers/any-text.ts';
 
 const serializer = createSerializer({ redactor: createRedactor(), preview: 64 });
 const task: Task = {
@@ -126,9 +127,7 @@ describe('a search', () => {
         'Σς',
         'İ',
       ),
-      fc
-        .array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 6 })
-        .map((units) => String.fromCharCode(...units)),
+      anyText({ maxLength: 6 }),
       fc.string({ maxLength: 6 }),
     );
     const text = fc.array(piece, { maxLength: 8 }).map((pieces) => pieces.join(''));

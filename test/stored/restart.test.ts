@@ -232,7 +232,6 @@ describe('a record in a store', () => {
   /** Any text that a message may have brought, half characters and NUL included. */
   const text = fc.oneof(
     anyText(),
-    anyText({ maxLength: 5 }),
     fc.constantFrom(
       '\0',
       '\ud800',
