@@ -50,9 +50,9 @@ const WORKERS = {
   },
 };
 
-function openSource({ events = EVENTS, published = PUBLISHED, stored = STORED } = {}) {
+function openSource({ events = EVENTS } = {}) {
   const broker = createArrayBroker({ events, waiting: WAITING, workers: WORKERS });
-  const backend = createArrayResultBackend({ published, tasks: stored, groups: [] });
+  const backend = createArrayResultBackend({ published: PUBLISHED, tasks: STORED, groups: [] });
   const settings = {};
   const foreign = { foreignBroker: null, foreignBackend: null };
   const sources = createCelerySource({
@@ -173,7 +173,7 @@ describe('the Celery source on a broker and a result backend made of arrays keep
     {
       parts: ALL_PARTS,
       async create() {
-        const { sources } = openSource({ events: untilNow(EVENTS.flat()), published: [], stored: [] });
+        const { sources } = openSource({ events: untilNow(EVENTS.flat()) });
         // Until queues, workers and results have been read once, reading changes what is shown.
         await sources.queues.listQueues(context);
         await sources.workers.listWorkers(context);

@@ -48,6 +48,8 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'messages that 
         expect(rows.map(({ state, eta, flags }) => [state, eta !== null, flags])).toEqual(
           rows.map((_, index) => ['PENDING', index < 8, []]),
         );
+        // Nothing is due before the first eta.
+        await until(() => Number(tasks.status?.().changesAt) > Date.now() + 500_000);
         // The worker gives back what it holds; the tasks stay what they are.
         await worker.stop();
         await until(async () => (await queues()).every(({ reserved }) => reserved === 0));
