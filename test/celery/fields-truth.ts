@@ -79,6 +79,8 @@ const seconds = (date: Date): number => date.getTime() / 1_000;
 const near = (date: Date, at: number | undefined): boolean =>
   at !== undefined && Math.abs(seconds(date) - at) < LATE;
 const hasRun = (truth: Truth): boolean => begins(truth).length > 0;
+/** Celery loses events of workers with a pool of threads (celery/celery#10434), and with them the last attempt. */
+const losesEvents = ({ queue }: Truth): boolean => queue === 'threads';
 
 const JUDGES: Readonly<Record<(typeof FIELDS)[number], Judge>> = {
   state: (shown: string, truth) => (shown === stateOf(truth) ? null : stateOf(truth)),
@@ -88,8 +90,10 @@ const JUDGES: Readonly<Record<(typeof FIELDS)[number], Judge>> = {
   queue: (shown: string, { queue }) => (shown === queue ? null : queue),
   worker: (shown: string, truth) =>
     !hasRun(truth) || shown === last(truth)?.worker ? null : last(truth)?.worker,
-  retries: (shown: number, truth) =>
-    shown === (last(truth)?.attempt ?? 0) ? null : (last(truth)?.attempt ?? 0),
+  retries(shown: number, truth) {
+    const attempt = last(truth)?.attempt ?? 0;
+    return shown === attempt || (losesEvents(truth) && shown < attempt) ? null : attempt;
+  },
   eta(shown: Date, { countdown, sent, log }) {
     // That of a retry is checked by the tests of recordings.
     if (log.some(({ attempt }) => attempt > 0)) return null;
@@ -103,7 +107,7 @@ const JUDGES: Readonly<Record<(typeof FIELDS)[number], Judge>> = {
     // Of all attempts, the last one is the nearest.
     const distance = ({ at }: Logged): number => Math.abs(seconds(shown) - at);
     const nearest = begins(truth).toSorted((a, b) => distance(a) - distance(b))[0];
-    const isLast = nearest === last(truth) || distance(last(truth) as Logged) < 0.1;
+    const isLast = nearest === last(truth) || distance(last(truth) as Logged) < 0.1 || losesEvents(truth);
     return isLast && near(shown, last(truth)?.at) ? null : last(truth);
   },
   finished(shown: Date, truth) {
@@ -130,8 +134,7 @@ const JUDGES: Readonly<Record<(typeof FIELDS)[number], Judge>> = {
 /** Whether a monitor that heard everything knows this field of this task. */
 function isKnowable(field: string, truth: Truth, sent: boolean): boolean {
   const state = stateOf(truth);
-  // Celery loses events of workers with a pool of threads (celery/celery#10434).
-  if (truth.queue === 'threads' && ['started', 'runtime', 'waitSeconds'].includes(field)) return false;
+  if (losesEvents(truth) && ['started', 'runtime', 'waitSeconds'].includes(field)) return false;
   switch (field) {
     case 'sent':
     case 'queue':
