@@ -37,14 +37,14 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the rows of the list
     expect(await page.getByRole('link', { name: 'brand.new' }).count()).toBe(0);
     await page.getByRole('button', { name: 'Held · 12 new' }).click();
     await until(async () => (await page.getByRole('link', { name: 'brand.new' }).count()) === 12);
-    expect(await page.getByText('12 new').count()).toBe(0);
-    // They move again when the pointer has left.
+    await page.getByText('12 new').waitFor({ state: 'hidden' });
+    // They move again when the pointer has left, but not on its way to the button.
     await page.locator('.rows .row').nth(2).hover();
     queue.record({ id: 'next', name: 'next.new', state: 'STARTED' });
     await page.getByText('Held · 1 new', { exact: true }).waitFor();
     await page.mouse.move(5, 5);
     await page.getByRole('link', { name: 'next.new' }).waitFor();
-    expect(await page.getByText('1 new').count()).toBe(0);
+    await page.getByText('1 new').waitFor({ state: 'hidden' });
   });
 
   it('stay where they are while somebody has scrolled, and while one has the focus', async () => {

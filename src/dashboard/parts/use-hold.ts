@@ -1,6 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useHoldReport } from '../live/pace.ts';
 
+/** How long rows stay after the pointer has left them, in milliseconds: the way to the button that shows the news. */
+const LEAVE_MS = 400;
+
 /** Handlers for the element that contains the rows. */
 export interface FocusHolders {
   readonly onFocusIn: (event: FocusEvent) => void;
@@ -13,6 +16,16 @@ export function useHold() {
   const [isFocused, setFocused] = useState(false);
   const rows = useRef<EventTarget | null>(null);
   const hovered = useRef<EventTarget | null>(null);
+  const leaving = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  function leave(): void {
+    clearTimeout(leaving.current);
+    // The button would say something else by the time it is pressed, and do that.
+    leaving.current = setTimeout(
+      () => (document.querySelector('.live:hover') === null ? setHovered(false) : leave()),
+      LEAVE_MS,
+    );
+  }
+  useEffect(() => () => clearTimeout(leaving.current), []);
   useEffect(() => {
     // An element that is removed loses the pointer and the focus without an event.
     if (isHovered && !(hovered.current instanceof Node && hovered.current.isConnected)) setHovered(false);
@@ -35,11 +48,12 @@ export function useHold() {
     /** For the element that contains the rows and the actions on them. */
     pointer: {
       onPointerEnter(event: PointerEvent) {
+        clearTimeout(leaving.current);
         hovered.current = event.currentTarget;
         // A finger that is lifted from the screen does not leave the element.
         setHovered(event.pointerType !== 'touch');
       },
-      onPointerLeave: () => setHovered(false),
+      onPointerLeave: leave,
     },
     focus,
   };
