@@ -19,8 +19,11 @@ export const PHONE = { viewport: { width: 390, height: 844 } };
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 
+let isFresh = false;
+
 /** What is looked at is the build; tests on an old one would tell nothing. */
 function requireFreshBuild(): void {
+  if (isFresh) return;
   const built = statSync(join(ROOT, 'dist/page.js'), { throwIfNoEntry: false });
   const newest = Math.max(
     ...readdirSync(join(ROOT, 'src/dashboard'), { recursive: true, withFileTypes: true })
@@ -28,6 +31,7 @@ function requireFreshBuild(): void {
       .map((entry) => statSync(join(entry.parentPath, entry.name)).mtimeMs),
   );
   if (!built || built.mtimeMs < newest) throw new Error('dist/page.js is missing or old: npm run build');
+  isFresh = true;
 }
 
 let starting: Promise<Browser> | null = null;
@@ -65,7 +69,8 @@ export interface Look {
   readonly faults: string[];
 }
 
-export interface LookOptions extends BrowserContextOptions {
+export interface LookOptions extends Omit<BrowserContextOptions, 'viewport'> {
+  readonly viewport?: { readonly width: number; readonly height: number };
   /** Faults that the test means to cause. */
   readonly expected?: RegExp;
   /** What is there once the page is open. Default: the title of a view. */
@@ -76,16 +81,42 @@ export interface LookOptions extends BrowserContextOptions {
   readonly prepare?: (page: Page) => Promise<unknown>;
 }
 
+type WindowOptions = BrowserContextOptions & { readonly viewport: { width: number; height: number } };
+
+/** Windows that a test has left, by the options of their contexts. A new one costs a process. */
+const left = new Map<string, Page[]>();
+
+async function openWindow(options: WindowOptions): Promise<Page> {
+  const reusable = left.get(JSON.stringify(options))?.pop();
+  if (reusable !== undefined) return reusable;
+  const page = await (await (await startBrowser()).newContext(options)).newPage();
+  page.setDefaultTimeout(40_000);
+  await page.addInitScript(
+    `addEventListener('securitypolicyviolation', (event) => console.error('policy: ' + event.violatedDirective + ' ' + event.blockedURI));`,
+  );
+  return page;
+}
+
+/** Leaves a window as `openWindow` gave it, for the next test. */
+async function leaveWindow(page: Page, options: WindowOptions): Promise<void> {
+  const context = page.context();
+  for (const other of context.pages()) if (other !== page) await other.close();
+  await page.evaluate('localStorage.clear(); sessionStorage.clear()');
+  await page.goto('about:blank');
+  await context.clearCookies();
+  await page.emulateMedia({ colorScheme: options.colorScheme ?? 'light' });
+  await page.setViewportSize(options.viewport);
+  page.removeAllListeners();
+  const key = JSON.stringify(options);
+  left.set(key, [...(left.get(key) ?? []), page]);
+}
+
 /** Opens `<base>/<hash>` in a window of its own. The test fails when anything in it goes wrong. */
 export async function look(base: string, hash = '', options: LookOptions = {}): Promise<Look> {
   requireFreshBuild();
-  const { expected, title = '#view-title', clock = false, prepare, ...contextOptions } = options;
-  const context = await (await startBrowser()).newContext({
-    viewport: { width: 1280, height: 800 },
-    ...contextOptions,
-  });
-  const page = await context.newPage();
-  page.setDefaultTimeout(40_000);
+  const { expected, title = '#view-title', clock = false, prepare, ...more } = options;
+  const windowOptions: WindowOptions = { viewport: { width: 1280, height: 800 }, ...more };
+  const page = await openWindow(windowOptions);
   if (clock) await page.clock.install();
   await prepare?.(page);
   const faults: string[] = [];
@@ -111,11 +142,9 @@ export async function look(base: string, hash = '', options: LookOptions = {}): 
     const url = request.url();
     if (!url.startsWith(`${origin}/`) && !url.startsWith('blob:')) fault(`request: ${url}`);
   });
-  await page.addInitScript(
-    `addEventListener('securitypolicyviolation', (event) => console.error('policy: ' + event.violatedDirective + ' ' + event.blockedURI));`,
-  );
-  onTestFinished(async () => {
-    await context.close();
+  onTestFinished(async ({ task }) => {
+    const isChanged = clock || prepare !== undefined || task.result?.state !== 'pass';
+    await (isChanged ? page.context().close() : leaveWindow(page, windowOptions));
     expect(faults).toEqual([]);
   });
   await page.goto(`${base}/${hash}`);
