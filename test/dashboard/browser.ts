@@ -1,11 +1,12 @@
 /** A real browser that looks at a page of ours, and tells everything that went wrong in it. */
 import { readdirSync, statSync } from 'node:fs';
+import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { type Browser, type BrowserContextOptions, chromium, type Page, type Request } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
 import type { MonitorOptions } from '../../src/index.ts';
 import { browserMissing, executablePath } from '../helpers/chromium.ts';
-import { EXPRESS } from '../helpers/hosts.ts';
+import { EXPRESS, type Listening, listen } from '../helpers/hosts.ts';
 import { atProcessEnd } from '../helpers/process-end.ts';
 import { titleUnless } from '../helpers/redis-server.ts';
 import { type Host, type HostOptions, serve } from '../router/host-kit.ts';
@@ -81,12 +82,10 @@ export interface LookOptions extends Omit<BrowserContextOptions, 'viewport'> {
   readonly prepare?: (page: Page) => Promise<unknown>;
 }
 
-type WindowOptions = BrowserContextOptions & { readonly viewport: { width: number; height: number } };
-
-/** Windows that a test has left, by the options of their contexts. A new one costs a process. */
+/** Windows that a test has left, by the options of their contexts. A new one costs a process, and the page anew. */
 const left = new Map<string, Page[]>();
 
-async function openWindow(options: WindowOptions): Promise<Page> {
+async function openWindow(options: BrowserContextOptions): Promise<Page> {
   const reusable = left.get(JSON.stringify(options))?.pop();
   if (reusable !== undefined) return reusable;
   const page = await (await (await startBrowser()).newContext(options)).newPage();
@@ -98,14 +97,14 @@ async function openWindow(options: WindowOptions): Promise<Page> {
 }
 
 /** Leaves a window as `openWindow` gave it, for the next test. */
-async function leaveWindow(page: Page, options: WindowOptions): Promise<void> {
+async function leaveWindow(page: Page, options: BrowserContextOptions): Promise<void> {
   const context = page.context();
   for (const other of context.pages()) if (other !== page) await other.close();
   await page.evaluate('localStorage.clear(); sessionStorage.clear()');
   await page.goto('about:blank');
+  await page.mouse.move(0, 0);
   await context.clearCookies();
   await page.emulateMedia({ colorScheme: options.colorScheme ?? 'light' });
-  await page.setViewportSize(options.viewport);
   page.removeAllListeners();
   const key = JSON.stringify(options);
   left.set(key, [...(left.get(key) ?? []), page]);
@@ -114,9 +113,9 @@ async function leaveWindow(page: Page, options: WindowOptions): Promise<void> {
 /** Opens `<base>/<hash>` in a window of its own. The test fails when anything in it goes wrong. */
 export async function look(base: string, hash = '', options: LookOptions = {}): Promise<Look> {
   requireFreshBuild();
-  const { expected, title = '#view-title', clock = false, prepare, ...more } = options;
-  const windowOptions: WindowOptions = { viewport: { width: 1280, height: 800 }, ...more };
-  const page = await openWindow(windowOptions);
+  const { expected, title = '#view-title', clock = false, prepare, viewport, ...contextOptions } = options;
+  const page = await openWindow(contextOptions);
+  await page.setViewportSize(viewport ?? { width: 1280, height: 800 });
   if (clock) await page.clock.install();
   await prepare?.(page);
   const faults: string[] = [];
@@ -144,7 +143,7 @@ export async function look(base: string, hash = '', options: LookOptions = {}): 
   });
   onTestFinished(async ({ task }) => {
     const isChanged = clock || prepare !== undefined || task.result?.state !== 'pass';
-    await (isChanged ? page.context().close() : leaveWindow(page, windowOptions));
+    await (isChanged ? page.context().close() : leaveWindow(page, contextOptions));
     expect(faults).toEqual([]);
   });
   await page.goto(`${base}/${hash}`);
@@ -173,12 +172,31 @@ export async function look(base: string, hash = '', options: LookOptions = {}): 
   };
 }
 
+let address: Promise<Listening> | null = null;
+let present: RequestListener | null = null;
+
+/** Serves one monitor after the other at the same address: its scripts stay in the windows, and compiled. */
+async function listenAgain(app: RequestListener): Promise<Listening> {
+  if (present !== null) return listen(app);
+  present = app;
+  address ??= listen((request, response) => {
+    if (present === null) response.destroy();
+    else present(request, response);
+  });
+  return {
+    ...(await address),
+    async close() {
+      present = null;
+    },
+  };
+}
+
 /** Serves a monitor, and opens a view of its page. */
 export async function visit(
   options: MonitorOptions,
   hash = '',
   { host, ...more }: LookOptions & { readonly host?: HostOptions } = {},
 ): Promise<Host & Look> {
-  const served = await serve(EXPRESS, options, host);
+  const served = await serve(EXPRESS, options, { listenWith: listenAgain, ...host });
   return { ...served, ...(await look(served.base, hash, more)) };
 }

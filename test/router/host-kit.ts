@@ -29,6 +29,8 @@ export interface HostOptions {
   readonly before?: (app: Express) => void;
   /** Mounts the router. Default: `app.use(mount, router)`. */
   readonly place?: (app: Express, router: MonitorRouter) => void;
+  /** Serves the app. Default: on a port of its own. */
+  readonly listenWith?: typeof listen;
 }
 
 /** Serves a router until the test is over. */
@@ -51,7 +53,7 @@ export function serveAll(...given: Parameters<typeof start>): () => Host {
 async function start(
   { express, createMonitorRouter }: ExpressMajor,
   options: MonitorOptions,
-  { mount = '/monitor', path = mount, before, place }: HostOptions = {},
+  { mount = '/monitor', path = mount, before, place, listenWith = listen }: HostOptions = {},
 ): Promise<Host & { close(): Promise<void> }> {
   const app = express();
   const errors: unknown[] = [];
@@ -67,7 +69,7 @@ async function start(
     response.status(500).end('host');
   };
   app.use(onError);
-  const server = await listen(app);
+  const server = await listenWith(app);
   const base = `${server.url}${path}`.replace(/\/$/, '');
   return {
     base,
