@@ -2,11 +2,10 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { celerySources } from '../../src/celery.ts';
 import type { ComponentBody, ComponentsBody } from '../../src/wire.ts';
 import { celeryApp, celeryMissing } from '../helpers/celery-app.ts';
-import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
 import { redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 import { serve } from '../router/host-kit.ts';
 
-const EXPRESS = EXPRESS_MAJORS[1] as (typeof EXPRESS_MAJORS)[number];
 const missing = redisMissing ?? celeryMissing;
 
 describe.skipIf(missing !== null)(titleUnless(missing, 'the rules on a running Celery'), () => {

@@ -4,7 +4,7 @@ import { createStoredHistory } from '../../src/history/stored/create-stored-hist
 import type { WorkersBody } from '../../src/wire.ts';
 import { createArrayStore } from '../helpers/array-store.ts';
 import { componentOf } from '../helpers/celery-events.ts';
-import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
 import { until } from '../helpers/redis-server.ts';
 import { queryOf } from '../helpers/task-query.ts';
 import { serve } from '../router/host-kit.ts';
@@ -13,7 +13,6 @@ import { type Instance, openInstance as openOne } from './leader-lab.ts';
 import { messageOf } from './queues-lab.ts';
 import { createSharedHistories, type SharedHistories } from './shared-history.ts';
 
-const EXPRESS = EXPRESS_MAJORS[1] as (typeof EXPRESS_MAJORS)[number];
 const context = { signal: new AbortController().signal, ping: false };
 
 const opened: Instance[] = [];

@@ -3,7 +3,7 @@ import { type CelerySources, celerySources } from '../../src/celery.ts';
 import { createMonitorRouter, type MonitorRouter } from '../../src/index.ts';
 import { type CeleryApp, celeryApp, celeryMissing } from '../helpers/celery-app.ts';
 import { context } from '../helpers/celery-events.ts';
-import { EXPRESS_MAJORS, listen } from '../helpers/hosts.ts';
+import { EXPRESS, listen } from '../helpers/hosts.ts';
 import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 import { queryOf as query } from '../helpers/task-query.ts';
@@ -41,7 +41,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, "Celery's metrics"), () =
     routers = [true, false].map((hostname) =>
       createMonitorRouter({ sources, authorize: false, metrics: { own: true, hostname } }),
     );
-    const host = EXPRESS_MAJORS[1]?.express() as ReturnType<(typeof EXPRESS_MAJORS)[number]['express']>;
+    const host = EXPRESS.express();
     for (const [at, router] of routers.entries()) host.use(['/whole', '/short'][at] as string, router);
     const { url, close } = await listen(host);
     closers.push(close);

@@ -3,12 +3,11 @@ import { type CelerySources, celerySources } from '../../src/celery.ts';
 import type { WorkerBody, WorkersBody } from '../../src/wire.ts';
 import { type CeleryApp, celeryApp, celeryMissing } from '../helpers/celery-app.ts';
 import { context } from '../helpers/celery-events.ts';
-import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 import { serve } from '../router/host-kit.ts';
 
 const missing = redisMissing ?? celeryMissing;
-const EXPRESS = EXPRESS_MAJORS[1] as (typeof EXPRESS_MAJORS)[number];
 const SLOTS = 2;
 /** Seconds: long enough to be seen on a busy machine. */
 const SLOW = 12;

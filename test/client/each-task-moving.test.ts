@@ -1,11 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createMonitorClient, type MonitorClient } from '../../src/client.ts';
 import { memorySources } from '../../src/memory.ts';
-import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
 import { serve } from '../router/host-kit.ts';
-
-const [major] = EXPRESS_MAJORS;
-if (major === undefined) throw new Error('there is no Express');
 
 const LIMIT = 20;
 
@@ -22,7 +19,7 @@ async function idsOf(client: MonitorClient, between: () => unknown): Promise<str
 describe('eachTask of tasks that move while it reads', () => {
   it('finds each task of a memory source once', async () => {
     const queue = memorySources();
-    const { base } = await serve(major, { sources: queue });
+    const { base } = await serve(EXPRESS, { sources: queue });
     const all = Array.from({ length: 300 }, (_, n) => `t${n}`);
     const start = Date.now() - 600_000;
     for (const [n, id] of all.entries()) {

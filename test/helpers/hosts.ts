@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { vi } from 'vitest';
+import { createMonitorRouter } from '../../src/index.ts';
 
 /** The library as loaded by a host with one major version of Express. */
 export interface ExpressMajor {
@@ -25,25 +26,22 @@ export interface Listening {
 // An alias has no types of its own; what is used of it is the same in both.
 const express4: typeof express = createRequire(import.meta.url)('express4');
 
-/** Loads the library anew, with the Express that this host has installed. */
-async function load(name: string, version: typeof express): Promise<ExpressMajor> {
-  vi.resetModules();
-  vi.doMock('express', () => ({ default: version, Router: version.Router }));
-  const { createMonitorRouter } = await import('../../src/index.ts');
+/** Loads the router once more, with an older Express: its module is the only one that imports it. */
+async function withExpress4(): Promise<ExpressMajor> {
+  vi.doMock('express', () => ({ default: express4, Router: express4.Router }));
+  const router = '../../src/router.ts?with-express-4';
+  const { createMonitorRouter } = (await import(
+    /* @vite-ignore */ router
+  )) as typeof import('../../src/router.ts');
   vi.doUnmock('express');
-  vi.resetModules();
-  return { name, express: version, createMonitorRouter };
+  return { name: 'Express 4', express: express4, createMonitorRouter };
 }
 
-// Loading drops every module, including this one: the loaded ones are kept where the next file finds them.
-const kept = globalThis as { expressMajors?: Promise<readonly ExpressMajor[]> };
-kept.expressMajors ??= (async () => [await load('Express 4', express4), await load('Express 5', express)])();
+/** The latest major version of Express: for tests over HTTP. */
+export const EXPRESS: ExpressMajor = { name: 'Express 5', express, createMonitorRouter };
 
 /** Every major version of Express that the library works with: for tests of what passes through Express. */
-export const EXPRESS_MAJORS: readonly ExpressMajor[] = await kept.expressMajors;
-
-/** The latest of them: for every other test over HTTP. */
-export const EXPRESS: ExpressMajor = EXPRESS_MAJORS.at(-1) as ExpressMajor;
+export const EXPRESS_MAJORS: readonly ExpressMajor[] = [await withExpress4(), EXPRESS];
 
 /** Serves an app on a free port of the loopback. */
 export async function listen(app: RequestListener): Promise<Listening> {

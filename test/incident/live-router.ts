@@ -1,5 +1,5 @@
 import type { MonitorOptions } from '../../src/index.ts';
-import { EXPRESS_MAJORS, type Listening, listen } from '../helpers/hosts.ts';
+import { EXPRESS, type Listening, listen } from '../helpers/hosts.ts';
 
 /** A router that outlives a test. */
 export interface LiveRouter extends Listening {
@@ -12,10 +12,8 @@ export async function serveForAll(
   markers: NonNullable<MonitorOptions['markers']>,
   more: MonitorOptions = {},
 ): Promise<LiveRouter> {
-  const [major] = EXPRESS_MAJORS;
-  if (major === undefined) throw new Error('there is no Express');
-  const app = major.express();
-  const router = major.createMonitorRouter({ sources, authorize: false, markers, ...more });
+  const app = EXPRESS.express();
+  const router = EXPRESS.createMonitorRouter({ sources, authorize: false, markers, ...more });
   app.use('/monitor', router);
   const server = await listen(app);
   return {
