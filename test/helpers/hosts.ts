@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { vi } from 'vitest';
-import { createMonitorRouter } from '../../src/index.ts';
+import * as latest from '../../src/index.ts';
 
 /** The library as loaded by a host with one major version of Express. */
 export interface ExpressMajor {
@@ -30,15 +30,17 @@ const express4: typeof express = createRequire(import.meta.url)('express4');
 async function withExpress4(): Promise<ExpressMajor> {
   vi.doMock('express', () => ({ default: express4, Router: express4.Router }));
   const router = '../../src/router.ts?with-express-4';
-  const { createMonitorRouter } = (await import(
-    /* @vite-ignore */ router
-  )) as typeof import('../../src/router.ts');
+  const { createMonitorRouter } = (await import(/* @vite-ignore */ router)) as typeof latest;
   vi.doUnmock('express');
   return { name: 'Express 4', express: express4, createMonitorRouter };
 }
 
 /** The latest major version of Express: for tests over HTTP. */
-export const EXPRESS: ExpressMajor = { name: 'Express 5', express, createMonitorRouter };
+export const EXPRESS: ExpressMajor = {
+  name: 'Express 5',
+  express,
+  createMonitorRouter: latest.createMonitorRouter,
+};
 
 /** Every major version of Express that the library works with: for tests of what passes through Express. */
 export const EXPRESS_MAJORS: readonly ExpressMajor[] = [await withExpress4(), EXPRESS];
