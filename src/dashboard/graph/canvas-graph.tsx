@@ -12,6 +12,7 @@ const TONES = ['success', 'failure', 'retry', 'running', 'waiting', 'revoked'];
 const SMALLEST_TEXT = 0.45;
 
 /** Draws thousands of nodes. Keyboard and screen-reader users get the list next to it. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listeners, timers and their clean-up share local variables
 export function CanvasGraph(props: DrawingProps & { readonly pan: PanZoom }) {
   const { structure, layout, nodes, selected, matches, onPick, pan } = props;
   const { view, size } = pan;
@@ -19,10 +20,12 @@ export function CanvasGraph(props: DrawingProps & { readonly pan: PanZoom }) {
   const chosen = useStore(theme);
   const titles = useMemo(() => titleLines(structure.nodes), [structure]);
 
+  // biome-ignore lint/complexity/noExcessiveLinesPerFunction: listeners, timers and their clean-up share local variables
   useEffect(() => {
     const canvas = ref.current;
     const context = canvas?.getContext('2d') ?? null;
     if (canvas === null || context === null) return undefined;
+    // biome-ignore lint/complexity/noExcessiveLinesPerFunction: listeners, timers and their clean-up share local variables
     const frame = requestAnimationFrame(() => {
       const style = getComputedStyle(canvas);
       const colour = (name: string): string => {

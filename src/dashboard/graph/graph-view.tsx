@@ -62,6 +62,7 @@ function useDrawn({ graph, isFailedOnly }: GraphViewProps, expanded: ReadonlySet
   return drawn;
 }
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a component of the page, most of it one tree of markup
 function Drawing(
   props: GraphViewProps &
     Drawn & {

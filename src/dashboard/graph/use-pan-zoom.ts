@@ -35,6 +35,7 @@ function startOf(length: number, room: number, at: number): number {
 }
 
 /** Pans and zooms by wheel, drag, pinch and buttons. @param first point to show if the drawing does not fit */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listeners, timers and their clean-up share local variables
 export function usePanZoom(layout: Layout, layoutKey: unknown, first: Point | undefined): PanZoom {
   const ref = useRef<HTMLDivElement | null>(null);
   const [size, setSize] = useState({ width: 800, height: 500 });

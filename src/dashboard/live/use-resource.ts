@@ -49,6 +49,7 @@ function afterError<T>(before: Held<T>, key: string, error: unknown): Held<T> {
  * @param request identifies the request, together with the chosen source; a new key loads again
  * @param load sends the request
  */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listeners, timers and their clean-up share local variables
 export function useResource<T>(
   request: string,
   load: (signal: AbortSignal) => Promise<T>,
