@@ -13,6 +13,16 @@ export function waitFor(promise: Promise<unknown>, limits: WaitLimits): Promise<
   return wait(promise, limits);
 }
 
+/**
+ * A signal that is aborted after this many milliseconds, or with `other`. In Node 20, a signal of `AbortSignal.timeout` that
+ * nothing but `AbortSignal.any` refers to is collected as garbage, and then aborts nothing.
+ */
+export function signalWithin(ms: number, other: AbortSignal): AbortSignal {
+  const late = new AbortController();
+  setTimeout(() => late.abort(new DOMException('The time is up.', 'TimeoutError')), ms).unref();
+  return AbortSignal.any([other, late.signal]);
+}
+
 /** Resolves after this many milliseconds, or when the signal is aborted. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return wait(null, { ms, signal });

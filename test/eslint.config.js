@@ -14,5 +14,13 @@ export default tseslint.config({
   rules: {
     '@typescript-eslint/no-floating-promises': 'error',
     '@typescript-eslint/no-misused-promises': 'error',
+    'no-restricted-syntax': [
+      'error',
+      {
+        selector:
+          "CallExpression[callee.object.name='AbortSignal'][callee.property.name='any'] CallExpression[callee.property.name='timeout']",
+        message: 'In Node 20, garbage collection ends such a deadline: write signalWithin.',
+      },
+    ],
   },
 });

@@ -1,11 +1,16 @@
 import { Agent, createServer, type RequestListener } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type CelerySources, celerySources, type ManagementOptions } from '../../src/celery.ts';
 import { componentOf, context } from '../helpers/celery-events.ts';
 import { until } from '../helpers/redis-server.ts';
 import { expectNoSecret, recordOutput } from './secret-watch.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 const URL_TEXT = 'http://127.0.0.1:15672';
 const LOGIN = { username: 'S3CRETuser', password: 'S3CRETpassword' };
@@ -123,6 +128,8 @@ const FAILURES: readonly (readonly [string, RegExp, RequestListener])[] = [
     (_request, response) => void response.write('1'),
   ],
   ['nothing', /does not answer/, () => {}],
+  // A collection of garbage must not take the deadline with it.
+  ['nothing while memory is scarce', /does not answer/, () => setImmediate(collectGarbage)],
 ];
 
 describe('the management API', () => {

@@ -1,6 +1,7 @@
 /**
  * The metrics of BullMQ's queues for `/metrics`: its own figures under its own names, and how long jobs wait and run.
  */
+
 import { debugChannel } from '../../../debug.ts';
 import type {
   Meter,
@@ -10,6 +11,7 @@ import type {
   MetricValue,
   ReadContext,
 } from '../../../source.ts';
+import { signalWithin } from '../../../waiting.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { BOUNDS, createDurationSeries, OTHER, SERIES_EACH } from './duration-series.ts';
 import { createEventCounter, type EventCounter } from './event-counter.ts';
@@ -97,7 +99,7 @@ function openMeter(access: QueueAccess, { mostSeries }: MeterOptions): Meter {
 /** @returns none while Redis is unreachable; the counts of events stay */
 async function counts(access: QueueAccess, context: ReadContext): Promise<readonly QueueCounts[]> {
   try {
-    const signal = AbortSignal.any([context.signal, AbortSignal.timeout(READ_MS)]);
+    const signal = signalWithin(READ_MS, context.signal);
     return await readCounts(access, { signal });
   } catch (error) {
     debug('jobs cannot be counted: %s', error instanceof Error ? error.message : 'unknown');

@@ -7,7 +7,7 @@ import { debugChannel } from '../../../debug.ts';
 import type { StoredHistory } from '../../../history/stored-history.ts';
 import { createLruCache, type LruCache } from '../../../lru-cache.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
-import { pause } from '../../../waiting.ts';
+import { pause, signalWithin } from '../../../waiting.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { depthsInterval, recordDepths } from '../components/queue-depths.ts';
 import { BEGINNING } from '../events/stream-entry.ts';
@@ -150,7 +150,7 @@ async function record(state: RecorderState): Promise<readonly StreamNews[]> {
   const readings = await readMentioned(access, [...mentioned.values()], options);
   await logEvents(state, news, positions, readings);
   const ended = await scheduler.run('record', takeEntries(state.jobs, entries, readings));
-  const context = { signal: AbortSignal.any([signal, AbortSignal.timeout(READ_MS)]) };
+  const context = { signal: signalWithin(READ_MS, signal) };
   const ends = await state.lives.find(
     ended.map(({ taskId, job, end }) => ({
       taskId,

@@ -4,6 +4,7 @@ import type { HistoryReader } from '../../../history/history.ts';
 import type { HistorySources } from '../../../history/history-sources.ts';
 import type { TaskTree } from '../../../model.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
+import { signalWithin } from '../../../waiting.ts';
 import type { Lineage } from '../lineage/lineage.ts';
 import type { FoundTasks } from './found-tasks.ts';
 import type { ResultLookup } from './result-lookup.ts';
@@ -51,11 +52,11 @@ export function withTaskLookup(tasks: TaskPart, options: TaskLookupOptions): Tas
     async getTask(id, context) {
       const known = await tasks.getTask(id, context);
       if (known !== null) return known;
-      await lookup([id], AbortSignal.any([context.signal, AbortSignal.timeout(LONGEST_WAIT)]));
+      await lookup([id], signalWithin(LONGEST_WAIT, context.signal));
       return (await tasks.getTask(id, context)) ?? found.getTask(id);
     },
     async getTaskTree(id, context) {
-      const signal = AbortSignal.any([context.signal, AbortSignal.timeout(LONGEST_TREE_WAIT)]);
+      const signal = signalWithin(LONGEST_TREE_WAIT, context.signal);
       let tree = await readTree(id, context);
       if (tree === null) {
         await lookup([id], signal);

@@ -1,5 +1,7 @@
 /** Checks whether a policy of RabbitMQ drops messages from the queue of events earlier than its own bounds. */
+
 import { isRecord } from '../../../../values.ts';
+import { signalWithin } from '../../../../waiting.ts';
 import { type Hint, quoted } from '../../hint.ts';
 import type { EventQueue } from './event-queue.ts';
 import { getJson } from './management/get-json.ts';
@@ -60,7 +62,7 @@ async function readQueue(
     const columns = 'columns=policy,operator_policy,effective_policy_definition';
     // Throws for a name that is not well-formed, such as the host may give.
     const path = `/api/queues/${encodeURIComponent(virtualHost)}/${encodeURIComponent(name)}?${columns}`;
-    const signal = AbortSignal.any([closing, AbortSignal.timeout(DEADLINE_MS)]);
+    const signal = signalWithin(DEADLINE_MS, closing);
     const { value } = await getJson(management, path, { signal, maxBytes: MOST_BYTES });
     return isRecord(value) ? value : null;
   } catch {

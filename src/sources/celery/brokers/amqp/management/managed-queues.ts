@@ -1,5 +1,7 @@
 /** The queues of one virtual host, as RabbitMQ's management API lists them. */
+
 import { isRecord } from '../../../../../values.ts';
+import { signalWithin } from '../../../../../waiting.ts';
 import { type Problem, problemOf } from '../../../problem.ts';
 import { getJson, managementError } from './get-json.ts';
 import type { ResolvedManagement } from './management-options.ts';
@@ -112,7 +114,7 @@ const QUERY = new URLSearchParams({
 async function refresh(state: State): Promise<void> {
   const begun = state.now();
   try {
-    const signal = AbortSignal.any([state.closing.signal, AbortSignal.timeout(DEADLINE_MS)]);
+    const signal = signalWithin(DEADLINE_MS, state.closing.signal);
     const { queues, isWhole } = await readPages(state, signal);
     state.queues = queues;
     state.isWhole = isWhole;
