@@ -70,9 +70,7 @@ export function createLruCache<Value>(bounds: LruBounds<Value>): LruCache<Value>
     },
     delete: remove,
     clear() {
-      entries.clear();
-      newest = null;
-      bytes = 0;
+      for (const key of entries.keys()) remove(key);
     },
     *values() {
       for (const { value } of entries.values()) yield value;

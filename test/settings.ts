@@ -99,6 +99,8 @@ export const SAMPLED: readonly string[] = [
   'test/bullmq/trace-id.test.ts',
   'test/celery/queues-paging.test.ts',
   'test/celery/recordings.test.ts',
+  'test/combine/feed-walks.test.ts',
+  'test/combine/walks.test.ts',
   'test/fuzz/fuzz.test.ts',
   'test/graph/graph-tracker.test.ts',
   'test/history/order.test.ts',

@@ -1,4 +1,5 @@
-/** `npm run stage`: creates the content of the published package in `.cache/package`. */
+/** `npm run stage [folder] [repository]`: creates the content of the published package, in `.cache/package`. */
 import { stagePackage } from './stage-package.ts';
 
-stagePackage('.cache/package');
+const [folder = '.cache/package', repository] = process.argv.slice(2);
+stagePackage(folder, repository);

@@ -25,6 +25,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   'test/metrics/real-prometheus.test.ts': 'asks the exporter and Prometheus, too, and compares',
   'test/packaging/consumer-program.ts': 'is run in a project that has nothing of the checkout',
   'test/packaging/pages-code.test.ts': 'is run in a project that has nothing of the checkout',
+  'test/read/read.test.ts': 'leaves before the answer comes',
   'test/router/express-layers.test.ts': 'asks a plain Node server, where no path but ours is answered',
   'test/router/lifecycle.test.ts': 'leaves before the answer comes',
   'test/routes/workflow-sharing.test.ts': 'leaves before the answer comes',

@@ -30,31 +30,10 @@ const SEAMS: readonly (readonly [what: string, modules: RegExp])[] = [
 
 /** Files that still reach behind a seam. None may join them, and what no longer does so leaves the list. */
 const BEHIND: readonly string[] = [
-  'test/bullmq/duration-series.test.ts',
-  'test/bullmq/recorded-log.test.ts',
   'test/celery/array-broker.ts',
   'test/celery/leader-lab.ts',
-  'test/celery/message-queue.test.ts',
   'test/celery/sql/result-lab.ts',
-  'test/celery/sql/results-hostile.test.ts',
-  'test/celery/sql/sql-reader.test.ts',
-  'test/combine/combine-kit.ts',
-  'test/combine/walks.test.ts',
   'test/command/read-command.test.ts',
-  'test/fuzz/deployment.ts',
-  'test/fuzz/found.test.ts',
-  'test/fuzz/targets/bullmq-jobs.ts',
-  'test/fuzz/targets/bullmq-streams.ts',
-  'test/fuzz/targets/celery-messages.ts',
-  'test/fuzz/targets/celery-schedules.ts',
-  'test/fuzz/targets/texts.ts',
-  'test/helpers/task-query.ts',
-  'test/packaging/addresses.test.ts',
-  'test/packaging/packed.ts',
-  'test/read/read-kit.ts',
-  'test/read/read.test.ts',
-  'test/read/report.test.ts',
-  'test/shared/lru-cache.test.ts',
   'test/shared/scheduler.test.ts',
 ];
 

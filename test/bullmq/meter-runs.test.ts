@@ -28,6 +28,9 @@ const LAST: readonly Event[] = [
 ];
 const OF_CHILD = { failedReason: 'child bull:mail:7 failed' };
 
+/** Their runs take exactly as long as some buckets reach, and longer. */
+const BUCKETS = 'fall into every bucket whose bound they do not exceed';
+
 /** What a job went through, how long it ran and how long it waited, in milliseconds: the lengths of all. */
 const LIVES: Readonly<Record<string, readonly [Event[], runs: number[], waits: number[]]>> = {
   'begin when a worker takes it, and end when it has completed': [
@@ -93,6 +96,29 @@ const LIVES: Readonly<Record<string, readonly [Event[], runs: number[], waits: n
     [],
     [10],
   ],
+  'wait for no time when the clock of a worker is ahead of the time at which they are due': [
+    [ADDED, [1_000, 'delayed', { delay: '9000' }], [2_000, 'active'], [2_010, 'completed']],
+    [10],
+    [0],
+  ],
+  [BUCKETS]: [
+    [
+      ADDED,
+      [1_000, 'waiting'],
+      [1_100, 'active'],
+      [1_105, 'waiting', { prev: 'active' }],
+      [1_200, 'active'],
+      [1_206, 'waiting', { prev: 'active' }],
+      [1_300, 'active'],
+      [4_300, 'waiting', { prev: 'active' }],
+      [5_000, 'active'],
+      [15_000, 'waiting', { prev: 'active' }],
+      [16_000, 'active'],
+      [27_000, 'completed'],
+    ],
+    [5, 6, 3_000, 10_000, 11_000],
+    [100, 95, 94, 700, 1_000],
+  ],
   'are forgotten with a job that is removed': [
     [ADDED, [1_000, 'waiting'], [1_100, 'removed', { prev: 'wait' }]],
     [],
@@ -149,6 +175,9 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the runs of a 
           expected(waited),
         ]);
       }
+      const queue = `q${Object.keys(LIVES).indexOf(BUCKETS)}`;
+      const filled = runs.find(({ labels }) => labels.queue === queue && labels.name === 'send');
+      expect(filled?.buckets).toEqual([1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 4]);
     } finally {
       meter.close();
     }

@@ -1,8 +1,7 @@
 /** Instances that share a history, of which one at a time collects a deployment made of arrays. */
 import type { StoredHistory } from '../../src/history/stored-history.ts';
 import { createSourceRedactor } from '../../src/redact.ts';
-import type { ConnectionState } from '../../src/sources/celery/connection-state.ts';
-import type { LiveOptions } from '../../src/sources/celery/live.ts';
+import type { BrokerEvents } from '../../src/sources/celery/broker.ts';
 import { createLedSource } from '../../src/sources/celery/shared/shared-source.ts';
 import { createArrayBroker } from './array-broker.ts';
 import { createArrayResultBackend } from './array-result-backend.ts';
@@ -25,6 +24,7 @@ const WORKERS = {
   },
 };
 
+/** Its worker announces so few heartbeats that none is missing while a test runs. */
 function eventsNow(): unknown[] {
   const timestamp = Date.now() / 1000;
   const of = (type: string, more: object) => ({
@@ -35,8 +35,8 @@ function eventsNow(): unknown[] {
     ...more,
   });
   return [
-    of('worker-online', { freq: 2, pid: 7 }),
-    of('worker-heartbeat', { freq: 2, pid: 7, active: 0, processed: 1 }),
+    of('worker-online', { freq: 600, pid: 7 }),
+    of('worker-heartbeat', { freq: 600, pid: 7, active: 0, processed: 1 }),
     of('task-received', { uuid: 'done', name: 'yard.add', args: "(1, password='hunter2')", kwargs: '{}' }),
     of('task-started', { uuid: 'done' }),
     of('task-succeeded', { uuid: 'done', result: '3', runtime: 0.1 }),
@@ -44,6 +44,9 @@ function eventsNow(): unknown[] {
     of('task-started', { uuid: 'runs' }),
   ];
 }
+
+/** Where an instance that leads reads from. */
+type Connections = ReturnType<NonNullable<Parameters<typeof createLedSource>[0]['connect']>>;
 
 /** An instance of a deployment made of arrays. */
 export interface Instance {
@@ -73,7 +76,7 @@ function connectionsTo(
   connections: Instance['connections'],
   reach: Instance['reach'],
   waiting: typeof WAITING,
-): LiveOptions {
+): Connections {
   connections.made += 1;
   connections.open += 1;
   const broker = createArrayBroker({
@@ -82,7 +85,7 @@ function connectionsTo(
     workers: WORKERS,
   });
   const backend = createArrayResultBackend({ published: [], tasks: [], groups: [] });
-  const down: ConnectionState = {
+  const down: ReturnType<BrokerEvents['state']> = {
     up: false,
     asOf: null,
     since: null,

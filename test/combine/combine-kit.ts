@@ -1,6 +1,8 @@
 /** Parts for combinations, which fail as they are told to. */
+import type { Express } from 'express';
+import { expect } from 'vitest';
+import type { MonitorRouter } from '../../src/index.ts';
 import type { Task, TaskEvent } from '../../src/model.ts';
-import { createReader } from '../../src/read.ts';
 import { selectTasks, summarizeTasks } from '../../src/select.ts';
 import type {
   MonitorSources,
@@ -11,7 +13,9 @@ import type {
   TaskQuery,
   TaskSource,
 } from '../../src/source.ts';
-import { query } from '../history/telling.ts';
+import { keepAlive } from '../helpers/ask.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
+import { serve } from '../router/host-kit.ts';
 
 /** A part, and how to break it. */
 export interface Breakable<Part> {
@@ -104,32 +108,26 @@ export function eventSource(name: string, events: readonly TaskEvent[]): TaskEve
   };
 }
 
-/** Reads a page as the router does, each part guarded. */
-export function readerOf(sources: MonitorSources) {
-  const reader = createReader({ timeoutMs: 5_000, concurrency: 64, perPart: 64, report: () => {} });
-  let reads = 0;
-  const ask = <Part extends 'tasks' | 'events', Raw>(
-    kind: Part,
-    read: (part: NonNullable<MonitorSources[Part]>, context: never) => unknown,
-  ) => {
-    const part = sources[kind];
-    if (part === undefined) throw new Error('no such part');
-    reads += 1;
-    return reader.read({
-      part,
-      call: 'read',
-      key: String(reads),
-      read: (context) => read(part as never, context as never) as Raw,
-      map: (raw: Raw, told) => ({ raw, failures: [...told.failures.keys()], sourceOf: told.sourceOf }),
-    });
+/** What is answered; `null` while no source that has an answer can be reached. */
+export type Read = <Body>(path: string, asked: Readonly<Record<string, unknown>>) => Promise<Body | null>;
+
+/** Serves one monitor after the other at one address. @returns the client of a monitor of these sources */
+export async function openClients(): Promise<(sources: MonitorSources) => Read> {
+  let shown: MonitorRouter | null = null;
+  const place = (app: Express) => void app.use('/monitor', (...given) => shown?.(...given));
+  const { get } = await serve(EXPRESS, {}, { place });
+  const read: Read = async <Body>(path: string, asked: Readonly<Record<string, unknown>>) => {
+    const pairs = Object.entries(asked).flatMap(([name, given]) =>
+      [given ?? []].flat().map((value): [string, string] => [name, String(value)]),
+    );
+    const target = `${path}?${new URLSearchParams(pairs)}`;
+    const { status, body } = await get<Body>(target, { agent: keepAlive, ours: false });
+    expect([200, 503]).toContain(status);
+    return status === 200 ? body : null;
   };
-  return {
-    tasks: (part: Partial<TaskQuery>) =>
-      ask<'tasks', TaskPage>('tasks', (source, context) => source.listTasks(query(part), context)),
-    events: (part: Partial<TaskEventQuery>) =>
-      ask<'events', { events: readonly TaskEvent[]; cursor: string }>('events', (source, context) =>
-        source.listEvents({ limit: 10, since: null, states: [], workers: [], tasks: [], ...part }, context),
-      ),
+  return (sources) => {
+    shown = EXPRESS.createMonitorRouter({ sources, authorize: false, onError: () => {} });
+    return read;
   };
 }
 

@@ -2,14 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { combineSources } from '../../src/index.ts';
 import type { Task } from '../../src/model.ts';
-import { decodeTaskCursor, encodeTaskCursor } from '../../src/routes/task-cursor.ts';
-import { comparePositions, sortKeyOf } from '../../src/select/task-order.ts';
-import type { TaskPosition, TaskQuery } from '../../src/source.ts';
+import { selectTasks } from '../../src/select.ts';
+import type { TasksBody } from '../../src/wire.ts';
 import { anyText } from '../helpers/any-text.ts';
+import { runs, seedOf } from '../helpers/cases.ts';
+import { queryOf } from '../helpers/task-query.ts';
 import { T0 } from '../history/telling.ts';
-import { breakable, breakBy, type MakeMark, readerOf, taskSource } from './combine-kit.ts';
+import { breakable, breakBy, type MakeMark, openClients, taskSource } from './combine-kit.ts';
 
-const RUNS = { seed: 20_261_121, numRuns: 150 };
+const RUNS = { seed: seedOf(20_261_121), numRuns: runs(150) };
 const SORTS = ['timestamp', 'started', 'runtime', 'name', 'state'] as const;
 
 /** Few values, so that many are equal, also across parts. */
@@ -48,8 +49,10 @@ const asked = fc.record({
   sort: fc.constantFrom(...SORTS),
   order: fc.constantFrom('asc' as const, 'desc' as const),
   limit: fc.integer({ min: 1, max: 12 }),
-  states: fc.constantFrom([], ['SUCCESS']),
+  state: fc.constantFrom([], ['SUCCESS']),
 });
+
+type Asked = typeof asked extends fc.Arbitrary<infer Value> ? Value : never;
 
 function combinationOf(all: readonly (readonly [readonly Task[], MakeMark | null])[]) {
   const parts = all.map(([tasks, mark], index) => breakable(taskSource(`p${index}`, tasks, mark)));
@@ -59,42 +62,33 @@ function combinationOf(all: readonly (readonly [readonly Task[], MakeMark | null
 /** What the list must be: every row of every part, in the order of the contract. */
 function expectedOf(
   all: readonly (readonly [readonly Task[], MakeMark | null])[],
-  { sort, order, states }: Pick<TaskQuery, 'sort' | 'order' | 'states'>,
+  { sort, order, state: states }: Asked,
 ) {
-  return all
-    .flatMap(([tasks], part) =>
-      tasks
-        .filter(({ state }) => states.length === 0 || states.includes(state))
-        .map((one) => ({ part, place: { key: sortKeyOf(one, sort), id: one.id } })),
-    )
-    .sort((a, b) => comparePositions(a.place, b.place, order) || a.part - b.part)
-    .map(({ part, place }) => `p${part} ${place.id}`);
+  const rows = all.flatMap(([tasks], part) => tasks.map((one) => ({ ...one, part })));
+  const { tasks } = selectTasks(rows, queryOf({ sort, order, states, limit: 1_000 }));
+  return (tasks as typeof rows).map(({ part, id }) => `p${part} ${id}`);
 }
 
-/** The position as a client sends it back. */
-function travelled(place: TaskPosition | null): TaskPosition | null {
-  if (place === null) return null;
-  const { position } = decodeTaskCursor(encodeTaskCursor('list', place)) ?? {};
-  if (position === undefined) throw new Error(`A cursor that is not read: ${JSON.stringify(place)}`);
-  return position;
-}
+const rowsOf = ({ tasks }: TasksBody) => tasks.map(({ source, task_id: id }) => `${source} ${id}`);
 
 describe('a combined list', () => {
   it('gives, page by page, exactly the rows of all parts in the order of the contract, each once', async () => {
+    const clientOf = await openClients();
     await fc.assert(
       fc.asyncProperty(partsOfTasks, asked, async (all, wanted) => {
         const { parts, sources } = combinationOf(all);
-        const read = readerOf(sources);
+        const read = clientOf(sources);
         const rows: string[] = [];
-        let after: TaskPosition | null = null;
+        let cursor: string | null | undefined = null;
         let pages = 0;
         do {
-          const { raw, sourceOf } = await read.tasks({ ...wanted, after });
-          rows.push(...raw.tasks.map((row) => `${sourceOf(row)} ${row.id}`));
-          expect(raw.total).toBe(expectedOf(all, wanted).length);
-          after = travelled(raw.next);
+          const page: TasksBody | null = await read('/api/tasks/', { ...wanted, cursor });
+          if (page === null) throw new Error('no source answers');
+          rows.push(...rowsOf(page));
+          expect(page.total).toBe(expectedOf(all, wanted).length);
+          cursor = page.next_cursor;
           pages += 1;
-        } while (after !== null);
+        } while (cursor !== null);
         expect(rows).toEqual(expectedOf(all, wanted));
         // One page of each part, and of some the rows that are listed once more.
         for (const { reads } of parts) expect(reads).toBeLessThanOrEqual(2 * pages);
@@ -109,22 +103,24 @@ describe('a combined list', () => {
       { selector: ({ id }) => id, maxLength: 12 },
     );
     const three = fc.array(fc.tuple(tasksOfPart, fc.option(marks)), { minLength: 3, maxLength: 3 });
+    const clientOf = await openClients();
     await fc.assert(
       fc.asyncProperty(three, marks, asked, added, async ([first, ...others], mark, wanted, late) => {
         // One of them at least continues by its own marks alone.
         const growing = [...(first?.[0] ?? [])];
         const all = [[growing, mark] as const, ...others];
         const expected = expectedOf(all, wanted);
-        const read = readerOf(combinationOf(all).sources);
+        const read = clientOf(combinationOf(all).sources);
         const rows: string[] = [];
         const coming = [...late];
-        let after: TaskPosition | null = null;
+        let cursor: string | null | undefined = null;
         do {
-          const { raw, sourceOf } = await read.tasks({ ...wanted, after });
-          rows.push(...raw.tasks.map((row) => `${sourceOf(row)} ${row.id}`));
-          after = travelled(raw.next);
+          const page: TasksBody | null = await read('/api/tasks/', { ...wanted, cursor });
+          if (page === null) throw new Error('no source answers');
+          rows.push(...rowsOf(page));
+          cursor = page.next_cursor;
           growing.push(...coming.splice(0, 2));
-        } while (after !== null);
+        } while (cursor !== null);
         expect(rows.filter((row) => !row.includes('new-'))).toEqual(expected);
         expect(new Set(rows).size).toBe(rows.length);
       }),
@@ -134,23 +130,24 @@ describe('a combined list', () => {
 
   it('goes on while parts fail now and then: nothing comes twice, and nothing is lost', async () => {
     const failing = fc.array(fc.array(fc.boolean(), { minLength: 4, maxLength: 4 }), { maxLength: 12 });
+    const clientOf = await openClients();
     await fc.assert(
       fc.asyncProperty(partsOfTasks, asked, failing, async (all, wanted, plan) => {
         const { parts, sources } = combinationOf(all);
-        const read = readerOf(sources);
+        const read = clientOf(sources);
         const rows: string[] = [];
-        let after: TaskPosition | null = null;
+        let cursor: string | null | undefined = null;
         for (let step = 0; ; step += 1) {
           breakBy(parts, plan[step]);
-          try {
-            const { raw, sourceOf } = await read.tasks({ ...wanted, after });
-            rows.push(...raw.tasks.map((row) => `${sourceOf(row)} ${row.id}`));
-            after = travelled(raw.next);
-            if (after === null) break;
-          } catch {
+          const page: TasksBody | null = await read('/api/tasks/', { ...wanted, cursor });
+          if (page === null) {
             // None of those that have more to give is there: the same page, once more.
             expect(plan[step]).toContain(true);
+            continue;
           }
+          rows.push(...rowsOf(page));
+          cursor = page.next_cursor;
+          if (cursor === null) break;
         }
         expect(rows.toSorted()).toEqual(expectedOf(all, wanted).toSorted());
         for (const [index] of all.entries()) {

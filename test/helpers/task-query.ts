@@ -1,9 +1,17 @@
-import { ALL_TASKS } from '../../src/source/task-query.ts';
+import { createRedactor } from '../../src/redact.ts';
+import { createSerializer } from '../../src/serialize.ts';
 import type { TaskQuery } from '../../src/source.ts';
+
+const ALL_TASKS: TaskQuery = {
+  ...{ limit: 100, after: null, sort: 'timestamp', order: 'desc', scan: 20_000 },
+  ...{ states: [], engineStates: [], names: [], workers: [], queues: [], causes: [], conditions: [] },
+  ...{ rootId: null, parentId: null, groupId: null, since: null, until: null },
+  ...{ q: null, search: () => true, causeOf: createSerializer({ redactor: createRedactor() }).causeOf },
+};
 
 /** A query as the router passes it, with only the given filters. */
 export function queryOf(given: Partial<TaskQuery> = {}): TaskQuery {
-  return { ...ALL_TASKS, limit: 100, scan: 20_000, ...given };
+  return { ...ALL_TASKS, ...given };
 }
 
 const SORT_KEYS: Readonly<Record<TaskQuery['sort'], true>> = {

@@ -2,16 +2,15 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { stagePackage } from '../../src/bundle/stage-package.ts';
-import { ROOT } from './packed.ts';
+import { ROOT, stage } from './packed.ts';
 
 const REPOSITORY = 'https://git.example/owner/name';
 const PAGES = ['README.md', 'CHANGELOG.md'];
 
-function staged(repository?: string) {
+function staged(repository: string) {
   const folder = mkdtempSync(join(tmpdir(), 'task-monitor-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  stagePackage(folder, repository);
+  stage(folder, repository);
   const read = (path: string): string => readFileSync(join(folder, path), 'utf8');
   return { read, manifest: JSON.parse(read('package.json')) as Record<string, unknown> };
 }
@@ -30,7 +29,7 @@ const wordsOf = (page: string): string =>
 
 describe('the published package', () => {
   it('names its repository, homepage and issues by one address', () => {
-    const { version } = staged().manifest;
+    const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
     const { manifest, read } = staged(REPOSITORY);
     expect(manifest).toMatchObject({
       version,

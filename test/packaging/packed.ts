@@ -12,7 +12,6 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { stagePackage } from '../../src/bundle/stage-package.ts';
 import { atProcessEnd } from '../helpers/process-end.ts';
 
 /** The checkout. */
@@ -62,6 +61,13 @@ function requireFreshBuild(): void {
   }
 }
 
+/** Creates what is published, as `npm run stage` does. @param repository its address. Default: our own */
+export function stage(folder: string, ...repository: readonly string[]): void {
+  execFileSync(process.execPath, ['--import', 'tsx', 'src/bundle/stage.ts', folder, ...repository], {
+    cwd: ROOT,
+  });
+}
+
 let packed: Packed | null = null;
 
 /** The package, packed with npm and unpacked, once for all files of this process. */
@@ -75,7 +81,7 @@ function makePacked(): Packed {
   const place = mkdtempSync(join(tmpdir(), 'task-monitor-'));
   atProcessEnd(() => rmSync(place, { recursive: true, force: true }));
   const staged = join(place, 'staged');
-  stagePackage(staged);
+  stage(staged);
   const output = execFileSync(
     'npm',
     ['pack', staged, '--json', '--ignore-scripts', '--loglevel=error', '--pack-destination', place],

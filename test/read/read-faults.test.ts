@@ -1,10 +1,21 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { MonitorError } from '../../src/errors.ts';
-import { codeOf, deferred, OTHER_PART, outcomeOf, setUp, taskOf, thenable } from './read-kit.ts';
+import type { ReadContext } from '../../src/source.ts';
+import { deferred, PAGE, setUp, thenable } from './read-kit.ts';
 
 afterEach(() => {
   vi.useRealTimers();
 });
+
+/** Lets time stand still for a monitor and its sources. */
+function stopTime(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+}
+
+/** The time that the monitor knows stands still meanwhile. */
+async function called(mock: { readonly mock: { readonly calls: readonly unknown[] } }, times: number) {
+  while (mock.mock.calls.length < times) await new Promise(setImmediate);
+}
 
 describe('a reader of a broken source', () => {
   it.each([
@@ -28,6 +39,9 @@ describe('a reader of a broken source', () => {
           get() {
             throw new Error('secret');
           },
+          getPrototypeOf() {
+            throw new Error('secret');
+          },
         },
       ),
     ],
@@ -35,129 +49,109 @@ describe('a reader of a broken source', () => {
   ])(
     'answers source_unavailable, in words of ours, when a source throws or rejects with %s',
     async (_, thrown) => {
-      const { reader, reports } = setUp();
-      const outcomes = await Promise.all([
-        outcomeOf(() =>
-          reader.read(
-            taskOf(() => {
-              throw thrown;
-            }),
-          ),
-        ),
-        outcomeOf(() => reader.read(taskOf(() => Promise.reject(thrown)))),
-      ]);
-      for (const outcome of outcomes) {
-        expect(outcome).toMatchObject({
+      const reads = [
+        () => {
+          throw thrown;
+        },
+        () => Promise.reject(thrown),
+      ];
+      for (const read of reads) {
+        const { ask, reports } = await setUp(read);
+        expect(await ask()).toMatchObject({
           code: 'source_unavailable',
-          message: 'The source cannot be reached.',
+          detail: 'The source cannot be reached.',
         });
+        expect(reports.map(({ error }) => Object.is(error, thrown))).toEqual([true]);
       }
-      expect(reports.map(({ error }) => Object.is(error, thrown))).toEqual([true, true]);
     },
   );
 
   it('keeps the code that a source chose, but not its words', async () => {
-    const { reader } = setUp();
-    const thrown = new MonitorError('source_timeout', 'redis://:hunter2@db took too long');
-    expect(
-      await outcomeOf(() =>
-        reader.read(
-          taskOf(() => {
-            throw thrown;
-          }),
-        ),
-      ),
-    ).toMatchObject({
+    const { ask } = await setUp(() => {
+      throw new MonitorError('source_timeout', 'redis://:hunter2@db took too long');
+    });
+    expect(await ask()).toMatchObject({
       code: 'source_timeout',
-      message: 'The source did not answer within the time limit.',
+      detail: 'The source did not answer within the time limit.',
     });
   });
 
   it('answers source_invalid when nothing can be made of the data', async () => {
-    const { reader, reports } = setUp();
-    const task = {
-      ...taskOf(() => 1),
-      map() {
-        throw new TypeError('no list');
-      },
-    };
-    expect(await codeOf(() => reader.read(task))).toBe('source_invalid');
-    expect(reports).toMatchObject([{ error: { message: 'no list' }, code: 'source_invalid' }]);
+    const { ask, reports } = await setUp(() => 1);
+    expect((await ask()).code).toBe('source_invalid');
+    expect(reports).toMatchObject([
+      { error: { message: expect.stringContaining('must return') }, code: 'source_invalid' },
+    ]);
   });
 
   it('answers source_timeout at the deadline and aborts the read', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-    const { reader } = setUp(1_000);
-    let signal: AbortSignal | undefined;
-    const outcome = codeOf(() =>
-      reader.read(
-        taskOf((context) => {
-          signal = context.signal;
-          return new Promise(() => {});
-        }),
-      ),
-    );
+    const read = vi.fn((_context: ReadContext) => new Promise(() => {}));
+    const { ask } = await setUp(read, { timeoutMs: 1_000 });
+    stopTime();
+    const asked = ask();
+    await called(read, 1);
+    const [[context] = []] = read.mock.calls;
     await vi.advanceTimersByTimeAsync(999);
-    expect(signal?.aborted).toBe(false);
+    expect(context?.signal.aborted).toBe(false);
     await vi.advanceTimersByTimeAsync(1);
-    expect(await outcome).toBe('source_timeout');
-    expect(signal?.aborted).toBe(true);
+    expect((await asked).code).toBe('source_timeout');
+    expect(context?.signal.aborted).toBe(true);
     expect(vi.getTimerCount()).toBe(0);
   });
 
   it('swallows what comes after the deadline', async () => {
-    const { reader, reports } = setUp(5);
-    const late = [deferred<number>(), deferred<number>()];
-    const codes = late.map(({ promise }, index) =>
-      codeOf(() => reader.read(taskOf(() => promise, `${index}`))),
-    );
-    expect(await Promise.all(codes)).toEqual(['source_timeout', 'source_timeout']);
-    late[0]?.resolve(1);
+    const late = [deferred<typeof PAGE>(), deferred<typeof PAGE>()];
+    const rest = [...late];
+    const { ask, reports } = await setUp(() => rest.shift()?.promise, { timeoutMs: 5 });
+    const codes = (await Promise.all([1, 2].map(ask))).map(({ code }) => code);
+    expect(codes).toEqual(['source_timeout', 'source_timeout']);
+    late[0]?.resolve(PAGE);
     late[1]?.reject(new Error('late'));
     await new Promise(setImmediate);
-    expect(reports).toHaveLength(2);
+    expect(reports.map(({ code }) => code)).toEqual(['source_timeout']);
   });
 
   it('asks a part no more while three of its reads have outlived their deadline', async () => {
-    const { reader } = setUp(5);
-    const stuck = [deferred<number>(), deferred<number>(), deferred<number>()];
-    await Promise.all(
-      stuck.map(({ promise }, index) => codeOf(() => reader.read(taskOf(() => promise, `${index}`)))),
-    );
-    const read = vi.fn(() => 1);
-    expect(await codeOf(() => reader.read(taskOf(read)))).toBe('source_unavailable');
-    expect(read).not.toHaveBeenCalled();
-    expect(reader.read({ ...taskOf(read), part: OTHER_PART })).toBe(1);
-    stuck[0]?.resolve(1);
+    const stuck = [deferred<typeof PAGE>(), deferred<typeof PAGE>(), deferred<typeof PAGE>()];
+    const rest = [...stuck];
+    const read = vi.fn(() => rest.shift()?.promise ?? PAGE);
+    const { ask, get } = await setUp(read, { timeoutMs: 50 });
+    await Promise.all([1, 2, 3].map(ask));
+    stopTime();
+    expect((await ask(4)).code).toBe('source_unavailable');
+    expect(read).toHaveBeenCalledTimes(3);
+    expect((await get('/api/workers/')).status).toBe(200);
+    stuck[0]?.resolve(PAGE);
     await new Promise(setImmediate);
-    expect(reader.read(taskOf(read))).toBe(1);
+    expect(await ask(4)).toMatchObject({ total: 1 });
   });
 
   it('tries a part that lost its promises for good once a second, and asks it again once it has answered', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-    const { reader } = setUp(10_000);
-    const never = () => new Promise<number>(() => {});
-    const outcomes = ['a', 'b', 'c'].map((key) => codeOf(() => reader.read(taskOf(never, key))));
+    let answers = false;
+    const read = vi.fn(async () => (answers ? PAGE : new Promise(() => {})));
+    const { ask } = await setUp(read, { timeoutMs: 10_000 });
+    stopTime();
+    const outcomes = [1, 2, 3].map(ask);
+    await called(read, 3);
     await vi.advanceTimersByTimeAsync(10_000);
     await Promise.all(outcomes);
-    const read = vi.fn(async () => 1);
-    expect(await codeOf(() => reader.read(taskOf(read)))).toBe('source_unavailable');
+    expect((await ask(4)).code).toBe('source_unavailable');
     await vi.advanceTimersByTimeAsync(1_000);
-    const hanging = codeOf(() => reader.read(taskOf(never, 'try')));
-    expect(await codeOf(() => reader.read(taskOf(read)))).toBe('source_unavailable');
-    expect(read).not.toHaveBeenCalled();
+    const hanging = ask(5);
+    await called(read, 4);
+    answers = true;
+    expect((await ask(4)).code).toBe('source_unavailable');
+    expect(read).toHaveBeenCalledTimes(4);
     await vi.advanceTimersByTimeAsync(1_000);
-    const answers = [reader.read(taskOf(read)), codeOf(() => reader.read(taskOf(read, 'other')))];
-    expect(await Promise.all(answers)).toEqual([1, 'source_unavailable']);
-    expect(await reader.read(taskOf(read, 'next'))).toBe(1);
+    expect(await ask(4)).toMatchObject({ total: 1 });
+    expect(await ask(6)).toMatchObject({ total: 1 });
     await vi.advanceTimersByTimeAsync(10_000);
-    expect(await hanging).toBe('source_timeout');
+    expect((await hanging).code).toBe('source_timeout');
   });
 
   it('takes a promise of any make, also one that calls back twice or throws', async () => {
-    const { reader } = setUp();
     const twice = thenable((resolve) => {
-      resolve(1);
+      resolve(PAGE);
       resolve(2);
     });
     const throwing = thenable(() => {
@@ -168,8 +162,9 @@ describe('a reader of a broken source', () => {
         throw new Error('no');
       },
     });
-    expect(await reader.read(taskOf(() => twice))).toBe(1);
-    expect(await codeOf(() => reader.read(taskOf(() => throwing)))).toBe('source_unavailable');
-    expect(await codeOf(() => reader.read(taskOf(() => hostile)))).toBe('source_unavailable');
+    const answers = [twice, throwing, hostile];
+    const { ask } = await setUp(() => answers.shift());
+    expect(await ask(1)).toMatchObject({ total: 1 });
+    for (const limit of [2, 3]) expect((await ask(limit)).code).toBe('source_unavailable');
   });
 });

@@ -1,53 +1,39 @@
-import { MonitorError } from '../../src/errors.ts';
-import { createReader, type OnLeave, type ReadTask } from '../../src/read.ts';
-import type { Awaitable, ReadContext } from '../../src/source.ts';
+import type { MonitorErrorCode } from '../../src/errors.ts';
+import type { MonitorOptions } from '../../src/index.ts';
+import type { ReadContext } from '../../src/source.ts';
+import type { ProblemBody } from '../../src/wire.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
+import { type HostOptions, serve } from '../router/host-kit.ts';
+import { shopTask } from '../router/shop-sources.ts';
 
-const PART = { name: 'fake' };
-export const OTHER_PART = { name: 'other' };
+/** What a source answers that has one task. */
+export const PAGE = { tasks: [shopTask(1)], next: null, total: 1 };
 
-/** A client that leaves when told to. */
-export function visitor(): { readonly onLeave: OnLeave; leave(): void; listening(): number } {
-  const listeners = new Set<() => void>();
-  return {
-    onLeave(listener) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-    leave() {
-      for (const listener of listeners) listener();
-    },
-    listening: () => listeners.size,
+/** A monitor of one source. @param listTasks anything, as of a source in JavaScript */
+export async function setUp(
+  listTasks: (context: ReadContext) => unknown,
+  options: MonitorOptions = {},
+  hosting: HostOptions = {},
+) {
+  const reports: { error: unknown; code: MonitorErrorCode | null }[] = [];
+  const tasks = {
+    name: 'fake',
+    listTasks: (_query: unknown, context: ReadContext) => listTasks(context) as typeof PAGE,
+    getTask: () => null,
   };
-}
-
-export function setUp(timeoutMs = 1_000, concurrency = 64) {
-  const reports: { error: unknown; code: string | null }[] = [];
-  const reader = createReader({
-    timeoutMs,
-    concurrency,
-    perPart: concurrency,
-    report: (error, { code }) => reports.push({ error, code }),
-  });
-  return { reader, reports };
-}
-
-export function taskOf<T>(read: (context: ReadContext) => Awaitable<T>, key = ''): ReadTask<T, T> {
-  return { part: PART, call: 'listTasks', key, read, map: (raw) => raw };
-}
-
-/** What a read ends with, thrown at once or later. */
-export async function outcomeOf(start: () => unknown): Promise<unknown> {
-  try {
-    return await start();
-  } catch (error) {
-    return error;
-  }
-}
-
-/** The code that a read ends with. */
-export async function codeOf(start: () => unknown): Promise<unknown> {
-  const outcome = await outcomeOf(start);
-  return outcome instanceof MonitorError ? outcome.code : outcome;
+  const host = await serve(
+    EXPRESS,
+    {
+      sources: { tasks, workers: { name: 'fake', listWorkers: () => [] } },
+      onError: (error, { code }) => void reports.push({ error, code }),
+      ...options,
+    },
+    hosting,
+  );
+  /** Asks for the list. Other limits are other reads. */
+  const ask = async (limit = 1): Promise<ProblemBody> =>
+    (await host.get<ProblemBody>(`/api/tasks/?limit=${limit}`)).body;
+  return { ...host, reports, ask };
 }
 
 /** A promise that is settled from outside. */
@@ -62,6 +48,6 @@ export function deferred<T>() {
 }
 
 /** What looks like a promise and is none. */
-export function thenable(then: (resolve: (value: number) => void) => void): PromiseLike<number> {
-  return Object.defineProperty({}, 'then', { value: then }) as PromiseLike<number>;
+export function thenable(then: (resolve: (value: unknown) => void) => void): PromiseLike<unknown> {
+  return Object.defineProperty({}, 'then', { value: then }) as PromiseLike<unknown>;
 }

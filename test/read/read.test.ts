@@ -1,103 +1,111 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
-import { CLIENT_GONE } from '../../src/read.ts';
-import { codeOf, deferred, outcomeOf, setUp, taskOf, visitor } from './read-kit.ts';
-
-afterEach(() => {
-  vi.useRealTimers();
-});
+import { describe, expect, it, vi } from 'vitest';
+import { until } from '../router/host-kit.ts';
+import { deferred, PAGE, setUp } from './read-kit.ts';
 
 describe('a reader', () => {
-  it('passes on at once what a source answers at once', () => {
-    expect(setUp().reader.read(taskOf(() => 5))).toBe(5);
-  });
-
-  it('waits for what a source answers later', async () => {
-    expect(await setUp().reader.read(taskOf(async () => 5))).toBe(5);
-  });
-
-  it('starts one read for all who ask the same, and another for those who ask otherwise', async () => {
-    const { reader } = setUp();
-    const read = vi.fn(async () => ({}));
-    const [one, two, three] = await Promise.all([
-      reader.read(taskOf(read, 'a')),
-      reader.read(taskOf(read, 'a')),
-      reader.read(taskOf(read, 'b')),
-    ]);
-    expect(one).toBe(two);
-    expect(one).not.toBe(three);
-    expect(read).toHaveBeenCalledTimes(2);
-  });
-
   it('makes the result once for all who wait', async () => {
-    const { reader } = setUp();
-    const map = vi.fn((raw: number) => raw + 1);
-    const task = { ...taskOf(async () => 1), map };
-    expect(await Promise.all([reader.read(task), reader.read(task)])).toEqual([2, 2]);
-    expect(map).toHaveBeenCalledTimes(1);
+    const redact = vi.fn((text: string) => text);
+    let arrived = 0;
+    const answer = deferred<typeof PAGE>();
+    const { ask } = await setUp(
+      () => answer.promise,
+      { redact },
+      {
+        before: (app) =>
+          void app.use((_request, _response, next) => {
+            arrived += 1;
+            next();
+          }),
+      },
+    );
+    const waiting = Array.from({ length: 5 }, () => ask());
+    await until(() => arrived === 5);
+    answer.resolve(PAGE);
+    await Promise.all(waiting);
+    const once = redact.mock.calls.length;
+    expect(once).toBeGreaterThan(0);
+    await ask(2);
+    expect(redact).toHaveBeenCalledTimes(2 * once);
   });
 
   it('refuses as overloaded what exceeds the reads at once, but for urgent ones', async () => {
-    const { reader } = setUp(1_000, 2);
-    const first = deferred<number>();
-    const waiting = ['a', 'b'].map((key) => reader.read(taskOf(() => first.promise, key)));
-    expect(await codeOf(() => reader.read(taskOf(async () => 1, 'c')))).toBe('overloaded');
-    expect(await reader.read({ ...taskOf(async () => 1, 'd'), urgent: true })).toBe(1);
-    first.resolve(7);
-    expect(await Promise.all(waiting)).toEqual([7, 7]);
-    expect(await reader.read(taskOf(async () => 1, 'c'))).toBe(1);
+    const answer = deferred<typeof PAGE>();
+    const listTasks = vi.fn(() => answer.promise);
+    const checkBroker = async () => ({ ok: true });
+    const { ask, get } = await setUp(listTasks, {
+      limits: { concurrency: 2 },
+      sources: {
+        tasks: { name: 'fake', listTasks, getTask: () => null },
+        health: { name: 'fake', checkBroker, checkBackend: checkBroker },
+      },
+    });
+    const waiting = [1, 2].map(ask);
+    await until(() => listTasks.mock.calls.length === 2);
+    expect((await ask(3)).code).toBe('overloaded');
+    expect((await get('/healthcheck?checks=broker')).status).toBe(200);
+    answer.resolve(PAGE);
+    expect(await Promise.all(waiting)).toMatchObject([{ total: 1 }, { total: 1 }]);
+    expect(await ask(3)).toMatchObject({ total: 1 });
   });
 
-  it('goes on for the others when one client leaves, and aborts when the last one has left', async () => {
-    const { reader, reports } = setUp();
-    const pending = deferred<number>();
+  it('aborts a read that the last client has left, and starts another one for the next', async () => {
     const signals: AbortSignal[] = [];
-    const task = taskOf((context) => {
-      signals.push(context.signal);
-      return pending.promise;
+    const answer = deferred<typeof PAGE>();
+    const { ask, base, reports } = await setUp(({ signal }) => {
+      signals.push(signal);
+      return answer.promise;
     });
-    const [one, two] = [visitor(), visitor()];
-    const outcomes = [one, two].map(({ onLeave }) => outcomeOf(() => reader.read(task, onLeave)));
-    one.leave();
-    expect(await outcomes[0]).toBe(CLIENT_GONE);
-    expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
-    two.leave();
-    expect(await outcomes[1]).toBe(CLIENT_GONE);
-    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
-
-    const third = outcomeOf(() => reader.read(task));
+    const client = new AbortController();
+    const leaving = fetch(`${base}/api/tasks/?limit=1`, { signal: client.signal });
+    await until(() => signals.length === 1);
+    client.abort();
+    await expect(leaving).rejects.toThrow();
+    await until(() => signals[0]?.aborted === true);
+    const next = ask();
+    await until(() => signals.length === 2);
     expect(signals.map(({ aborted }) => aborted)).toEqual([true, false]);
-    pending.reject(new Error('aborted'));
-    expect(await third).toMatchObject({ code: 'source_unavailable' });
+    answer.reject(new Error('aborted'));
+    expect((await next).code).toBe('source_unavailable');
     expect(reports).toHaveLength(1);
   });
 
   it('listens no more for a client that has its answer', async () => {
-    const client = visitor();
-    await setUp().reader.read(
-      taskOf(async () => 1),
-      client.onLeave,
+    const left: number[] = [];
+    const { ask } = await setUp(
+      async () => PAGE,
+      {},
+      {
+        before: (app) =>
+          void app.use((_request, response, next) => {
+            const { end } = response;
+            const before = response.listenerCount('close');
+            response.end = ((...given: Parameters<typeof end>) => {
+              left.push(response.listenerCount('close') - before);
+              return end.apply(response, given);
+            }) as typeof end;
+            next();
+          }),
+      },
     );
-    expect(client.listening()).toBe(0);
+    await ask();
+    expect(left).toEqual([0]);
   });
 
   it('ends every read as overloaded when it is closed, and starts no other', async () => {
-    const { reader, reports } = setUp();
-    const pending = deferred<number>();
-    let signal: AbortSignal | undefined;
-    const outcome = codeOf(() =>
-      reader.read(
-        taskOf((context) => {
-          signal = context.signal;
-          return pending.promise;
-        }),
-      ),
-    );
-    reader.close();
-    expect(await outcome).toBe('overloaded');
-    expect(signal?.aborted).toBe(true);
-    expect(await codeOf(() => reader.read(taskOf(() => 1)))).toBe('overloaded');
-    pending.reject(new Error('late'));
+    const answer = deferred<typeof PAGE>();
+    const listTasks = vi.fn((_context: { readonly signal: AbortSignal }) => answer.promise);
+    const { ask, router, reports } = await setUp(listTasks);
+    const waiting = ask();
+    await until(() => listTasks.mock.calls.length === 1);
+    const [[context] = []] = listTasks.mock.calls;
+    expect(context?.signal.aborted).toBe(false);
+    await router.close();
+    expect((await waiting).code).toBe('overloaded');
+    expect(context?.signal.aborted).toBe(true);
+    expect((await ask()).code).toBe('overloaded');
+    answer.reject(new Error('late'));
     await new Promise(setImmediate);
+    expect(listTasks).toHaveBeenCalledTimes(1);
     expect(reports).toEqual([]);
   });
 });

@@ -128,6 +128,7 @@ export function watchResults(
   sql: CelerySqlOptions,
   writer: 'django' | 'sqlalchemy' | null = null,
   timeoutMs?: number,
+  heardGroup: () => void = () => {},
 ): Watched {
   const options = readSqlOptions(sql, {});
   if (options === null) throw new Error('there are options');
@@ -139,7 +140,10 @@ export function watchResults(
   backend.published.start({
     up: (again) => ups.push(again),
     task: (text) => tasks.push(JSON.parse(text) as Record<string, unknown>),
-    group: (text, id) => groups.push({ id, text }),
+    group(text, id) {
+      groups.push({ id, text });
+      heardGroup();
+    },
     chordSize() {},
     lost() {},
   });

@@ -1,8 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { CelerySqlQuery } from '../../../src/celery.ts';
-import { createSqlResultBackend } from '../../../src/sources/celery/backends/sql/sql-result-backend.ts';
-import { readSqlOptions } from '../../../src/sources/celery/sql/sql-options.ts';
-import { createSqlReader } from '../../../src/sources/celery/sql/sql-reader.ts';
 import { context } from '../../helpers/celery-events.ts';
 import { postgresMissing } from '../../helpers/postgres.ts';
 import { titleUnless, until } from '../../helpers/redis-server.ts';
@@ -161,10 +158,6 @@ describe.skipIf(postgresMissing !== null)(
 
     it('long groups, which are taken in over several turns of the event loop', async () => {
       await createDjangoTables(database);
-      const options = readSqlOptions(database.sql, {});
-      if (options === null) throw new Error('there are options');
-      const reader = createSqlReader(options);
-      const backend = createSqlResultBackend({ reader, writer: null, pollMs: 20 });
       let turn = 0;
       let isOpen = true;
       const next = (): void => {
@@ -173,28 +166,17 @@ describe.skipIf(postgresMissing !== null)(
       };
       next();
       const turns: number[] = [];
-      let isUp = false;
-      backend.published.start({
-        up: () => {
-          isUp = true;
-        },
-        group() {
-          turns.push(turn);
-          const end = performance.now() + 11;
-          while (performance.now() < end);
-        },
-        task() {},
-        chordSize() {},
-        lost() {},
+      const { ups } = database.watch(database.sql, null, undefined, () => {
+        turns.push(turn);
+        const end = performance.now() + 11;
+        while (performance.now() < end);
       });
-      await until(() => isUp);
+      await until(() => ups.length > 0);
       await database.admin(
         `INSERT INTO django_celery_results_chordcounter (group_id, sub_tasks, count) SELECT 'chord-' || n, '[]', 1 FROM generate_series(1, 8) AS n`,
       );
       await until(() => turns.length === 8);
       isOpen = false;
-      await backend.close();
-      reader.close();
       expect(new Set(turns).size).toBeGreaterThanOrEqual(7);
     });
   },

@@ -1,21 +1,29 @@
 /** How the function of the host is asked for results, and what is said of what it answers. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type CelerySources, type CelerySqlOptions, celerySources } from '../../../src/celery.ts';
-import { readSqlOptions } from '../../../src/sources/celery/sql/sql-options.ts';
-import { createSqlReader, type SqlReader } from '../../../src/sources/celery/sql/sql-reader.ts';
-import { parseSqlTime } from '../../../src/sources/celery/sql/sql-values.ts';
 import { componentOf, context } from '../../helpers/celery-events.ts';
 import { until } from '../../helpers/redis-server.ts';
+import { holdTime, LONG, pass } from '../array-deployment.ts';
 import { taskOf } from './postgres-lab.ts';
 
 type Query = (...call: Parameters<CelerySqlOptions['query']>) => unknown;
 
-function open(query: Query): CelerySources {
-  const sql = { dialect: 'postgres', query } as CelerySqlOptions;
-  const sources = celerySources({ broker: 'sqs://', sql, backend: 'django-db' });
+function open(query: Query, more: Partial<CelerySqlOptions> = {}, backend = 'django-db'): CelerySources {
+  const sql = { dialect: 'postgres', query, ...more } as CelerySqlOptions;
+  const sources = celerySources({ broker: 'sqs://', sql, backend, retention: LONG });
   onTestFinished(() => sources.close());
   return sources;
 }
+
+const COLUMNS = ['id', 'task_id', 'status', 'date_done', 'result', 'traceback', 'meta'];
+
+/** Answers like a database in which every table has this row. */
+const tablesOf =
+  (row: object): Query =>
+  (text) =>
+    /pg_attribute|information_schema|pragma_/.test(text)
+      ? COLUMNS.map((name) => ({ name, type: 'text' }))
+      : [row];
 
 /** What the check of the backend says is wrong. */
 const errorOf = async (query: Query): Promise<string | null | undefined> =>
@@ -87,83 +95,111 @@ describe('the database of an app', () => {
   );
 });
 
-describe('the reader of a database', () => {
-  function readerOf(query: CelerySqlOptions['query'], timeoutMs?: number): SqlReader {
-    const options = readSqlOptions({ dialect: 'postgres', query }, {});
-    if (options === null) throw new Error('there are options');
-    return createSqlReader(options, timeoutMs);
-  }
-  const ONE = { text: 'SELECT 1 AS one', limit: 1 };
-
-  it.each(['DELETE FROM a', 'SELECT 1; DROP TABLE a', 'WITH a AS (DELETE FROM b) SELECT 1', ' SELECT 1'])(
-    'runs a single SELECT and nothing else: %s',
-    async (text) => {
-      const reader = readerOf(() => []);
-      await expect(reader.select({ text, limit: 1 })).rejects.toThrow(TypeError);
-      expect(reader.requests()).toBe(0);
+describe('the function of the host', () => {
+  it.each([
+    ['postgres', 'django-db'],
+    ['mysql', 'database'],
+    ['sqlite', 'django-db'],
+  ] as const)(
+    'is asked for single SELECTs with a limit, and given values apart: %s',
+    async (dialect, backend) => {
+      holdTime(Date.now());
+      const id = "it's; DROP TABLE x";
+      const asked: Parameters<Query>[] = [];
+      const answer = tablesOf({ n: 1, task: id, state: 'STARTED', top: '2', clock: String(Date.now()) });
+      const query: Query = (...call) => {
+        asked.push(call);
+        return answer(...call);
+      };
+      const sources = open(query, { dialect }, backend);
+      await pass(8_000);
+      expect(await taskOf(sources, id)).toMatchObject({ state: 'STARTED' });
+      await sources.schedules.listSchedules(context);
+      expect(new Set(asked.map(([text]) => text)).size).toBeGreaterThan(10);
+      for (const [text] of asked) expect(text).toMatch(/^SELECT [^;]* LIMIT \d+$/);
+      expect(asked.some(([, values]) => values.includes(id))).toBe(true);
     },
   );
 
-  it('sends nothing to a database that is silent until it has answered', async () => {
+  it('is asked nothing while it is silent, and again once it has answered', async () => {
+    holdTime(Date.now());
+    let asked = 0;
     let answer: (rows: object[]) => void = () => {};
-    const reader = readerOf(() => new Promise((resolve) => (answer = resolve)), 20);
-    await expect(reader.select(ONE)).rejects.toThrow();
-    expect(reader.state()).toMatchObject({ up: false, problem: { code: 'TimeoutError' } });
-    await expect(reader.select(ONE, AbortSignal.timeout(50))).rejects.toThrow();
-    expect(reader.requests()).toBe(1);
+    const sources = open(() => {
+      asked += 1;
+      return new Promise((resolve) => {
+        answer = resolve;
+      });
+    });
+    const check = async () => await sources.health.checkBackend?.(context);
+    await pass(6_000);
+    expect(asked).toBe(1);
+    expect(await check()).toMatchObject({ ok: false, error: expect.stringContaining('does not answer') });
+    await pass(30_000);
+    expect(asked).toBe(1);
     answer([]);
-    await new Promise((resolve) => setImmediate(resolve));
-    const later = reader.select(ONE);
-    while (reader.requests() < 2) await new Promise((resolve) => setImmediate(resolve));
-    answer([{ one: 1 }]);
-    expect(await later).toEqual([{ one: 1 }]);
-    expect(reader.state()).toMatchObject({ up: true, problem: null });
+    await pass(1_000);
+    const later = check();
+    for (let count = 0; count < 5; count += 1) {
+      await pass(1_000);
+      answer([{ one: 1 }]);
+    }
+    expect(await later).toEqual({ ok: true, error: null });
   });
 
-  it('refuses statements after it was closed', async () => {
-    const reader = readerOf(() => []);
-    reader.close();
-    await expect(reader.select(ONE)).rejects.toThrow();
-    expect(reader.requests()).toBe(0);
+  it('is asked nothing once the source is closed', async () => {
+    let asked = 0;
+    const sources = open(() => {
+      asked += 1;
+      return [];
+    });
+    await until(() => asked > 0);
+    await sources.close();
+    const before = asked;
+    await sources.health.checkBackend?.(context);
+    expect(asked).toBe(before);
   });
 
-  it('finds sizes in a SQLite before 3.43, and asks for what it lacks once', async () => {
+  it('is asked for sizes as a SQLite before 3.43 knows them, once that has refused the newer way', async () => {
     const asked: string[] = [];
-    const options = readSqlOptions(
-      {
-        dialect: 'sqlite',
-        query(text: string) {
-          asked.push(text);
-          if (text.includes('octet_length')) throw new Error('no such function: octet_length');
-          return [{ n: 1 }];
-        },
-      },
-      {},
-    );
-    if (options === null) throw new Error('there are options');
-    const reader = createSqlReader(options);
-    const statement = { text: `SELECT ${reader.dialect.size('"a"')} AS n FROM b`, limit: 1 };
-    expect(await reader.select(statement)).toEqual([{ n: 1 }]);
-    expect(await reader.select(statement)).toEqual([{ n: 1 }]);
-    const old = 'SELECT length(CAST("a" AS BLOB)) AS n FROM b LIMIT 1';
-    expect(asked).toEqual(['SELECT octet_length("a") AS n FROM b LIMIT 1', old, old]);
+    const answer = tablesOf({ n: 1, task: 'a', state: 'SUCCESS' });
+    const query: Query = (text, values) => {
+      asked.push(text);
+      if (text.includes('octet_length')) throw new Error('no such function: octet_length');
+      return answer(text, values);
+    };
+    const sources = open(query, { dialect: 'sqlite' });
+    await until(async () => (await taskOf(sources, 'a'))?.state === 'SUCCESS');
+    await taskOf(sources, 'b');
+    const [newer = '', ...more] = asked.filter((text) => text.includes('octet_length'));
+    expect(more).toEqual([]);
+    const older = asked.filter((text) => text.includes('length(CAST('));
+    expect(older.length).toBeGreaterThan(1);
+    expect(older[0]).toBe(newer.replaceAll(/octet_length\(("\w+")\)/g, 'length(CAST($1 AS BLOB))'));
   });
 });
 
 describe('dates of a database', () => {
+  /** When a task ended whose row has this date. */
+  async function endOf(time: string, timezone: string): Promise<Date | null | undefined> {
+    const sources = open(tablesOf({ n: 1, task: 'a', state: 'SUCCESS', time }), { timezone });
+    await until(async () => (await taskOf(sources, 'a')) !== null);
+    return (await taskOf(sources, 'a'))?.finished;
+  }
+
   it.each([
-    ['2026-11-23T01:02:03.456789Z', 'Europe/Prague', '2026-11-23T01:02:03.456Z'],
-    ['2026-11-23T01:02:03.456789', 'UTC', '2026-11-23T01:02:03.456Z'],
-    ['2026-11-23T01:02:03', 'Europe/Prague', '2026-11-23T00:02:03.000Z'],
-    ['2026-07-23T01:02:03', 'Europe/Prague', '2026-07-22T23:02:03.000Z'],
-  ])('are read in their zone: %s in %s', (text, zone, moment) => {
-    expect(new Date(parseSqlTime(text, zone) ?? Number.NaN).toISOString()).toBe(moment);
+    ['2025-11-23T01:02:03.456789Z', 'Europe/Prague', '2025-11-23T01:02:03.456Z'],
+    ['2025-11-23T01:02:03.456789', 'UTC', '2025-11-23T01:02:03.456Z'],
+    ['2025-11-23T01:02:03', 'Europe/Prague', '2025-11-23T00:02:03.000Z'],
+    ['2025-07-23T01:02:03', 'Europe/Prague', '2025-07-22T23:02:03.000Z'],
+  ])('are read in their zone: %s in %s', async (text, zone, moment) => {
+    expect(await endOf(text, zone)).toEqual(new Date(moment));
   });
 
   it.each(['', 'infinity', '0000-00-00T00:00:00', 'yesterday'])(
-    'are null where they are none: %j',
-    (text) => {
-      expect(parseSqlTime(text, 'UTC')).toBe(null);
+    'are unknown where they are none: %j',
+    async (text) => {
+      expect(await endOf(text, 'UTC')).toBe(null);
     },
   );
 });
