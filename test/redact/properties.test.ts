@@ -235,12 +235,4 @@ describe('any text', () => {
   it('shows values under letters that the automaton cannot tell from those of a secret word', () => {
     expect(redact('{"密码": null, "丆丁": "ann"}')).toBe('{"密码": null, "丆丁": "ann"}');
   });
-
-  it('takes about a microsecond when it is short and harmless', () => {
-    const text = "(42, 'shop.orders.refund', {'order': 1789, 'amount': 19.9})";
-    // The time of this process alone: others may be at work on the same machine.
-    const before = process.cpuUsage();
-    for (let run = 0; run < 20_000; run++) redact(text);
-    expect(process.cpuUsage(before).user / 20_000).toBeLessThan(10);
-  });
 });
