@@ -3,13 +3,13 @@ import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { bullmqSources } from '../../src/bullmq.ts';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
-import { isMetricsType } from '../../src/metrics/content-types.ts';
-import { comparableRepr } from '../../src/sources/celery/schedules/comparable-repr.ts';
-import { readCrontab } from '../../src/sources/celery/schedules/crontab.ts';
+import { openArrayDeployment } from '../celery/array-deployment.ts';
 import { walk } from '../helpers/bullmq-read.ts';
 import { context } from '../helpers/celery-events.ts';
 import { cpuMs } from '../helpers/cpu-time.ts';
-import { redisMissing, startRedis, titleUnless } from '../helpers/redis-server.ts';
+import { redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
+import { startExporter } from '../metrics/fake-exporter.ts';
+import { mount, outcome } from '../metrics/metrics-host.ts';
 
 describe('a history', () => {
   it.each(['', 'x'.repeat(513)])('knows no worker by a name that cannot be shown', async (worker) => {
@@ -25,9 +25,18 @@ describe('a history', () => {
 describe('a repr', () => {
   it.each(["\\'", '\\"', "'a\\"])(
     'of %j again and again is compared in a time that grows with its length',
-    (bit) => {
+    async (bit) => {
+      const settings = { beat_schedule: { nightly: { task: 'report', schedule: 30 } } };
+      const { hear, schedules } = openArrayDeployment({ control: false, settings });
+      const send = (uuid: string, timestamp: number, args: string): void =>
+        hear({ type: 'task-sent', uuid, name: 'report', timestamp, args, kwargs: '{}' });
+      // Once a run is seen, the arguments of each task are compared.
+      await until(async () => {
+        for (const seconds of [0, 30]) send(`run ${seconds}`, 1e9 + seconds, '()');
+        return (await schedules())?.[0]?.lastRunAt != null;
+      });
       const start = cpuMs();
-      comparableRepr(bit.repeat(100_000));
+      send('long', 1e9 + 60, bit.repeat(60_000));
       // The aim is 50 ms; trying each quote as a beginning takes minutes.
       expect(cpuMs() - start).toBeLessThan(2_000);
     },
@@ -35,17 +44,26 @@ describe('a repr', () => {
 });
 
 describe("an exporter's content type", () => {
-  it.each(['\n', '\u00a0', '\ufeff'])('has no %j before it', (blank) => {
-    expect(isMetricsType(' text/plain')).toBe(true);
-    expect(isMetricsType(`${blank}text/plain`)).toBe(false);
+  it.each([
+    ...[' ', '\t'].map((blank) => [blank, '200 text/plain up 1\n'] as const),
+    ...['\v', '\u00a0'].map((blank) => [blank, 'exporter_invalid'] as const),
+  ])('after %j makes the answer %j', async (blank, expected) => {
+    const head = `HTTP/1.1 200 OK\r\nContent-Type:${blank}text/plain\r\nContent-Length: 5\r\n\r\nup 1\n`;
+    const exporter = await startExporter((socket) => socket.end(head, 'latin1'));
+    expect(await outcome(await mount(exporter.url))).toBe(expected);
   });
 });
 
 describe('a crontab', () => {
-  it('may be a list with holes', () => {
+  it('may be a list with holes', async () => {
     const hour = new Array<number>(2);
     hour[1] = 2;
-    expect(readCrontab({ minute: 0, hour })).toBeNull();
+    const schedule = { minute: 0, hour };
+    const { schedules } = openArrayDeployment({
+      control: false,
+      settings: { beat_schedule: { nightly: { task: 'report', schedule } } },
+    });
+    expect(await schedules()).toMatchObject([{ name: 'nightly', nextRunAt: null }]);
   });
 });
 

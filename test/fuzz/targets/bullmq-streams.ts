@@ -1,118 +1,136 @@
-/** BullMQ's event streams, schedulers and clients, as Redis answers. */
+/** Event streams, schedulers and workers of BullMQ: anything in the keys and connections of a real Redis. */
 import fc from 'fast-check';
+import { Redis } from 'ioredis';
 import { expect } from 'vitest';
 import { createRedactor } from '../../../src/redact.ts';
 import { createSerializer } from '../../../src/serialize.ts';
-import { createQueueRef } from '../../../src/sources/bullmq/access/queue-ref.ts';
-import {
-  describeEntry,
-  isComplete,
-  jobIdOf,
-  mayReturn,
-} from '../../../src/sources/bullmq/events/event-item.ts';
-import { readCursor, writeCursor } from '../../../src/sources/bullmq/events/feed-cursor.ts';
-import { jobRunsOf } from '../../../src/sources/bullmq/events/job-runs.ts';
-import { entriesOf, isStreamId } from '../../../src/sources/bullmq/events/stream-entry.ts';
-import { entryOf, runRef } from '../../../src/sources/bullmq/schedules/schedule-entry.ts';
-import { scheduleOf } from '../../../src/sources/bullmq/schedules/schedule-row.ts';
-import { parseClientList } from '../../../src/sources/bullmq/workers/client-list.ts';
+import { context } from '../../helpers/bullmq-read.ts';
 import { checkBody } from '../../helpers/openapi-check.ts';
+import { redisMissing } from '../../helpers/redis-server.ts';
+import { createBullmqLab, fieldText, TIME } from '../bullmq-lab.ts';
 import { anyValue, number, text } from '../inputs.ts';
 import { misfit, mutated } from '../mutations.ts';
 import { defineTarget } from '../target.ts';
 
-const TIME = 1_790_000_000_000;
+const files = (...names: string[]): string[] => names.map((name) => `sources/bullmq/${name}.ts`);
 const serializer = createSerializer({ redactor: createRedactor() });
+const lab = createBullmqLab();
 
-const ENTRIES = [
-  [`${TIME}-0`, ['event', 'added', 'jobId', '1', 'name', 'mail']],
-  [`${TIME}-1`, ['event', 'waiting', 'jobId', '1', 'prev', 'active']],
-  [`${TIME}-2`, ['event', 'active', 'jobId', '1', 'prev', 'waiting']],
-  [`${TIME}-3`, ['event', 'completed', 'jobId', '1', 'returnvalue', '{"ok":true}', 'prev', 'active']],
-  [`${TIME}-4`, ['event', 'failed', 'jobId', '2', 'failedReason', 'no', 'prev', 'active']],
-  [`${TIME}-5`, ['event', 'delayed', 'jobId', '2', 'delay', '1790000000500']],
-  [`${TIME}-6`, ['event', 'progress', 'jobId', '2', 'data', '50']],
-  [`${TIME}-7`, ['event', 'drained']],
+const NAMES = [
+  ...['added', 'waiting', 'active', 'completed', 'failed', 'delayed', 'progress', 'duplicated', 'paused'],
+  'drained',
 ];
-const EVENT_NAMES = ['added', 'waiting', 'active', 'completed', 'failed', 'delayed', 'duplicated', 'paused'];
-const madeUp = fc
-  .tuple(
-    fc.oneof(
-      fc.nat().map((n) => `${n}-${n}`),
-      text,
-    ),
-    fc.constantFrom(...EVENT_NAMES),
-    fc.array(fc.oneof(text, fc.constantFrom('jobId', 'prev', 'name', 'delay', 'failedReason')), {
-      maxLength: 8,
-    }),
-  )
-  .map(([id, name, rest]) => [id, ['event', name, 'jobId', 'a', ...rest]]);
-const runs = fc.oneof(fc.array(fc.oneof(text, fc.constantFrom('1', '2', null)), { maxLength: 5 }), anyValue);
-
-export const streamEntryTarget = defineTarget({
-  name: 'BullMQ stream entries',
-  share: 80,
-  covers: ['stream-entry', 'event-item', 'job-runs', 'feed-cursor'].map(
-    (file) => `sources/bullmq/events/${file}.ts`,
-  ),
-  inputs: fc.record({
-    reply: fc.oneof(misfit([ENTRIES]), fc.array(madeUp, { maxLength: 4 }), anyValue),
-    runs,
-    lock: fc.constantFrom(0, 1, null),
-    cursor: fc.oneof(text, mutated([writeCursor({ floor: TIME, read: new Map([['q', '1-0']]) })])),
-  }),
-  check({ reply, runs, lock, cursor }) {
-    for (const entry of entriesOf(reply)) {
-      expect([isStreamId(entry.id), Number.isFinite(entry.time), entry.size > 0]).toEqual([true, true, true]);
-      isComplete(entry);
-      mayReturn(entry);
-      const { event, trace } = describeEntry('q', entry, undefined, jobRunsOf(runs, lock));
-      if (event === null) continue;
-      checkBody('EventBody', serializer.event(event));
-      // Whatever else it says, it is of the job that it names.
-      const job = jobIdOf(entry);
-      expect(event.taskId ?? null).toBe(job === null ? null : `q:${job}`);
-      if (job === null) expect(trace).toBeNull();
-    }
-    const place = readCursor(cursor);
-    if (place !== null) expect(readCursor(writeCursor(place))).toEqual(place);
-  },
-});
-
-const field = fc.oneof(
-  text,
-  number.map(String),
-  fc.constantFrom(null, '30 2 * * *', 'Europe/Prague', '5000', '3'),
+const FIELDS = ['prev', 'name', 'delay', 'returnvalue', 'failedReason', 'data', 'jobId', 'event'];
+/** An entry of a queue's stream: its event, its job, and other fields. */
+const hostileEvent = fc.tuple(
+  fc.oneof({ weight: 8, arbitrary: fc.constantFrom(...NAMES) }, { weight: 1, arbitrary: text }),
+  fc.oneof(fc.constantFrom('good', 'j1', 'j2', ''), text),
+  fc.array(fc.tuple(fc.oneof(fc.constantFrom(...FIELDS), text), fieldText), { maxLength: 4 }),
 );
-const KEYS = ['nightly', 'mail::::30 2 * * *', 'mail:1:1790000000000:UTC:5000', 'a'.repeat(32)];
-const CLIENTS =
-  'id=3 addr=127.0.0.1:50000 name=bull:bWFpbA== age=12 db=0 cmd=bzpopmin\nid=4 addr=[::1]:1 name= age=x\n';
+const KEYS = ['nightly', 'mail::::30 2 * * *', `mail:1:${TIME}:UTC:5000`, 'a'.repeat(32)];
+const OPTIONS = ['{"repeat":{"count":3,"limit":5}}', '{"attempts":3}'];
+const PARTS = ['name', 'pattern', 'every', 'tz', 'startDate', 'endDate', 'limit', 'ic', 'data', 'opts'];
+/** A job scheduler, or a repeatable job of before: its key, when it is due, and its fields. */
+const hostileScheduler = fc.tuple(
+  fc.oneof(fc.constantFrom(...KEYS), mutated(KEYS), text),
+  fc.oneof(number, fc.constant(TIME)),
+  fc.array(
+    fc.tuple(
+      fc.constantFrom(...PARTS),
+      fc.oneof(fieldText, mutated(OPTIONS), fc.constantFrom('30 2 * * *', 'Europe/Prague', '5000')),
+    ),
+    { maxLength: 6 },
+  ),
+);
+const CURSORS = [`feed1[${TIME},""]`, `feed1[${TIME},"0123456781790000000000-0"]`];
+const cursor = fc.oneof(
+  text,
+  mutated(CURSORS),
+  fc
+    .oneof(misfit([[TIME, '0123456781790000000000-0']]), anyValue)
+    .map((parts) => `feed1${JSON.stringify(parts)}`),
+);
+/** What a connection calls itself: workers of the queue `q` begin with `bull:cQ==`. Redis takes no blanks. */
+const clientName = mutated(['bull:cQ==', 'bull:cQ==:w:worker', 'bull:b3RoZXI='])
+  .map((name) => name.replace(/[^!-~]/g, ''))
+  .filter((name) => name !== '');
+const CLIENTS = 4;
 
-export const schedulerTarget = defineTarget({
-  name: 'BullMQ schedulers and clients',
-  share: 60,
-  covers: [
-    ...['schedule-entry', 'schedule-row'].map((file) => `sources/bullmq/schedules/${file}.ts`),
-    'sources/bullmq/workers/client-list.ts',
-  ],
+const clients: Redis[] = [];
+
+export const streamTarget = defineTarget({
+  name: 'BullMQ streams, schedulers and workers',
+  share: 140,
+  covers: files(
+    ...['events/stream-entry', 'events/event-item', 'events/job-runs', 'events/feed-cursor'],
+    ...['schedules/schedule-entry', 'schedules/schedule-row', 'workers/client-list'],
+  ),
+  missing: redisMissing,
+  // All of it is read from Redis: many turns of the event loop, none of which is timed by itself.
+  isSlow: true,
   inputs: fc.record({
-    key: fc.oneof(fc.constantFrom(...KEYS), mutated(KEYS), text),
-    reply: fc.oneof(fc.array(field, { minLength: 8, maxLength: 8 }), anyValue),
-    due: fc.oneof(number, fc.constant(TIME)),
-    options: fc.oneof(text, mutated(['{"repeat":{"count":3,"limit":5}}']), fc.constant(null)),
-    clients: fc.oneof(mutated([CLIENTS]), anyValue),
+    events: fc.array(hostileEvent, { minLength: 40, maxLength: 40 }),
+    schedulers: fc.array(hostileScheduler, { minLength: 20, maxLength: 20 }),
+    cursors: fc.array(cursor, { minLength: 6, maxLength: 6 }),
+    names: fc.array(clientName, { minLength: CLIENTS, maxLength: CLIENTS }),
   }),
-  check({ key, reply, due, options, clients }) {
-    for (const client of parseClientList(clients)) expect(client.name).not.toMatch(/[ \n]|^$/);
-    const facts = key === '' ? null : entryOf(key, reply);
-    if (facts === null) return;
-    const ref = { queue: createQueueRef('q', 'bull', null as never), key, due };
-    runRef(ref, facts);
-    const value = options === null ? undefined : { text: options, isCut: false };
-    for (const run of [null, { job: null, options: value, data: value }]) {
-      const row = scheduleOf({ ref, facts, template: value, run }, TIME);
-      checkBody('ScheduleBody', serializer.schedule(row, 'fuzz'));
-      expect(row.id).toBe(`q:${key}`);
+  casesPerInput: 70,
+  async open() {
+    await lab.open();
+    for (let count = 0; count < CLIENTS; count += 1) clients.push(new Redis(lab.port()));
+  },
+  async close() {
+    for (const client of clients.splice(0)) client.disconnect();
+    await lab.close();
+  },
+  async check({ events, schedulers, cursors, names }) {
+    const { events: feed, schedules, workers } = lab.sources();
+    await lab.fill((pipe) => {
+      pipe.hset('bull:q:good', { name: 'good', timestamp: TIME, atm: 1, stc: 'x' });
+      for (const [event, job, fields] of events)
+        pipe.xadd('bull:q:events', '*', 'event', event, 'jobId', job, ...fields.flat());
+      pipe.xadd(
+        'bull:q:events',
+        '*',
+        'event',
+        'completed',
+        'jobId',
+        'good',
+        'returnvalue',
+        '1',
+        'prev',
+        'active',
+      );
+      for (const [key, due, fields] of schedulers) {
+        pipe.zadd('bull:q:repeat', due, key);
+        pipe.hset(`bull:q:repeat:${key}`, { name: 'a', ...Object.fromEntries(fields) });
+      }
+      pipe
+        .zadd('bull:q:repeat', TIME, 'good')
+        .hset('bull:q:repeat:good', { name: 'good', every: '5000', ic: '3' });
+    });
+    for (const [at, name] of names.entries()) await clients[at]?.client('SETNAME', name);
+    const wanted = { limit: 1_000, since: null, states: [], workers: [], tasks: [] };
+    const all = await feed.listEvents(wanted, context);
+    expect(new Set(all.events.map(({ id }) => id)).size).toBe(all.events.length);
+    for (const event of all.events) checkBody('EventBody', serializer.event(event));
+    expect(all.events.some(({ taskId, state }) => taskId === 'q:good' && state === 'SUCCESS')).toBe(true);
+    for (const place of [all.cursor, ...cursors]) {
+      const next = await feed.listEvents({ ...wanted, since: { cursor: place } }, context);
+      // Wherever it began, all is read by then.
+      const { events: news, gap } = await feed.listEvents(
+        { ...wanted, since: { cursor: next.cursor } },
+        context,
+      );
+      expect([news, gap]).toEqual([[], false]);
     }
+    const rows = (await schedules.listSchedules(context)) ?? [];
+    // One without a name is left out.
+    for (const row of rows) if (row.name !== '') checkBody('ScheduleBody', serializer.schedule(row, 'fuzz'));
+    const keys = new Set(schedulers.map(([key]) => `q:${Buffer.from(key).toString()}`));
+    for (const { id } of rows) expect(id === 'q:good' || keys.has(id), id).toBe(true);
+    expect(rows.find(({ id }) => id === 'q:good')).toMatchObject({ name: 'good', totalRunCount: 3 });
+    for (const worker of await workers.listWorkers(context))
+      checkBody('WorkerBody', serializer.worker(worker, 'fuzz', new Date()));
   },
 });

@@ -6,7 +6,7 @@ import { createMonitorRouter, type MonitorRouter } from '../../../src/index.ts';
 import { checkResponse } from '../../helpers/openapi-check.ts';
 import { answer, BODY, type FakeExporter, startExporter, TEXT } from '../../metrics/fake-exporter.ts';
 import { inject } from '../inject.ts';
-import { bytes } from '../inputs.ts';
+import { bytes, text } from '../inputs.ts';
 import { mutated } from '../mutations.ts';
 import { defineTarget } from '../target.ts';
 
@@ -27,11 +27,16 @@ const app = express();
 
 export const exporterTarget = defineTarget({
   name: 'answers of the exporter',
-  share: 2,
+  share: 10,
   covers: ['exchange', 'exporter-reply', 'content-types', 'shadow-pair'].map((file) => `metrics/${file}.ts`),
   // Each input is a connection of its own, whose time is not ours.
   isSlow: true,
-  inputs: fc.oneof(mutated(SEEDS), fc.constantFrom(...SEEDS), bytes),
+  inputs: fc.oneof(
+    mutated(SEEDS),
+    fc.constantFrom(...SEEDS),
+    bytes,
+    fc.oneof(mutated([TEXT]), text).map((type) => answer(BODY, [`Content-Type: ${type}`])),
+  ),
   async open() {
     exporter = await startExporter((socket) => socket.end(reply, 'latin1'));
     const metrics = { url: exporter.url, query: ['n'], timeoutMs: 10_000 };
@@ -56,6 +61,7 @@ export const exporterTarget = defineTarget({
     expect(String(got.headers['content-type'])).toMatch(
       /^(?:text\/plain|application\/openmetrics-text|application\/vnd\.google\.protobuf)/i,
     );
+    expect(got.headers['content-type']).toMatch(/^[\t -~]+$/);
     // Of a chunked answer the chunks' heads are not in the body.
     if (!given.toLowerCase().includes('chunked')) {
       expect(Buffer.from(given, 'latin1').includes(got.bytes)).toBe(true);
