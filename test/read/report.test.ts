@@ -99,7 +99,7 @@ describe('a report', () => {
     ['throws', fails(new Error('host'))],
     ['rejects', () => Promise.reject(new Error('host'))],
   ])('does not mind a hook that %s', async (_, hook) => {
-    const onError = vi.fn(hook);
+    const onError = vi.fn(hook as () => void);
     const { ask } = await setUp(fails(new Error()), { onError });
     expect((await ask()).code).toBe('source_unavailable');
     expect(onError).toHaveBeenCalledTimes(1);
