@@ -18,6 +18,7 @@ const JUDGES = {
   'history/answers': ['test/history/**/*.test.ts', 'test/select/**/*.test.ts'],
   'history/merge': ['test/history/**/*.test.ts'],
   read: ['test/read/**/*.test.ts', 'test/router/**/*.test.ts'],
+  redact: ['test/redact/**/*.test.ts', 'test/secrets/**/*.test.ts'],
   select: ['test/select/**/*.test.ts', 'test/routes/**/*.test.ts'],
   serialize: ['test/serialize/**/*.test.ts', 'test/routes/**/*.test.ts'],
 };

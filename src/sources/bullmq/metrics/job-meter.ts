@@ -1,7 +1,6 @@
 /**
  * The metrics of BullMQ's queues for `/metrics`: its own figures under its own names, and how long jobs wait and run.
  */
-
 import { debugChannel } from '../../../debug.ts';
 import type {
   Meter,

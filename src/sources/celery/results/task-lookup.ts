@@ -1,5 +1,4 @@
 /** A task source that also finds tasks that are not in the history, as long as the backend has them. */
-
 import type { HistoryReader } from '../../../history/history.ts';
 import type { HistorySources } from '../../../history/history-sources.ts';
 import type { TaskTree } from '../../../model.ts';

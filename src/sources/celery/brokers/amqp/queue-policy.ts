@@ -1,5 +1,4 @@
 /** Checks whether a policy of RabbitMQ drops messages from the queue of events earlier than its own bounds. */
-
 import { isRecord } from '../../../../values.ts';
 import { signalWithin } from '../../../../waiting.ts';
 import { type Hint, quoted } from '../../hint.ts';

@@ -1,5 +1,4 @@
 /** The queues of one virtual host, as RabbitMQ's management API lists them. */
-
 import { isRecord } from '../../../../../values.ts';
 import { signalWithin } from '../../../../../waiting.ts';
 import { type Problem, problemOf } from '../../../problem.ts';
