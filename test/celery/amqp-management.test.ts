@@ -1,16 +1,12 @@
 import { Agent, createServer, type RequestListener } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type CelerySources, celerySources, type ManagementOptions } from '../../src/celery.ts';
 import { componentOf, context } from '../helpers/celery-events.ts';
+import { collectGarbage } from '../helpers/collect-garbage.ts';
 import { until } from '../helpers/redis-server.ts';
 import { expectNoSecret, recordOutput } from './secret-watch.ts';
-
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
 
 const URL_TEXT = 'http://127.0.0.1:15672';
 const LOGIN = { username: 'S3CRETuser', password: 'S3CRETpassword' };

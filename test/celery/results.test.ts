@@ -1,10 +1,9 @@
 /** What stored results tell of tasks, as the answers of the source show it. */
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import type { TaskDetail } from '../../src/model.ts';
 import { relationsOf } from '../graph/graph-kit.ts';
 import { context } from '../helpers/celery-events.ts';
+import { collectGarbage } from '../helpers/collect-garbage.ts';
 import { queryOf } from '../helpers/task-query.ts';
 import { type ArrayDeployment, LONG, metaOf, openArrayDeployment } from './array-deployment.ts';
 
@@ -162,11 +161,9 @@ describe('a stored result', () => {
   });
 
   it('keeps nothing of a long message but what it tells', async () => {
-    setFlagsFromString('--expose-gc');
-    const collect = runInNewContext('gc') as () => void;
     const padding = 'x'.repeat(1_000_000);
     const heap = (): number => {
-      collect();
+      collectGarbage();
       return process.memoryUsage().heapUsed;
     };
     const { publish, task } = open({ maxValueLength: 100 });

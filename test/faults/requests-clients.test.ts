@@ -2,10 +2,9 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, onTestFinished } from 'vitest';
 import { askMany } from '../helpers/ask-many.ts';
+import { collectGarbage } from '../helpers/collect-garbage.ts';
 import { type Host, until } from '../router/host-kit.ts';
 import { sourcesWith } from '../router/hostile-values.ts';
 import { createShop, shopTask } from '../router/shop-sources.ts';
@@ -123,8 +122,7 @@ faultCase(16, `${READERS} readers that stop within a body of 4 MB`, async (bench
 
 /** Bytes that this process holds, after what nobody needs has gone. */
 function held(): number {
-  setFlagsFromString('--expose-gc');
-  (runInNewContext('gc') as () => void)();
+  collectGarbage();
   const { heapUsed, arrayBuffers } = process.memoryUsage();
   return heapUsed + arrayBuffers;
 }

@@ -1,16 +1,13 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import type { History } from '../../src/history/history.ts';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
+import { collectGarbage } from '../helpers/collect-garbage.ts';
 import { CONTEXT, idsOf, page, T0, told } from './telling.ts';
 
 const MIB = 1024 * 1024;
 const MAX_BYTES = 6 * MIB;
 /** Caches of a fixed size, such as the tasks that changed last, are no part of the bound. */
 const CACHES = 4 * MIB;
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
 
 /** A text of its own in memory, as a parsed message has it. */
 const text = (n: number, length: number, filler = 'x'): string =>
@@ -33,7 +30,7 @@ const FLOODS: Readonly<Record<string, (history: History, n: number) => void>> = 
 };
 
 function heapBytes(): number {
-  collect();
+  collectGarbage();
   const { heapUsed, arrayBuffers } = process.memoryUsage();
   return heapUsed + arrayBuffers;
 }
