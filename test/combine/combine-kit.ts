@@ -1,6 +1,6 @@
 /** Parts for combinations, which fail as they are told to. */
 import type { Express } from 'express';
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { MonitorRouter } from '../../src/index.ts';
 import type { Task, TaskEvent } from '../../src/model.ts';
 import { selectTasks, summarizeTasks } from '../../src/select.ts';
@@ -125,7 +125,9 @@ export async function openClients(): Promise<(sources: MonitorSources) => Read> 
     expect([200, 503]).toContain(status);
     return status === 200 ? body : null;
   };
+  onTestFinished(() => shown?.close());
   return (sources) => {
+    void shown?.close();
     shown = EXPRESS.createMonitorRouter({ sources, authorize: false, onError: () => {} });
     return read;
   };
