@@ -14,13 +14,15 @@ export function waitFor(promise: Promise<unknown>, limits: WaitLimits): Promise<
 }
 
 /**
- * A signal that is aborted after this many milliseconds, or with `other`. In Node 20, a signal of `AbortSignal.timeout` that
- * nothing but `AbortSignal.any` refers to is collected as garbage, and then aborts nothing.
+ * A signal that is aborted after this many milliseconds, or with `other`. `AbortSignal.any` of a signal of
+ * `AbortSignal.timeout` would not do: Node 20 collects that signal as garbage, and nothing is aborted.
  */
 export function signalWithin(ms: number, other: AbortSignal): AbortSignal {
-  const late = new AbortController();
-  setTimeout(() => late.abort(new DOMException('The time is up.', 'TimeoutError')), ms).unref();
-  return AbortSignal.any([other, late.signal]);
+  const within = new AbortController();
+  startLimits({ ms, signal: other }, () =>
+    within.abort(other.aborted ? other.reason : new DOMException('The time is up.', 'TimeoutError')),
+  );
+  return within.signal;
 }
 
 /** Resolves after this many milliseconds, or when the signal is aborted. */

@@ -19,7 +19,7 @@ export default tseslint.config({
       {
         selector:
           "CallExpression[callee.object.name='AbortSignal'][callee.property.name='any'] CallExpression[callee.property.name='timeout']",
-        message: 'In Node 20, garbage collection ends such a deadline: write signalWithin.',
+        message: 'Node 20 collects such a timeout as garbage, and nothing is aborted: write signalWithin.',
       },
     ],
   },
