@@ -26,7 +26,7 @@ export interface Listening {
 // An alias has no types of its own; what is used of it is the same in both.
 const express4: typeof express = createRequire(import.meta.url)('express4');
 
-/** Loads the router once more, with an older Express: its module is the only one that imports it. */
+/** Loads the router once more, with Express 4. No other module imports Express. */
 async function withExpress4(): Promise<ExpressMajor> {
   vi.doMock('express', () => ({ default: express4, Router: express4.Router }));
   const router = '../../src/router.ts?with-express-4';

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useHoldReport } from '../live/pace.ts';
 
-/** How long rows stay after the pointer has left them, in milliseconds: the way to the button that shows the news. */
+/** How long rows stay after the pointer has left them, in milliseconds: enough to reach the button that shows the news. */
 const LEAVE_MS = 400;
 
 /** Handlers for the element that contains the rows. */
@@ -19,7 +19,7 @@ export function useHold() {
   const leaving = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   function leave(): void {
     clearTimeout(leaving.current);
-    // The button would say something else by the time it is pressed, and do that.
+    // Otherwise, the button has turned into "Live" by the time it is pressed, and pauses the page.
     leaving.current = setTimeout(
       () => (document.querySelector('.live:hover') === null ? setHovered(false) : leave()),
       LEAVE_MS,
