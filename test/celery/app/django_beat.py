@@ -74,6 +74,12 @@ def next_hour():
     return (now.replace(minute=0, second=0, microsecond=0) + datetime.timedelta(hours=2) - now).total_seconds()
 
 
+def noon_after_tomorrow():
+    now = datetime.datetime.now(UTC)
+    noon = now.replace(hour=12, minute=0, second=0, microsecond=0) + datetime.timedelta(days=2)
+    return (noon - now).total_seconds()
+
+
 def fill():
     entry('interval', interval(30), last=-10, args='[1, 2.0, "a"]', kwargs='{"password": "hunter2", "n": null}')
     entry('hours', interval(2, 'hours'), last=-600, queue='mail')
@@ -94,7 +100,8 @@ def fill():
     entry('solar', {'solar': SolarSchedule.objects.create(event='sunset', latitude=51.5, longitude=-0.12)})
     entry('start', interval(30), last=-10, start_time=at(7000))
     entry('start of a crontab', crontab('*/5 * * * *'), last=-10, start_time=at(next_hour()))
-    entry('start of a daily crontab', crontab('0 7 * * *'), last=-10, start_time=at(200000))
+    # Far from 7:00 at any time of day: less than a minute before it, both readings of a start would agree.
+    entry('start of a daily crontab', crontab('0 7 * * *'), last=-10, start_time=at(noon_after_tomorrow()))
     entry('started', interval(30), last=-10, start_time=at(-5000))
     entry('expires later', interval(30), last=-10, expires=at(5000))
     entry('expires before', interval(1, 'hours'), last=-10, expires=at(60))
