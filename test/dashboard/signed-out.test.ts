@@ -26,7 +26,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, a session that ends'
     const { queue, options } = createShop();
     let over: RequestHandler | null = null;
     const { page, text, later } = await visit(options, '#/', {
-      ...{ expected: /40[13]|login\.example/, clock: true },
+      ...{ expected: /40[13]|\/login/, clock: true },
       host: {
         before(app) {
           app.use('/monitor', (request, response, next) =>
