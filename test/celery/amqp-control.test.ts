@@ -159,13 +159,14 @@ describe.skipIf(rabbitMissing !== null)(titleUnless(rabbitMissing, 'remote contr
     for (const missing of ['configure', 'write', 'read'] as const) {
       const user = await lab.user({ ...LEAST, [missing]: events[missing] });
       const refused = await open({ user });
+      const hints = async () => String((await componentOf(refused, 'broker')).config.hints);
       await until(async () => {
         await ping(refused);
-        return (await controlError(refused)) !== null;
+        return (await hints()) !== '';
       });
-      const { hints } = (await componentOf(refused, 'broker')).config;
+      expect(await controlError(refused)).not.toBeNull();
       const { configure, write, read } = LEAST;
-      expect(String(hints)).toContain(
+      expect(await hints()).toContain(
         `rabbitmqctl set_permissions -p ${virtualHost()} <user> '${configure}' '${write}' '${read}'`,
       );
       expect(JSON.stringify(await refused.components.listComponents(context))).not.toContain(user);
