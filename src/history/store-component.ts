@@ -22,8 +22,20 @@ export function withStoreComponent(
 
 /** @param now milliseconds since 1970 */
 export function storeComponent(status: StoreStatus, now: number): Component {
-  const { engine, phase, isHolder, waiting, waitingSince, lastWrite, error, code, lost, lostAt, bytes } =
-    status;
+  const {
+    engine,
+    phase,
+    isHolder,
+    waiting,
+    waitingSince,
+    lastWrite,
+    error,
+    code,
+    lost,
+    lostAt,
+    bytes,
+    unreadable,
+  } = status;
   const hint = hintFor(status);
   return {
     key: STORE_COMPONENT,
@@ -41,6 +53,7 @@ export function storeComponent(status: StoreStatus, now: number): Component {
       bytes,
       lost,
       lost_at: timeOf(lostAt),
+      unreadable,
       error,
       code,
       hints: hint === null ? [] : [hint],
@@ -54,8 +67,11 @@ function timeOf(time: number | null): string | null {
 }
 
 /** @returns a sentence that says what to do; `null`: nothing is wrong, or unknown */
-function hintFor({ error, remedy, lost }: StoreStatus): string | null {
+function hintFor({ error, remedy, lost, areClocksApart }: StoreStatus): string | null {
   if (error !== null) return remedy;
+  if (areClocksApart) {
+    return 'The clocks of this process and of the database differ by more than a day: set them. Nothing old is deleted until they agree.';
+  }
   if (lost === 0) return null;
   return 'More changes arrived than the store could write: use a faster database, or raise retention.maxTasks.';
 }

@@ -108,8 +108,10 @@ export interface TaskStore {
   /**
    * Drops the tasks and relations of the days before this one. Tasks that have not ended are kept: they move to the
    * present day. Also prepares what coming days need, such as partitions.
+   *
+   * @param today the present day, by the same clock as `day`
    */
-  dropBefore(day: number): Promise<void>;
+  dropBefore(day: number, today: number): Promise<void>;
 }
 
 /** Relations that no record contains, as found by collectors. */
@@ -157,6 +159,12 @@ export interface SnapshotStore {
   read(kinds: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
+/**
+ * The longest time for which a lease is taken, in milliseconds. One that would last longer is free: the clock of the
+ * database was set back after it was taken.
+ */
+export const LONGEST_LEASE_MS = 10_000;
+
 /** The holder of the lease of a source, after an attempt to take it. */
 export interface LeaseState {
   /** Whether it is this instance. */
@@ -175,7 +183,7 @@ export interface StoreLease {
    * Takes or renews the lease, or notes that this instance wants it.
    *
    * @param holder identifies this instance
-   * @param forMs how long it lasts, in milliseconds
+   * @param forMs how long it lasts, in milliseconds: {@link LONGEST_LEASE_MS} at most
    * @param report what other instances read about this one while it holds the lease
    */
   acquire(holder: string, forMs: number, report: string): Promise<LeaseState>;

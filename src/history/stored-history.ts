@@ -54,6 +54,10 @@ export interface StoreStatus {
   readonly lostAt: number | null;
   /** Bytes on disk; `null`: not known. */
   readonly bytes: number | null;
+  /** Whether the clocks of this process and of the database differ by more than a day: nothing is deleted then. */
+  readonly areClocksApart: boolean;
+  /** Stored tasks that could not be read when memory was filled: another version or another program wrote them. */
+  readonly unreadable: number;
 }
 
 /** Texts that the collecting instance keeps for the others, by kind. Reads are of a copy in memory. */

@@ -267,6 +267,35 @@ describe('a start', () => {
 
 const CONTEXT = { signal: new AbortController().signal };
 
+describe('the clean-up', () => {
+  /** Names of the calls of an instance, whose process is at the present time, until it has looked after the store. */
+  async function callsWith(databaseAhead: number) {
+    const store = createArrayStore();
+    store.now = () => Date.now() + databaseAhead;
+    const history = instanceOf({ store }, {}, { intervalMs: 5, leaseMs: 10_000, renewalMs: 1_000 });
+    runTask(history, 'a');
+    await vi.waitFor(() => expect(store.calls).toContain('rollups.write'), WAIT);
+    await vi.waitFor(() => expect(history.status()).toMatchObject({ phase: 'ready', waiting: 0 }), WAIT);
+    await vi.waitFor(() => expect(history.status().bytes).not.toBeNull(), WAIT);
+    // The counts are folded after they were written.
+    await history.close();
+    const dropped = store.calls.filter((name) => name.endsWith('.dropBefore'));
+    return { dropped: new Set(dropped), status: history.status() };
+  }
+
+  it('deletes what is old by one clock, and nothing while clocks differ by more than a day', async () => {
+    const [minute, month] = [60_000, 30 * 86_400_000];
+    const usual = await callsWith(minute);
+    expect(usual.dropped).toEqual(new Set(['tasks.dropBefore', 'causes.dropBefore', 'rollups.dropBefore']));
+    expect(usual.status.areClocksApart).toBe(false);
+    for (const ahead of [month, -month]) {
+      const { dropped, status } = await callsWith(ahead);
+      expect([ahead, dropped]).toEqual([ahead, new Set()]);
+      expect(status.areClocksApart).toBe(true);
+    }
+  });
+});
+
 describe('the component history.store', () => {
   it('shows how the store is doing, and what to do when it is away', async () => {
     const store = createArrayStore();

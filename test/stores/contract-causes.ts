@@ -123,7 +123,7 @@ export function describeDroppedCauses(open: Open): void {
       ],
     });
     for (let turn = 0; turn < 2; turn++) {
-      await session.tasks.dropBefore(DAY - 7);
+      await session.tasks.dropBefore(DAY - 7, DAY);
       expect(await session.tasks.known(['a', 'later', 'kept'])).toEqual(new Set(['kept']));
       const after = await read();
       expect(after).toEqual(before);
@@ -151,7 +151,7 @@ export function describeDroppedCauses(open: Open): void {
         taskOf(cause, { ...failed, cause, timestamp: at(1) }),
       ),
     ]);
-    await session.tasks.dropBefore(DAY - 7);
+    await session.tasks.dropBefore(DAY - 7, DAY);
     const counts = await session.causes.counts({ ...ALL, from: at(0), to: at(24) }, 2_000);
     expect(counts).toHaveLength(1_001);
     expect(counts.find(({ cause }) => cause === '')).toEqual(count('', 2));
@@ -170,7 +170,7 @@ export function describeDroppedCauses(open: Open): void {
       ),
       taskOf('again', { ...failed, cause: 'c1', worker: 'w7', timestamp: at(3) }),
     ]);
-    await session.tasks.dropBefore(DAY - 7);
+    await session.tasks.dropBefore(DAY - 7, DAY);
     const asked = { ...ALL, from: at(0), to: at(24) };
     const [[, { names, workers: listed, last } = {}] = []] = summaryOf(
       await session.causes.parts(asked, ['c1'], 99),
@@ -188,7 +188,7 @@ export function describeDroppedCauses(open: Open): void {
     const two = await open({ store: one.store });
     for (const { session } of [one, two])
       await session.tasks.write([taskOf('a', { ...failed, cause: 'c1', timestamp: at(1) })]);
-    await one.session.tasks.dropBefore(DAY - 7);
+    await one.session.tasks.dropBefore(DAY - 7, DAY);
     for (const { session } of [one, two])
       expect(await session.causes.counts({ ...ALL, from: at(0), to: at(24) }, 9)).toEqual([count('c1', 1)]);
   });

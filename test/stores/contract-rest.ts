@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { RollupQuery, StoredRollup } from '../../src/history/store.ts';
+import { LONGEST_LEASE_MS, type RollupQuery, type StoredRollup } from '../../src/history/store.ts';
 import { until } from '../helpers/redis-server.ts';
 import { ODD, type Open, taskOf } from './samples.ts';
 
@@ -169,11 +169,14 @@ export function describeLease(open: Open): void {
     const two = await open({ source: one.source });
     const lease = one.session.lease;
     expect(await lease.look()).toMatchObject({ isHeld: false, report: null, contendedAt: null });
-    const state = await lease.acquire('a', 60_000, 'A');
+    const state = await lease.acquire('a', LONGEST_LEASE_MS, 'A');
     expect(state).toEqual({ isHeld: true, now: expect.any(Number), report: 'A', contendedAt: null });
     expect(Math.abs(state.now - Date.now())).toBeLessThan(60_000);
-    expect(await two.session.lease.acquire('b', 60_000, 'B')).toMatchObject({ isHeld: false, report: 'A' });
-    const renewed = await lease.acquire('a', 60_000, 'A2');
+    expect(await two.session.lease.acquire('b', LONGEST_LEASE_MS, 'B')).toMatchObject({
+      isHeld: false,
+      report: 'A',
+    });
+    const renewed = await lease.acquire('a', LONGEST_LEASE_MS, 'A2');
     expect(renewed).toMatchObject({ isHeld: true, report: 'A2' });
     expect(renewed.contendedAt).toBeGreaterThanOrEqual(state.now);
     expect(renewed.contendedAt).toBeLessThanOrEqual(renewed.now);
@@ -181,11 +184,11 @@ export function describeLease(open: Open): void {
     expect(await two.session.lease.look()).toMatchObject({ isHeld: false, report: 'A2' });
     await lease.release('a');
     expect(await two.session.lease.look()).toMatchObject({ report: null });
-    expect(await two.session.lease.acquire('b', 60_000, 'B')).toMatchObject({
+    expect(await two.session.lease.acquire('b', LONGEST_LEASE_MS, 'B')).toMatchObject({
       isHeld: true,
       contendedAt: null,
     });
-    expect(await lease.acquire('a', 60_000, 'A')).toMatchObject({ isHeld: false, report: 'B' });
+    expect(await lease.acquire('a', LONGEST_LEASE_MS, 'A')).toMatchObject({ isHeld: false, report: 'B' });
   });
 
   it('passes to another instance once it has expired', async () => {
@@ -193,8 +196,17 @@ export function describeLease(open: Open): void {
     await session.lease.acquire('a', 1, 'A');
     await until(async () => (await session.lease.look()).report === null);
     const taken = await Promise.all(
-      ['b', 'c', 'd'].map((holder) => session.lease.acquire(holder, 60_000, holder)),
+      ['b', 'c', 'd'].map((holder) => session.lease.acquire(holder, LONGEST_LEASE_MS, holder)),
     );
     expect(taken.filter(({ isHeld }) => isHeld)).toHaveLength(1);
+  });
+
+  it('is free when it would last longer than any lease: the clock was set back', async () => {
+    const { session } = await open();
+    await session.lease.acquire('dead', 4 * 3_600_000, 'dead');
+    expect(await session.lease.look()).toMatchObject({ report: null });
+    const taken = await session.lease.acquire('next', LONGEST_LEASE_MS, 'next');
+    expect(taken).toMatchObject({ isHeld: true, report: 'next' });
+    expect(await session.lease.look()).toMatchObject({ report: 'next' });
   });
 }

@@ -195,7 +195,7 @@ export function describeRetention(open: Open): void {
     ]);
     const relation = { parent: 'done-1', child: 'open', relation: 'chain' };
     await session.relations.write([relation]);
-    await session.tasks.dropBefore(DAY - 2);
+    await session.tasks.dropBefore(DAY - 2, DAY);
     expect(await session.relations.read(['open'], 9)).toEqual([relation]);
     const left = await session.tasks.list(storedQuery({ sort: 'name', order: 'asc' }));
     expect(left.map(({ id, day }) => [id, day])).toEqual([
@@ -206,8 +206,16 @@ export function describeRetention(open: Open): void {
     // The writer finds that it has moved, and goes on.
     expect(await session.tasks.write([taskOf('open', { day: old, version: 2 })])).toEqual(new Set());
     expect(await session.tasks.write([taskOf('open', { version: 2 })])).toEqual(new Set(['open']));
-    await session.tasks.dropBefore(DAY - 2);
+    await session.tasks.dropBefore(DAY - 2, DAY);
     expect(await session.tasks.count(storedQuery(), 9)).toBe(3);
+  });
+
+  it('moves tasks that have not ended to the day that it is given, whatever the clock of the process says', async () => {
+    const { session } = await open();
+    await session.tasks.write([taskOf('open', { isOpen: true }), taskOf('done')]);
+    await session.tasks.dropBefore(DAY + 3, DAY + 10);
+    const left = await session.tasks.list(storedQuery());
+    expect(left.map(({ id, day }) => [id, day])).toEqual([['open', DAY + 10]]);
   });
 
   it('keeps what another source keeps for longer', async () => {
@@ -215,7 +223,7 @@ export function describeRetention(open: Open): void {
     const two = await open({ store: one.store });
     for (const { session } of [one, two])
       await session.tasks.write([taskOf('old', { day: DAY - 5 }), taskOf('new')]);
-    await one.session.tasks.dropBefore(DAY - 2);
+    await one.session.tasks.dropBefore(DAY - 2, DAY);
     expect((await one.session.tasks.list(storedQuery())).map(({ id }) => id)).toEqual(['new']);
     expect(await two.session.tasks.count(storedQuery(), 9)).toBe(2);
   });
@@ -224,7 +232,7 @@ export function describeRetention(open: Open): void {
     const { session } = await open();
     await session.tasks.write([taskOf('past', { day: 3 }), taskOf('future', { day: DAY + 900 })]);
     expect(await session.tasks.write([taskOf('past', { day: 3, version: 2 })])).toEqual(new Set(['past']));
-    await session.tasks.dropBefore(DAY - 7);
+    await session.tasks.dropBefore(DAY - 7, DAY);
     expect((await session.tasks.list(storedQuery())).map(({ id }) => id)).toEqual(['future']);
   });
 }

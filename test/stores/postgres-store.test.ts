@@ -8,6 +8,7 @@ import { createPostgresStore } from '../../src/stores/postgres/create-postgres-s
 import { type PostgresServer, postgresMissing, startPostgres } from '../helpers/postgres.ts';
 import { titleUnless } from '../helpers/redis-server.ts';
 import { instanceOf, runTask, sendTask, taskIn } from '../stored/instances.ts';
+import { expectForeignRowsSkipped } from './foreign-rows.ts';
 import { clientOf, DAY, storedQuery, taskOf } from './samples.ts';
 
 const WAIT = { timeout: 15_000, interval: 20 };
@@ -71,15 +72,41 @@ describe.skipIf(postgresMissing)(titleUnless(postgresMissing, 'tables in Postgre
       `CREATE TABLE monitor_task_d${old} PARTITION OF monitor_task FOR VALUES FROM (${old}) TO (${old + 1})`,
     );
     await session.tasks.write([taskOf('open', { day: old, isOpen: true }), taskOf('done', { day: old })]);
-    await session.tasks.dropBefore(DAY - 7);
+    await session.tasks.dropBefore(DAY - 7, DAY);
     expect(await tables()).not.toContain(`monitor_task_d${old}`);
     expect(await session.tasks.list(storedQuery())).toEqual([taskOf('open', { isOpen: true })]);
     // Rows of tomorrow that came before their table stay where they are.
     await query(`DROP TABLE monitor_task_d${DAY + 1}`);
     await session.tasks.write([taskOf('early', { day: DAY + 1 })]);
-    await session.tasks.dropBefore(DAY - 7);
+    await session.tasks.dropBefore(DAY - 7, DAY);
     expect(await tables()).not.toContain(`monitor_task_d${DAY + 1}`);
     expect(await session.tasks.read(['early'])).toHaveLength(1);
+  });
+
+  it('drops no partition but its own, and executes no name', async () => {
+    const { open, query, tables } = await emptyDatabase();
+    const session = await open();
+    await query('CREATE TABLE precious_d1 (a integer)');
+    const old = DAY - 9;
+    const others = ['monitor_task" CASCADE; DROP TABLE "precious_d1', 'archive_d2', 'monitor_task_d03'];
+    for (const [at, name] of others.entries()) {
+      const day = old + at;
+      await query(
+        `CREATE TABLE "${name.replaceAll('"', '""')}" PARTITION OF monitor_task FOR VALUES FROM (${day}) TO (${day + 1})`,
+      );
+    }
+    await session.tasks.dropBefore(DAY - 5, DAY);
+    expect(await tables()).toEqual(expect.arrayContaining(['precious_d1', ...others]));
+  });
+
+  it('shows all other tasks when somebody has written rows that are none of its own', async () => {
+    const { store, query } = await emptyDatabase();
+    await expectForeignRowsSkipped(store, {
+      exec: query,
+      tasks: 'monitor_task',
+      long: "repeat('x', 18000000)",
+      numbers: ["changed = 'NaN'", "changed = 'Infinity'", "changed = '-Infinity'", 'changed = 1e300'],
+    });
   });
 
   it('waits for locks only shortly when it drops a day, and leaves no connection in a failed transaction', async () => {
@@ -93,12 +120,12 @@ describe.skipIf(postgresMissing)(titleUnless(postgresMissing, 'tables in Postgre
     await reader.connect();
     await reader.query('BEGIN; SELECT * FROM monitor_task LIMIT 1');
     const from = Date.now();
-    await expect(session.tasks.dropBefore(DAY - 7)).rejects.toMatchObject({ code: 'locked' });
+    await expect(session.tasks.dropBefore(DAY - 7, DAY)).rejects.toMatchObject({ code: 'locked' });
     expect(Date.now() - from).toBeLessThan(6_000);
     // The only connection of the pool still works.
     expect(await session.tasks.write([taskOf('a')])).toEqual(new Set(['a']));
     await reader.end();
-    await session.tasks.dropBefore(DAY - 7);
+    await session.tasks.dropBefore(DAY - 7, DAY);
     expect(await tables()).not.toContain(`monitor_task_d${old}`);
   });
 
@@ -131,7 +158,7 @@ describe.skipIf(postgresMissing)(titleUnless(postgresMissing, 'tables in Postgre
     const use = async (database: Awaited<ReturnType<typeof emptyDatabase>>, role: string) => {
       const session = await database.open({ ...settings, role });
       await session.tasks.write([taskOf('old', { day: DAY - 9 }), taskOf('new')]);
-      await session.tasks.dropBefore(DAY - 7);
+      await session.tasks.dropBefore(DAY - 7, DAY);
       const readonly = await database.open({ ...settings, role: 'monitor_reader' }, true);
       expect((await readonly.tasks.list(storedQuery())).map(({ id }) => id)).toEqual(['new']);
       expect(await readonly.size()).toBeGreaterThan(0);

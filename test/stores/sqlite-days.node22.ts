@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import type { StoredQuery } from '../../src/history/store.ts';
 import { createSqliteStore } from '../../src/stores/sqlite/create-sqlite-store.ts';
+import { expectForeignRowsSkipped } from './foreign-rows.ts';
 import { DAY, storedQuery, taskOf } from './samples.ts';
 
 const THREAD = new URL('../../src/stores/sqlite/sqlite-thread.ts', import.meta.url);
@@ -20,9 +21,16 @@ function newFile() {
   const folder = mkdtempSync(join(tmpdir(), 'monitor-sqlite-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const path = join(folder, 'monitor.db');
+  const storeOf = (isReadOnly = false, thread = THREAD) =>
+    createSqliteStore({
+      path,
+      thread,
+      retention: { taskDays: 7, rollupDays: 90 },
+      isReadOnly,
+      deployment: null,
+    });
   const open = async (isReadOnly = false, source = 'shop', thread = THREAD) => {
-    const retention = { taskDays: 7, rollupDays: 90 };
-    const store = createSqliteStore({ path, thread, retention, isReadOnly, deployment: null });
+    const store = storeOf(isReadOnly, thread);
     const session = await store.open({ source, deployment: null, isReadOnly });
     onTestFinished(() => store.close(session));
     return session;
@@ -33,7 +41,7 @@ function newFile() {
     onTestFinished(() => database.close());
     return database;
   };
-  return { folder, open, raw };
+  return { folder, storeOf, open, raw };
 }
 
 /** A thread that notes each statement that it prepares, one a line. */
@@ -134,7 +142,7 @@ it('drops old days but for what is open, and writes of a process that has not no
     taskOf('kept', { day: DAY - 6 }),
   ]);
   expect(await one.tasks.write([taskOf('done', { day: old, version: 2 })])).toEqual(new Set(['done']));
-  await one.tasks.dropBefore(DAY - 7);
+  await one.tasks.dropBefore(DAY - 7, DAY);
   expect(await one.tasks.write([taskOf('done', { day: old, version: 3 })])).toEqual(new Set());
   expect(await other.tasks.list(storedQuery())).toEqual([]);
   expect((await one.tasks.list(storedQuery())).map(({ id }) => id).toSorted()).toEqual(['kept', 'open']);
@@ -155,12 +163,12 @@ it('lets several processes create and drop days at once, and readers see all of 
   // Others write into days while they are dropped.
   const [first, ...others] = writers;
   await Promise.all([
-    first?.tasks.dropBefore(DAY - 3),
+    first?.tasks.dropBefore(DAY - 3, DAY),
     ...others.map((session, at) =>
       session.tasks.write([taskOf(`late${at}`, { day: DAY - 8 }), taskOf(`new${at}`)]),
     ),
   ]);
-  await first?.tasks.dropBefore(DAY - 3);
+  await first?.tasks.dropBefore(DAY - 3, DAY);
   const left = (await reader.tasks.list(storedQuery())).map(({ id }) => id);
   expect(left.toSorted()).toEqual(['new0', 'new1', 't0', 't1', 't2', 't3']);
 });
@@ -173,8 +181,48 @@ it('uses the space of dropped days again', async () => {
     session.tasks.write(Array.from({ length: 2_000 }, (_, at) => taskOf(`${day}-${at}`, { day, record })));
   await fill(DAY - 9);
   const size = await session.size();
-  await session.tasks.dropBefore(DAY - 7);
+  await session.tasks.dropBefore(DAY - 7, DAY);
   expect(await session.size()).toBeLessThanOrEqual(size);
   await fill(DAY);
   expect(await session.size()).toBeLessThan(size * 1.1);
+});
+
+it("leaves the app's own tables in the file alone, whatever they are called", async () => {
+  const { open, raw } = newFile();
+  const session = await open();
+  const old = DAY - 9;
+  await session.tasks.write([taskOf('done', { day: old })]);
+  const database = raw();
+  const tables = ['monitoring_d1', 'monitors_d20', 'Monitor_readings_d3', 'monitor_custom_d7', 'monitor_d2'];
+  for (const table of tables)
+    database.exec(`CREATE TABLE "${table}" (a); CREATE INDEX "i_${table}" ON "${table}" (a)`);
+  database.exec('CREATE VIEW monitoring_view_d4 AS SELECT 1');
+  const objects = () =>
+    database
+      .prepare('SELECT name FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name')
+      .all()
+      .map(({ name }) => String(name));
+  const before = objects();
+  await session.tasks.dropBefore(DAY - 7, DAY);
+  const gone = before.filter((name) => !objects().includes(name));
+  expect(gone.length).toBeGreaterThan(10);
+  expect(gone.filter((name) => !name.endsWith(`_d${old}`))).toEqual([]);
+  // An index that somebody has added to a table of the store goes with it.
+  await session.tasks.write([taskOf('done', { day: old })]);
+  database.exec(`CREATE INDEX "odd""name" ON monitor_task_d${old} (day)`);
+  await session.tasks.dropBefore(DAY - 7, DAY);
+  expect(objects()).toEqual(before.filter((name) => !gone.includes(name)));
+});
+
+it('shows all other tasks when somebody has written rows that are none of its own', async () => {
+  const { open, raw, storeOf } = newFile();
+  // Creates the tables.
+  await open(false, 'other');
+  const database = raw();
+  await expectForeignRowsSkipped(storeOf, {
+    exec: (text) => database.exec(text),
+    tasks: `monitor_task_d${DAY}`,
+    long: 'hex(zeroblob(9000000))',
+    numbers: ["changed = 'text'", "changed = x'00ff'", 'changed = -9e999', 'version = 9223372036854775807'],
+  });
 });

@@ -39,17 +39,23 @@ function threadWith(line: string): URL {
 
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
-it('creates files that only their user may read, and leaves the mode of one that exists', async () => {
+it('creates files that only their user may read, and takes the rights of others from one that exists', async () => {
   const path = file();
   const before = process.umask(0);
   onTestFinished(() => void process.umask(before));
   const { session } = await open(path);
   await session.tasks.write([taskOf('a')]);
   for (const end of ['', '-wal', '-shm']) expect([end, modeOf(path + end)]).toEqual([end, '600']);
-  const given = file();
-  writeFileSync(given, '', { mode: 0o640 });
-  await open(given);
-  expect(modeOf(given)).toBe('640');
+  for (const [mode, left] of [
+    [0o640, '640'],
+    [0o666, '660'],
+  ] as const) {
+    const given = file();
+    writeFileSync(given, '', { mode });
+    const opened = await open(given);
+    await opened.session.tasks.write([taskOf('a')]);
+    for (const end of ['', '-wal', '-shm']) expect([end, modeOf(given + end)]).toEqual([end, left]);
+  }
 });
 
 it('ends its threads with the last user, and starts them again for the next', async () => {

@@ -2,6 +2,7 @@
  * The times for which an instance that receives everything stored what happened. Times in milliseconds, by the clock of
  * the database.
  */
+import { isTime } from '../../values.ts';
 
 /** A span of time, both ends included. */
 export type Span = readonly [from: number, to: number];
@@ -23,7 +24,7 @@ export function readSpans(text: string | null): Span[] {
     if (!Array.isArray(rows)) return [];
     return rows.flatMap((row: unknown) => {
       const [from, to] = Array.isArray(row) ? (row as unknown[]) : [];
-      return typeof from === 'number' && typeof to === 'number' && from <= to ? [[from, to] as const] : [];
+      return isTime(from) && isTime(to) && from <= to ? [[from, to] as const] : [];
     });
   } catch {
     return [];

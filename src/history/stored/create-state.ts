@@ -72,7 +72,7 @@ export function createState(
     ...{ revision: 0, batches: 0, lastWrite: null, bytes: null },
     areCausesFilled: false,
     cleanedAt: Number.NEGATIVE_INFINITY,
-    ...{ hasWarned: false, lostBefore: 0, lostAt: null, isClosed: false },
+    ...{ unreadable: 0, hasWarned: false, lostBefore: 0, lostAt: null, isClosed: false },
   };
   return state;
 }

@@ -1,5 +1,6 @@
 /** Items of the feed as text, and back. */
 import type { Steps } from '../../scheduler.ts';
+import { isTime } from '../../values.ts';
 import type { HeardItem } from '../memory/tap.ts';
 
 type Row = readonly unknown[];
@@ -48,8 +49,8 @@ function parse(text: string): readonly unknown[] {
 /** @param known the texts of the items before: most repeat, and each row has copies of its own */
 function itemOf(row: Row, known: Map<string, string>): HeardItem | null {
   const [number, arrivedAt, type, time, task, taskId, state, worker, detail] = row;
-  if (typeof number !== 'number' || typeof arrivedAt !== 'number') return null;
-  if (typeof type !== 'string' || typeof time !== 'number') return null;
+  if (typeof number !== 'number' || !isTime(arrivedAt)) return null;
+  if (typeof type !== 'string' || !isTime(time)) return null;
   const item = {
     type: once(type, known),
     time,

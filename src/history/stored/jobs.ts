@@ -5,7 +5,7 @@ import { loadSince, loadStored, takeInChunks, takeInTexts } from './loading.ts';
 import { createPulse, type Pulse } from './pulse.ts';
 import { countedSince } from './rollups/counted-since.ts';
 import { createRollups } from './rollups/create-rollups.ts';
-import { isHolder, mayWrite, ownNow, type StoredState, TEXT } from './stored-state.ts';
+import { areClocksApart, isHolder, mayWrite, ownNow, type StoredState, TEXT } from './stored-state.ts';
 import { keepStore, noteLosses } from './upkeep.ts';
 import { writeBehind } from './write-behind.ts';
 
@@ -137,7 +137,8 @@ async function countUp(state: StoredState): Promise<void> {
   // An instance that never receives messages reads the counts of others on request.
   if (!isReadOnly || hearing === 'all') {
     const isWriter = mayWrite(state) && hearing !== 'nothing';
-    const role = { writes: isWriter, isHolder: isHolder(state) && !isReadOnly };
+    const keeps = isHolder(state) && !isReadOnly;
+    const role = { writes: isWriter, folds: keeps, drops: keeps && !areClocksApart(state) };
     await calls.ask('upkeep', () => rollups.turn(role), COUNT_DEADLINE_MS);
   }
   const { rollupDays } = options.store.retention;

@@ -2,6 +2,7 @@
 import type { TaskRelation } from '../../model.ts';
 import { runInSlices } from '../../scheduler/in-slices.ts';
 import { type Steps, scheduler } from '../../scheduler.ts';
+import { isTime } from '../../values.ts';
 import type { HeardItem } from '../memory/tap.ts';
 import {
   type FeedChunk,
@@ -42,6 +43,7 @@ export async function loadStored(state: StoredState, session: StoreSession): Pro
   await loadFeed(state, session);
   if (state.hearing === 'nothing') return;
   await loadTasks(state, session, { ...ALL, isOpen: true });
+  state.unreadable = 0;
   await loadTasks(state, session, ALL);
 }
 
@@ -172,10 +174,13 @@ function* takeIn(state: StoredState, tasks: readonly StoredRecord[], isWhole: bo
   for (const task of tasks) {
     const { id, timestamp } = task;
     const kept = readKeptTask(task);
-    if (kept === null) continue;
+    if (kept === null) {
+      state.unreadable++;
+      continue;
+    }
     if (!isWhole && kept.shortened.length > 0) result.ids.push(id);
     else {
-      const outcome = access.absorbTask(kept, timestamp ?? clock.now() - clock.ahead());
+      const outcome = access.absorbTask(kept, isTime(timestamp) ? timestamp : clock.now() - clock.ahead());
       if (outcome === 'refused') result.refused++;
       // Memory knew more than the store.
       if (outcome === 'merged') noteChanged(state.tasks, id, clock.elapsed());

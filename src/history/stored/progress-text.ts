@@ -1,4 +1,5 @@
 /** The progress of a task as JSON: an array takes a third of the space of an object. */
+import { isTime } from '../../values.ts';
 import type { KeptProgress } from '../merge/progress.ts';
 
 /** @returns what JSON keeps */
@@ -11,7 +12,7 @@ export function writeProgress({ value, at, attempt, isRedacted }: KeptProgress):
 export function readProgress(written: unknown): KeptProgress | null {
   if (!Array.isArray(written)) return null;
   const [at, attempt, isRedacted, current, total, percent, text] = written as unknown[];
-  if (typeof at !== 'number') return null;
+  if (!isTime(at)) return null;
   const value = {
     current: numberOr(current),
     total: numberOr(total),

@@ -1,6 +1,6 @@
 /** Records as text, and back. Long texts are stored separately, so that a list does not read them. */
 import { isTraceId, type TaskCause, type TaskTextField } from '../../model.ts';
-import { isRecord } from '../../values.ts';
+import { isRecord, isTime } from '../../values.ts';
 import type { KeptTask } from '../memory/tap.ts';
 import {
   type EntryKind,
@@ -114,7 +114,7 @@ function readText(
     if (typeof end === 'string') record[field] = end;
     else shortened.push(field);
   }
-  for (const field of NUMBERS) record[field] = numberOr(known[field]);
+  for (const field of NUMBERS) record[field] = isTime(known[field]) ? known[field] : null;
   for (const field of FLAGS) record[field] = known[field] === true;
   if (TASK_KINDS.includes(known.kind)) record.kind = known.kind as TaskRecord['kind'];
   record.stamps = known.stamps === undefined ? null : readStamps(known.stamps);
@@ -184,7 +184,7 @@ function readEntry(row: readonly unknown[]): TaskEntry | null {
   const [kind, time, flags, worker, retries, state, detail] = row;
   const bits = numberOr(flags) ?? 0;
   const [known, source] = [KINDS[numberOr(kind) ?? -1], TIME_SOURCES[bits >> 3]];
-  if (known === undefined || source === undefined || typeof time !== 'number') return null;
+  if (known === undefined || source === undefined || !isTime(time)) return null;
   return {
     kind: known,
     state: textOr(state),

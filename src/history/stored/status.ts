@@ -1,5 +1,5 @@
 import type { StoreStatus } from '../stored-history.ts';
-import { isHolder, type StoredState } from './stored-state.ts';
+import { areClocksApart, isHolder, type StoredState } from './stored-state.ts';
 import { oldestWaiting } from './write-behind.ts';
 
 /** Tasks, relations and feed items that were dropped before they could be written. */
@@ -25,5 +25,7 @@ export function statusOf(state: StoredState): StoreStatus {
     lost: lostIn(state),
     lostAt: state.lostAt,
     bytes: state.bytes,
+    areClocksApart: areClocksApart(state),
+    unreadable: state.unreadable,
   };
 }

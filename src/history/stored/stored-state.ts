@@ -127,6 +127,8 @@ export interface StoredState {
   areCausesFilled: boolean;
   /** When old days were last dropped. */
   cleanedAt: number;
+  /** Stored tasks that could not be read when memory was filled. */
+  unreadable: number;
   hasWarned: boolean;
   /** How much was lost at the last check, and when an increase was found, by the clock of this instance. */
   lostBefore: number;
@@ -142,6 +144,16 @@ export function isHolder({ lease, clock }: StoredState): boolean {
 /** Milliseconds since 1970, by the clock of this instance. */
 export function ownNow({ clock }: Pick<StoredState, 'clock'>): number {
   return clock.now() - clock.ahead();
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/**
+ * Whether the clocks of this process and of the database differ by more than a day. One of them is wrong, and nothing is
+ * deleted by its age until they agree.
+ */
+export function areClocksApart({ clock }: Pick<StoredState, 'clock'>): boolean {
+  return Math.abs(clock.ahead()) > DAY_MS;
 }
 
 /** Whether this instance is to write what it has received. */

@@ -2,7 +2,8 @@
 import type { StoreSession } from '../store.ts';
 import { type Ask, fillCauses, KNOWN_SINCE } from './fill-causes.ts';
 import { lostIn } from './status.ts';
-import { isHolder, ownNow, type StoredState } from './stored-state.ts';
+import { areClocksApart, isHolder, ownNow, type StoredState } from './stored-state.ts';
+import { dayAt } from './task-lookup.ts';
 
 /** Between two clean-ups, in milliseconds. */
 const CLEAN_MS = 60 * 60_000;
@@ -32,9 +33,10 @@ export async function keepStore(state: StoredState): Promise<void> {
     await findCauses(state, session);
     state.areCausesFilled = true;
   }
-  if (isKeeper && now - state.cleanedAt >= CLEAN_MS) {
-    const day = Math.floor(clock.now() / DAY_MS) - options.store.retention.taskDays;
-    await calls.ask('upkeep', () => session.tasks.dropBefore(day), DEADLINE_MS);
+  if (isKeeper && now - state.cleanedAt >= CLEAN_MS && !areClocksApart(state)) {
+    const today = dayAt(clock);
+    const day = today - options.store.retention.taskDays;
+    await calls.ask('upkeep', () => session.tasks.dropBefore(day, today), DEADLINE_MS);
     const oldest = clock.now() - options.store.retention.rollupDays * DAY_MS;
     await calls.ask('upkeep', () => session.causes.dropBefore(oldest), DEADLINE_MS);
     await calls.ask('upkeep', () => session.feed.trim(options.logItems ?? FEEDS * maxEvents), DEADLINE_MS);

@@ -1,5 +1,5 @@
 /** Workers as text, and back. Their times are by the clock of the database. */
-import { isRecord } from '../../values.ts';
+import { isRecord, isTime } from '../../values.ts';
 import type { StoredWorker } from '../workers/worker-record.ts';
 
 /** @param aheadMs how far the clock of the database is ahead of that of this instance */
@@ -27,16 +27,15 @@ function workerOf(row: unknown, aheadMs: number): StoredWorker | null {
   if (!isRecord(row)) return null;
   const { hostname, heardAt, isHeard, heartbeatAt, intervalMs, clockAheadMs, bornAt, saidGoodbye, facts } =
     row;
-  if (typeof hostname !== 'string' || typeof heardAt !== 'number' || typeof intervalMs !== 'number')
-    return null;
+  if (typeof hostname !== 'string' || !isTime(heardAt) || typeof intervalMs !== 'number') return null;
   return {
     hostname,
     heardAt: heardAt - aheadMs,
     isHeard: isHeard === true,
-    heartbeatAt: typeof heartbeatAt === 'number' ? heartbeatAt : null,
+    heartbeatAt: isTime(heartbeatAt) ? heartbeatAt : null,
     intervalMs,
-    clockAheadMs: typeof clockAheadMs === 'number' ? clockAheadMs + aheadMs : 0,
-    bornAt: typeof bornAt === 'number' ? bornAt : null,
+    clockAheadMs: isTime(clockAheadMs) ? clockAheadMs + aheadMs : 0,
+    bornAt: isTime(bornAt) ? bornAt : null,
     saidGoodbye: saidGoodbye === true,
     facts: isRecord(facts) ? facts : {},
   };

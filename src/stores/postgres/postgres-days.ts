@@ -4,7 +4,7 @@
  */
 import { pause } from '../../waiting.ts';
 import { addCauseColumn, createCauseIndex, createCauseTables } from '../sql/create-tables.ts';
-import { comingDays, DAY_TABLES, type DayTable, type DayTables } from '../sql/days.ts';
+import { comingDays, DAY_TABLES, type DayTable, type DayTables, dayOf, endOf } from '../sql/days.ts';
 import type { TableNames } from '../sql/names.ts';
 import type { SqlDatabase } from '../sql/sql-database.ts';
 import { isStoreError } from '../sql/store-error.ts';
@@ -61,7 +61,7 @@ export function createPostgresDays(database: SqlDatabase, names: TableNames): Da
 }
 
 function nameOf({ prefix }: TableNames, table: string, day: number): string {
-  return `${prefix}${table}_d${day}`;
+  return prefix + table + endOf(day);
 }
 
 function quoted({ schema }: TableNames, name: string): string {
@@ -103,8 +103,8 @@ async function readDays(database: SqlDatabase, names: TableNames): Promise<reado
       [names[table]],
     );
     for (const [name] of rows) {
-      const day = /_d(\d+)$/.exec(String(name))?.[1];
-      if (day !== undefined) days.push({ table, name: String(name), day: Number(day) });
+      const day = dayOf(names, String(name));
+      if (day !== null) days.push({ table, name: String(name), day });
     }
   }
   return days;

@@ -28,3 +28,12 @@ export function insertBatch(
     text: `INSERT INTO ${table} AS stored (${listColumns(columns)}) SELECT ${listColumns(columns, 'new_')} FROM given WHERE ${where} ${end}`,
   };
 }
+
+const MIB = 1024 * 1024;
+/** The longest texts that are read, in bytes. Longer ones are not the store's: they would take the memory of the process. */
+const LONGEST = { record: 4 * MIB, texts: 64 * MIB, items: 16 * MIB, content: 16 * MIB, times: MIB };
+
+/** A column of long texts as it is read: NULL for what is too long. */
+export function bounded(column: keyof typeof LONGEST): string {
+  return `CASE WHEN octet_length(${column}) <= ${LONGEST[column]} THEN ${column} END AS ${column}`;
+}

@@ -1,8 +1,20 @@
 /** Days, by which tasks and relations are kept and dropped. */
+import type { TableNames } from './names.ts';
 
 /** The tables whose rows are kept by day. */
 export const DAY_TABLES = ['task', 'relation'] as const;
 export type DayTable = (typeof DAY_TABLES)[number];
+
+/** The end of the names of a table of a day, and of its indexes. */
+export function endOf(day: number): string {
+  return `_d${day}`;
+}
+
+/** @returns the day of a table with this name; `null`: it is not one of the store's tables of a day */
+export function dayOf({ prefix }: Pick<TableNames, 'prefix'>, name: string): number | null {
+  const day = Number(/_d(\d+)$/.exec(name)?.[1]);
+  return DAY_TABLES.some((table) => name === prefix + table + endOf(day)) ? day : null;
+}
 
 /** How many days ahead there are tables: each of them costs every read a part of its planning. */
 const DAYS_AHEAD = 2;
@@ -23,7 +35,7 @@ export interface DayTables {
   /** Moves a source's tasks that have not ended, and the relations that lead to them, from the days before to today. */
   moveOpen(source: number, before: number, today: number): Promise<void>;
   /** Drops the tables of the days before this one, as far as this instance may. */
-  dropBefore(day: number): Promise<void>;
+  dropBefore(day: number, today: number): Promise<void>;
   /** The statements that add causes to tables of version 1. None of them reads rows, or holds a lock for long. */
   addCauses(): Promise<readonly string[]>;
   /** Whether an index finds the texts that contain another text. */

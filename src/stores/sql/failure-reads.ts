@@ -138,9 +138,17 @@ function* listedParts(rows: readonly SqlRow[]): Steps<CausePart[]> {
 
 /** Adds counts of texts, which are JSON. */
 function addPairs(sums: Map<string, number>, list: SqlField | undefined): void {
-  const pairs: unknown = list == null ? [] : JSON.parse(String(list));
-  if (!Array.isArray(pairs)) return;
-  for (const [text, count] of pairs) sums.set(String(text), (sums.get(String(text)) ?? 0) + Number(count));
+  for (const [text, count] of pairsIn(list))
+    sums.set(String(text), (sums.get(String(text)) ?? 0) + Number(count));
+}
+
+function pairsIn(list: SqlField | undefined): readonly (readonly unknown[])[] {
+  try {
+    const pairs: unknown = JSON.parse(String(list ?? '[]'));
+    return Array.isArray(pairs) ? pairs.filter(Array.isArray) : [];
+  } catch {
+    return [];
+  }
 }
 
 function partOf([cause, name, worker, count, last, sample]: SqlRow): CausePart {

@@ -1,11 +1,12 @@
 /** The feed of a source. */
 import type { FeedChunk, FeedStore } from '../../history/store.ts';
+import { bounded } from './batches.ts';
 import type { SourceDatabase } from './source-database.ts';
 import type { SqlRow } from './sql-database.ts';
 import { StoreError } from './store-error.ts';
 import { fromColumn, toColumn } from './text-key.ts';
 
-const READ = 'number, instance, items, item_count, added_at';
+const READ = `number, instance, ${bounded('items')}, item_count, added_at`;
 
 /** How many times to retry when another instance takes the number of a chunk first. */
 const ATTEMPTS = 20;

@@ -1,5 +1,5 @@
 /** The lease of a source, by the clock of the database. It needs no open connection. */
-import type { LeaseState, StoreLease } from '../../history/store.ts';
+import { type LeaseState, LONGEST_LEASE_MS, type StoreLease } from '../../history/store.ts';
 import type { SourceDatabase } from './source-database.ts';
 import type { SqlRow } from './sql-database.ts';
 import { toColumn } from './text-key.ts';
@@ -7,10 +7,12 @@ import { toColumn } from './text-key.ts';
 export function createLease(source: SourceDatabase): StoreLease {
   const table = source.names.lease;
   const { now } = source.database.dialect;
-  const isFree = `(held.holder = excluded.holder OR held.expires_at <= ${now})`;
+  const isRunning = (end: string, at: string): string =>
+    `${end} > ${at} AND ${end} <= ${at} + ${LONGEST_LEASE_MS}`;
+  const isFree = `(held.holder = excluded.holder OR NOT (${isRunning('held.expires_at', now)}))`;
   const take = (column: string): string =>
     `${column} = CASE WHEN ${isFree} THEN excluded.${column} ELSE held.${column} END`;
-  const read = `holder, CASE WHEN expires_at > ${now} THEN 1 ELSE 0 END, ${now}, report, contender, contended_at`;
+  const read = `holder, CASE WHEN ${isRunning('expires_at', now)} THEN 1 ELSE 0 END, ${now}, report, contender, contended_at`;
   // One statement: an instance that may not take the lease notes that it wants it.
   const acquire = `INSERT INTO ${table} AS held (source_id, holder, expires_at, report)
     VALUES ($1, $2, ${now} + CAST($3 AS ${source.database.dialect.type('real')}), $4)
@@ -25,7 +27,7 @@ export function createLease(source: SourceDatabase): StoreLease {
     },
     async look() {
       // Without a lease there is still a row, for the clock.
-      const text = `SELECT holder, CASE WHEN expires_at > clock.now THEN 1 ELSE 0 END, clock.now, report, contender, contended_at
+      const text = `SELECT holder, CASE WHEN ${isRunning('expires_at', 'clock.now')} THEN 1 ELSE 0 END, clock.now, report, contender, contended_at
         FROM (SELECT ${now} AS now) AS clock LEFT JOIN ${table} ON source_id = $1`;
       const [row] = await source.read(text);
       return stateOf(row, null);

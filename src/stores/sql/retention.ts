@@ -1,6 +1,6 @@
 /** Drops the tasks and relations of old days: in short transactions, however many they are. */
 
-import { DAY_TABLES, type DayTable, type DayTables, presentDay, ROWS_AT_ONCE, untilFewer } from './days.ts';
+import { DAY_TABLES, type DayTable, type DayTables, ROWS_AT_ONCE, untilFewer } from './days.ts';
 import { keepFailures } from './keep-failures.ts';
 import { TABLES } from './schema.ts';
 import type { SourceDatabase } from './source-database.ts';
@@ -9,9 +9,13 @@ import type { SourceDatabase } from './source-database.ts';
  * The tables of a day hold the rows of all sources. They are dropped once no source keeps that day; until then, the
  * rows of a source that keeps fewer days are deleted in batches.
  */
-export async function dropDaysBefore(source: SourceDatabase, days: DayTables, day: number): Promise<void> {
+export async function dropDaysBefore(
+  source: SourceDatabase,
+  days: DayTables,
+  day: number,
+  today: number,
+): Promise<void> {
   const { database, names } = source;
-  const today = presentDay();
   await source.write(
     `UPDATE ${names.source} SET kept_days = $2 WHERE id = $1 AND kept_days <> $2`,
     today - day,
@@ -25,7 +29,7 @@ export async function dropDaysBefore(source: SourceDatabase, days: DayTables, da
     await days.moveOpen(id, before, today);
     await keepFailures(database, names, id, before);
   }
-  await days.dropBefore(firstKept);
+  await days.dropBefore(firstKept, today);
   for (const table of DAY_TABLES.toReversed()) await deleteBefore(source, days, table, day);
   await days.prepare(today);
 }

@@ -1,6 +1,6 @@
 /** Texts that one instance keeps for the others. */
 import type { SnapshotStore } from '../../history/store.ts';
-import { insertBatch } from './batches.ts';
+import { bounded, insertBatch } from './batches.ts';
 import { TABLES } from './schema.ts';
 import type { SourceDatabase } from './source-database.ts';
 import { fromColumn, toColumn } from './text-key.ts';
@@ -26,9 +26,9 @@ export function createSnapshotStore(source: SourceDatabase): SnapshotStore {
     async read(kinds) {
       if (kinds.length === 0) return new Map();
       const { isAny } = source.database.dialect;
-      const text = `SELECT kind, content FROM ${table} WHERE source_id = $1 AND ${isAny('kind', 2)}`;
+      const text = `SELECT kind, ${bounded('content')} FROM ${table} WHERE source_id = $1 AND ${isAny('kind', 2)}`;
       const rows = await source.read(text, kinds.map(toColumn));
-      return new Map(rows.map(([kind, content]) => [fromColumn(String(kind)), String(content)]));
+      return new Map(rows.map(([kind, content]) => [fromColumn(String(kind)), String(content ?? '')]));
     },
   };
 }

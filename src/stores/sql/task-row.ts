@@ -59,11 +59,17 @@ export function taskOf(row: SqlRow): StoredTask {
     const value = row[at] ?? null;
     if (value === null) continue;
     if (field === 'isOpen') task[field] = Number(value) === 1;
-    else if (!isText) task[field] = Number(value);
+    else if (!isText) task[field] = numberOf(value);
     else task[field] = isKey === true ? fromColumn(String(value)) : String(value);
   }
   // Every column has its field: `FIELDS` has a row for each.
   return task as unknown as StoredTask;
+}
+
+/** Both engines sort behind all numbers what is none: somebody else wrote it. */
+function numberOf(value: SqlField): number {
+  const number = Number(value);
+  return Number.isNaN(number) ? Number.POSITIVE_INFINITY : number;
 }
 
 /** @param row its id, that of its root, when it last changed, and its record */
@@ -71,7 +77,7 @@ export function recordOf([id, rootId = null, changed = null, record]: SqlRow): S
   return {
     id: fromColumn(String(id)),
     rootId: rootId === null ? null : fromColumn(String(rootId)),
-    timestamp: changed === null ? null : Number(changed),
+    timestamp: changed === null ? null : numberOf(changed),
     record: String(record),
     texts: null,
   };

@@ -1,6 +1,6 @@
 /** The statements about tasks. Every value is bound; names of tables come from `names.ts`. */
 import type { StoredLink, StoredQuery } from '../../history/store.ts';
-import { assign, insertBatch, listColumns, without } from './batches.ts';
+import { assign, bounded, insertBatch, listColumns, without } from './batches.ts';
 import { conditionSql } from './condition-sql.ts';
 import { TABLES } from './schema.ts';
 import type { SqlBatch, SqlDialect, SqlValue } from './sql-database.ts';
@@ -24,8 +24,11 @@ export interface TaskTable {
 const READ = without(TASK_COLUMNS, 'source_id');
 const WRITTEN = without(READ, 'id', 'day');
 
-/** The columns of a list: all but the long texts. */
-const LISTED = listColumns(READ).replace(', texts', ', NULL AS texts');
+/** All columns, and those of a list: all but the long texts. */
+const WHOLE = listColumns(READ)
+  .replace(', record', `, ${bounded('record')}`)
+  .replace(', texts', `, ${bounded('texts')}`);
+const LISTED = WHOLE.replace(bounded('texts'), 'NULL AS texts');
 
 /**
  * The text that a search examines: names, workers and texts are in the record. An index of PostgreSQL has this
@@ -76,8 +79,8 @@ export const RELATIVES = ['id', 'name', 'root_id', 'parent_id', 'group_id', 'cho
 export type TaskPart = 'whole' | 'listed' | 'record' | 'relatives' | 'id';
 
 const PARTS: Readonly<Record<TaskPart, string>> = {
-  ...{ whole: listColumns(READ), listed: LISTED, id: 'id' },
-  record: 'id, root_id, changed, record',
+  ...{ whole: WHOLE, listed: LISTED, id: 'id' },
+  record: `id, root_id, changed, ${bounded('record')}`,
   relatives: RELATIVES.join(', '),
 };
 

@@ -64,7 +64,7 @@ export function createTaskStore(source: SourceDatabase, days: DayTables): TaskSt
       const [row] = await source.read(text, ...values);
       return Number(row?.[0] ?? 0);
     },
-    dropBefore: (day) => dropDaysBefore(source, days, day),
+    dropBefore: (day, today) => dropDaysBefore(source, days, day, today),
   };
 }
 

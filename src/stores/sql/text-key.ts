@@ -11,11 +11,14 @@ export function toColumn(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
-/** @returns the original text of {@link toColumn} */
+/** @returns the original text of {@link toColumn}; a column that somebody else wrote as it is */
 export function fromColumn(column: string): string {
   if (!column.includes('\\')) return column;
-  const text: unknown = JSON.parse(`"${column}"`);
-  return String(text);
+  try {
+    return String(JSON.parse(`"${column}"`));
+  } catch {
+    return column;
+  }
 }
 
 /** Characters that JSON does not escape, and that the database lower-cases as JavaScript does. */

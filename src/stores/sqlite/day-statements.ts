@@ -1,7 +1,7 @@
 /** The statements that change which days a file has tables for. */
 import { listColumns } from '../sql/batches.ts';
 import { addCauseColumn, createCauseTables, createDayTable } from '../sql/create-tables.ts';
-import { comingDays, DAY_TABLES, type DayTable, presentDay } from '../sql/days.ts';
+import { comingDays, DAY_TABLES, type DayTable, endOf, presentDay } from '../sql/days.ts';
 import type { TableNames } from '../sql/names.ts';
 import { TABLES } from '../sql/schema.ts';
 import { SQLITE } from './sqlite-dialect.ts';
@@ -18,17 +18,6 @@ export function listStatement({ meta }: TableNames): string {
   return `SELECT value FROM ${meta} WHERE key = $1`;
 }
 export const LIST_KEY = KEY;
-
-/** The end of the names of a table of a day, and of its indexes. */
-export function endOf(day: number): string {
-  return `_d${day}`;
-}
-
-/** @returns the day of a table of this name; `null`: it has none */
-export function dayOf(table: string): number | null {
-  const digits = /_d(\d+)$/.exec(table)?.[1];
-  return digits === undefined ? null : Number(digits);
-}
 
 /** The statements that create the first days, and the list of them. */
 export function createFirstDays(names: TableNames): readonly string[] {

@@ -10,8 +10,8 @@ import { createSqliteWorker } from './sqlite-worker.ts';
  * @param program of the threads
  */
 export function createSqliteDatabase(path: string, program: URL): SqlDatabase {
-  const writer = createSqliteWorker(path, program);
-  const reader = createSqliteWorker(path, program);
+  const writer = createSqliteWorker({ path, writes: true }, program);
+  const reader = createSqliteWorker({ path, writes: false }, program);
   const query = (text: string, values: readonly SqlValue[]) =>
     ({ kind: 'query', text: numbered(text), values: values.map(bound) }) as const;
   return {

@@ -7,7 +7,8 @@ import {
   comingDays,
   type DayTable,
   type DayTables,
-  presentDay,
+  dayOf,
+  endOf,
   ROWS_AT_ONCE,
   untilFewer,
 } from '../sql/days.ts';
@@ -19,8 +20,6 @@ import {
   addCauses,
   changeDays,
   type DayList,
-  dayOf,
-  endOf,
   isUnchanged,
   LIST_KEY,
   listStatement,
@@ -81,8 +80,8 @@ export function createSqliteDays(database: SqlDatabase, names: TableNames): DayT
             return rows;
           });
     },
-    async dropBefore(day) {
-      await change((listed) => [...listed.filter((one) => one >= day), ...comingDays(presentDay())]);
+    async dropBefore(day, today) {
+      await change((listed) => [...listed.filter((one) => one >= day), ...comingDays(today)]);
       await dropUnlisted(database, names, read);
     },
     addCauses: async () => addCauses(names, await read()),
@@ -118,25 +117,21 @@ async function dropUnlisted(
   names: TableNames,
   read: () => Promise<DayList>,
 ): Promise<void> {
-  const rows = await database.read(
-    'SELECT type, name, tbl_name FROM sqlite_schema WHERE tbl_name LIKE $1 AND sql IS NOT NULL ORDER BY type',
-    [`${names.prefix}%`],
+  const found = await database.read(
+    'SELECT type, name, tbl_name FROM sqlite_schema WHERE type IN ($1, $2) AND sql IS NOT NULL ORDER BY type',
+    ['index', 'table'],
   );
+  // The app may keep tables of its own in the file.
+  const rows = found.filter(([, , table]) => dayOf(names, String(table)) !== null);
   for (let at = 0; at < rows.length; at += DROPPED_AT_ONCE)
     await untilUndisturbed(async () => {
       const listed = await read();
       const drops = rows
         .slice(at, at + DROPPED_AT_ONCE)
-        .filter(([, , table]) => isUnlisted(String(table), listed))
-        .map(([type, name]) => `DROP ${String(type)} IF EXISTS "${String(name)}"`);
+        .filter(([, , table]) => !listed.includes(Number(dayOf(names, String(table)))))
+        .map(([type, name]) => `DROP ${String(type)} IF EXISTS "${String(name).replaceAll('"', '""')}"`);
       if (drops.length > 0) await database.script([isUnchanged(names, listed), ...drops].join(';\n'));
     });
-}
-
-/** Whether it is the table of a day that is not listed. */
-function isUnlisted(table: string, listed: DayList): boolean {
-  const day = dayOf(table);
-  return day !== null && !listed.includes(day);
 }
 
 /** Repeats an operation that fails because another process has changed the list. */

@@ -9,6 +9,14 @@ export type SqliteWork =
   | { readonly kind: 'script'; readonly text: string }
   | { readonly kind: 'close' };
 
+/** What a thread is started with. */
+export interface SqliteThreadData {
+  /** Of the file. */
+  readonly path: string;
+  /** Whether it writes. */
+  readonly writes: boolean;
+}
+
 /** A request to the thread. */
 export interface SqliteRequest {
   readonly id: number;

@@ -1,4 +1,4 @@
-import { isBuiltin } from 'node:module';
+import nodeModule from 'node:module';
 import { resolve } from 'node:path';
 import { wrongOption } from '../../check-options.ts';
 import type { HistoryStore } from '../../history/store.ts';
@@ -26,7 +26,8 @@ const THREAD =
  * @example
  * celerySources({ broker: 'redis://localhost:6379/0', store: sqliteStore('monitor.db') });
  *
- * @param path of the file, which is created with rights for its owner only. Its folder must exist, on a local disk
+ * @param path of the file, which is created with rights for its owner only; from a file that exists, others than its
+ *   owner and its group lose theirs. Its folder must exist, on a local disk
  * @throws TypeError for a wrong option; its message says what to write
  * @throws Error on a Node without SQLite
  */
@@ -35,7 +36,7 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): His
     throw wrongOption(CALLER, 'path', "the path of a file, such as 'monitor.db'", path);
   }
   const resolved = resolveStoreOptions(CALLER, options, STORE_KEYS, MOST_TASK_DAYS);
-  if (!isBuiltin('node:sqlite')) {
+  if (!nodeModule.isBuiltin('node:sqlite')) {
     throw new Error(
       `${CALLER} needs Node 22.13 or later, which has SQLite; this is Node ${process.versions.node}. Upgrade Node, or ` +
         'keep the history in PostgreSQL: postgresStore(pool) of express-task-monitor/postgres.',

@@ -1,13 +1,22 @@
 /** The thread in which SQLite runs: a batch would hold up the host's event loop for 0.1 s. */
-import { closeSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { SqlField, SqlRow } from '../sql/sql-database.ts';
-import type { SqliteFailure, SqliteReply, SqliteRequest, SqliteWork } from './sqlite-protocol.ts';
+import type {
+  SqliteFailure,
+  SqliteReply,
+  SqliteRequest,
+  SqliteThreadData,
+  SqliteWork,
+} from './sqlite-protocol.ts';
 
 /** The part of `node:sqlite` that is used: newer versions of Node call the class `Database`. */
 interface SqliteStatement {
-  all(...values: SqlField[]): Readonly<Record<string, SqlField>>[];
+  all(...values: SqlField[]): SqliteRow[];
+  setReadBigInts(isOn: boolean): void;
 }
+type SqliteRow = Readonly<Record<string, SqlField | bigint>>;
+type SqliteQuery = Extract<SqliteWork, { readonly kind: 'query' }>;
 interface SqliteDatabase {
   exec(text: string): void;
   prepare(text: string): SqliteStatement;
@@ -33,7 +42,7 @@ const MOST_STATEMENTS = 100;
 const SETTINGS =
   'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 67108864';
 
-const path = String(workerData);
+const { path, writes } = workerData as SqliteThreadData;
 let file: OpenFile | null = null;
 
 /** @param mayCreate an empty file is created if there is none, which only this user may read */
@@ -55,7 +64,21 @@ function open(mayCreate: boolean): OpenFile {
     database.close();
     throw error;
   }
+  if (writes) takeFromOthers();
   return { database, inode, statements: new Map() };
+}
+
+/** A file that exists may have been created with rights for everybody. Its group keeps what it has. */
+function takeFromOthers(): void {
+  for (const end of ['', '-wal', '-shm']) {
+    const mode = statSync(path + end, { throwIfNoEntry: false })?.mode ?? 0;
+    if ((mode & 0o007) === 0) continue;
+    try {
+      chmodSync(path + end, mode & 0o770);
+    } catch {
+      // It belongs to another user.
+    }
+  }
 }
 
 function inodeOf(name: string): number | null {
@@ -87,8 +110,23 @@ function run(work: SqliteWork): SqlRow[] {
     return [];
   }
   const statement = prepared(file, work.text);
-  if (work.kind === 'query') return valuesOf(statement.all(...work.values));
+  if (work.kind === 'query') return valuesOf(allRows(statement, work));
   return inTransaction(database, () => work.rows.flatMap((row) => valuesOf(statement.all(...row))));
+}
+
+/** Node refuses integers that a number cannot hold. The store writes none, but somebody else may have. */
+function allRows(statement: SqliteStatement, { text, values }: SqliteQuery): SqliteRow[] {
+  try {
+    return statement.all(...values);
+  } catch (error) {
+    if (failureOf(error).code !== 'ERR_OUT_OF_RANGE' || !text.startsWith('SELECT')) throw error;
+  }
+  statement.setReadBigInts(true);
+  try {
+    return statement.all(...values);
+  } finally {
+    statement.setReadBigInts(false);
+  }
 }
 
 function prepared({ database, statements }: OpenFile, text: string): SqliteStatement {
@@ -98,8 +136,10 @@ function prepared({ database, statements }: OpenFile, text: string): SqliteState
   return statement;
 }
 
-function valuesOf(rows: readonly Readonly<Record<string, SqlField>>[]): SqlRow[] {
-  return rows.map((row) => Object.values(row));
+function valuesOf(rows: readonly SqliteRow[]): SqlRow[] {
+  return rows.map((row) =>
+    Object.values(row).map((value) => (typeof value === 'bigint' ? Number(value) : value)),
+  );
 }
 
 function inTransaction<Result>(database: SqliteDatabase, work: () => Result): Result {

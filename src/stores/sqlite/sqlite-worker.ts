@@ -5,7 +5,13 @@
 import { Worker } from 'node:worker_threads';
 import type { SqlRow } from '../sql/sql-database.ts';
 import { StoreError } from '../sql/store-error.ts';
-import type { SqliteFailure, SqliteReply, SqliteRequest, SqliteWork } from './sqlite-protocol.ts';
+import type {
+  SqliteFailure,
+  SqliteReply,
+  SqliteRequest,
+  SqliteThreadData,
+  SqliteWork,
+} from './sqlite-protocol.ts';
 
 /** A thread that processes one request after another. */
 export interface SqliteWorker {
@@ -41,16 +47,13 @@ const MOST_WAITING = 500;
 /** How long the thread may take to end, in milliseconds. */
 const CLOSE_MS = 2_000;
 
-/**
- * @param path of the file
- * @param program of the thread
- */
-export function createSqliteWorker(path: string, program: URL): SqliteWorker {
+/** @param program of the thread */
+export function createSqliteWorker(data: SqliteThreadData, program: URL): SqliteWorker {
   let running: Running | null = null;
   let last = 0;
 
   function start(): Running {
-    const started: Running = { worker: new Worker(program, { workerData: path }), waiting: new Map() };
+    const started: Running = { worker: new Worker(program, { workerData: data }), waiting: new Map() };
     const { worker, waiting } = started;
     worker.unref();
     worker.on('message', (reply: SqliteReply) => {

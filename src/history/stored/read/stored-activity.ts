@@ -83,5 +83,6 @@ function* addOpen(
   const { records, index } = scratch.tables;
   if (records.slots.size === 0) return known;
   const { flags, isOnline } = memory;
-  return sumOfOpen(known, yield* summarizeOpen({ records, index, flags, isOnline }));
+  const { missedAt } = scratch.tables.open;
+  return sumOfOpen(known, yield* summarizeOpen({ records, index, flags, isOnline, missedAt }));
 }

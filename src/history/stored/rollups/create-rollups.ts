@@ -9,8 +9,10 @@ import { createRollupWriter, type RollupWriter, skipCounts, writeCounts } from '
 export interface RollupRole {
   /** Whether it writes what it counts. */
   readonly writes: boolean;
-  /** Whether it holds the lease. */
-  readonly isHolder: boolean;
+  /** Whether it folds: it holds the lease. */
+  readonly folds: boolean;
+  /** Whether it also drops old cells. */
+  readonly drops: boolean;
 }
 
 /** The rollups of one source, as far as this instance counts. */
@@ -72,23 +74,23 @@ function newWriter({ access, store, writer, clock }: RollupsOptions): RollupWrit
   return kept === null ? null : createRollupWriter({ store, counts, kept, isWatched, writer, clock });
 }
 
-async function turn(state: RollupsState, { writes, isHolder }: RollupRole): Promise<void> {
+async function turn(state: RollupsState, { writes, folds, drops }: RollupRole): Promise<void> {
   const { own } = state;
   if (own !== null) {
     if (!own.isLoaded) await loadCounts(own);
     if (writes) await writeCounts(own);
     else skipCounts(own);
   }
-  if (isHolder) await fold(state);
+  if (folds) await fold(state, drops);
   else state.foldedAllAt = Number.NEGATIVE_INFINITY;
 }
 
-async function fold(state: RollupsState): Promise<void> {
+async function fold(state: RollupsState, drops: boolean): Promise<void> {
   const { store, rollupDays, clock } = state;
   const now = clock();
   if (now - state.foldedAllAt >= HOUR_MS || now < state.foldedAllAt) {
     await foldRollups(store, now - rollupDays * DAY_MS, now);
-    await dropRollups(store, rollupDays, now);
+    if (drops) await dropRollups(store, rollupDays, now);
     state.foldedAllAt = now;
     state.foldedAt = now;
   } else if (now - state.foldedAt >= FOLD_MS) {

@@ -7,7 +7,6 @@ import type { Deployment, DeploymentStatus } from '../deployment.ts';
 import { createPublishedWaiting } from './published-waiting.ts';
 import type { ReportClock } from './report-clock.ts';
 import {
-  type HealthReport,
   KINDS,
   readComponentsReport,
   readHealthReport,
@@ -25,8 +24,8 @@ export interface PublishedOptions {
   readonly clock: ReportClock;
 }
 
-/** Checks are made each second and take five at most. */
-const OLD_CHECK_MS = 10_000;
+/** Checks are made every 15 seconds and take five at most. */
+const OLD_CHECK_MS = 30_000;
 
 /** The parts of a deployment that have their own status. */
 type StatusField = 'tasks' | 'workers' | 'queues' | 'schedules';
@@ -106,23 +105,28 @@ function scheduleSource(
 
 function healthSource({ name, texts, clock }: PublishedOptions): HealthSource {
   const read = remembered(texts, KINDS.health, readHealthReport);
-  function known<Check extends HealthCheck>(pick: (report: HealthReport) => Check, otherwise: Check): Check {
-    const silence = clock.silence() ?? uncheckedFor(clock.status());
+  /** This instance does not look at the servers itself: without a recent report it does not know how they are. */
+  function known(server: 'broker' | 'backend'): HealthCheck {
     const report = read();
-    if (report === null) return { ...otherwise, error: silence ?? otherwise.error ?? null };
-    const check = pick(report);
-    // A check that is not configured stays so. Any other is only as reliable as it is recent.
-    if (check.ok === null || silence === null) return check;
-    return { ...check, ok: false, error: silence };
+    const silence = clock.silence() ?? uncheckedFor(clock.status());
+    if (report === null) return { ok: null, error: silence ?? UNCHECKED };
+    const check = report[server];
+    // A check that is not configured stays so.
+    return check.ok === null || silence === null ? check : { ok: null, error: silence };
   }
-  const unknown = { ok: false, error: 'The instance that collects has not checked anything yet.' };
   return {
     name,
-    checkBroker: () => known(({ broker }) => broker, unknown),
-    checkBackend: () => known(({ backend }) => backend, unknown),
-    checkWorkers: () => known(({ workers }) => workers, { ...unknown, responding: [], missing: [] }),
+    checkBroker: () => known('broker'),
+    checkBackend: () => known('backend'),
+    checkWorkers() {
+      const silence = clock.silence();
+      const workers = read()?.workers ?? { responding: [], missing: [], ok: false, error: UNCHECKED };
+      return workers.ok === null || silence === null ? workers : { ...workers, ok: false, error: silence };
+    },
   };
 }
+
+const UNCHECKED = 'The instance that collects has not checked anything yet.';
 
 /** Why the last checks are unreliable although reports arrive; `null`: they are recent. */
 function uncheckedFor(status: StatusReport | null): string | null {

@@ -13,6 +13,10 @@ import { type HealthReport, KINDS, type StatusReport, writeReport } from './repo
 import { waitingReport } from './waiting-report.ts';
 
 const INTERVAL_MS = 500;
+/** How often broker and result backend are checked, in milliseconds; also when the connection is lost or made. */
+const CHECK_MS = 15_000;
+/** How often the workers are asked for data that only they have, in milliseconds. */
+const ASK_MS = 60_000;
 /** Most time for one report, in milliseconds. */
 const LONGEST_MS = 5_000;
 /** Most queues, and most schedules. */
@@ -36,11 +40,19 @@ export interface PublisherOptions {
 
 type Kind = keyof typeof KINDS;
 
+/** What is reported of broker and backend. */
+type Checks = Pick<HealthReport, 'broker' | 'backend'>;
+
 interface State extends PublisherOptions {
   /** What was published last, by kind. */
   readonly published: Map<Kind, string>;
   readonly busy: Set<Kind>;
   readonly startedAt: number;
+  /** When the workers were last asked; monotonic, in milliseconds. */
+  askedAt: number;
+  /** The last checks of broker and backend, and when they were begun; monotonic, in milliseconds. */
+  checks: { readonly isUp: boolean; readonly at: number; readonly results: Promise<Checks> } | null;
+  /** When the last checks were made that succeeded or failed, milliseconds since 1970. */
   checkedAt: number | null;
   waitingRevision: number | null;
 }
@@ -52,6 +64,8 @@ export function createPublisher(options: PublisherOptions): Publisher {
     published: new Map(),
     busy: new Set(),
     startedAt: Date.now(),
+    askedAt: Number.NEGATIVE_INFINITY,
+    checks: null,
     checkedAt: null,
     waitingRevision: null,
   };
@@ -63,8 +77,11 @@ export function createPublisher(options: PublisherOptions): Publisher {
 function publishAll(state: State): void {
   const { parts } = state;
   publish(state, 'status', statusOf(state));
-  // Asks the workers for data that only they have, unless the last answers are fresh.
-  parts.workers.status?.();
+  if (performance.now() - state.askedAt >= ASK_MS) {
+    state.askedAt = performance.now();
+    // Makes the source ask the workers.
+    parts.workers.status?.();
+  }
   void report(state, 'queues', async (context) => {
     const rows = await parts.queues.listQueues(context);
     // The time is part of the status: all else rarely changes.
@@ -72,11 +89,7 @@ function publishAll(state: State): void {
   });
   void report(state, 'schedules', async (context) => schedulesOf(state, context));
   void report(state, 'components', async (context) => parts.components.listComponents(context));
-  void report(state, 'health', async (context) => {
-    const report = await healthOf(state, context);
-    state.checkedAt = Date.now();
-    return report;
-  });
+  void report(state, 'health', (context) => healthOf(state, context));
   const { waiting } = state.deployment;
   const revision = waiting?.revision() ?? null;
   if (waiting === null || revision === state.waitingRevision) return;
@@ -144,12 +157,38 @@ async function schedulesOf({ parts }: State, context: ReadContext): Promise<unkn
   }
 }
 
-async function healthOf({ parts: { health } }: State, context: ReadContext): Promise<HealthReport> {
-  const nothing: HealthCheck = { ok: null, error: null };
-  const [broker, backend, workers] = await Promise.all([
-    health.checkBroker?.(context) ?? nothing,
-    health.checkBackend?.(context) ?? nothing,
-    health.checkWorkers?.({ ...context, ping: false }) ?? { ...nothing, responding: [], missing: [] },
+const NOT_CONFIGURED: HealthCheck = { ok: null, error: null };
+
+async function healthOf(state: State, context: ReadContext): Promise<HealthReport> {
+  const { health } = state.parts;
+  const [checks, workers] = await Promise.all([
+    checksOf(state, context),
+    // Their heartbeats are known here.
+    health.checkWorkers?.({ ...context, ping: false }) ?? { ...NOT_CONFIGURED, responding: [], missing: [] },
   ]);
-  return { broker, backend, workers };
+  return { ...checks, workers };
+}
+
+/** Each check costs the broker a channel or commands, so the last ones are reported for a while. */
+function checksOf(state: State, context: ReadContext): Promise<Checks> {
+  const { checks, deployment } = state;
+  const isUp = deployment.status().ok;
+  const isRecent = checks?.isUp === isUp && performance.now() - checks.at < CHECK_MS;
+  if (checks !== null && isRecent) return checks.results;
+  const results = check(state, context);
+  state.checks = { isUp, at: performance.now(), results };
+  results.catch(() => {
+    state.checks = null;
+  });
+  return results;
+}
+
+async function check(state: State, context: ReadContext): Promise<Checks> {
+  const { health } = state.parts;
+  const [broker, backend] = await Promise.all([
+    health.checkBroker?.(context) ?? NOT_CONFIGURED,
+    health.checkBackend?.(context) ?? NOT_CONFIGURED,
+  ]);
+  state.checkedAt = Date.now();
+  return { broker, backend };
 }
