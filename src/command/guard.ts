@@ -2,7 +2,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
-import type { Refusal, RouteName } from '../node.ts';
+import type { MonitorHandlerOptions } from '../node.ts';
 import type { Command } from './read-command.ts';
 
 /**
@@ -14,16 +14,20 @@ export function isOwnHost(header: string | undefined, names: readonly string[]):
   return host === 'localhost' || isIP(host.replace(/^\[|\]$/g, '')) !== 0 || names.includes(host);
 }
 
-/** The `authorize` of the command: HTTP's Basic scheme, with the user `monitor`. A probe needs no password. */
-export function guardOf({ password }: Pick<Command, 'password'>) {
-  if (password === null) return false;
+/** HTTP's Basic scheme, with the user `monitor`. A probe needs no password, and then gets no details. */
+export function guardOf({
+  password,
+}: Pick<Command, 'password'>): Pick<MonitorHandlerOptions, 'authorize' | 'health'> {
+  if (password === null) return { authorize: false };
   const wanted = digest(`Basic ${Buffer.from(`monitor:${password}`).toString('base64')}`);
-  return ({ headers }: IncomingMessage, route: RouteName): true | Refusal =>
-    route === 'healthcheck' ||
-    timingSafeEqual(digest(headers.authorization ?? ''), wanted) || {
-      status: 401,
-      challenge: 'Basic realm="task monitor", charset="UTF-8"',
-    };
+  const isKnown = ({ headers }: IncomingMessage): boolean =>
+    timingSafeEqual(digest(headers.authorization ?? ''), wanted);
+  return {
+    authorize: (request, route) =>
+      route === 'healthcheck' ||
+      isKnown(request) || { status: 401, challenge: 'Basic realm="task monitor", charset="UTF-8"' },
+    health: { details: isKnown },
+  };
 }
 
 /** Gives texts of any length the same length, so that the duration of a comparison reveals nothing. */

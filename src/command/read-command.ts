@@ -1,7 +1,7 @@
 /** Reads the command's arguments, and environment variables for values that must not appear in a list of processes. */
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { parseArgs } from 'node:util';
+import util from 'node:util';
 
 /** A valid command. */
 export interface Command {
@@ -71,6 +71,13 @@ export function readCommand(
   if (engine === 'celery' && values.prefix !== undefined) throw new UsageError('--prefix needs --bullmq.');
   const host = values.host ?? '127.0.0.1';
   const password = given('PASSWORD');
+  const names = ['TASK_MONITOR_PASSWORD', 'TASK_MONITOR_PASSWORD_FILE'];
+  // It was meant to be protected: a variable that another system has not filled in, for instance.
+  const empty = password === null && names.find((name) => environment[name] !== undefined);
+  if (empty)
+    throw new UsageError(
+      `${empty} is set, but the password is empty. Set a password, or remove the variable.`,
+    );
   if (password === null && values['no-auth'] !== true && !LOOPBACK.includes(host)) {
     throw new UsageError(
       `--host ${host} lets others reach the monitor. Set TASK_MONITOR_PASSWORD or TASK_MONITOR_PASSWORD_FILE, or write --no-auth.`,
@@ -86,7 +93,7 @@ export function readCommand(
 
 function parse(args: readonly string[]) {
   try {
-    return parseArgs({
+    return util.parseArgs({
       args: [...args],
       allowPositionals: true,
       options: {

@@ -9,7 +9,7 @@ import { type Command, UsageError } from './read-command.ts';
 
 export async function serveCommand(command: Command): Promise<void> {
   const { sources, end } = await sourcesOf(command);
-  const handler = createMonitorHandler({ sources, authorize: guardOf(command) });
+  const handler = createMonitorHandler({ sources, ...guardOf(command) });
   const server = createServer((request, response) => {
     if (isOwnHost(request.headers.host, command.names)) return handler(request, response);
     response.writeHead(403, { 'content-type': 'text/plain; charset=utf-8' });

@@ -58,6 +58,6 @@ export interface DocumentRequest<Part extends SourcePart> {
   readonly before: Freshness;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Identifies the client to the scheduler. Default: none. */
-  readonly client?: string | undefined;
+  /** Identifies the client to the scheduler. */
+  readonly client: string;
 }

@@ -64,12 +64,15 @@ export function readAnswer<Part extends SourcePart, Raw>(
   const now = Date.now();
   const before = freshnessOf(part, now, monitor.report);
   if (!hasData(before)) throw new MonitorError(errorOf(before) ?? 'source_unavailable');
-  if ('make' in options) return options.make({ part, before, now }, onLeave);
+  // Clients share the stream.
+  const client = monitor.nameClient(null);
+  if ('make' in options) return options.make({ part, before, now, client }, onLeave);
   return monitor.reader.read(
     {
       part,
       call: options.call,
       key: `stream ${options.key}`,
+      client,
       read: (context) => options.read(part, context, now),
       map: (raw: Raw, result, waiter) =>
         compose(monitor, options, { part, before, raw, result, now }, waiter),

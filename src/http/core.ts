@@ -7,6 +7,7 @@ import { CLIENT_GONE } from '../read.ts';
 import type { Denial } from './authorize.ts';
 import type { MonitorRequest, MonitorResponse } from './exchange.ts';
 import type { Monitor } from './monitor.ts';
+import { isGone } from './on-leave.ts';
 import { createRefusals } from './refusals.ts';
 import { ALLOWED, sendEmpty, sendProblem } from './send.ts';
 import type { Target } from './targets.ts';
@@ -26,7 +27,11 @@ export interface MonitorCore {
   close(): Promise<void>;
 }
 
-const CLOSED = new MonitorError('overloaded', 'The monitor was closed.');
+const CLOSED: Denial = {
+  error: new MonitorError('overloaded', 'The monitor was closed.'),
+  challenge: null,
+  redirect: null,
+};
 
 /** Finds what answers a request; `null`: it is passed to the host. */
 export type FindTarget = (request: MonitorRequest, url: string) => Target | null;
@@ -37,16 +42,18 @@ export function createCore(monitor: Monitor, find: FindTarget): MonitorCore {
 
   function respond(
     target: Target,
-    denial: Denial | null,
+    denied: Denial | null,
     request: MonitorRequest,
     response: MonitorResponse,
   ): void | Promise<void> {
+    // It may have left while `authorize` decided.
+    if (isGone(response)) return undefined;
+    const denial = denied ?? (closing === null ? null : CLOSED);
     if (denial !== null) {
       countProblem(monitor, target, denial.error);
       if (target.refuse !== undefined) return target.refuse(request, response, denial);
       return sendProblem(request, response, denial.error, denial.challenge);
     }
-    if (closing !== null) throw CLOSED;
     return target.respond(request, response);
   }
 

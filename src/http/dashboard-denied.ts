@@ -1,10 +1,10 @@
-/** Answers a user who may not open the page: with a redirect to sign in, or with a page that says why not. */
+/** Answers a user who cannot open the page: with a redirect to sign in, or with a page that says why not. */
 import { createHash } from 'node:crypto';
-import { STATUS_OF } from '../errors.ts';
+import { type MonitorError, STATUS_OF } from '../errors.ts';
 import type { Denial } from './authorize.ts';
 import { escapeHtml } from './dashboard-html.ts';
 import { addVary, type MonitorRequest, type MonitorResponse } from './exchange.ts';
-import { isOver, sendEmpty, sendFresh, sendProblem } from './send.ts';
+import { isOver, sendEmpty, sendFresh, sendProblem, setProblemHeaders } from './send.ts';
 
 const STYLE =
   'body{margin:18vh auto;max-width:30rem;padding:0 1rem;font:1rem/1.5 system-ui,sans-serif}h1{font-size:1.25rem}';
@@ -34,20 +34,29 @@ export function refusePage(
     sendEmpty(response, 302, { Location: redirect });
     return;
   }
-  if (challenge !== null) response.setHeader('WWW-Authenticate', challenge);
+  setProblemHeaders(response, error, challenge);
   if (!response.hasHeader('Content-Security-Policy')) response.setHeader('Content-Security-Policy', POLICY);
   if (!response.hasHeader('Referrer-Policy')) response.setHeader('Referrer-Policy', 'same-origin');
-  const body = Buffer.from(deniedHtml(title, error.code === 'unauthorized', error.message));
+  const body = Buffer.from(deniedHtml(title, error));
   sendFresh(request, response, STATUS_OF[error.code], 'text/html; charset=utf-8', body);
 }
 
-function deniedHtml(title: string, isSignedOut: boolean, detail: string): string {
-  const [heading, advice] = isSignedOut
-    ? ['You are signed out', 'Sign in to the app, then load this page again.']
-    : [
-        'You do not have access to this monitor',
-        'The app denied you access. Ask its administrator for it, then load this page again.',
-      ];
+function textsOf({ code }: MonitorError): readonly [heading: string, advice: string] {
+  if (code === 'unauthorized')
+    return ['You are signed out', 'Sign in to the app, then load this page again.'];
+  if (code === 'overloaded')
+    return [
+      'The monitor is not running',
+      'The app has closed it. Load this page again when the app has restarted.',
+    ];
+  return [
+    'You do not have access to this monitor',
+    'The app denied you access. Ask its administrator for it, then load this page again.',
+  ];
+}
+
+function deniedHtml(title: string, error: MonitorError): string {
+  const [heading, advice] = textsOf(error);
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -61,7 +70,7 @@ function deniedHtml(title: string, isSignedOut: boolean, detail: string): string
 <body>
 <main>
 <h1>${heading}</h1>
-<p>${escapeHtml(detail)}</p>
+<p>${escapeHtml(error.message)}</p>
 <p>${advice}</p>
 </main>
 </body>

@@ -8,7 +8,7 @@ import { compose, type DocumentOptions } from './answer.ts';
 import type { AnswerEntry } from './answer-entry.ts';
 import type { MonitorRequest, MonitorResponse } from './exchange.ts';
 import type { Monitor } from './monitor.ts';
-import { clientOf, onLeave } from './on-leave.ts';
+import { onLeave } from './on-leave.ts';
 import { render } from './render.ts';
 import type { Respond } from './route.ts';
 import { sendDocument } from './send.ts';
@@ -42,10 +42,11 @@ export function createDocument<Part extends SourcePart, Raw>(
     const freshness = freshnessOf(part, now, monitor.report);
     const held = reuse(state, freshness, now);
     if (held === null) {
-      return readAnew(state, freshness, now, response).then((entry) => send(state, request, response, entry));
+      return readAnew(state, freshness, now, request, response).then((entry) =>
+        send(state, request, response, entry),
+      );
     }
-    send(state, request, response, held);
-    return undefined;
+    return send(state, request, response, held);
   };
 }
 
@@ -54,16 +55,15 @@ function send<Part extends SourcePart, Raw>(
   request: MonitorRequest,
   response: MonitorResponse,
   entry: AnswerEntry,
-): void {
+): void | Promise<void> {
   const { options, linked } = state;
   const { nextCursor: cursor } = entry.content;
   if (options.link === undefined || cursor === undefined || cursor === null) {
-    sendDocument(request, response, entry);
-    return;
+    return sendDocument(request, response, entry);
   }
   const header = linked?.cursor === cursor ? linked : { cursor, link: options.link(cursor) };
   state.linked = header;
-  sendDocument(request, response, entry, header.link);
+  return sendDocument(request, response, entry, header.link);
 }
 
 /** The cached answer, if it is still valid. */
@@ -85,6 +85,7 @@ async function readAnew<Part extends SourcePart, Raw>(
   state: DocumentState<Part, Raw>,
   before: Freshness,
   now: number,
+  request: MonitorRequest,
   response: MonitorResponse,
 ): Promise<AnswerEntry> {
   const { monitor, options, part } = state;
@@ -94,9 +95,9 @@ async function readAnew<Part extends SourcePart, Raw>(
     return entry;
   };
   if (!hasData(before)) return lastKnown(state, errorOf(before) ?? 'source_unavailable', now);
+  const client = monitor.nameClient(request);
   try {
     if ('make' in options) {
-      const client = clientOf(response);
       return keep(await options.make({ part, before, now, client }, onLeave(response)));
     }
     return await monitor.reader.read(
@@ -104,7 +105,7 @@ async function readAnew<Part extends SourcePart, Raw>(
         part,
         call: options.call,
         key,
-        client: clientOf(response),
+        client,
         read: (context) => options.read(part, context, now),
         keepsLast: true,
         map(raw: Raw, result, waiter) {

@@ -9,6 +9,7 @@ import { useSources } from '../source/source-users.ts';
 import type { MonitorSources, SourcePart } from '../source.ts';
 import type { AnswerEntry } from './answer-entry.ts';
 import { createGuard, type Guard } from './authorize.ts';
+import { createNameClient, type NameClient } from './client-name.ts';
 import { createFigures, type Figures } from './figures.ts';
 import { createMarkers, type ReadMarkers } from './markers.ts';
 import { createMetricsProxy, type MetricsServer } from './metrics-proxy.ts';
@@ -35,6 +36,7 @@ export interface Monitor {
   readonly workflows: Workflows;
   /** Decides which requests are allowed. */
   readonly guard: Guard;
+  readonly nameClient: NameClient;
   readonly streams: Streams;
   /** Counts items of a source that could not be read, and reports them to the host. */
   countUnreadable(part: SourcePart, call: string, count: number): void;
@@ -74,7 +76,7 @@ export function createMonitor(options: ResolvedOptions): Monitor {
   const markers = createMarkers({ markers: options.markers, report, redact: redactor.text });
   const answers = createLruCache<AnswerEntry>(ANSWERS);
   const guard = createGuard(options, report);
-  const streams = createStreams({ most: limits.streams, guard, report });
+  const streams = createStreams({ most: limits.streams, mostBytes: limits.streamBytes, guard, report });
   const leaveSources = useSources(sources);
   const serializer = createSerializer({ redactor, preview: limits.preview, detail: limits.detail });
   const workflows = createWorkflows({ reader, serializer, report, most: limits.nodes, timeoutMs });
@@ -94,6 +96,7 @@ export function createMonitor(options: ResolvedOptions): Monitor {
     answers,
     workflows,
     guard,
+    nameClient: createNameClient(options, report),
     streams,
     countUnreadable(part, call, count) {
       unreadable += count;

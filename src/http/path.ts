@@ -9,10 +9,13 @@ export interface PathMatch<Row> {
   readonly canonical: string | null;
 }
 
-/** Splits a request target into path and query. It may begin with a scheme and a host (RFC 9112, 3.2.2). */
+/**
+ * Splits a request target into path and query. It may begin with a scheme and a host (RFC 9112, 3.2.2), but with no
+ * scheme of which a guard of the host would not think.
+ */
 export function splitTarget(target: string): { readonly path: string; readonly search: string } {
   const [whole = ''] = target.split('#', 1);
-  const origin = /^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i.exec(whole)?.[0] ?? '';
+  const origin = /^https?:\/\/[^/?]+/i.exec(whole)?.[0] ?? '';
   const mark = whole.indexOf('?', origin.length);
   const end = mark === -1 ? whole.length : mark;
   return { path: whole.slice(origin.length, end) || '/', search: whole.slice(end + 1) };

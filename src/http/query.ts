@@ -1,4 +1,4 @@
-import { isUtf8 } from 'node:buffer';
+import buffer from 'node:buffer';
 import { MOST_REPEATS, type Parameter, type Query } from './parameter.ts';
 import type { Fault } from './route.ts';
 
@@ -138,5 +138,5 @@ function isPercentEncoding(text: string): boolean {
   if (/%(?![\da-f]{2})/i.test(text)) return false;
   // Escapes of ASCII are valid on their own, and never part of a longer sequence.
   const runs = text.match(/(?:%[89a-f][\da-f])+/gi) ?? [];
-  return runs.every((run) => isUtf8(Buffer.from(run.replaceAll('%', ''), 'hex')));
+  return runs.every((run) => buffer.isUtf8(Buffer.from(run.replaceAll('%', ''), 'hex')));
 }

@@ -6,14 +6,19 @@
 import { createHash } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import { type MonitorError, STATUS_OF } from '../errors.ts';
+import { type Steps, scheduler } from '../scheduler.ts';
 import type { ProblemBody } from '../wire.ts';
 import type { MonitorRequest, MonitorResponse } from './exchange.ts';
+import { isGone } from './on-leave.ts';
 
 /** Value of `Allow`. */
 export const ALLOWED = 'GET, HEAD, OPTIONS';
 
 /** `Retry-After` in seconds: an overload ends sooner than an outage. */
 const RETRY_AFTER = { overloaded: '1', other: '5' };
+
+/** Documents from this size are sent in turns: many clients may have waited for the same one. */
+const LARGE_BYTES = 65_536;
 
 /** A 200 response that clients may cache and revalidate. */
 export interface Document {
@@ -28,7 +33,7 @@ export function sendDocument(
   response: MonitorResponse,
   { body, etag }: Document,
   link: string | null = null,
-): void {
+): void | Promise<void> {
   if (isOver(response)) return;
   setCommon(response, 'private, no-cache');
   response.setHeader('ETag', etag);
@@ -43,7 +48,13 @@ export function sendDocument(
   }
   response.statusCode = 200;
   response.setHeader('Content-Type', 'application/json; charset=utf-8');
-  sendBody(request, response, body);
+  if (body.length < LARGE_BYTES) return sendBody(request, response, body);
+  return scheduler.run('send', sendInTurn(request, response, body));
+}
+
+// biome-ignore lint/correctness/useYield: a body is written at once, but the next one perhaps in the next turn
+function* sendInTurn(request: MonitorRequest, response: MonitorResponse, body: Buffer): Steps<void> {
+  if (!isOver(response)) sendBody(request, response, body);
 }
 
 /** Sends a body that must not be cached. */
@@ -70,12 +81,7 @@ export function sendProblem(
 ): void {
   if (isOver(response)) return;
   const status = STATUS_OF[error.code];
-  if (status === 503) {
-    const seconds = error.code === 'overloaded' ? RETRY_AFTER.overloaded : RETRY_AFTER.other;
-    response.setHeader('Retry-After', seconds);
-  }
-  if (status === 405) response.setHeader('Allow', ALLOWED);
-  if (challenge !== null) response.setHeader('WWW-Authenticate', challenge);
+  setProblemHeaders(response, error, challenge);
   const problem: ProblemBody = {
     // No type of our own: status and `code` identify the problem.
     type: 'about:blank',
@@ -87,6 +93,20 @@ export function sendProblem(
   if (error.faults.length > 0) problem.errors = [...error.faults];
   const body = Buffer.from(JSON.stringify(problem));
   sendFresh(request, response, status, 'application/problem+json', body);
+}
+
+/** Sets the headers that belong to an error, whatever the type of the body. */
+export function setProblemHeaders(
+  response: MonitorResponse,
+  { code }: MonitorError,
+  challenge: string | null,
+): void {
+  const status = STATUS_OF[code];
+  if (status === 503) {
+    response.setHeader('Retry-After', code === 'overloaded' ? RETRY_AFTER.overloaded : RETRY_AFTER.other);
+  }
+  if (status === 405) response.setHeader('Allow', ALLOWED);
+  if (challenge !== null) response.setHeader('WWW-Authenticate', challenge);
 }
 
 /** Sends a response without a body: 204 and 308. */
@@ -116,16 +136,15 @@ export function tagOf(...texts: readonly string[]): string {
 /** Whether `If-None-Match` contains this tag; the comparison is weak (RFC 9110, 13.1.2). */
 export function matchesTag(header: string, etag: string): boolean {
   if (header === etag) return true;
+  if (header.trim() === '*') return true;
+  // A tag may contain commas.
   const opaque = etag.slice(2);
-  return header.split(',').some((item) => {
-    const tag = item.trim();
-    return tag === '*' || tag === etag || tag === opaque;
-  });
+  return header.match(/"[^"]*"/g)?.includes(opaque) === true;
 }
 
 /** Whether nothing can be sent: the host has answered, or the client has disconnected. */
 export function isOver(response: MonitorResponse): boolean {
-  return response.headersSent || response.writableEnded || response.destroyed;
+  return response.headersSent || response.writableEnded || isGone(response);
 }
 
 function setCommon(response: MonitorResponse, cacheControl: string): void {

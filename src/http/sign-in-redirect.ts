@@ -11,7 +11,7 @@ const EXPECTED =
  * Returns the address unchanged: browsers resolve it against the address of the page, also behind a proxy.
  *
  * @param value `redirect` as returned by `authorize`
- * @param publicUrl the option of this name: its origin also belongs to the host
+ * @param publicUrl the option of this name. If it has an origin, that is the host's; clients choose the header `Host`
  * @throws TypeError for anything but a path, or a URL of the host's own origin
  */
 export function readRedirect(value: unknown, request: MonitorRequest, publicUrl: string | null): string {
@@ -30,15 +30,14 @@ function isOwnOrigin(value: string, request: MonitorRequest, publicUrl: string |
   if (!/^https?:\/\/[^/]/i.test(value) || !URL.canParse(value)) return false;
   const target = new URL(value);
   if (target.username !== '' || target.password !== '') return false;
-  const own = [`${isSecure(request) ? 'https' : 'http'}://${request.headers.host ?? ''}`, publicUrl ?? ''];
-  return own.some((address) => {
-    if (!/^https?:/i.test(address) || !URL.canParse(address)) return false;
-    const { protocol, host } = new URL(address);
-    // A proxy may have terminated TLS: the same host over https is not another site.
-    if (target.protocol === 'https:')
-      return target.host === new URL(address.replace(/^http:/i, 'https:')).host;
-    return protocol === target.protocol && host === target.host;
-  });
+  const isPublic = publicUrl !== null && /^https?:/i.test(publicUrl);
+  const { host: named = request.headers[':authority'] } = request.headers;
+  const own = isPublic ? publicUrl : `${isSecure(request) ? 'https' : 'http'}://${named}`;
+  if (!URL.canParse(own)) return false;
+  const { protocol, host } = new URL(own);
+  // A proxy may have terminated TLS: the same host over https is not another site.
+  if (target.protocol === 'https:') return target.host === new URL(own.replace(/^http:/i, 'https:')).host;
+  return protocol === target.protocol && host === target.host;
 }
 
 /** Whether the client used TLS. Behind a proxy that Express trusts, the proxy says so. */

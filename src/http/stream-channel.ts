@@ -2,13 +2,14 @@ import type { RouteName } from '../options.ts';
 import { type Freshness, freshnessOf, type OnLeave, type Report } from '../read.ts';
 import type { Awaitable, SourcePart } from '../source.ts';
 import type { AnswerEntry } from './answer-entry.ts';
-import { messageOf, type StreamClient } from './stream-client.ts';
+import type { StreamClient } from './stream-client.ts';
+import { messageOf, unreadBytes } from './stream-message.ts';
 
 /** A part that does not report when it changes is read this often, in milliseconds. */
 const BLIND_MS = 1_000;
 /** Maximum number of full answers in a row for one cursor, before the other clients get theirs. */
 const MOST_ANSWERS = 20;
-/** A client with more unsent bytes than this does not get several answers in a row. */
+/** A client with more unread bytes than this does not get several answers in a row. */
 const BUSY_BYTES = 65_536;
 
 /** What is streamed at one URL. */
@@ -37,10 +38,17 @@ export interface StreamChannel {
   end(): void;
 }
 
+/** Options of {@link createStreamChannel}. */
+export interface StreamChannelOptions {
+  readonly report: Report;
+  /** Maximum number of unread bytes in all streams of the process. */
+  readonly mostBytes: number;
+}
+
 interface ChannelState<Since> {
   readonly spec: StreamSpec<Since>;
   readonly part: SourcePart;
-  readonly report: Report;
+  readonly options: StreamChannelOptions;
   readonly clients: Set<StreamClient>;
   /** Freshness of the part before all clients were last brought up to date. */
   seen: Freshness | null;
@@ -55,12 +63,12 @@ interface ChannelState<Since> {
 export function createStreamChannel<Since>(
   spec: StreamSpec<Since>,
   part: SourcePart,
-  report: Report,
+  options: StreamChannelOptions,
 ): StreamChannel {
   const state: ChannelState<Since> = {
     spec,
     part,
-    report,
+    options,
     clients: new Set(),
     seen: null,
     readAt: Number.NEGATIVE_INFINITY,
@@ -83,7 +91,7 @@ async function advance<Since>(state: ChannelState<Since>): Promise<void> {
   if (state.isBusy || state.clients.size === 0) return;
   if (performance.now() - state.readAt < (state.spec.gather ?? 0)) return;
   const now = Date.now();
-  const freshness = freshnessOf(state.part, now, state.report);
+  const freshness = freshnessOf(state.part, now, state.options.report);
   if (!freshness.ok) return endAll(state);
   if (isUnchanged(state, freshness, now)) return;
   state.isBusy = true;
@@ -138,21 +146,23 @@ async function serve<Since>(
     }
     cursor = position.cursor;
     if (position.gap) state.gapCursor = cursor;
-    send(state.clients, group, entry, cursor);
+    send(state, group, entry, cursor);
     if (!position.isFull) return;
-    if (group.some((client) => client.unsent() > BUSY_BYTES)) break;
+    if (group.some((client) => client.unread() > BUSY_BYTES)) break;
   }
   state.seen = null;
 }
 
-function send(
-  clients: Set<StreamClient>,
+function send<Since>(
+  { clients, options }: ChannelState<Since>,
   group: readonly StreamClient[],
   entry: AnswerEntry,
   cursor: string,
 ): void {
   const message = messageOf(entry);
   for (const client of group) {
+    // When memory is short, those that have much to read come back later.
+    if (unreadBytes() >= options.mostBytes && client.unread() > BUSY_BYTES) client.drop();
     if (client.write(message)) {
       client.cursor = cursor;
       client.outages = entry.freshness.outages;

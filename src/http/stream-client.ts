@@ -1,16 +1,22 @@
-/** One client of a stream, and the format of messages (HTML Standard, 9.2 "Server-sent events"). */
+/** One client of a stream. */
 
+import { scheduler } from '../scheduler.ts';
 import type { AnswerEntry } from './answer-entry.ts';
 import type { MonitorRequest, MonitorResponse } from './exchange.ts';
+import { isGone, onLeave } from './on-leave.ts';
+import { hold, messageWith, release, type StreamMessage } from './stream-message.ts';
 
-/** A client with more unsent bytes than this is too slow: it is disconnected, and can resume later. */
-const MOST_UNSENT = 1_048_576;
+/** A client with more unread bytes than this gets no further message: its stream ends, and it continues later. */
+const MOST_UNREAD = 1_048_576;
+
+/** Bytes written at a time; the next are written when the client has taken these. */
+const CHUNK_BYTES = 65_536;
 
 /** How long a client waits before it reconnects, in milliseconds. */
 const RETRY_MS = 2_000;
 
-const COMMENT = Buffer.from(':\n\n');
-const GOODBYE = Buffer.from(`retry: ${RETRY_MS}\n\n`);
+const COMMENT = messageWith(Buffer.from(':\n\n'));
+const GOODBYE = messageWith(Buffer.from(`retry: ${RETRY_MS}\n\n`));
 
 /** An open stream. */
 export interface StreamClient {
@@ -23,20 +29,35 @@ export interface StreamClient {
   allowedAt: number;
   /** When the stream ends at the latest, in monotonic milliseconds. */
   readonly endsAt: number;
-  /** Number of bytes that have not been sent yet. */
-  unsent(): number;
-  /** @returns false when the client is gone, or was too slow and has been disconnected */
-  write(message: Buffer): boolean;
+  /** Number of bytes that the client has not read yet. */
+  unread(): number;
+  /** @returns false when the client is gone, or reads too slowly, so that its stream ends */
+  write(message: StreamMessage): boolean;
   /** Sends a comment, to keep the connection alive. */
   comment(): void;
-  /** Ends the stream and asks the client to reconnect. */
+  /** Disconnects a client that has read nothing for so many milliseconds although there was something to read. */
+  dropAfter(ms: number): void;
+  /** Disconnects the client now. It continues behind the last message that it has read completely. */
+  drop(): void;
+  /** Asks the client to reconnect, and ends the stream when it has read the rest. */
   end(): void;
 }
 
-/** Formats a message; it can be sent to every client with the same cursor. */
-export function messageOf({ body, content }: AnswerEntry): Buffer {
-  const id = content.position?.cursor ?? '';
-  return Buffer.concat([Buffer.from(`id: ${id}\ndata: `), body, Buffer.from('\n\n')]);
+/** Writes the next bytes of a client; returns how many. */
+type Advance = () => number;
+
+interface ClientState {
+  readonly response: MonitorResponse;
+  /** Messages that are not written completely. */
+  readonly queue: StreamMessage[];
+  /** Bytes of the first of them that have been written. */
+  written: number;
+  /** Whether the connection takes no more until it drains. */
+  isFull: boolean;
+  isEnding: boolean;
+  /** When the client last read something, in monotonic milliseconds. */
+  movedAt: number;
+  readonly advance: Advance;
 }
 
 /** Sends the headers and creates the client. Does not send the first answer, only takes its cursor. */
@@ -46,6 +67,101 @@ export function createStreamClient(
   { content, freshness }: AnswerEntry,
   endsAt: number,
 ): StreamClient {
+  sendHeaders(response);
+  const now = performance.now();
+  const state: ClientState = {
+    response,
+    queue: [],
+    written: 0,
+    isFull: false,
+    isEnding: false,
+    movedAt: now,
+    advance: () => advance(state),
+  };
+  response.on('drain', () => {
+    state.isFull = false;
+    state.movedAt = performance.now();
+    schedule(state.advance);
+  });
+  onLeave(response)(() => {
+    while (state.queue.length > 0) shift(state);
+  });
+  const end = (): void => {
+    if (state.isEnding || isGone(response)) return;
+    state.isEnding = true;
+    push(state, GOODBYE);
+  };
+  return {
+    request,
+    cursor: content.position?.cursor ?? '',
+    outages: freshness.outages,
+    allowedAt: now,
+    endsAt,
+    unread: () => unreadBy(state),
+    write(message) {
+      if (state.isEnding || isGone(response) || response.writableEnded) return false;
+      const isSlow = unreadBy(state) > MOST_UNREAD;
+      if (isSlow) end();
+      else push(state, message);
+      return !isSlow;
+    },
+    comment() {
+      if (state.queue.length === 0 && !state.isEnding) push(state, COMMENT);
+    },
+    dropAfter: (ms) => dropAfter(state, ms),
+    drop: () => void response.destroy(),
+    end,
+  };
+}
+
+function unreadBy({ queue, written, response }: ClientState): number {
+  return queue.reduce((sum, { bytes }) => sum + bytes.length, response.writableLength - written);
+}
+
+function push(state: ClientState, message: StreamMessage): void {
+  hold(message);
+  state.queue.push(message);
+  schedule(state.advance);
+}
+
+function shift(state: ClientState): void {
+  const message = state.queue.shift();
+  if (message !== undefined) release(message);
+  state.written = 0;
+}
+
+function dropAfter(state: ClientState, ms: number): void {
+  const now = performance.now();
+  if (unreadBy(state) === 0) state.movedAt = now;
+  else if (now - state.movedAt >= ms) state.response.destroy();
+}
+
+function advance(state: ClientState): number {
+  const { response, queue } = state;
+  const [message] = queue;
+  if (message === undefined || state.isFull || isGone(response)) return 0;
+  const { bytes } = message;
+  const chunk = bytes.subarray(state.written, state.written + CHUNK_BYTES);
+  state.written += chunk.length;
+  const isLast = state.written === bytes.length;
+  try {
+    // A copy of the last chunk, which may wait for long: the chunk itself would keep the whole message in memory.
+    state.isFull = !response.write(isLast && bytes.length > CHUNK_BYTES ? Buffer.from(chunk) : chunk);
+    if (isLast) {
+      shift(state);
+      // The package `compression` adds `flush`, and buffers messages until it is called.
+      (response as { flush?: () => void }).flush?.();
+      if (state.isEnding && queue.length === 0) response.end();
+    }
+  } catch {
+    // A response that the host has wrapped.
+    response.destroy();
+  }
+  if (!state.isFull && queue.length > 0) schedule(state.advance);
+  return chunk.length;
+}
+
+function sendHeaders(response: MonitorResponse): void {
   response.statusCode = 200;
   response.setHeader('Content-Type', 'text/event-stream; charset=utf-8');
   response.setHeader('Cache-Control', 'no-store');
@@ -53,30 +169,37 @@ export function createStreamClient(
   // Without this header nginx buffers messages.
   response.setHeader('X-Accel-Buffering', 'no');
   response.flushHeaders();
+}
 
-  function send(chunk: Buffer): boolean {
-    if (response.destroyed || response.writableEnded) return false;
-    if (response.writableLength > MOST_UNSENT) {
-      response.destroy();
-      return false;
-    }
-    response.write(chunk);
-    // The package `compression` adds `flush`, and buffers messages until it is called.
-    (response as { flush?: () => void }).flush?.();
-    return true;
+/** Most bytes that all streams write in one turn of the event loop, since copying them to the sockets takes time. */
+const TURN_BYTES = 1_048_576;
+/** A write takes as long as copying this many bytes, in addition to its own. */
+const WRITE_BYTES = 8_192;
+
+/** Writes of all clients that can take more. */
+const due = new Set<Advance>();
+let isTurnDue = false;
+// Taken when the module is loaded, so that fake timers of a test do not stop streams.
+const nextTurn = setImmediate;
+
+function schedule(advance: Advance): void {
+  due.add(advance);
+  arrangeTurn();
+}
+
+function arrangeTurn(): void {
+  if (isTurnDue || due.size === 0) return;
+  isTurnDue = true;
+  nextTurn(writeDue);
+}
+
+function writeDue(): void {
+  let left = TURN_BYTES;
+  for (const advance of due) {
+    due.delete(advance);
+    left -= scheduler.measure(advance) + WRITE_BYTES;
+    if (left <= 0) break;
   }
-
-  return {
-    request,
-    cursor: content.position?.cursor ?? '',
-    outages: freshness.outages,
-    allowedAt: performance.now(),
-    endsAt,
-    unsent: () => response.writableLength,
-    write: send,
-    comment: () => void send(COMMENT),
-    end() {
-      if (send(GOODBYE)) response.end();
-    },
-  };
+  isTurnDue = false;
+  arrangeTurn();
 }

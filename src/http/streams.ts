@@ -6,9 +6,10 @@ import type { Report } from '../read.ts';
 import type { SourcePart } from '../source.ts';
 import type { Guard } from './authorize.ts';
 import type { MonitorRequest, MonitorResponse } from './exchange.ts';
-import { onLeave } from './on-leave.ts';
+import { isGone, onLeave } from './on-leave.ts';
 import { createStreamChannel, type StreamChannel, type StreamSpec } from './stream-channel.ts';
-import { createStreamClient, messageOf, type StreamClient } from './stream-client.ts';
+import { createStreamClient, type StreamClient } from './stream-client.ts';
+import { messageOf, unreadBytes } from './stream-message.ts';
 
 /** Intervals of the periodic work, in milliseconds. */
 export interface StreamTimes {
@@ -18,6 +19,8 @@ export interface StreamTimes {
   readonly comment: number;
   /** How often `authorize` is called again for an open stream. */
   readonly allowed: number;
+  /** After this time, a client that reads nothing of what there is to read is disconnected. */
+  readonly stalled: number;
   /**
    * Shortest time after which a stream ends, so that its client reconnects and passes the host's guards with its
    * current credentials. The longest time is one and a half times as long.
@@ -25,10 +28,12 @@ export interface StreamTimes {
   readonly life: number;
 }
 
-const TIMES: StreamTimes = { gather: 250, comment: 15_000, allowed: 60_000, life: 600_000 };
+const TIMES: StreamTimes = { gather: 250, comment: 15_000, allowed: 60_000, stalled: 60_000, life: 600_000 };
 
 /** The golden ratio: it spreads the ends of streams that were opened together evenly. */
 const SPREAD = 0.618;
+
+const TOO_MANY = new MonitorError('overloaded', 'Too many streams are open.');
 
 /** All streams of one router. */
 export interface Streams {
@@ -53,6 +58,8 @@ export interface Streams {
 export interface StreamsOptions {
   /** Maximum number of open streams. */
   readonly most: number;
+  /** Maximum number of unread bytes in all streams of the process. */
+  readonly mostBytes: number;
   readonly guard: Guard;
   readonly report: Report;
   /** Default: those of `docs/api.md`. */
@@ -64,12 +71,19 @@ interface RoutedChannel {
   readonly channel: StreamChannel;
 }
 
+/** A request for a stream. */
+interface Visit {
+  /** `null` while it waits for its first message. */
+  client: StreamClient | null;
+  channel: StreamChannel | null;
+}
+
 interface StreamsState {
   readonly options: StreamsOptions;
   readonly times: StreamTimes;
   readonly channels: Map<string, RoutedChannel>;
   /** Open streams, including those that still wait for their first message. */
-  count: number;
+  readonly visits: Set<Visit>;
   /** Number of streams opened so far. */
   opened: number;
   /** Empty while no stream is open. */
@@ -84,14 +98,14 @@ export function createStreams(options: StreamsOptions): Streams {
     options,
     times,
     channels: new Map(),
-    count: 0,
+    visits: new Set(),
     opened: 0,
     timers: [],
     isClosed: false,
   };
   return {
     open: (request, response, spec, since) => openStream(state, request, response, spec, since),
-    count: () => state.count,
+    count: () => state.visits.size,
     close: () => closeAll(state),
   };
 }
@@ -105,33 +119,38 @@ async function openStream<Since>(
 ): Promise<void> {
   const { part } = spec;
   if (part === undefined) throw new MonitorError('source_not_configured');
-  if (state.count >= state.options.most) throw new MonitorError('overloaded', 'Too many streams are open.');
-  state.count += 1;
-  let joined: { channel: StreamChannel; client: StreamClient } | null = null;
-  const leave = (): void => {
-    state.count -= 1;
-    if (joined !== null) joined.channel.clients.delete(joined.client);
-    stopIfIdle(state);
-  };
+  const { most, mostBytes } = state.options;
+  if (state.visits.size >= most || unreadBytes() >= mostBytes) throw TOO_MANY;
+  const visit: Visit = { client: null, channel: null };
+  state.visits.add(visit);
+  const leave = (): void => endVisit(state, visit);
+  const stay = onLeave(response)(leave);
   try {
     const first = await spec.read(since, onLeave(response));
     if (state.isClosed) throw new MonitorError('overloaded', 'The monitor was closed.');
-    const client = createStreamClient(request, response, first, performance.now() + nextLife(state));
-    client.write(messageOf(first));
-    // While the source is unavailable, only its last data can be sent.
-    if (!first.freshness.ok) {
-      client.end();
-      return leave();
-    }
-    joined = { channel: channelOf(state, spec, part), client };
-    joined.channel.join(client);
+    if (isGone(response)) return;
+    const message = messageOf(first);
+    // Others may have got large messages meanwhile. One that others read already takes no more memory.
+    if (message.readers === 0 && unreadBytes() >= mostBytes) throw TOO_MANY;
+    visit.client = createStreamClient(request, response, first, performance.now() + nextLife(state));
     start(state);
+    visit.client.write(message);
+    // While the source is unavailable, only its last data can be sent.
+    if (!first.freshness.ok) return visit.client.end();
+    visit.channel = channelOf(state, spec, part);
+    visit.channel.join(visit.client);
   } catch (error) {
+    stay();
     leave();
     throw error;
   }
-  if (response.destroyed) leave();
-  else response.once('close', leave);
+}
+
+function endVisit(state: StreamsState, visit: Visit): void {
+  const { client, channel } = visit;
+  state.visits.delete(visit);
+  if (client !== null) channel?.clients.delete(client);
+  if (state.visits.size === 0) stop(state);
 }
 
 function nextLife(state: StreamsState): number {
@@ -142,7 +161,7 @@ function nextLife(state: StreamsState): number {
 function channelOf<Since>(state: StreamsState, spec: StreamSpec<Since>, part: SourcePart): StreamChannel {
   let row = state.channels.get(spec.key);
   if (row === undefined) {
-    row = { route: spec.route, channel: createStreamChannel(spec, part, state.options.report) };
+    row = { route: spec.route, channel: createStreamChannel(spec, part, state.options) };
     state.channels.set(spec.key, row);
   }
   return row.channel;
@@ -154,10 +173,6 @@ function start(state: StreamsState): void {
     setInterval(() => advance(state), state.times.gather).unref(),
     setInterval(() => checkClients(state), state.times.comment).unref(),
   ];
-}
-
-function stopIfIdle(state: StreamsState): void {
-  if (state.count === 0) stop(state);
 }
 
 function stop(state: StreamsState): void {
@@ -172,9 +187,13 @@ function advance({ channels }: StreamsState): void {
   }
 }
 
-/** Sends every client a comment, or ends its stream when it is too old. Calls `authorize` again when it is due. */
+/**
+ * Sends every client a comment, or ends its stream when it is too old. Disconnects clients that do not read. Calls
+ * `authorize` again when it is due.
+ */
 function checkClients(state: StreamsState): void {
   const now = performance.now();
+  for (const { client } of state.visits) client?.dropAfter(state.times.stalled);
   for (const { route, channel } of state.channels.values()) {
     for (const client of channel.clients) {
       if (now >= client.endsAt) {
@@ -208,5 +227,4 @@ function closeAll(state: StreamsState): void {
   state.isClosed = true;
   for (const { channel } of state.channels.values()) channel.end();
   state.channels.clear();
-  stop(state);
 }

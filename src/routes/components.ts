@@ -47,7 +47,7 @@ export const components = defineRoute({
     };
     const share = shareBursts(make);
     return () => async (request, response) => {
-      sendDocument(request, response, documentOf(await share(), describeWeb(monitor, request)));
+      await sendDocument(request, response, documentOf(await share(), describeWeb(monitor, request)));
     };
   },
 });

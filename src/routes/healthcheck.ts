@@ -1,4 +1,5 @@
 import { DETAIL_OF, isMonitorError, MonitorError, type MonitorErrorCode } from '../errors.ts';
+import type { MonitorRequest } from '../http/exchange.ts';
 import type { Monitor } from '../http/monitor.ts';
 import { subset } from '../http/parameter.ts';
 import { defineRoute } from '../http/route.ts';
@@ -52,13 +53,31 @@ export const healthcheck = defineRoute({
           ok,
           status: ok ? 'pass' : 'fail',
           checked_at: new Date().toISOString(),
-          checks,
+          checks: seesDetails(monitor, request) ? checks : withoutDetails(checks),
         };
         const json = Buffer.from(JSON.stringify(body));
         sendFresh(request, response, ok ? 200 : health.failStatus, 'application/json; charset=utf-8', json);
       };
   },
 });
+
+function seesDetails({ options, report }: Monitor, request: MonitorRequest): boolean {
+  const { details } = options.health;
+  try {
+    return details === null || details(request) === true;
+  } catch (error) {
+    report(error, { code: null, source: null, call: 'health.details' });
+    return false;
+  }
+}
+
+function withoutDetails({ workers, ...checks }: HealthBody['checks']): HealthBody['checks'] {
+  const hide = ({ ok }: HealthCheckBody): HealthCheckBody => ({ ok, error: null, latency_ms: null });
+  return {
+    ...Object.fromEntries(Object.entries(checks).map(([name, check]) => [name, hide(check)])),
+    ...(workers && { workers: { ...hide(workers), responding: [], missing: [] } }),
+  };
+}
 
 /** @returns a function that returns the milliseconds since now */
 function startClock(): () => number {

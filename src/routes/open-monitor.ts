@@ -6,6 +6,7 @@ import type { ResolvedOptions } from '../options/resolve-options.ts';
 import { ROUTES } from './index.ts';
 import { abilitiesOf } from './task-capabilities.ts';
 import { tellFindings } from './tell-findings.ts';
+import { watchStart } from './watch-start.ts';
 
 /** Creates the monitor for these options: it answers requests and does background work. */
 export function openMonitor(options: ResolvedOptions): MonitorCore {
@@ -17,5 +18,6 @@ export function openMonitor(options: ResolvedOptions): MonitorCore {
     (request, url) => targets.find(url) ?? dashboard?.find(request, url) ?? null,
   );
   tellFindings(monitor);
+  watchStart(monitor);
   return core;
 }

@@ -1,6 +1,6 @@
 /** Reads the data that the rules judge. */
 import { isMonitorError } from '../errors.ts';
-import type { CheckedPart, CheckOutcome, Known, SourceSituation } from '../findings/finding.ts';
+import type { CheckedPart, CheckOutcome, JudgedQueue, Known, SourceSituation } from '../findings/finding.ts';
 import type { Monitor } from '../http/monitor.ts';
 import { readItems } from '../http/response-body.ts';
 import type { Component, Queue, Schedule, Worker } from '../model.ts';
@@ -8,7 +8,7 @@ import { errorOf, freshnessOf } from '../read.ts';
 import { type Steps, scheduler, type Waiter } from '../scheduler.ts';
 import { partsOf } from '../source/combined-part.ts';
 import type { Activity, Awaitable, MonitorSources, ReadContext, SourcePart } from '../source.ts';
-import type { ComponentBody, QueueBody, ScheduleBody, SourceErrorCode, WorkerBody } from '../wire.ts';
+import type { ComponentBody, ScheduleBody, SourceErrorCode, WorkerBody } from '../wire.ts';
 
 /** More workers, queues or schedules than any deployment has. */
 const MOST_ITEMS = 10_000;
@@ -119,15 +119,24 @@ function readWorkers(reads: SourceReads, part: Parts['workers']): Promise<Known<
   );
 }
 
-export function readQueues(reads: SourceReads, part: Parts['queues']): Promise<Known<readonly QueueBody[]>> {
+export function readQueues(
+  reads: SourceReads,
+  part: Parts['queues'],
+): Promise<Known<readonly JudgedQueue[]>> {
   const { serializer } = reads.monitor;
   const now = new Date();
+  // The body has its age in whole seconds, from which no time follows that stays the same.
+  const judged = (queue: Queue): JudgedQueue | null => {
+    const body = serializer.queue(queue, reads.name, now);
+    if (body === null) return null;
+    return { ...body, oldestDueAt: body.oldest_due_seconds === null ? null : Number(queue.oldestDueAt) };
+  };
   return readPart(
     reads,
     part,
     'listQueues',
     (one, context) => one.listQueues(context),
-    (list) => bodiesOf(reads, list, (queue: Queue) => serializer.queue(queue, reads.name, now)),
+    (list) => bodiesOf(reads, list, judged),
   );
 }
 

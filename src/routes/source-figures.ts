@@ -40,7 +40,7 @@ export function* seriesOf({
   for (const situation of situations) {
     const { name: source, error, activity = null, queues, workers, components } = situation;
     put(FAMILIES.up, { source }, error === null ? 1 : 0);
-    const waiting = queues === null ? [] : waitingByQueue(activity, queues, evaluation.at);
+    const waiting = queues === null ? [] : waitingByQueue(activity, queues);
     yield* putQueues(put, source, waiting, evaluation.at, mostQueues);
     if (workers != null) yield* putWorkers(put, source, workers);
     putStore(put, source, components[STORE_COMPONENT]);

@@ -23,7 +23,9 @@ export function linksOf({ options: { taskLinks }, report }: Monitor, task: Linke
     const links = given.slice(0, MOST_LINKS).flatMap(linkOf);
     if (links.length < Math.min(given.length, MOST_LINKS)) {
       report(
-        new TypeError('taskLinks(task): a text is missing, or a url is no http(s) URL or path.'),
+        new TypeError(
+          'taskLinks(task): a text is missing, or a url is not a path or an http(s) URL without a password.',
+        ),
         context,
       );
     }

@@ -11,7 +11,7 @@ import { type Asked, defineRoute, type Fault, type Respond, SOURCE_ERRORS } from
 import { TASK_STATES, type Task } from '../model.ts';
 import type { ReadResult } from '../read.ts';
 import type { Steps } from '../scheduler.ts';
-import { isTaskPage } from '../source/pages.ts';
+import { isTaskPage, isTaskPosition } from '../source/pages.ts';
 import { TASK_SORTS } from '../source/task-capabilities.ts';
 import type { TaskPage, TaskQuery, TaskStats } from '../source.ts';
 import type { MarkerBody, TaskMatchBody } from '../wire.ts';
@@ -203,6 +203,8 @@ function findFaults({ values, faulty }: Asked<Values>, list: string, fault: Faul
       'cursor',
       'Write a cursor of this list: a cursor is valid only for the sort, order and filters that it was issued for.',
     );
+  } else if (values.cursor !== null && !isTaskPosition(values.cursor.position, values.sort)) {
+    fault('cursor', 'Write a cursor that the list has returned; this one was changed.');
   }
 }
 

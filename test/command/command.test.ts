@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import type { HealthBody } from '../../src/wire.ts';
 import { ask } from '../helpers/ask.ts';
 import { endWithProcess, redisMissing, startRedis, titleUnless } from '../helpers/redis-server.ts';
 import { installed, pack } from '../packaging/packed.ts';
@@ -82,7 +83,12 @@ describe('express-task-monitor, the command', () => {
     await vi.waitFor(async () => {
       expect((await ask(address, '/api/tasks/', { headers: basic('monitor:open sesame') })).status).toBe(200);
     }, 45_000);
-    expect((await ask(address, '/healthcheck')).status).not.toBe(401);
+    const detailsFor = async (headers: object): Promise<unknown> => {
+      const { body } = await ask<HealthBody>(address, '/healthcheck', { headers: { ...headers } });
+      return body.checks.broker?.latency_ms;
+    };
+    expect(await detailsFor(basic('monitor:open sesame'))).toEqual(expect.any(Number));
+    expect(await detailsFor({})).toBeNull();
   });
 
   it.each([

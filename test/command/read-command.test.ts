@@ -9,6 +9,13 @@ const URL = 'redis://localhost:6379/0';
 const folder = mkdtempSync(join(tmpdir(), 'monitor-command-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
+/** A file whose first line is empty. */
+function emptyFile(): string {
+  const file = join(folder, 'empty');
+  writeFileSync(file, '\nopen sesame\n');
+  return file;
+}
+
 describe('the command', () => {
   it('needs no more than a URL', () => {
     expect(readCommand([URL], {})).toEqual({
@@ -53,6 +60,17 @@ describe('the command', () => {
       ['--host', '0.0.0.0', URL],
       {},
       '--host 0.0.0.0 lets others reach the monitor. Set TASK_MONITOR_PASSWORD',
+    ],
+    [[URL], { TASK_MONITOR_PASSWORD: '' }, 'TASK_MONITOR_PASSWORD is set, but the password is empty.'],
+    [
+      ['--host', '::', '--no-auth', URL],
+      { TASK_MONITOR_PASSWORD_FILE: '' },
+      'TASK_MONITOR_PASSWORD_FILE is set, but the password is empty.',
+    ],
+    [
+      [URL],
+      { TASK_MONITOR_PASSWORD_FILE: emptyFile() },
+      'TASK_MONITOR_PASSWORD_FILE is set, but the password is empty.',
     ],
     [
       [URL],

@@ -37,10 +37,23 @@ export function checkHost(
     });
 
     it('answers JSON, also to HEAD', async () => {
+      // First, since a host may remember the answer to a GET.
+      const head = await ask(host.base, '/api/workers/', { headers, method: 'HEAD' });
+      const refused = await ask(host.base, '/api/workers/', { method: 'HEAD', ours: false });
+      expect([refused.status, refused.text]).toEqual([401, '']);
+      const wrong = await ask(host.base, '/api/workers/?no=2', { headers, method: 'HEAD' });
+      expect([wrong.status, wrong.text]).toEqual([400, '']);
+      // These are answered later than in the turn of the request.
+      const health = await ask(host.base, '/healthcheck', { headers, method: 'HEAD' });
+      const metrics = await ask(host.base, '/metrics', { headers, method: 'HEAD' });
+      expect([health.status, health.headers['content-type'], metrics.status]).toEqual([
+        200,
+        'application/json; charset=utf-8',
+        404,
+      ]);
       const { body } = await ask<TasksBody>(host.base, '/api/tasks/?limit=1', { headers });
       expect(body.tasks[0]?.name).toBe('mail.send');
       const answer = await ask(host.base, '/api/workers/', { headers });
-      const head = await ask(host.base, '/api/workers/', { headers, method: 'HEAD' });
       expect([head.status, head.text, head.headers['content-type']]).toEqual([
         200,
         '',

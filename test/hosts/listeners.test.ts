@@ -13,6 +13,11 @@ checkHost(
 checkHost({ heading: 'Fastify', packages: { fastify: '5.12.8' }, start: ['server.mjs'] });
 checkHost({ heading: 'Koa', packages: { koa: '3.3.0' }, start: ['server.mjs'] });
 checkHost({
+  heading: 'koa-mount',
+  packages: { koa: '3.3.0', 'koa-mount': '4.2.0' },
+  start: ['server.mjs'],
+});
+checkHost({
   heading: 'Hono on Node',
   packages: { hono: '4.13.19', '@hono/node-server': '2.1.9' },
   start: ['server.mjs'],

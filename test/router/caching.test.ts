@@ -56,7 +56,9 @@ describe('a client that asks again', () => {
       expect([known, status, headers.etag]).toEqual([known, 304, tag]);
     }
     for (const headers of [
-      ...['"a"', 'W/"a"', '', 'x', '"', 'W/', ','.repeat(1_000)].map((other) => ({ 'if-none-match': other })),
+      ...['"a"', 'W/"a"', '', 'x', '"', 'W/', ','.repeat(1_000), '"a, *, b"', '*, "a"'].map((other) => ({
+        'if-none-match': other,
+      })),
       { 'if-modified-since': 'Thu, 01 Jan 2099 00:00:00 GMT' },
       { 'if-unmodified-since': 'Thu, 01 Jan 1970 00:00:00 GMT' },
       { 'if-match': '"a"' },

@@ -58,6 +58,49 @@ describe('a long page', () => {
     expect(Math.max(...perTurn)).toBeLessThan(10 * aim);
   });
 
+  it('is sent to a few of those who wait for it at a time', async () => {
+    let asked = 0;
+    let answer = (_page: typeof PAGE): void => {};
+    const read = new Promise<typeof PAGE>((resolve) => {
+      answer = resolve;
+    });
+    let turn = 0;
+    const sent = new Map<number, number>();
+    const { get } = await serve(
+      EXPRESS,
+      { sources: tasksWith(() => read) },
+      {
+        before: (app) =>
+          void app.use((_request, response, next) => {
+            asked += 1;
+            const { end } = response;
+            // Copying to the socket takes its time.
+            response.end = ((...args: Parameters<typeof end>) => {
+              const until = performance.now() + 4;
+              while (performance.now() < until);
+              sent.set(turn, (sent.get(turn) ?? 0) + 1);
+              return end.apply(response, args);
+            }) as typeof end;
+            next();
+          }),
+      },
+    );
+    const clients = Array.from({ length: 40 }, () => get<TasksBody>('/api/tasks/?limit=1000'));
+    await until(() => asked === 40);
+    const look = (): void => {
+      turn += 1;
+      if (turn >= 0) setImmediate(look);
+    };
+    look();
+    answer(PAGE);
+    for (const { status, body } of await Promise.all(clients)) {
+      expect([status, body.tasks.length]).toEqual([200, ROWS]);
+    }
+    turn = Number.NEGATIVE_INFINITY;
+    // About ten milliseconds of a turn are ours.
+    expect(Math.max(...sent.values())).toBeLessThanOrEqual(10);
+  });
+
   it.each(SOURCES)('of a %s source is given up when its client leaves', async (_name, sources) => {
     const { state, redact } = slowRedactor();
     const { base, get } = await serve(EXPRESS, { sources, redact });

@@ -146,6 +146,8 @@ describe('taskLinks', () => {
     ['another site behind backslashes', '\\\\evil.example'],
     ['another site behind a slash and a backslash', '/\\evil.example'],
     ['a scheme without slashes', 'https:evil.example'],
+    ['an address with a user', 'https://user@example.com/'],
+    ['an address with a password', 'https://:password@example.com/'],
     ['nothing', ''],
     ['no text', 7],
     ['a text that is too long', `/${'x'.repeat(3_000)}`],

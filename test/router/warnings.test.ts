@@ -35,6 +35,15 @@ describe('a host without onError is warned once', () => {
     ]);
   });
 
+  it('of a server that cannot be reached, before anybody asks', async () => {
+    const { get, warnings } = await hostWith({ sources: redisAway() });
+    await until(() => warnings.length > 0);
+    for (let more = 0; more < 5; more += 1) await get('/api/tasks/');
+    expect(warnings).toEqual([
+      expect.stringMatching(/^EXPRESS_TASK_MONITOR_SOURCE_UNAVAILABLE .*nothing listens at that address/s),
+    ]);
+  });
+
   it.each<[string, () => boolean, string]>([
     [
       'throws',

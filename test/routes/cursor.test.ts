@@ -44,6 +44,25 @@ describe('a cursor', () => {
     }
   });
 
+  it('is refused when its key is not of the type that the list is sorted by', async () => {
+    const { get } = await given();
+    for (const [sort, key] of [
+      ['timestamp', 'abc'],
+      ['runtime', '5'],
+      ['name', 5],
+    ]) {
+      const path = `/api/tasks/?sort=${sort}&limit=5`;
+      const { next_cursor } = (await get<TasksBody>(path)).body;
+      const text = Buffer.from(next_cursor ?? '', 'base64url').toString();
+      const [list, , ...rest] = JSON.parse(text.slice(text.indexOf('[')));
+      const forged = text.slice(0, text.indexOf('[')) + JSON.stringify([list, key, ...rest]);
+      const cursor = Buffer.from(forged).toString('base64url');
+      const { status, body } = await get<ProblemBody>(`${path}&cursor=${cursor}`);
+      expect([sort, status, body.errors?.[0]?.parameter]).toEqual([sort, 400, 'cursor']);
+      expect((await get(`${path}&cursor=${next_cursor}`)).status).toBe(200);
+    }
+  });
+
   it('is refused when it is none, or was cut or changed', async () => {
     const { get, places } = await given();
     for (const [path, cursor] of places) {

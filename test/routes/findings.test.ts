@@ -108,6 +108,24 @@ describe('the component findings', () => {
     expect(reads).toBe(1);
   });
 
+  it('has the same start of a wait in every evaluation', async () => {
+    vi.useFakeTimers({ toFake: ['Date', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const oldestDueAt = new Date(Date.now() - 25 * 60_000 - 10_321);
+    const unknown = { reserved: null, consumers: null };
+    const listQueues = () => [{ name: 'mail', waiting: 1, oldestDueAt, ...unknown, asOf: null }];
+    const host = await serveSources({ queues: { name: 'shop', listQueues } });
+    const first = await findingsOf(host);
+    vi.advanceTimersByTime(5_700);
+    const second = await findingsOf(host);
+    expect(second.checked_at).not.toBe(first.checked_at);
+    for (const { findings } of [first, second]) {
+      expect(findings).toMatchObject([
+        { since: oldestDueAt.toISOString(), evidence: { oldest_due_at: oldestDueAt.toISOString() } },
+      ]);
+    }
+  });
+
   it('leaves the ETag as it is while nothing else is found', async () => {
     const host = await serveSources({});
     const first = await host.get('/api/components/');

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { describe, expect, it, vi } from 'vitest';
 import type { HealthSource, MonitorOptions } from '../../src/index.ts';
 import type { HealthBody, ProblemBody } from '../../src/wire.ts';
@@ -53,6 +54,31 @@ describe('/healthcheck', () => {
       status: 'fail',
       checks: { backend: { ok: false, error: 'It is gone.' } },
     });
+  });
+
+  it('shows details only to whom the host allows', async () => {
+    const failing = { ...well, checkBroker: () => ({ ok: false, error: 'It is gone.' }) };
+    const onError = vi.fn();
+    const secret = { ok: null, error: null, latency_ms: null };
+    for (const details of [
+      () => false,
+      () => 'yes' as never,
+      () => {
+        throw new Error('no');
+      },
+    ]) {
+      const { status, body } = await check(failing, { health: { details }, onError });
+      expect([status, body.ok]).toEqual([503, false]);
+      expect(body.checks).toEqual({
+        broker: { ...secret, ok: false },
+        backend: { ...secret, ok: true },
+        workers: { ...secret, ...workers, ok: true },
+      });
+    }
+    expect(onError.mock.lastCall?.[1]).toMatchObject({ call: 'health.details' });
+    const details = (request: IncomingMessage): boolean => request.headers.host !== undefined;
+    const { body } = await check(failing, { health: { details } });
+    expect(body.checks.broker?.error).toBe('It is gone.');
   });
 
   it('fails with 200 when the host wants it so', async () => {

@@ -40,7 +40,13 @@ describe('a target', () => {
     ...['*', '//', '/api', '/api/', '/API/tasks/', '/api/Tasks/', '/api//tasks/', '//api/tasks/'],
     ...['//example.com/api/tasks/', '/api/tasks/http://x/', '/api/t%61sks/', '/api/tasks/a/b/'],
     ...['/api/tasks/a/graph/updates/more/', '/api/tasks/a/graph//', '/metrics//', '/metrics/x'],
-    ...['/healthcheck;x', '/{task_id}/'],
+    ...[
+      '/healthcheck;x',
+      '/{task_id}/',
+      'foo:///api/tasks/',
+      'ftp://example.com/api/tasks/',
+      'http:///api/tasks/',
+    ],
   ])('%s is not ours', async (target) => {
     const { status, text } = await answerTo(target);
     expect([status, text.split('\r\n\r\n')[1]]).toEqual([404, '']);

@@ -85,6 +85,39 @@ describe('streams', () => {
     for (const stream of streams) expect(stream.text()).toMatch(/retry: 2000\n\n$/);
   });
 
+  it('are cut off after a minute in which their client has read nothing', async () => {
+    const queue = memorySources();
+    let cutOff = 0;
+    const { base } = await serve(
+      EXPRESS,
+      { sources: queue },
+      {
+        before: (app) =>
+          void app.use((_request, response, next) => {
+            response.once('close', () => {
+              cutOff += 1;
+            });
+            next();
+          }),
+      },
+    );
+    // Much more than the buffers of both sides hold.
+    for (let index = 0; index < 500; index += 1) {
+      queue.record({ id: String(index), state: 'STARTED', name: 'pay'.repeat(10_000) });
+    }
+    const stalled = await askStream(base, `${FEED}?limit=500`);
+    stalled.pause();
+    onTestFinished(() => stalled.close());
+    const reading = await askStream(base, FEED);
+    onTestFinished(() => reading.close());
+    await reached(() => reading.messages.length === 1);
+    await vi.advanceTimersByTimeAsync(45 * SECOND);
+    expect(cutOff).toBe(0);
+    await vi.advanceTimersByTimeAsync(MINUTE);
+    await reached(() => cutOff === 1);
+    expect(reading.isOver()).toBe(false);
+  });
+
   it('leave no timer behind when the last client has gone', async () => {
     const { open } = await served();
     const before = vi.getTimerCount();
