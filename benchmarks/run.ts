@@ -29,6 +29,7 @@ const PARTS = [
   'store',
   'turns',
   'first-page',
+  'messages',
 ] as const;
 
 function runPart(name: string, options: readonly string[]): Promise<number> {

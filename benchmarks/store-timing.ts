@@ -126,7 +126,7 @@ export async function timeDrop(session: StoreSession, all: Tasks): Promise<DropF
       Array.from({ length: WRITTEN }, () => taskOf(`meanwhile-${++count}`, { timestamp: Date.now() })),
     );
   const drop = async (): Promise<number> => {
-    const ms = await timeOf(() => tasks.dropBefore(TODAY - DAYS + 2));
+    const ms = await timeOf(() => tasks.dropBefore(TODAY - DAYS + 2, TODAY));
     isDropping = false;
     return ms;
   };

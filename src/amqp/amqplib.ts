@@ -1,5 +1,5 @@
 /** The only place that imports the package `amqplib`, and that only once a connection is opened. */
-import { type ChannelListener, subscribe, unsubscribe } from 'node:diagnostics_channel';
+import diagnostics, { type ChannelListener } from 'node:diagnostics_channel';
 import { failedImport } from '../server-problems.ts';
 import type { AmqpAddress } from './address.ts';
 import type { AmqpClient } from './client.ts';
@@ -58,7 +58,7 @@ async function connect(address: AmqpAddress, signal: AbortSignal): Promise<Opene
   signal.throwIfAborted();
   // amqplib does not expose its socket, which would keep the process alive while it is connecting.
   const unreference = ({ socket }: { socket?: Unreferencable }): void => void socket?.unref?.();
-  subscribe('net.client.socket', unreference as ChannelListener);
+  diagnostics.subscribe('net.client.socket', unreference as ChannelListener);
   const reads = createPacedReads();
   const opened = createOpeningReads();
   const { host, port, virtualHost, username, password, tls, heartbeat, isExternal } = address;
@@ -84,7 +84,7 @@ async function connect(address: AmqpAddress, signal: AbortSignal): Promise<Opene
     },
   ) as Promise<AmqpClient & Inner>;
   // The socket has been made by now.
-  unsubscribe('net.client.socket', unreference as ChannelListener);
+  diagnostics.unsubscribe('net.client.socket', unreference as ChannelListener);
   const client = await opening;
   return {
     client: withoutReferences(client),

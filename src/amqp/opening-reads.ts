@@ -4,6 +4,8 @@
  * after that reply is therefore held back until there are listeners.
  */
 import type { Socket } from 'node:net';
+import { createFrameLimits } from './frame-limits.ts';
+import { amqpError } from './problems.ts';
 
 /** Bytes that are read at once. */
 const READ_BYTES = 64 * 1024;
@@ -26,6 +28,7 @@ export interface OpeningReads {
 /** Lets everything through up to the reply to `connection.open`. */
 export function createOpeningReads(): OpeningReads {
   const endOfOpenOk = createFrameReader();
+  const limits = createFrameLimits();
   let socket: Socket | null = null;
   /** The data that arrived after the reply; `null` while nothing is held back. */
   let held: Buffer[] | null = null;
@@ -34,7 +37,13 @@ export function createOpeningReads(): OpeningReads {
   /** Node passes the number of bytes that it has written into its buffer. @returns whether to continue reading */
   function callback(this: Socket, bytes: number, buffer: Buffer): boolean {
     socket = this;
-    const chunk = Buffer.from(buffer.subarray(0, bytes));
+    const passed = limits(Buffer.from(buffer.subarray(0, bytes)));
+    if (typeof passed === 'string') {
+      this.destroy(amqpError(passed));
+      return false;
+    }
+    if (passed.length === 0) return true;
+    const chunk = passed.length === 1 ? (passed[0] as Buffer) : Buffer.concat(passed);
     if (held !== null) {
       held.push(chunk);
       return false;

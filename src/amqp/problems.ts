@@ -42,6 +42,7 @@ const SENTENCES = {
   CANCELLED: 'The queue of the monitor was deleted.',
   UNSUPPORTED: 'This version of RabbitMQ lacks a feature that the monitor needs.',
   REFUSED: 'RabbitMQ ended the connection because of an error.',
+  OVERSIZE: 'RabbitMQ announces a message that is larger than any it accepts.',
   PROTOCOL: 'The server at that address does not speak AMQP 0-9-1.',
 
   HOSTCLOSED:

@@ -1,4 +1,5 @@
 /** Clients of the package ioredis, version 5 or 6: the host's, also of a Cluster, and our own. */
+import type { Socket } from 'node:net';
 import { failedImport } from '../server-problems.ts';
 import {
   addressOf,
@@ -9,6 +10,7 @@ import {
   watchEvents,
 } from './client.ts';
 import { RedisError, redisError } from './problems.ts';
+import { limitReplies } from './reply-limits.ts';
 
 /** The address of our own client: a URL, or options of ioredis, which may contain a `url`. */
 export type IoredisAddress = string | Readonly<Record<string, unknown>>;
@@ -138,7 +140,11 @@ export async function openIoredis(address: IoredisAddress): Promise<OwnClient> {
     reason = error;
   });
   // A monitor must not keep a process alive that has nothing else to do.
-  raw.on('connect', () => raw.stream?.unref?.());
+  raw.on('connect', () => {
+    const stream = raw.stream as Partial<Socket> | null;
+    if (stream?.push !== undefined) limitReplies(stream as Socket);
+    stream?.unref?.();
+  });
   const late = setTimeout(() => {
     reason ??= redisError('TimeoutError');
     raw.disconnect();

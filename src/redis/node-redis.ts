@@ -13,6 +13,7 @@ import {
 } from './client.ts';
 import { createPacedReads, type PacedReads } from './paced-reads.ts';
 import { RedisError } from './problems.ts';
+import { limitedSocket } from './reply-limits.ts';
 import type { RedisAddress } from './urls.ts';
 
 /**
@@ -229,7 +230,8 @@ function socketOptions(
   signal: AbortSignal,
   reads: PacedReads | null,
 ): { connectTimeout: number; reconnectStrategy: false; signal: AbortSignal } {
-  return { connectTimeout: CONNECT_TIMEOUT, reconnectStrategy: false, signal, ...reads?.socketOptions };
+  const options = reads?.socketOptions ?? limitedSocket();
+  return { connectTimeout: CONNECT_TIMEOUT, reconnectStrategy: false, signal, ...options };
 }
 
 function nodeTls(tls: NonNullable<RedisAddress['tls']>): object {

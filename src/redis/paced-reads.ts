@@ -3,6 +3,7 @@
  * publishes each message by itself, and waking up for each of them takes more CPU time than everything else.
  */
 import { Socket } from 'node:net';
+import { limitedSocket } from './reply-limits.ts';
 
 /** Milliseconds without reading after each read. */
 const PAUSE_MS = 100;
@@ -47,7 +48,7 @@ export function createPacedReads(): PacedReads {
 
   return {
     // The paused socket stops reading from the system as soon as its own buffer is full: after one more read.
-    socketOptions: { read, readableHighWaterMark: 1 },
+    socketOptions: { ...limitedSocket(read), readableHighWaterMark: 1 },
     start() {
       isStarted = true;
     },

@@ -71,6 +71,7 @@ const SENTENCES = {
   NOMASTER: 'The Sentinels know no master with the name in master_name.',
   NOTMASTER: 'The Sentinels name a Redis that is not a master; a failover may be in progress.',
 
+  OVERSIZE: 'Redis sends a reply that is larger than any that this monitor reads.',
   TOOMANY: 'Too many commands wait for Redis.',
   UNKNOWN: 'Redis cannot be reached.',
 };

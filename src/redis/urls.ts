@@ -39,9 +39,11 @@ export function parseRedisUrl(url: string, option: string, ssl: TlsParameters | 
   const scheme = schemeOf(first);
   const isSocket = SOCKET.has(scheme);
   if (!NETWORK.has(scheme) && !isSocket) {
+    const isBroker = option === 'broker' || option === 'settings.broker_url';
+    const [servers, other] = isBroker ? ['Redis and RabbitMQ', ' or amqp://host:5672//'] : ['Redis', ''];
     throw new TypeError(
       `celerySources: '${option}' ${scheme === '' ? 'is not a URL' : `begins with ${scheme}`}. ` +
-        'This source reads Redis. Write a URL such as redis://host:6379/0.',
+        `This source reads ${servers}. Write a URL such as redis://host:6379/0${other}.`,
     );
   }
   const { host, port, path, query, username, password } = isSocket

@@ -53,6 +53,14 @@ const AFTER_OPENING: Readonly<Record<string, readonly [Buffer, RegExp]>> = {
     Buffer.concat([frame(8, 0, Buffer.alloc(0)).subarray(0, 7), Buffer.from([0])]),
     /does not speak AMQP/,
   ],
+  'a message of a terabyte': [
+    frame(2, 1, Buffer.concat([short(60), short(0), long(256), long(0), short(0)])),
+    /larger than any it accepts/,
+  ],
+  'a frame of a gigabyte': [
+    Buffer.concat([Buffer.from([3]), short(0), long(2 ** 30)]),
+    /does not speak AMQP/,
+  ],
   'a message that nobody consumes': [frame(3, 0, Buffer.from('x')), /does not speak AMQP/],
 };
 

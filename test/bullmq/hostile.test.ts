@@ -34,6 +34,30 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'jobs that hold
     expect((await tree(on.sources, 'q:1'))?.tasks[0]?.truncated).toEqual(['args', 'result']);
   });
 
+  it('with a megabyte of stack traces show the last one', async () => {
+    const last = `Error: "no"\n    at f (C:\\app.js:1:2)`;
+    const lists: Readonly<Record<string, readonly [traces: readonly string[], shown: string | null]>> = {
+      many: [[...Array.from({ length: 100_000 }, () => 'Error: x'), last], last],
+      long: [['Error: x', `${last}${'\n    at "g"'.repeat(60_000)}`], null],
+    };
+    for (const [id, [traces]] of Object.entries(lists)) {
+      const stacktrace = JSON.stringify(traces);
+      const times = { timestamp: String(TIME), finishedOn: String(TIME), atm: '3', failedReason: '"no"' };
+      await on.redis.hset(`bull:q:${id}`, { name: 'a', ...times, stacktrace });
+      await on.redis.zadd('bull:q:failed', TIME, id);
+    }
+    for (const [id, [, shown]] of Object.entries(lists)) {
+      const own = await detail(on.sources, `q:${id}`);
+      if (shown !== null) expect(own).toMatchObject({ traceback: shown, truncated: [] });
+      else expect(own).toMatchObject({ truncated: ['traceback'] });
+      expect(own?.traceback).toContain(last);
+      expect(own?.timeline?.filter(({ state }) => state === 'RETRY').map(({ detail }) => detail)).toEqual([
+        null,
+        null,
+      ]);
+    }
+  });
+
   it('that are too large to be read are told by their size', async () => {
     await completed('1', { data: 'x'.repeat(20_000_000) });
     for (const task of [(await page(on.sources)).tasks[0], await detail(on.sources, 'q:1')]) {

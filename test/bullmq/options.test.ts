@@ -21,7 +21,7 @@ describe('bullmqSources({ … })', () => {
     [[], /'options' must be an object such as \{ queues/],
     [{}, /give either 'queues' or 'connection'/],
     [{ queues: [queue], connection: 'redis://a' }, /give either 'queues' or 'connection'/],
-    [{ queues: [] }, /'queues' must be an array/],
+    [{ queues: [] }, /'queues' must be an array of one or more queues .*; it is an empty array/],
     [{ queues: queue }, /'queues' must be an array/],
     [{ queues: ['mail'] }, /'queues\[0\]' must be a queue made by new Queue\(\)/],
     [{ queues: [queue, null] }, /'queues\[1\]' must be a queue/],

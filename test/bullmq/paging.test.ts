@@ -32,6 +32,20 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'pages of jobs'
     60_000,
   );
 
+  it('of given ids have these jobs first, however many others are newer', async () => {
+    await lab.fill(
+      { queue: 'a', part: 'completed', count: 300, time: START },
+      { queue: 'b', part: 'wait', count: 300, time: START },
+    );
+    const values = ['a:1', 'b:2', 'b:none', 'none:1', 'none'];
+    const conditions = [{ field: 'id' as const, values, prefixes: [], isNegated: false }];
+    const first = await page(lab.sources, { conditions, scan: 100 });
+    expect(first).toMatchObject({ next: null, total: 2 });
+    expect(idsOf(first.tasks).toSorted()).toEqual(['a:1', 'b:2']);
+    const narrower = await page(lab.sources, { conditions, scan: 100, states: ['PENDING'] });
+    expect(idsOf(narrower.tasks)).toEqual(['b:2']);
+  });
+
   unsampled(() => {
     it('continue behind a position of only a time and an id', async () => {
       await lab.fill(

@@ -72,7 +72,7 @@ describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
       await run(5);
       const { series, totals } = await statsOf();
       expect([series[0], series.at(-1)]).toMatchObject([UNKNOWN, KNOWN]);
-      expect(totals).toMatchObject({ succeeded: 2 });
+      expect(totals?.since?.getTime()).toBeGreaterThan(Number(series[0]?.t));
     });
 
     it('know the failed jobs of a queue that keeps no others, and nothing else', async () => {
@@ -81,7 +81,8 @@ describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
       await run(1, true);
       const { series, totals } = await statsOf();
       expect([series[0], series.at(-1)]).toMatchObject([UNKNOWN, UNKNOWN]);
-      expect(totals).toMatchObject({ received: null, succeeded: null, failed: 1 });
+      expect(series.filter(({ failed }) => failed !== null)).toMatchObject([{ failed: 1 }]);
+      expect(totals).toMatchObject({ since: null, received: null, succeeded: null, failed: null });
     });
 
     it('do not know how many jobs of a name end that are removed as they end, once their events were read', async () => {
@@ -96,8 +97,7 @@ describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
       await sources.tasks.getActivity?.(context);
       const { series, totals } = await statsOf();
       expect([series[0], series.at(-1)]).toMatchObject([UNKNOWN, UNKNOWN]);
-      // What is there counts all the same.
-      expect(totals).toMatchObject({ succeeded: 3 });
+      expect(totals).toMatchObject({ since: null, succeeded: null });
       const named = await statsOf(20_000, ['send']);
       expect(named.series.at(-1)).toMatchObject(KNOWN);
     });
@@ -116,6 +116,32 @@ describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
       await run(5);
       const { series } = await statsOf(3);
       expect(series[0]).toMatchObject(UNKNOWN);
+    });
+
+    it('do not pass off the jobs of a step that one answer may look at as all of them', async () => {
+      await run(5);
+      const now = new Date(Date.now() + 2_000);
+      const asked = { minutes: 120, now, stepSeconds: 86_400, filter: queryOf({ scan: 3 }) };
+      const stats = (await sources.tasks.getTaskStats?.(asked, context)) as TaskStats;
+      // Around midnight there are two steps.
+      expect(stats.series.filter(({ succeeded }) => succeeded !== null && succeeded < 5)).toEqual([]);
+      expect(stats.totals?.succeeded).not.toBe(3);
+    });
+
+    it.fails('count the jobs that were not examined by their events (part 5)', async () => {
+      await sources.tasks.getActivity?.(context);
+      await run(5);
+      const { totals } = await statsOf(3);
+      expect(totals?.succeeded).toBe(5);
+    });
+
+    it.fails('show no rate of a name whose succeeded jobs are removed (part 5)', async () => {
+      queue.jobsOpts = { removeOnComplete: true };
+      await sources.tasks.getActivity?.(context);
+      await run(7);
+      await run(3, true);
+      const [send] = (await statsOf()).names;
+      expect([null, 10]).toContain(send?.count);
     });
   },
 );

@@ -1,4 +1,5 @@
 import { storeComponent } from '../../history/store-component.ts';
+import { markBundle } from '../../source/bundle-mark.ts';
 import { withEngine } from '../../source/engine.ts';
 import type {
   Awaitable,
@@ -67,6 +68,7 @@ export interface BullMQSources extends MonitorSources {
  * }));
  *
  * @throws TypeError for options that are unknown or wrong, saying what to write
+ * @throws Error if the package ioredis is needed and not installed
  */
 export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
   const resolved = resolveOptions(options);
@@ -94,10 +96,10 @@ export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
     portions.clear();
     access.close();
   };
-  return {
+  return markBundle({
     ...withEngine(parts, 'bullmq'),
     close: recorded === null ? close : () => recorded.close().then(close),
-  };
+  });
 }
 
 /** The servers, and the status of the store. */

@@ -15,6 +15,7 @@ import {
 } from '../../../redact.ts';
 import { hostClient } from '../../../redis/host-client.ts';
 import type { IoredisAddress } from '../../../redis/ioredis.ts';
+import { requirePackage } from '../../../server-problems.ts';
 import { isRecord } from '../../../values.ts';
 
 /**
@@ -148,7 +149,12 @@ export function resolveOptions(options: unknown): ResolvedOptions {
 
 function checkQueues(queues: unknown): readonly GivenQueue[] {
   if (!Array.isArray(queues) || queues.length === 0) {
-    throw wrongOption(CALLER, 'queues', 'an array of queues made by new Queue() of bullmq', queues);
+    throw wrongOption(
+      CALLER,
+      'queues',
+      'an array of one or more queues made by new Queue() of bullmq',
+      queues,
+    );
   }
   const given = queues.map(checkQueue);
   const names = given.map(({ name }) => name);
@@ -205,17 +211,22 @@ function clientOf(queue: Partial<BullMQQueue>): unknown {
   return queue.client ?? (queue.getBackend?.() as { readonly client?: unknown } | undefined)?.client;
 }
 
+function addressed(address: IoredisAddress, prefix: string): ResolvedOptions['from'] {
+  requirePackage(CALLER, 'ioredis');
+  return { kind: 'address', address, prefix };
+}
+
 function checkConnection(connection: unknown, prefix: string): ResolvedOptions['from'] {
   if (typeof connection === 'string') {
     if (/^(rediss?|unix):\/\//i.test(connection) && URL.canParse(connection)) {
-      return { kind: 'address', address: connection, prefix };
+      return addressed(connection, prefix);
     }
     if (/^postgres(ql)?:\/\//i.test(connection)) throw onPostgres('connection');
   } else if (isRecord(connection)) {
     if (hostClient(connection) !== null) return { kind: 'client', client: connection, prefix };
     if (POSTGRES_ONLY.some((name) => name in connection)) throw onPostgres('connection');
     const isPlain = [Object.prototype, null].includes(Object.getPrototypeOf(connection));
-    if (isPlain) return { kind: 'address', address: connection, prefix };
+    if (isPlain) return addressed(connection, prefix);
   }
   const expected =
     "a URL such as 'redis://host:6379/0', options of ioredis such as { host, port }, or a client of ioredis or node-redis";

@@ -50,8 +50,8 @@ export const DETAIL_BOUNDS: ValueBounds = { keep: 262_144, largest: 16_777_216, 
 /** Up to this length a text is always read, in bytes. */
 export const ALWAYS_READ = 65_536;
 
-/** The last stack trace of a list is shown, so the whole list is needed. */
-const WHOLE: ReadonlySet<ValueField> = new Set(['stacktrace']);
+/** The last stack trace of a list is shown, so the whole list is needed; of a longer one, only the last. */
+const LONGEST_TRACES = 262_144;
 
 /** Bytes that are read at once. */
 const BATCH_BYTES = 2_097_152;
@@ -198,7 +198,46 @@ export function valuesOf(
 }
 
 function cut(text: string, field: ValueField, keep: number): JobValue {
-  if (text.length <= keep || WHOLE.has(field)) return { text, isCut: false };
-  // A slice would keep the whole text in memory.
-  return { text: Buffer.from(text.slice(0, keep)).toString(), isCut: true };
+  if (field === 'stacktrace')
+    return text.length <= LONGEST_TRACES ? { text, isCut: false } : lastOf(text, keep);
+  return text.length <= keep ? { text, isCut: false } : { text: copyOf(text.slice(0, keep)), isCut: true };
+}
+
+/** A slice would keep the whole text in memory. */
+function copyOf(slice: string): string {
+  return Buffer.from(slice).toString();
+}
+
+/** Quotes within the last stack trace to step over, and the longest escape in JSON. */
+const MOST_QUOTES = 300_000;
+const ESCAPE = 6;
+
+/** The last text of a long list in JSON, which would take too long to parse. */
+function lastOf(list: string, keep: number): JobValue {
+  const end = list.lastIndexOf('"');
+  const start = openingQuote(list, end);
+  if (start === null) return { text: `<${list.length} bytes>`, isCut: true };
+  const isCut = end - start - 1 > keep;
+  const head = isCut ? list.slice(start, start + 1 + keep) : list.slice(start, end);
+  for (let dropped = 0; dropped < ESCAPE; dropped += 1) {
+    try {
+      const last = JSON.parse(`${head.slice(0, head.length - dropped)}"`) as string;
+      return { text: copyOf(isCut ? last : JSON.stringify([last])), isCut };
+    } catch {
+      // Within an escape.
+    }
+  }
+  return { text: `<${list.length} bytes>`, isCut: true };
+}
+
+/** Where the string begins whose closing quote is at `end`; `null`: not found. */
+function openingQuote(text: string, end: number): number | null {
+  let at = end;
+  for (let quotes = 0; quotes < MOST_QUOTES && at > 0; quotes += 1) {
+    at = text.lastIndexOf('"', at - 1);
+    let slashes = 0;
+    while (text[at - 1 - slashes] === '\\') slashes += 1;
+    if (at > 0 && slashes % 2 === 0) return at;
+  }
+  return null;
 }

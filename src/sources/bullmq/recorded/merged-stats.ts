@@ -27,7 +27,11 @@ export async function readMergedStats(
   const { now, filter } = query;
   const { access } = reads;
   let knownFrom = Number.NEGATIVE_INFINITY;
-  const figures = createStatsAccumulator(query, { isWhole: (from) => from >= knownFrom });
+  let examinedFrom = Number.NEGATIVE_INFINITY;
+  const figures = createStatsAccumulator(query, {
+    isWhole: (from) => from >= knownFrom,
+    isExamined: (from) => from >= examinedFrom,
+  });
   const family = createFamilyCollector();
   const add = (task: Task): void => {
     if (query.callers === true) family.note(task);
@@ -43,6 +47,7 @@ export async function readMergedStats(
     seen.add(task.id);
     add(task);
   });
+  examinedFrom = readFrom;
   knownFrom = Math.max(readFrom, Math.min(keptFrom, recordedSince?.getTime() ?? keptFrom));
   const since = new Date(windowStart(query));
   const until = filter.until ?? new Date(now.getTime() + 1);

@@ -4,6 +4,7 @@ import { selectTasks } from '../../../select/select-tasks.ts';
 import type { PageEnd } from '../../../source/task-query.ts';
 import type { TaskPage, TaskPosition, TaskQuery } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
+import { findJobs } from '../jobs/find-jobs.ts';
 import { loadKnown, loadTasks } from '../jobs/job-loader.ts';
 import { setsOf } from '../jobs/job-sets.ts';
 import { ROW_BOUNDS } from '../jobs/job-values.ts';
@@ -20,8 +21,8 @@ const LARGEST_BATCH = 500;
 
 /**
  * Answers `listTasks`. By time, without a filter or with one of queue or state, a page reads only the jobs that it
- * shows. (PENDING and RETRY share their sets, so that a filter of one of them drops the other.) Filters by root and
- * parent read that flow. Everything else looks at up to `scan` rows for one answer; other orders sort that many at a
+ * shows. (PENDING and RETRY share their sets, so that a filter of one of them drops the other.) Filters by id look these
+ * jobs up; filters by root and parent read that flow. Everything else looks at up to `scan` rows for one answer; other orders sort that many at a
  * time.
  */
 export async function listTasks(
@@ -32,6 +33,8 @@ export async function listTasks(
 ): Promise<TaskPage> {
   // BullMQ has no groups.
   if (query.groupId !== null) return NOTHING;
+  const ids = idsIn(query);
+  if (ids !== null) return listNamed(access, ids, query, options);
   const flow = await listFlow(access, query, options);
   if (flow !== null) return flow;
   // No job has a root that does not exist; a parent may be removed before its children.
@@ -39,6 +42,37 @@ export async function listTasks(
   return query.sort === 'timestamp'
     ? listByTime(access, query, options)
     : listSorted(access, portions, query, options);
+}
+
+/** The ids of which a query accepts no others; `null`: it accepts any. */
+function idsIn({ conditions }: TaskQuery): readonly string[] | null {
+  for (const condition of conditions) {
+    if (condition.field !== 'id' || condition.isNegated || condition.prefixes.length > 0) continue;
+    return [...new Set(condition.values)];
+  }
+  return null;
+}
+
+/** A few jobs are looked up: a walk would examine its share of all others first. */
+async function listNamed(
+  access: QueueAccess,
+  ids: readonly string[],
+  query: TaskQuery,
+  options: ReadOptions,
+): Promise<TaskPage> {
+  const refs = await Promise.all(ids.map((id) => access.find(id, options)));
+  const found = await findJobs(
+    access,
+    refs.filter((ref) => ref !== null),
+    true,
+    options,
+  );
+  const jobs = found.filter((job) => job !== null);
+  const loaded = await loadTasks(access, jobs, ROW_BOUNDS, options);
+  return selectTasks(
+    loaded.map(({ task }) => task),
+    query,
+  );
 }
 
 async function listByTime(access: QueueAccess, query: TaskQuery, options: ReadOptions): Promise<TaskPage> {

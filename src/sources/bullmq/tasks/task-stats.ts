@@ -58,12 +58,17 @@ export async function readTaskStats(
   const { filter } = query;
   const { access, queues } = reads;
   let knownFrom = Number.NEGATIVE_INFINITY;
-  const figures = createStatsAccumulator(query, { isWhole: (from) => from >= knownFrom });
+  let examinedFrom = Number.NEGATIVE_INFINITY;
+  const figures = createStatsAccumulator(query, {
+    isWhole: (from) => from >= knownFrom,
+    isExamined: (from) => from >= examinedFrom,
+  });
   const family = createFamilyCollector();
   const { isWhole, readFrom, keptFrom } = await eachTask(reads, query, options, (task) => {
     if (query.callers === true) family.note(task);
     if (passesFilters(task, filter)) figures.add(figuresOf(task, filter.causeOf(task)));
   });
+  examinedFrom = readFrom;
   knownFrom = Math.max(readFrom, keptFrom);
   const stats = await scheduler.run('stats', figures.result());
   const samples = queues.samples(query.filter.queues);

@@ -1,15 +1,53 @@
 /** The body of a message on the exchange of events: JSON of one event, or of an array of events. */
 import type { Steps } from '../../../scheduler.ts';
 import { skipSpace, valueEnd } from './json-text.ts';
-import { parsePythonJson } from './python-json.ts';
+import { parseWanted, SHORT_TEXT, type WantedMembers } from './wanted-json.ts';
+
+/** Longest body, in bytes. Celery sends up to 24 events together, each of a few kilobytes. */
+export const LONGEST_BODY = 4 * 1024 * 1024;
 
 /** Events of an array that are parsed between two pauses. */
 const EVENTS_AT_ONCE = 32;
 
-/** @returns `undefined` if the text is not JSON */
+/** Of a long event: the members that `events.ts` and `worker-events.ts` read. */
+const WANTED: WantedMembers = {
+  names: new Set([
+    ...[
+      'type',
+      'uuid',
+      'hostname',
+      'timestamp',
+      'pid',
+      'name',
+      'retries',
+      'queue',
+      'exchange',
+      'routing_key',
+    ],
+    ...[
+      'args',
+      'kwargs',
+      'result',
+      'exception',
+      'traceback',
+      'runtime',
+      'eta',
+      'expires',
+      'parent_id',
+      'root_id',
+    ],
+    ...['requeue', 'expired', 'terminated', 'signum'],
+    ...['freq', 'active', 'processed', 'loadavg', 'sw_ident', 'sw_ver'],
+  ]),
+  longest: 512 * 1024,
+  // A custom event is shown with the beginning of what it has.
+  others: 4 * 1024,
+};
+
+/** @returns `undefined` if the text is not JSON, or takes too long to read */
 export function parseBody(text: string): unknown {
   try {
-    return parsePythonJson(text);
+    return parseWanted(text, WANTED);
   } catch {
     return undefined;
   }
@@ -21,18 +59,19 @@ export function parseBody(text: string): unknown {
  * @param take receives what {@link parseBody} would return, or one part of the array after the other
  */
 export function* parseInSteps(text: string, take: (body: unknown) => void): Steps<void> {
-  if (!text.startsWith('[{')) return take(parseBody(text));
-  let at = 0;
+  let at = skipSpace(text, 0);
+  if (text[at] !== '[' || text[skipSpace(text, at + 1)] === ']') return take(parseBody(text));
   for (let isOver = false; !isOver; ) {
     const start = at + 1;
     try {
-      for (let count = 0; count < EVENTS_AT_ONCE && !isOver; count += 1) {
+      for (let count = 0; count < EVENTS_AT_ONCE && at - start < SHORT_TEXT / 2 && !isOver; count += 1) {
         at = skipSpace(text, valueEnd(text, skipSpace(text, at + 1)));
         isOver = text[at] !== ',';
       }
     } catch {
       return take(undefined);
     }
+    yield;
     take(parseBody(`[${text.slice(start, at)}]`));
     yield;
   }

@@ -6,6 +6,14 @@
 const QUOTE = 34;
 const BACKSLASH = 92;
 
+/**
+ * Most characters of one value outside strings, quotes in one string, and members of one object: a text that holds more
+ * would hold the event loop, and is refused. No text that Celery writes comes near.
+ */
+const MAX_PLAIN = 1_100_000;
+const MAX_QUOTES = 300_000;
+const MAX_MEMBERS = 10_000;
+
 /** Index of the first character at or after `index` that is not JSON white space. */
 export function skipSpace(text: string, index: number): number {
   let at = index;
@@ -19,37 +27,42 @@ export function skipSpace(text: string, index: number): number {
 /**
  * Index after the string whose opening quote is at `start`.
  *
- * @throws SyntaxError when the string does not end
+ * @throws SyntaxError when the string does not end, or has too many quotes
  */
 export function stringEnd(text: string, start: number): number {
   let at = start;
-  for (;;) {
+  for (let quotes = 0; quotes < MAX_QUOTES; quotes += 1) {
     at = text.indexOf('"', at + 1);
     if (at < 0) throw new SyntaxError('The JSON text ends within a string.');
     let slashes = 0;
     while (text.charCodeAt(at - 1 - slashes) === BACKSLASH) slashes += 1;
     if (slashes % 2 === 0) return at + 1;
   }
+  throw new SyntaxError('The JSON string has too many quotes.');
 }
 
 /**
  * Index after the value that begins at `start`. Nesting uses no stack. Inside the value, only strings and
  * brackets are checked.
  *
- * @throws SyntaxError when there is no value, or it does not end
+ * @throws SyntaxError when there is no value, it does not end, or it is too long
  */
 export function valueEnd(text: string, start: number): number {
   let depth = 0;
   let at = start;
+  let last = start + MAX_PLAIN;
   for (;;) {
+    if (at > last) throw new SyntaxError('The JSON value is too long.');
     const code = text.charCodeAt(at);
     if (Number.isNaN(code)) {
       if (depth === 0 && at > start) return at;
       throw new SyntaxError('The JSON text ends within a value.');
     }
     if (code === QUOTE) {
-      at = stringEnd(text, at);
-      if (depth === 0) return at;
+      const end = stringEnd(text, at);
+      if (depth === 0) return end;
+      last += end - at - 1;
+      at = end;
       continue;
     }
     const opens = code === 123 || code === 91;
@@ -77,7 +90,7 @@ export function readString(text: string, start: number, end: number): string {
  * Where the value of each member of the object at `start` begins, by name. If a name occurs twice, the last one
  * counts, as in Python.
  *
- * @throws SyntaxError when there is no valid object
+ * @throws SyntaxError when there is no valid object, or it has too many members
  */
 export function objectMembers(text: string, start = 0): Map<string, number> {
   const members = new Map<string, number>();
@@ -92,6 +105,7 @@ export function objectMembers(text: string, start = 0): Map<string, number> {
     if (text[at] !== ':') throw new SyntaxError('A colon is missing in the JSON text.');
     at = skipSpace(text, at + 1);
     members.set(name, at);
+    if (members.size > MAX_MEMBERS) throw new SyntaxError('The JSON object has too many members.');
     at = skipSpace(text, valueEnd(text, at));
     if (text[at] === ',') at = skipSpace(text, at + 1);
     else if (text[at] !== '}') throw new SyntaxError('A comma is missing in the JSON text.');

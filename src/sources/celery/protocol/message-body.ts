@@ -5,7 +5,7 @@
 import { brotliDecompressSync, inflateSync } from 'node:zlib';
 
 /** Longest body to decode, in characters as received and in bytes uncompressed. */
-const MAX_LENGTH = 8 * 1024 * 1024;
+const MAX_LENGTH = 4 * 1024 * 1024;
 
 /** The format of a message's body. */
 export interface BodyForm {

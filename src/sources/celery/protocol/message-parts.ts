@@ -6,15 +6,33 @@
 import { filledString, isRecord } from '../../../values.ts';
 import { objectMembers, skipSpace, valueEnd } from './json-text.ts';
 import { type BodyForm, bodyText, endsPlainly } from './message-body.ts';
-import { parsePythonJson } from './python-json.ts';
 import { pythonText, pythonTupleText } from './python-repr.ts';
+import { parseWanted, type WantedMembers } from './wanted-json.ts';
 
 /** Longest id that a history accepts, and longest of all other names. */
 export const MAX_NAME = 512;
 /** Longest text of arguments, in characters. By default, Celery cuts them at 1,024. */
 export const MAX_TEXT = 65_536;
-/** Longest message in an unusual form to parse as a whole, in characters. */
+/** Longest message in an unusual form to read, in characters. */
 const MAX_UNUSUAL = 16 * 1024 * 1024;
+
+/** Of a long message: what is read of it, and of its headers and properties. */
+const MESSAGE: WantedMembers = {
+  names: new Set([
+    ...['body', 'content-type', 'headers', 'properties', 'delivery_info', 'delivery_tag', 'routing_key'],
+    ...['body_encoding', 'compression', 'redelivered', 'correlation_id', 'periodic_task_name', 'traceparent'],
+    ...['task', 'id', 'group', 'retries', 'eta', 'expires', 'root_id', 'parent_id', 'argsrepr', 'kwargsrepr'],
+  ]),
+};
+
+/** Of long signatures: what `signatures.ts` reads. A chain may have thousands of them. */
+const SIGNATURES: WantedMembers = {
+  most: 40_000,
+  names: new Set([
+    ...['callbacks', 'errbacks', 'chain', 'chord', 'task', 'subtask_type', 'options', 'kwargs', 'tasks'],
+    ...['header', 'body', 'task_id', 'group_id', 'link', 'link_error'],
+  ]),
+};
 
 /** An object that another process wrote: any field may be missing or of any type. */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -22,6 +40,7 @@ export type Fields = Readonly<Record<string, unknown>>;
 /**
  * Takes the body out of a message before the rest is parsed. kombu writes it first, and it may be large.
  *
+ * @throws SyntaxError when the rest is not JSON, or takes too long to read
  * @param head how the text begins
  */
 export function splitMessage(raw: string, head: string): { value: unknown; body: string | null } {
@@ -30,11 +49,11 @@ export function splitMessage(raw: string, head: string): { value: unknown; body:
     const end = raw.indexOf('"', start);
     const body = raw.slice(start, end);
     if (end > 0 && raw.startsWith(', "', end + 1) && !body.includes('\\')) {
-      return { value: parsePythonJson(head + raw.slice(end + 3)), body };
+      return { value: parseWanted(head + raw.slice(end + 3), MESSAGE), body };
     }
   }
   if (raw.length > MAX_UNUSUAL) throw new SyntaxError('The message is too long.');
-  return { value: parsePythonJson(raw), body: null };
+  return { value: parseWanted(raw, MESSAGE), body: null };
 }
 
 const BODY = '"body": "';
@@ -126,7 +145,7 @@ function itemsOf(body: string): number[] {
 }
 
 function parseAt(body: string, at: number): unknown {
-  return parsePythonJson(body.slice(at, valueEnd(body, at)));
+  return parseWanted(body.slice(at, valueEnd(body, at)), SIGNATURES);
 }
 
 /** The string if it can be a name or an id; `null` for anything else. */

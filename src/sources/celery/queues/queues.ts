@@ -27,11 +27,17 @@ const MAX_ANNOUNCED = 1000;
 /** How long a request waits for the first reading, in milliseconds. */
 const FIRST_READING_MS = 1000;
 
+/** Is told what was read. */
+export interface QueueWatch extends Pick<Lineage, 'queued'> {
+  /** The depths of all queues that a reading has found. */
+  read(depths: readonly QueueCounts[]): void;
+}
+
 /** Parameters of {@link createQueues}. */
 export interface QueuesOptions {
   readonly reader: QueueReader;
   readonly history: IntakeHistory;
-  readonly lineage: Pick<Lineage, 'queued'>;
+  readonly watch: QueueWatch;
   /** Names of queues that workers consume. Default none. */
   readonly known?: () => readonly string[];
   /** Milliseconds since 1970. Default `Date.now`. */
@@ -81,6 +87,7 @@ export interface Queues {
 interface QueuesState {
   readonly reader: QueueReader;
   readonly history: IntakeHistory;
+  readonly watch: QueueWatch;
   readonly intake: MessageIntake;
   readonly known: () => readonly string[];
   /** Names of queues that clients reported, where queues cannot be found otherwise. */
@@ -104,9 +111,9 @@ interface QueuesState {
 
 /** Reads nothing until it is started. */
 export function createQueues(options: QueuesOptions): Queues {
-  const { reader, history, lineage, known = () => [], now = Date.now, redactor = null } = options;
-  const intake = createMessageIntake(history, lineage);
-  const state = newState(reader, history, intake, known, now);
+  const { reader, history, watch, known = () => [], now = Date.now, redactor = null } = options;
+  const intake = createMessageIntake(history, watch);
+  const state = newState({ reader, history, watch, intake, known, now });
   return {
     listsMessages: reader.listsMessages,
     start() {
@@ -146,23 +153,15 @@ export function createQueues(options: QueuesOptions): Queues {
 }
 
 function newState(
-  reader: QueueReader,
-  history: IntakeHistory,
-  intake: MessageIntake,
-  known: () => readonly string[],
-  now: () => number,
+  given: Pick<QueuesState, 'reader' | 'history' | 'watch' | 'intake' | 'known' | 'now'>,
 ): QueuesState {
   let settleFirst = (): void => {};
   const first = new Promise<void>((resolve) => {
     settleFirst = resolve;
   });
   return {
-    reader,
-    history,
-    intake,
-    known,
+    ...given,
     announced: new Set(),
-    now,
     reading: null,
     readAt: null,
     index: indexMessages([]),
@@ -171,7 +170,7 @@ function newState(
     isRunning: false,
     isReading: false,
     quietReadings: 0,
-    askedAt: now(),
+    askedAt: given.now(),
     begunAt: Number.NEGATIVE_INFINITY,
     first,
     settleFirst,
@@ -192,6 +191,7 @@ async function readOnce(state: QueuesState): Promise<void> {
   const isChanged = before?.revision !== reading.revision;
   if (isChanged) state.index = indexMessages(reading.messages, reading.newest);
   state.reading = reading;
+  state.watch.read(reading.queues);
   if (reading.ok) {
     state.readAt = state.begunAt;
     recordDepths(state, reading.queues);

@@ -7,6 +7,8 @@ import type { QueuedTask } from '../protocol/messages.ts';
 
 /** Tags are UUIDs. Longer ones are replaced by a digest. */
 const MAX_TAG = 64;
+/** Characters at each end of a message that its digest covers. */
+const DIGESTED = 64 * 1024;
 /** Memory of an object with its fields, and of a relation, in bytes. */
 const OBJECT = 700;
 const RELATION = 150;
@@ -28,5 +30,7 @@ export function tagOf(raw: string, task: QueuedTask | null): string {
   const tag = task?.deliveryTag ?? '';
   if (tag !== '' && tag.length <= MAX_TAG) return tag;
   const text = tag === '' ? raw : tag;
-  return `#${createHash('sha1').update(text).digest('base64url')}`;
+  // The ends tell long messages apart.
+  const ends = `${text.length} ${text.slice(0, DIGESTED)} ${text.slice(-DIGESTED)}`;
+  return `#${createHash('sha1').update(ends).digest('base64url')}`;
 }

@@ -7,6 +7,7 @@ import {
   isAmqpConnection,
 } from '../../../../amqp/host-connection.ts';
 import { type AmqpContext, isAmqpUrl, parseAmqpUrls } from '../../../../amqp/urls.ts';
+import { requirePackage } from '../../../../server-problems.ts';
 import { tlsSetting } from '../../../../tls.ts';
 import type { CelerySettings } from '../../settings.ts';
 
@@ -29,7 +30,9 @@ export function amqpEndpoint(broker: unknown, settings: CelerySettings): AmqpEnd
 }
 
 function endpointOfUrls(urls: string, option: string, settings: CelerySettings): AmqpEndpoint {
-  return endpointOf(parseAmqpUrls(urls, contextOf(option, settings)));
+  const addresses = parseAmqpUrls(urls, contextOf(option, settings));
+  requirePackage('celerySources', 'amqplib');
+  return endpointOf(addresses);
 }
 
 function contextOf(option: string, settings: CelerySettings): AmqpContext {

@@ -1,7 +1,7 @@
 import type { AmqpMessage } from '../../../../amqp/client.ts';
 import type { Steps } from '../../../../scheduler.ts';
 import type { EventHandlers } from '../../broker.ts';
-import { parseBody, parseInSteps } from '../../protocol/event-body.ts';
+import { LONGEST_BODY, parseBody, parseInSteps } from '../../protocol/event-body.ts';
 
 /** A message of more bytes is parsed in steps: some hundred events. */
 const LONG_MESSAGE = 64 * 1024;
@@ -13,7 +13,7 @@ const LONG_MESSAGE = 64 * 1024;
  */
 export function takeMessage(message: AmqpMessage, handlers: EventHandlers): Steps<void> | null {
   const { content, properties } = message;
-  if (!isJson(properties)) handlers.unreadable(contentTypeOf(properties));
+  if (!isJson(properties) || content.length > LONGEST_BODY) handlers.unreadable(contentTypeOf(properties));
   else if (content.length > LONG_MESSAGE) return deliverInSteps(content.toString('utf8'), handlers);
   else deliver(parseBody(content.toString('utf8')), handlers);
   return null;

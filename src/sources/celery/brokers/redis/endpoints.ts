@@ -10,6 +10,7 @@ import {
   type SentinelContext,
 } from '../../../../redis/sentinel-urls.ts';
 import { displayUrl, isRedisUrl, isSentinelUrl, parseRedisUrl } from '../../../../redis/urls.ts';
+import { requirePackage } from '../../../../server-problems.ts';
 import { schemeOf } from '../../../../server-urls.ts';
 import { tlsSetting } from '../../../../tls.ts';
 import type { CelerySettings } from '../../settings.ts';
@@ -58,7 +59,7 @@ export function deploymentEndpoints(
     return { broker: null, foreignBroker: foreign.scheme, ...results };
   throw new TypeError(
     `celerySources: '${foreign.option}' begins with ${foreign.scheme}:, and there is no result backend in Redis. ` +
-      "This source reads Redis. If results are stored in one, write backend: 'redis://host:6379/0'.",
+      "This source reads Redis and RabbitMQ. If results are stored in a Redis, write backend: 'redis://host:6379/0'.",
   );
 }
 
@@ -127,8 +128,11 @@ function endpointOf(given: unknown, names: ServerSettings, settings: CelerySetti
   if (given !== undefined && typeof given !== 'string') {
     return clientEndpoint(checkClient(given, option), configured);
   }
-  if (given !== undefined) return endpointOfUrl(given, option, names, settings);
-  return configured === undefined ? null : endpointOfUrl(configured, setting, names, settings);
+  const url = given ?? configured;
+  if (url === undefined) return null;
+  const endpoint = endpointOfUrl(url, given === undefined ? setting : option, names, settings);
+  requirePackage('celerySources', 'redis');
+  return endpoint;
 }
 
 /**

@@ -3,7 +3,8 @@
  * except in deployments with the transport option `body_encoding`.
  */
 import type { Steps } from '../../../../scheduler.ts';
-import { parseBody, parseInSteps } from '../../protocol/event-body.ts';
+import { LONGEST_BODY, parseBody, parseInSteps } from '../../protocol/event-body.ts';
+import { parseWanted, type WantedMembers } from '../../protocol/wanted-json.ts';
 
 /**
  * How kombu writes every event: the body first, JSON in base64. A few searches then replace parsing the
@@ -19,6 +20,14 @@ const CONTENT_TYPE = '"content-type"';
 /** Characters of base64, a multiple of four, that are decoded between two pauses. */
 const DECODED_AT_ONCE = 256 * 1024;
 
+/** Longest message, and longest body in base64, in characters. */
+const LONGEST_MESSAGE = 16 * 1024 * 1024;
+const LONGEST_ENCODED = Math.ceil((LONGEST_BODY * 4) / 3);
+
+const ENVELOPE: WantedMembers = {
+  names: new Set(['body', 'content-type', 'headers', 'compression', 'properties', 'body_encoding']),
+};
+
 /** Bytes of the body that is decoded now. Reused: a buffer for each message takes longer than decoding it. */
 const decoded = Buffer.allocUnsafeSlow(64 * 1024);
 
@@ -29,7 +38,8 @@ const decoded = Buffer.allocUnsafeSlow(64 * 1024);
  */
 export function decodeEnvelope(message: string): unknown {
   const body = encodedBody(message);
-  return body === null ? decodeAnyEnvelope(message) : parseBody(decodeBase64(body));
+  const text = body === null ? bodyOfAnyEnvelope(message) : decodeBase64(body);
+  return text === null ? undefined : parseBody(text);
 }
 
 function decodeBase64(text: string): string {
@@ -55,17 +65,23 @@ function encodedBody(message: string): string | null {
  * @param take receives what {@link decodeEnvelope} would return, or one part of the array after the other
  */
 export function* decodeInSteps(message: string, take: (body: unknown) => void): Steps<void> {
+  if (message.length > LONGEST_MESSAGE) return take(undefined);
   const encoded = encodedBody(message);
-  if (encoded === null) return take(decodeAnyEnvelope(message));
+  if (encoded !== null && encoded.length > LONGEST_ENCODED) return take(undefined);
+  const text = encoded === null ? bodyOfAnyEnvelope(message) : yield* decodedInSteps(encoded);
+  yield;
+  if (text === null || text.length > LONGEST_BODY) return take(undefined);
+  yield* parseInSteps(text, take);
+}
+
+function* decodedInSteps(encoded: string): Steps<string> {
   const bytes = Buffer.allocUnsafe(Math.ceil((encoded.length * 3) / 4));
   let length = 0;
   for (let at = 0; at < encoded.length; at += DECODED_AT_ONCE) {
     length += bytes.write(encoded.slice(at, at + DECODED_AT_ONCE), length, 'base64');
     yield;
   }
-  const text = bytes.toString('utf8', 0, length);
-  yield;
-  yield* parseInSteps(text, take);
+  return bytes.toString('utf8', 0, length);
 }
 
 /** The content type in the envelope, after the body; `null` if there is none. */
@@ -76,13 +92,22 @@ export function contentTypeOf(message: string): string | null {
   return /^\s*:\s*"([^"]*)"/.exec(rest)?.[1] ?? null;
 }
 
-/** Every other valid form: members in another order, a plain body, other spaces. */
-function decodeAnyEnvelope(message: string): unknown {
-  const envelope = parseBody(message);
-  if (typeof envelope !== 'object' || envelope === null) return undefined;
+/** The body of every other valid form: members in another order, a plain body, other spaces. */
+function bodyOfAnyEnvelope(message: string): string | null {
+  const envelope = parseEnvelope(message);
+  if (typeof envelope !== 'object' || envelope === null) return null;
   const { body, headers, properties, 'content-type': type } = envelope as Record<string, unknown>;
-  if (type !== 'application/json' || typeof body !== 'string') return undefined;
-  if (typeof (headers as { compression?: unknown } | null)?.compression === 'string') return undefined;
+  if (type !== 'application/json' || typeof body !== 'string') return null;
+  if (typeof (headers as { compression?: unknown } | null)?.compression === 'string') return null;
   const encoding = (properties as { body_encoding?: unknown } | null)?.body_encoding;
-  return parseBody(encoding === 'base64' ? decodeBase64(body) : body);
+  if (encoding !== 'base64') return body;
+  return body.length > LONGEST_ENCODED ? null : decodeBase64(body);
+}
+
+function parseEnvelope(message: string): unknown {
+  try {
+    return parseWanted(message, ENVELOPE);
+  } catch {
+    return null;
+  }
 }

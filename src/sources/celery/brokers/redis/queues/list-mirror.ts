@@ -17,6 +17,8 @@ const OVERLAP = 10;
 const LARGE_OVERLAP = 100;
 /** A tag that is the same in JSON, such as kombu's UUIDs. */
 const PLAIN_TAG = /^[\w-]+$/;
+/** A message of more characters is decoded once. */
+const LONG = 64 * 1024;
 /** The newest messages of a list that is not copied whole: most in one look, and most that are kept. */
 const MOST_NEW = 100;
 const MOST_NEWEST = 500;
@@ -41,10 +43,19 @@ export interface ListMirror {
   messages: readonly WaitingMessage[];
   /** Newest first; empty while `messages` has everything. */
   newest: readonly WaitingMessage[];
-  /** The ends and the length that `messages` belongs to. */
-  copied: string;
+  /** The ends and the length that `messages` belongs to; `null`: none. */
+  copied: Pick<ListMirror, 'length' | 'front' | 'back'> | null;
+  /** The last long message that was decoded: it is met several times. */
+  decoded: Decoded | null;
   mismatches: number;
   rereadAt: number;
+}
+
+/** An element of a list, and what it says. */
+interface Decoded {
+  readonly raw: string;
+  readonly tag: string;
+  readonly task: QueuedTask | null;
 }
 
 /** Parameters of reading a list. */
@@ -73,7 +84,8 @@ export function newListMirror(key: string, queue: string, step: number): ListMir
     lookAt: Number.NEGATIVE_INFINITY,
     messages: [],
     newest: [],
-    copied: '',
+    copied: null,
+    decoded: null,
     mismatches: 0,
     rereadAt: Number.NEGATIVE_INFINITY,
   };
@@ -95,13 +107,14 @@ export async function syncList(mirror: ListMirror, reading: ListReading, limit: 
   const { length, front, back } = mirror;
   if (length === 0) {
     const wasEmpty = mirror.messages.length === 0;
-    Object.assign(mirror, { messages: [], newest: [], copied: '', mismatches: 0 });
+    Object.assign(mirror, { messages: [], newest: [], copied: null, decoded: null, mismatches: 0 });
     return !wasEmpty;
   }
   if (front === null || back === null) return false;
   const wanted = Math.min(length, limit);
-  const state = JSON.stringify([length, front, back]);
-  if (state === mirror.copied && mirror.messages.length === wanted) return false;
+  const { copied } = mirror;
+  const isCopied = copied?.length === length && copied.front === front && copied.back === back;
+  if (isCopied && mirror.messages.length === wanted) return false;
   const isAgain = mirror.mismatches > 1 && reading.now - mirror.rereadAt >= REREAD_MS;
   const messages = await readFront(mirror, reading, wanted, isAgain ? [] : mirror.messages);
   if (isAgain) mirror.rereadAt = reading.now;
@@ -110,7 +123,7 @@ export async function syncList(mirror: ListMirror, reading: ListReading, limit: 
     messages.length < length || (messages.length === length && last?.tag === decode(mirror, back).tag);
   // A single mismatch may be a push or a pop between two commands.
   mirror.mismatches = isTrue ? 0 : mirror.mismatches + 1;
-  mirror.copied = isTrue ? state : '';
+  mirror.copied = isTrue ? { length, front, back } : null;
   mirror.messages = messages.slice(0, limit);
   if (isWhole(mirror)) mirror.newest = [];
   else await readNewest(mirror, reading, back);
@@ -187,9 +200,12 @@ async function readNewest(mirror: ListMirror, reading: ListReading, back: string
   mirror.newest = [...fresh, ...mirror.newest].slice(0, MOST_NEWEST);
 }
 
-function decode({ queue }: ListMirror, raw: string): { tag: string; task: QueuedTask | null } {
-  const task = decodeWaiting(raw, queue);
-  return { tag: tagOf(raw, task), task };
+function decode(mirror: ListMirror, raw: string): Decoded {
+  if (raw === mirror.decoded?.raw) return mirror.decoded;
+  const task = decodeWaiting(raw, mirror.queue);
+  const decoded = { raw, tag: tagOf(raw, task), task };
+  if (raw.length > LONG) mirror.decoded = decoded;
+  return decoded;
 }
 
 function take(

@@ -1,0 +1,156 @@
+/**
+ * Keeps what is too large from a client of ours, which assembles each reply in memory, however much it announces: a text that
+ * is too long arrives empty.
+ */
+import { Socket } from 'node:net';
+import { redisError } from './problems.ts';
+
+/** Longest text that is assembled, in bytes. */
+const LONGEST_TEXT = 16 * 1024 * 1024;
+/** Longest text that Redis keeps, by default; and most bytes of one reply. */
+const LONGEST_ANNOUNCED = 512 * 1024 * 1024;
+const LONGEST_REPLY = 256 * 1024 * 1024;
+/** Most items of one list, deepest nesting, and longest line. */
+const MOST_ITEMS = 10_000_000;
+const DEEPEST = 64;
+const LONGEST_LINE = 64 * 1024;
+
+const CR = 13;
+const LF = 10;
+/** Types of RESP 2 and 3 by their first byte: `$!=` texts, `*~>` lists, `%|` members. Every other one is a line. */
+const TEXTS = new Set([36, 33, 61]);
+const LISTS = new Set([42, 126, 62]);
+const MEMBERS = new Set([37, 124]);
+/** Attributes, which come before the reply that they belong to. */
+const ATTRIBUTES = 124;
+const EMPTY_TEXT = Buffer.from('$0\r\n\r\n');
+
+const limited = new WeakSet<Socket>();
+
+/** Limits what a socket hands to its client. To be called before it has read anything. */
+export function limitReplies(socket: Socket): void {
+  if (limited.has(socket)) return;
+  limited.add(socket);
+  const limits = createReplyLimits();
+  const push = socket.push.bind(socket);
+  socket.push = (chunk: unknown, encoding?: BufferEncoding) => {
+    if (!(chunk instanceof Uint8Array)) return push(chunk, encoding);
+    const passed = limits(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
+    if (passed === null) {
+      socket.destroy(redisError('OVERSIZE'));
+      return false;
+    }
+    let isWanted = true;
+    for (const part of passed) isWanted = push(part);
+    return isWanted;
+  };
+}
+
+/**
+ * Options for a socket that limits what it hands to its client. Node passes them on, unless the socket has TLS.
+ *
+ * @param read how it reads. Default: as every socket
+ */
+export function limitedSocket(read: (this: Socket, size: number) => void = Socket.prototype._read): object {
+  return {
+    read(this: Socket, size: number): void {
+      limitReplies(this);
+      read.call(this, size);
+    },
+  };
+}
+
+/** Takes the bytes of a connection. @returns those to pass on; `null` if the connection is to end */
+type ReplyLimits = (chunk: Buffer) => readonly Buffer[] | null;
+
+interface State {
+  /** The beginning of a line that is not complete. */
+  begun: Buffer;
+  /** Bytes of a text that are to come, with the end of its line. */
+  left: number;
+  isDropped: boolean;
+  /** Items that are to come, of each list around the present one. */
+  readonly open: number[];
+  /** Bytes of the present reply. */
+  length: number;
+}
+
+/** Limits of one connection, from its first byte. */
+function createReplyLimits(): ReplyLimits {
+  const state: State = { begun: Buffer.alloc(0), left: 0, isDropped: false, open: [], length: 0 };
+  return (chunk) => {
+    const bytes = state.begun.length === 0 ? chunk : Buffer.concat([state.begun, chunk]);
+    state.begun = bytes.subarray(bytes.length);
+    const passed: Buffer[] = [];
+    let from = 0;
+    let at = 0;
+    while (at < bytes.length) {
+      if (state.left === 0) {
+        const end = bytes.indexOf(LF, at);
+        if (end < 0) {
+          if (bytes.length - at > LONGEST_LINE) return null;
+          state.begun = bytes.subarray(at);
+          break;
+        }
+        if (!takeLine(state, bytes, at, end)) return null;
+        if (state.isDropped) {
+          passed.push(bytes.subarray(from, at), EMPTY_TEXT);
+          at = end + 1;
+          from = at;
+        } else at = end + 1;
+      }
+      const taken = Math.min(state.left, bytes.length - at);
+      at += taken;
+      state.left -= taken;
+      if (state.isDropped) from = at;
+      if (state.left === 0) state.isDropped = false;
+    }
+    if (at > from) passed.push(bytes.subarray(from, at));
+    return passed.filter(({ length }) => length > 0);
+  };
+}
+
+/** @returns whether the reply is within its limits */
+function takeLine(state: State, bytes: Buffer, at: number, end: number): boolean {
+  const type = bytes[at] ?? 0;
+  const isText = TEXTS.has(type);
+  const isList = LISTS.has(type) || MEMBERS.has(type);
+  const size = isText || isList ? sizeIn(bytes, at + 1, end) : 0;
+  state.length += end + 1 - at;
+  if (isText) {
+    if (size > LONGEST_ANNOUNCED) return false;
+    state.left = size < 0 ? 0 : size + 2;
+    state.isDropped = size > LONGEST_TEXT;
+    if (!state.isDropped) state.length += state.left;
+  }
+  if (isList && size > 0) {
+    if (size > MOST_ITEMS || state.open.length >= DEEPEST) return false;
+    state.open.push((MEMBERS.has(type) ? 2 * size : size) + (type === ATTRIBUTES ? 1 : 0));
+  } else if (type !== ATTRIBUTES) closeItems(state);
+  return state.length <= LONGEST_REPLY;
+}
+
+/** An item is complete, and so may be the lists that it ends. */
+function closeItems(state: State): void {
+  const { open } = state;
+  while (open.length > 0) {
+    const items = (open.pop() ?? 1) - 1;
+    if (items === 0) continue;
+    open.push(items);
+    return;
+  }
+  state.length = 0;
+}
+
+/** The number in a line; a huge one, or none, is infinite. */
+function sizeIn(bytes: Buffer, from: number, end: number): number {
+  const isNegative = bytes[from] === 45;
+  const last = bytes[end - 1] === CR ? end - 1 : end;
+  let size = 0;
+  for (let at = isNegative ? from + 1 : from; at < last; at += 1) {
+    const digit = (bytes[at] ?? 0) - 48;
+    if (digit < 0 || digit > 9) return Number.POSITIVE_INFINITY;
+    size = size * 10 + digit;
+  }
+  return isNegative ? -1 : size;
+}
