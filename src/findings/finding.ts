@@ -6,6 +6,9 @@ import type { ComponentBody, QueueBody, ScheduleBody, SourceErrorCode, WorkerBod
 /** Data of a source; `undefined`: the source does not supply it; `null`: it could not be read. */
 export type Known<Data> = Data | null | undefined;
 
+/** A queue, and when its oldest due task started to wait; `null`: none is due, or unknown. */
+export type JudgedQueue = QueueBody & { readonly oldestDueAt: number | null };
+
 /** All data about one source. */
 export interface SourceSituation {
   readonly name: string;
@@ -16,7 +19,7 @@ export interface SourceSituation {
   readonly hasTasks: boolean;
   readonly activity: Known<Activity>;
   readonly workers: Known<readonly WorkerBody[]>;
-  readonly queues: Known<readonly QueueBody[]>;
+  readonly queues: Known<readonly JudgedQueue[]>;
   /** Also `undefined` if the deployment uses no schedules. */
   readonly schedules: Known<readonly ScheduleBody[]>;
   /** Its components, by their keys. */

@@ -1,7 +1,8 @@
 /** Judges every running task as the rules `task_overrun` and `worker_stuck` do, for the list of workers. */
 import type { Steps } from '../scheduler.ts';
 import type { RunningTask } from '../source.ts';
-import type { SourceSituation } from './finding.ts';
+import type { QueueBody } from '../wire.ts';
+import type { Known, SourceSituation } from './finding.ts';
 import { createFindUsual, type FindUsual, isHeldByLostWorker } from './rules/running.ts';
 import { isOverrun } from './rules/task-overrun.ts';
 import { heldByQueue, heldByWorker, tasksByWorker } from './rules/worker-stuck.ts';
@@ -28,7 +29,9 @@ export interface RunningTasks {
 }
 
 /** The data that is judged. */
-export type RunningSituation = Pick<SourceSituation, 'activity' | 'workers' | 'queues'>;
+export type RunningSituation = Pick<SourceSituation, 'activity' | 'workers'> & {
+  readonly queues: Known<readonly QueueBody[]>;
+};
 
 /** Tasks that are judged between two pauses. */
 const TASKS_AT_ONCE = 64;

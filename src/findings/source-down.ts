@@ -60,7 +60,12 @@ function addSource(outages: Outage[], { name, error, asOf, components, checks }:
       serverOf(url) === null ? (own[0] ?? outageOf(outages, null, name)) : outageOf(outages, url, name);
     noteIn(outage, `${name}.${part}`, checks[part].error);
   }
-  if (error !== null && own.length === 0) noteIn(outageOf(outages, null, name), name, null);
+  if (error === null || own.length > 0) return;
+  // Without a connection of its own, an instance knows what the store tells it.
+  const store = components['history.store'];
+  const outage = outageOf(outages, null, name);
+  if (store !== undefined && isDown(store)) noteIn(outage, `${name}.history.store`, store.config?.error);
+  else noteIn(outage, name, null);
 }
 
 function isDown({ enabled, status }: ComponentBody): boolean {
@@ -91,13 +96,15 @@ function note({ parts, errors }: Outage, part: string, error: unknown): void {
 
 function findingOf({ server, sources, parts, errors, since }: Outage): Finding {
   const names = [...parts];
-  const who = server ?? ([...sources].join(', ') || listed(names));
   const [error] = errors;
+  const affected = [server ?? [], listed(names)].flat().join('; ');
+  const who = server ?? ([...sources].join(', ') || listed(names));
+  const cause = error?.replace(/\.$/, '') ?? `${who} is down`;
   return {
     severity: 'critical',
     since,
     subject: server ?? ([...sources].sort().join(',') || names.join(',')),
-    summary: `${who} is down: ${listed(names)}`,
+    summary: affected === who ? cause : `${cause} (${error === undefined ? listed(names) : affected})`,
     evidence: { parts: names, error: error ?? null },
     look: '/api/components/',
   };

@@ -30,6 +30,8 @@ export interface OpenTask {
   readonly timestamp: number | null;
   /** When any message last mentioned it, by this process's clock, milliseconds since 1970. */
   readonly heardAt: number;
+  /** When it expires, milliseconds since 1970; `null`: never, or unknown. */
+  readonly expires: number | null;
 }
 
 /** Parts of a history whose answers change independently of each other. */
@@ -118,6 +120,8 @@ export interface HistoryIndex {
   listOpen(limit: number): OpenTask[];
   /** A task that {@link listOpen} lists; `null` for any other. */
   openTask(id: string): OpenTask | null;
+  /** Whether the worker of an open task is gone, or its process is another one than that which took the task. */
+  isLost(task: OpenTask): boolean;
   /** Whether a task that last changed at that time (milliseconds since 1970) would be kept. */
   wouldKeep(time: number): boolean;
   checkWorkers(): WorkerCheck;

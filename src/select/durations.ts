@@ -91,14 +91,30 @@ export function percentilesIn(runs: ArrayLike<number>, waits: ArrayLike<number>)
 /** The counts of each step. */
 type Counts = Pick<StatsTotals, 'received' | 'succeeded' | 'failed' | 'retried'>;
 
-/** Sums over the steps in which a figure is known; `null`: it is known in none. */
-export function totalsIn(series: readonly Counts[]): Counts {
+/**
+ * Sums over the last steps, from `since` on: the first step after which tasks that were received and tasks that ended
+ * are known in every step. Of these figures, one that is known in no step at all is `null` and does not count; `retried`
+ * is `null` if it is unknown in one of the steps.
+ *
+ * @returns all `null` if they are unknown in the last step
+ */
+export function totalsIn<Time>(
+  series: readonly (Counts & { readonly t: Time })[],
+): Counts & { readonly since: Time | null } {
+  const known = (['received', 'succeeded', 'failed'] as const).filter((figure) =>
+    series.some((step) => step[figure] !== null),
+  );
+  const first = series.findLastIndex((step) => known.some((figure) => step[figure] === null)) + 1;
+  const counted = known.length === 0 ? [] : series.slice(first);
   const sum = (figure: keyof Counts): number | null =>
-    series.reduce<number | null>(
-      (total, { [figure]: count }) => (count === null ? total : (total ?? 0) + count),
-      null,
-    );
+    counted.length === 0
+      ? null
+      : counted.reduce<number | null>((total, step) => {
+          const count = step[figure];
+          return total === null || count === null ? null : total + count;
+        }, 0);
   return {
+    since: counted[0]?.t ?? null,
     received: sum('received'),
     succeeded: sum('succeeded'),
     failed: sum('failed'),

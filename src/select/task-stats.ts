@@ -45,6 +45,10 @@ export interface StatsOptions {
    * `received`, `retried` and figures that would be 0 are `null`. Default: everything was observed.
    */
   readonly isWhole?: (from: number, to: number) => boolean;
+  /**
+   * Whether all tasks of a step that begins then were examined; otherwise all its figures are `null`. Default: all were.
+   */
+  readonly isExamined?: (from: number) => boolean;
   /** Causes before the window. Default: unknown. */
   readonly before?: CausesBefore;
 }
@@ -64,6 +68,7 @@ interface Sums {
   readonly workers: Set<string>;
   readonly queues: Set<string>;
   readonly isWhole: (from: number, to: number) => boolean;
+  readonly isExamined: (from: number) => boolean;
   /** `null`: callers are not requested. */
   readonly counted: SentTask[] | null;
   /** `null`: causes are not requested. */
@@ -94,7 +99,7 @@ export interface StatsAccumulator {
  */
 export function createStatsAccumulator(
   query: TaskStatsQuery,
-  { isWhole = () => true, before = NOTHING_BEFORE }: StatsOptions = {},
+  { isWhole = () => true, isExamined = () => true, before = NOTHING_BEFORE }: StatsOptions = {},
 ): StatsAccumulator {
   const { start, end, stepSeconds, first, count } = statsWindow(query);
   const stepMs = stepSeconds * 1_000;
@@ -116,6 +121,7 @@ export function createStatsAccumulator(
     ...{ start, end, stepSeconds, series, durations: noDurations() },
     ...{ states: new Map(), names: new Map(), workers: new Set(), queues: new Set() },
     isWhole,
+    isExamined,
     counted: query.callers === true ? [] : null,
     ...{ causes: mostCauses > 0 ? createCauseGroups(window) : null, mostCauses, before },
   };
@@ -193,11 +199,11 @@ function addToName(
 }
 
 /** The steps, with unknown figures as `null`. */
-function* knownSeries({ series, stepSeconds, isWhole, end }: Sums): Steps<TaskStats['series']> {
+function* knownSeries({ series, stepSeconds, isWhole, isExamined, end }: Sums): Steps<TaskStats['series']> {
   const known: TaskStats['series'][number][] = [];
   for (const { durations, ...step } of series) {
     const from = step.t.getTime();
-    const { succeeded, failed } = step;
+    const { succeeded, failed } = isExamined(from) ? step : { succeeded: null, failed: null };
     known.push({
       ...step,
       ...(!isWhole(from, Math.min(end, from + stepSeconds * 1_000)) && {

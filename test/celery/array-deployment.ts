@@ -16,6 +16,8 @@ export interface ArrayDeploymentOptions extends Partial<Omit<CelerySourceOptions
   readonly workers?: Record<string, Record<string, unknown>>;
   /** Whether there is a broker. Default true. */
   readonly hasBroker?: boolean;
+  /** Whether there is a result backend that can be read. Default true. */
+  readonly hasBackend?: boolean;
   /** Changes the broker. */
   readonly broker?: (broker: ArrayBroker) => ArrayBroker;
   /** Changes the result backend. */
@@ -50,7 +52,7 @@ export interface ArrayDeployment {
 
 /** Opens a source, which ends with the test. */
 export function openArrayDeployment(options: ArrayDeploymentOptions = {}): ArrayDeployment {
-  const { workers = {}, hasBroker = true, broker: changed, ...given } = options;
+  const { workers = {}, hasBroker = true, hasBackend = true, broker: changed, ...given } = options;
   const waiting: ArrayDeployment['waiting'] = [];
   const stored: ArrayDeployment['stored'] = [];
   const plainBroker = createArrayBroker({ events: [], waiting, workers });
@@ -65,7 +67,7 @@ export function openArrayDeployment(options: ArrayDeploymentOptions = {}): Array
     ...{ control: true, enableEvents: false, readResults: true, retention: {} },
     closeConnections: async () => {},
     ...given,
-    backend,
+    backend: hasBackend ? backend : null,
   });
   onTestFinished(() => sources.close());
   return {

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { context } from '../helpers/celery-events.ts';
+import { query } from '../history/telling.ts';
 import { deployment, times } from './hints-deployment.ts';
 
 const EVENTS = ['worker_send_task_events = True'];
@@ -105,6 +107,42 @@ describe('a hint that events are off', () => {
   });
 });
 
+describe('rules about tasks', () => {
+  it('go on after a reconnect, once a worker has reported a task', async () => {
+    const { event, broker, sources, pass } = deployment();
+    const blind = async () => (await sources.tasks.getActivity(context)).blind;
+    await pass(1);
+    expect(await blind()).toBe('No worker has reported a task yet.');
+    event('received', { name: 'shop.pay' });
+    await pass(1);
+    expect(await blind()).toBeNull();
+    broker.reconnect();
+    await pass(1);
+    expect(await blind()).toBeNull();
+  });
+});
+
+describe('statistics', () => {
+  it('do not know what workers without events receive and retry, nor what moves through queues', async () => {
+    const { beat, result, waits, pass, sources } = deployment();
+    await waits(3);
+    beat(0);
+    times(4, () => result({ status: 'SUCCESS', result: 1, date_done: new Date().toISOString() }));
+    await pass(2);
+    beat(4);
+    await pass(6);
+    const now = new Date();
+    const stats = await sources.tasks.getTaskStats?.({ minutes: 5, now, filter: query() }, context);
+    expect(stats?.totals).toMatchObject({ received: null, succeeded: 4, retried: null });
+    expect(stats?.series.some(({ received, retried }) => received !== null || retried !== null)).toBe(false);
+    const [queue] = stats?.queueDepths ?? [];
+    expect(queue).toMatchObject({ queue: 'celery' });
+    expect([...(queue?.sent ?? []), ...(queue?.received ?? [])].filter((count) => count !== null)).toEqual(
+      [],
+    );
+  });
+});
+
 describe('a hint that sent events are off', () => {
   it('comes for tasks received unannounced after the queues were empty, and goes when they are announced', async () => {
     const { event, sent, waiting, waits, pass, named, hints } = deployment();
@@ -127,6 +165,14 @@ describe('a hint that sent events are off', () => {
     });
     await pass(11);
     expect(await named()).toEqual([]);
+  });
+
+  it('does not depend on who asks for queues, components or hints', async () => {
+    const { event, pass, named } = deployment();
+    await pass(11);
+    times(5, () => event('received', { name: 'shop.pay' }));
+    await pass(11);
+    expect(await named()).toEqual(['task_send_sent_event = True']);
   });
 
   it('comes when tasks wait that cannot be listed, until a client has reported one', async () => {

@@ -56,6 +56,8 @@ export interface Instance {
   readonly connections: { made: number; open: number };
   /** Whether it reaches its broker. */
   readonly reach: { isUp: boolean };
+  /** How often it has checked its brokers, and the commands that it has sent to workers over each of them. */
+  readonly cost: { checks: number; readonly asked: (readonly string[])[] };
 }
 
 /**
@@ -66,16 +68,18 @@ export function openInstance(shared: SharedHistories, collects: boolean, waiting
   const history = shared.open(redactor, !collects);
   const connections = { made: 0, open: 0 };
   const reach = { isUp: true };
-  const connect = () => connectionsTo(connections, reach, waiting);
+  const cost: Instance['cost'] = { checks: 0, asked: [] };
+  const connect = () => connectionsTo(connections, reach, waiting, cost);
   const options = { name: 'celery', history, hasConsumers: false };
   const sources = createLedSource({ ...options, connect: collects ? connect : null });
-  return { history, sources, connections, reach };
+  return { history, sources, connections, reach, cost };
 }
 
 function connectionsTo(
   connections: Instance['connections'],
   reach: Instance['reach'],
   waiting: typeof WAITING,
+  cost: Instance['cost'],
 ): Connections {
   connections.made += 1;
   connections.open += 1;
@@ -84,6 +88,7 @@ function connectionsTo(
     waiting: reach.isUp ? waiting : [],
     workers: WORKERS,
   });
+  cost.asked.push(broker.asked);
   const backend = createArrayResultBackend({ published: [], tasks: [], groups: [] });
   const down: ReturnType<BrokerEvents['state']> = {
     up: false,
@@ -97,6 +102,10 @@ function connectionsTo(
     settings: {},
     broker: {
       ...broker,
+      async check() {
+        cost.checks += 1;
+        return reach.isUp ? null : down.problem;
+      },
       events: { ...broker.events, state: () => (reach.isUp ? broker.events.state() : down) },
     },
     backend,

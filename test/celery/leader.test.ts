@@ -5,7 +5,7 @@ import type { WorkersBody } from '../../src/wire.ts';
 import { createArrayStore } from '../helpers/array-store.ts';
 import { componentOf } from '../helpers/celery-events.ts';
 import { EXPRESS } from '../helpers/hosts.ts';
-import { until } from '../helpers/redis-server.ts';
+import { redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 import { queryOf } from '../helpers/task-query.ts';
 import { serve } from '../router/host-kit.ts';
 import { holdTime, pass } from './array-deployment.ts';
@@ -160,9 +160,64 @@ describe("with collect: 'leader'", () => {
       asOf: null,
       reason: 'No instance that collects has reported anything yet.',
     });
-    expect(await sources.health.checkBroker?.(context)).toMatchObject({ ok: false });
+    expect(await sources.health.checkBroker?.(context)).toEqual({
+      ok: null,
+      error: 'No instance that collects has reported anything yet.',
+    });
     expect(await componentOf(sources, 'collector')).toMatchObject({ config: { leads: false, leader: null } });
     expect(connections.made).toBe(0);
+  });
+});
+
+describe('servers that only the leader reaches', () => {
+  /** An instance that leads and one that follows, by the clock of the test. */
+  async function lab() {
+    holdTime(Date.parse('2026-11-21T03:00:00Z'));
+    const shared = createSharedHistories();
+    const [leader, follower] = [openInstance(shared), openInstance(shared, false)];
+    onTestFinished(async () => {
+      shared.reach(true);
+      // It waits for time to pass.
+      const closed = Promise.all([leader, follower].map(({ sources }) => sources.close()));
+      await pass(10_000);
+      await closed;
+    });
+    await pass(10_000);
+    return { shared, leader, follower };
+  }
+
+  it('are asked by it a few times a minute, however many follow', async () => {
+    const { leader, follower } = await lab();
+    expect(await follower.sources.health.checkBroker?.(context)).toEqual({ ok: true, error: null });
+    const asked = (): number => leader.cost.asked.flat().filter((command) => command === 'stats').length;
+    const before = { checks: leader.cost.checks, asked: asked() };
+    await pass(60_000);
+    // Four for the hint about a broker that accepts no writes, and four for those that follow.
+    expect(leader.cost.checks - before.checks).toBeLessThanOrEqual(8);
+    expect(asked() - before.asked).toBe(1);
+    expect(follower.cost).toEqual({ checks: 0, asked: [] });
+  });
+
+  it('are not called down by the others when only the store cannot be reached', async () => {
+    const { shared, follower } = await lab();
+    shared.reach(false);
+    await pass(8_000);
+    const silent = { ok: null, error: expect.stringContaining('has reported anything for') };
+    expect(await follower.sources.health.checkBroker?.(context)).toEqual(silent);
+    expect(await follower.sources.health.checkBackend?.(context)).toEqual(silent);
+    // Workers are known by what they send, and that is not known now.
+    expect(await follower.sources.health.checkWorkers?.(context)).toMatchObject({ ok: false });
+    expect(follower.sources.tasks.status?.()).toMatchObject({ ok: false, error: 'source_unavailable' });
+  });
+
+  it('are told to be down soon after they are', async () => {
+    const { leader, follower } = await lab();
+    leader.reach.isUp = false;
+    await pass(3_000);
+    expect(await follower.sources.health.checkBroker?.(context)).toEqual({
+      ok: false,
+      error: 'Nothing listens at the address of the broker.',
+    });
   });
 });
 
@@ -260,3 +315,19 @@ const READS: Readonly<Record<string, (instance: Instance) => unknown>> = {
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }
+
+describe('an instance with collect: false', () => {
+  it.skipIf(redisMissing).fails(
+    titleUnless(redisMissing, 'answers beside one with the default (part 3)'),
+    async () => {
+      const redis = await startRedis();
+      onTestFinished(() => redis.close());
+      const store = createArrayStore();
+      const collecting = celerySources({ broker: redis.url(0), store });
+      const answering = celerySources({ store, collect: false });
+      onTestFinished(() => Promise.all([collecting.close(), answering.close()]).then(() => {}));
+      await until(() => collecting.tasks.status?.().ok === true && store.rows('celery').lease !== null);
+      await expect.poll(() => answering.tasks.status?.().ok, { timeout: 5_000 }).toBe(true);
+    },
+  );
+});

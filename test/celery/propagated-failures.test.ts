@@ -49,6 +49,13 @@ describe('failures that repeat the one of another task', () => {
     expect(await shown('b', 'c', 'd')).toEqual(['b', 'b c!', 'c d!']);
   });
 
+  it.fails('are shown at once, before it is known whether their tasks ran (part 4)', async () => {
+    for (const id of ['b', 'c']) fail(id);
+    await pass(1_000);
+    expect((await deployment.task('c'))?.state).toBe('FAILURE');
+    expect(await shown('b', 'c')).toEqual(['b', 'b c!']);
+  });
+
   it('are those of steps although their failed task is heard of later than its result', async () => {
     fail('x', { traceback: 'of x' });
     fail('y', { traceback: 'of x' });

@@ -232,11 +232,46 @@ describe('the next run of the static schedule', () => {
     expect(await next(daily, 0, false, { enable_utc: false })).toBe(null);
   });
 
-  it('is that of its interval after a run that was seen, unless it is long past', async () => {
+  it('is that of its interval after a run that was seen', async () => {
     expect(await next({ schedule: 30 }, 0)).toBe(null);
     expect(await next({ schedule: 30 }, 10 * SECOND, true)).toBe(30 * SECOND);
     expect(await next({ schedule: 30 }, 40 * SECOND, true)).toBe(30 * SECOND);
-    expect(await next({ schedule: 30 }, 100 * SECOND, true)).toBe(null);
+  });
+
+  it.each([
+    ['an interval', { schedule: 30 }, 30 * SECOND],
+    ['a crontab', { schedule: '* * * * *' }, MINUTE],
+  ])(
+    'of %s stays past when beat reports its runs and has sent none, until it goes on',
+    async (_, entry, due) => {
+      const beat = await watching({ only: { task: 'report', ...entry } });
+      const found = async () => (await entryOf(beat, 'only'))?.nextRunAt?.getTime();
+      beat.hear(sent('before', SEVEN - due), sent('last', SEVEN));
+      vi.setSystemTime(SEVEN + due + 59 * SECOND);
+      expect(await found()).toBe(SEVEN + due);
+      vi.setSystemTime(SEVEN + 10 * MINUTE);
+      expect(await found()).toBe(SEVEN + due);
+      expect((await beat.component('beat')).status).toBe('down');
+      beat.hear(sent('late', SEVEN + 10 * MINUTE - SECOND));
+      expect(await found()).toBeGreaterThan(SEVEN + 10 * MINUTE - SECOND);
+    },
+  );
+
+  it('is unknown, or the next one, when beat reports nothing, or its report may have been missed', async () => {
+    const beat_schedule = {
+      often: { task: 'report', schedule: 30 },
+      minutely: { task: 'mail', schedule: '* * * * *' },
+    };
+    for (const isHeard of [false, true]) {
+      const beat = await watching(beat_schedule);
+      const runs = [sent('1', SEVEN - 30 * SECOND), sent('2', SEVEN), sent('3', SEVEN, { name: 'mail' })];
+      beat.hear(...runs.map((run) => (isHeard ? run : { ...run, type: 'task-received', hostname: 'w1@vm' })));
+      await pass(75_000);
+      if (isHeard) beat.broker.reconnect();
+      await pass(45_000);
+      expect((await entryOf(beat, 'often'))?.nextRunAt).toBeNull();
+      expect((await entryOf(beat, 'minutely'))?.nextRunAt?.getTime()).toBeGreaterThanOrEqual(Date.now());
+    }
   });
 
   it('is none for an entry that is disabled, solar or unreadable', async () => {

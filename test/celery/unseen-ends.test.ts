@@ -65,6 +65,29 @@ describe('a task of which nothing more is heard', () => {
       expect(await flags()).not.toContain('never_received');
     });
 
+    it('is REVOKED, and not flagged, when it expired in a queue that drops what has expired', async () => {
+      const expires = new Date(START + 20_000).toISOString();
+      hear('task-sent', { name: 'mail.send', queue: 'celery', hostname: 'gen1@vm', expires });
+      await pass(45_000);
+      expect(await deployment.task('a')).toMatchObject({
+        ...{ state: 'REVOKED', finished: new Date(expires), flags: [] },
+        timeline: [{ state: 'PENDING' }, { state: 'REVOKED', detail: 'expired' }],
+      });
+      expect((await open()).missing).toBeNull();
+    });
+
+    it('is reported for an hour after it was found to be missing', async () => {
+      send();
+      queue();
+      await pass(90 * 60_000);
+      deployment.waiting.splice(0);
+      await pass(3 * 60_000);
+      expect((await open()).missing).toMatchObject({ count: 1 });
+      await pass(60 * 60_000);
+      expect(await flags()).toEqual(['never_received']);
+      expect((await open()).missing).toBeNull();
+    });
+
     it('makes workers be asked no more often than it is looked for', async () => {
       hear('task-succeeded', { uuid: 'other', result: '1' });
       send();
@@ -153,6 +176,21 @@ describe('a task of which nothing more is heard', () => {
       expect(await flags()).toEqual([]);
     });
 
+    it('stays lost when another process of its worker does not have it, unless it has a result', async () => {
+      hear('task-started');
+      hear('task-started', { uuid: 'b' });
+      await pass(5_000);
+      hear('worker-online', { pid: 2, freq: 600, processed: 0, active: 0 });
+      await pass(60_000);
+      expect(await flags()).toEqual(['worker_lost']);
+      expect((await open()).lost).toMatchObject([{ worker: 'w1@a', count: 2, isWorkerOnline: true }]);
+      const before = asked();
+      deployment.stored.push({ id: 'a', text: RESULT, isCut: false });
+      await pass(600_000);
+      expect((await open()).lost).toMatchObject([{ count: 1, examples: ['b'] }]);
+      expect(asked() - before).toBeLessThan(8);
+    });
+
     it('makes its worker be asked less and less often while it runs', async () => {
       Object.assign(workers['w1@a'] ?? {}, { active: HOLDS });
       hear('task-started');
@@ -194,6 +232,29 @@ describe('a task of which nothing more is heard', () => {
       await pass(43_000);
       expect(await flags()).not.toContain('end_unseen');
     });
+  });
+});
+
+describe('a task that was sent is not flagged where its end would not be known', () => {
+  it.each([
+    ['no worker sends events', false],
+    ['a worker sends none', true],
+  ])('%s, and no results can be read', async (_, hasOther) => {
+    holdTime(START);
+    const { hear, task } = openArrayDeployment({
+      workers: { 'w1@a': { active: [], reserved: [], scheduled: [] } },
+      foreignBackend: 'rpc',
+      hasBackend: false,
+    });
+    const common = { ...WORKER, timestamp: START / 1000, name: 'mail.send', retries: 0 };
+    const beat = { ...common, type: 'worker-heartbeat', freq: 600, active: 0 };
+    if (hasOther) hear({ ...common, type: 'task-received', uuid: 'other', hostname: 'w2@a' });
+    hear({ ...beat, processed: 0 });
+    hear({ ...common, type: 'task-sent', uuid: 'a', queue: 'celery', hostname: 'gen1@vm' });
+    await pass(10_000);
+    hear({ ...beat, processed: 3, timestamp: START / 1000 + 10 });
+    await pass(110_000);
+    expect((await task('a'))?.flags).toEqual([]);
   });
 });
 

@@ -235,6 +235,13 @@ describe('what of a deployment is read', () => {
       { broker_url: sqs, result_backend: redis },
       /begins with sqs:/,
     ],
+    [
+      'a slip of the pen in amqp',
+      'ampq://:SECRET@h',
+      redis,
+      {},
+      /begins with ampq:\. This source reads Redis and RabbitMQ\. .*or amqp:\/\/host/,
+    ],
     ['a slip of the pen', 'reddis://:SECRET@h', redis, {}, /begins with reddis:.*Write a URL such as redis:/],
     ['a backend that the option says is elsewhere', redis, 'rpc://', {}, /'backend' begins with rpc:/],
     [

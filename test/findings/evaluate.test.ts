@@ -80,6 +80,29 @@ describe('source_down', () => {
     expect(findings.map(({ subject }) => subject)).toEqual(['a:6379', 'b:6379', 'mine', 'exporter:9808']);
   });
 
+  it('has the cause as its headline, and names a server only where that is known', () => {
+    const error = 'The package amqplib is not installed: run npm install amqplib.';
+    const amqp = component({ status: 'down', name: 'Broker', url: 'amqp://a:5672//', config: { error } });
+    const refuses = { status: 'down', config: { error: 'PostgreSQL refuses connections.' } } as const;
+    const away = { error: 'source_unavailable' } as const;
+    const { findings } = evaluated([
+      source({ ...away, name: 'one', components: { broker: amqp } }),
+      source({ ...away, name: 'two', components: { 'history.store': component(refuses) } }),
+      source({ ...away, name: 'three' }),
+      source({
+        ...away,
+        name: 'four',
+        components: { redis: component({ status: 'down', url: 'redis://r:1' }) },
+      }),
+    ]);
+    expect(findings.filter(({ code }) => code === 'source_down').map(({ summary }) => summary)).toEqual([
+      'The package amqplib is not installed: run npm install amqplib (a:5672; one.broker)',
+      'PostgreSQL refuses connections (two.history.store)',
+      'three is down',
+      'r:1 is down (four.redis)',
+    ]);
+  });
+
   it('finds nothing while all is up, unknown or disabled', () => {
     const components = {
       a: component({ status: 'up' }),
@@ -135,6 +158,7 @@ describe('an evaluation', () => {
 const FINE: StoreStatus = {
   ...{ engine: 'postgres', phase: 'ready', isHolder: true, waiting: 12, waitingSince: NOW - 700 },
   ...{ lastWrite: NOW - 700, error: null, code: null, remedy: null, lost: 0, lostAt: null, bytes: 1_000 },
+  ...{ areClocksApart: false, unreadable: 0 },
 };
 
 const timeOf = (time: number | null): string | null => (time === null ? null : new Date(time).toISOString());

@@ -1,9 +1,9 @@
 /** Situations for rules: activities as a real history sums them up, and bodies of the other parts. */
-import type { Judgement, Rule, SourceSituation } from '../../src/findings/finding.ts';
+import type { JudgedQueue, Judgement, Rule, SourceSituation } from '../../src/findings/finding.ts';
 import type { TaskChange, WorkerChange } from '../../src/history/history.ts';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
 import type { Activity } from '../../src/source.ts';
-import type { ComponentBody, QueueBody, ScheduleBody, WorkerBody } from '../../src/wire.ts';
+import type { ComponentBody, ScheduleBody, WorkerBody } from '../../src/wire.ts';
 
 const MINUTE = 60_000;
 /** The moment at which rules judge. */
@@ -105,10 +105,11 @@ export function worker(hostname: string, fields: Partial<WorkerBody> = {}): Work
   };
 }
 
-export function queue(name: string, waiting: number | null, oldestMinutes: number | null): QueueBody {
+export function queue(name: string, waiting: number | null, oldestMinutes: number | null): JudgedQueue {
   const oldest_due_seconds = oldestMinutes === null ? null : oldestMinutes * 60;
+  const oldestDueAt = oldestMinutes === null ? null : ago(oldestMinutes);
   const unknown = { reserved: null, consumers: null, engine_states: null, paused: null, as_of: null };
-  return { ...unknown, name, waiting, oldest_due_seconds, source: 'shop' };
+  return { ...unknown, name, waiting, oldest_due_seconds, oldestDueAt, source: 'shop' };
 }
 
 export function schedule(

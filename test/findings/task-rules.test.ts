@@ -67,6 +67,35 @@ describe('failure_rate', () => {
     expect(judge(failureRate, source({ activity: await activity({ tasks }) }))).toEqual(CLEAR);
   });
 
+  it('compares only with an hour of which at least half was observed', async () => {
+    const tasks = (from: number) => [
+      ...runs('pay', from, 20, { perMinute: 50 }),
+      ...runs('pay', 20, -1, { perMinute: 50, failed: 2 }),
+    ];
+    const found = async (begun: number) =>
+      judge(failureRate, source({ activity: await activity({ begun, tasks: tasks(begun) }) }))?.findings;
+    expect(await found(49)).toEqual([]);
+    expect(await found(51)).toMatchObject([{ severity: 'warning', evidence: { before_share: 0 } }]);
+  });
+
+  it('counts a task once that its worker and its backend report as failed again', async () => {
+    const failed = (id: string, time: number) => {
+      const task = { id, name: 'slow', worker: 'w' };
+      return [
+        { ...task, type: 'received', time },
+        { ...task, type: 'started', time: time + 1 },
+        { ...task, type: 'failed', time: time + 2, origin: 'result' },
+        { ...task, type: 'failed', time: time + 3 },
+        { ...task, type: 'failed', time: time + 4, origin: 'result' },
+        { ...task, type: 'failed', time: time + 5 },
+      ] as const;
+    };
+    const tasks = ['1', '2', '3'].flatMap((id, at) => failed(id, ago(5 - at)));
+    expect(judge(failureRate, source({ activity: await activity({ tasks }) }))?.findings).toMatchObject([
+      { evidence: { failed: 3, ended: 3 } },
+    ]);
+  });
+
   it('is unknown in the first hour and a quarter, and still finds what is certain', async () => {
     const young = await activity({ begun: 60, tasks: runs('pay', 30, -1, { perMinute: 5 }) });
     expect(judge(failureRate, source({ activity: young }))).toEqual({

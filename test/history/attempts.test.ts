@@ -4,8 +4,9 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { TaskChange } from '../../src/history/history.ts';
+import { createMemoryHistory } from '../../src/history/memory-history.ts';
 import { inAnyOrder, randomOf } from '../helpers/celery-recordings.ts';
-import { T0, taskOf, tasksOf, told } from './telling.ts';
+import { CONTEXT, historyOf, query, T0, taskOf, tasksOf, told } from './telling.ts';
 
 const W1 = 'w1@alpha';
 const W2 = 'w2@beta';
@@ -203,6 +204,56 @@ describe('a task that is retried', () => {
       expect(timeline.findLastIndex(({ state }) => state === 'PENDING')).toBeLessThan(timeline.length - 1);
     },
   );
+
+  it('keeps a hundred attempts, each with everything that client, worker and backend report', async () => {
+    const attempts = Array.from({ length: 100 }, (_, retries) => {
+      const at = T0 + retries * 300;
+      const own = { worker: W1, retries };
+      return [
+        told({ type: 'sent', time: at, retries, queue: 'celery' }),
+        told({ type: 'received', time: at + 10, ...own }),
+        told({ type: 'started', time: at + 20, worker: W1 }),
+        told({ type: 'started', time: null, origin: 'result', ...own }),
+        told({ type: 'retried', time: at + 100, worker: W1, detail: `no ${retries}` }),
+        told({ type: 'retried', time: null, origin: 'result', ...own }),
+      ];
+    });
+    const { timeline = [] } = await taskOf(attempts.flat());
+    const states = ['PENDING', 'RECEIVED', 'STARTED', 'RETRY'];
+    expect(timeline.map(({ state, retries }) => `${state}(${retries})`)).toEqual(
+      attempts.flatMap((_, retries) => states.map((state) => `${state}(${retries})`)),
+    );
+    const details = timeline.flatMap(({ state, detail }) => (state === 'RETRY' ? detail : []));
+    expect(details).toEqual(attempts.map((_, at) => `no ${at}`));
+    const history = historyOf(attempts.flat(), { backdated: true });
+    const { series } = await history.reader.getTaskStats(
+      { minutes: 10, now: new Date(T0 + 60_000), filter: query() },
+      CONTEXT,
+    );
+    expect(series.reduce((sum, { retried }) => sum + (retried ?? 0), 0)).toBe(100);
+  });
+
+  it.each([0, 30, 300])('and was received twice ends, if its start arrives after %d ms', async (delay) => {
+    const started = (time: number) => told({ type: 'started', time: T0 + time, worker: W1 });
+    const received = (time: number) => told({ type: 'received', time: T0 + time, worker: W1, retries: 0 });
+    const ended = (time: number) => told({ type: 'succeeded', time: T0 + time, worker: W1 });
+    let now = T0;
+    const history = createMemoryHistory({ now: () => now });
+    const tell = (...changes: readonly TaskChange[]) => {
+      for (const change of changes) history.writer.recordTask(change);
+    };
+    tell(received(0), received(5), started(10), started(12));
+    const state = told({ type: 'started', time: null, origin: 'result', worker: W1 });
+    now = T0 + 10 + delay;
+    if (delay < 60) tell(state);
+    tell(ended(60), ended(62));
+    if (delay > 60) tell(state);
+    const task = await history.reader.getTask('a', CONTEXT);
+    expect(task).toMatchObject({ state: 'SUCCESS', started: new Date(T0 + 12), finished: new Date(T0 + 62) });
+    expect(task?.timeline?.map(({ state }) => state)).toEqual([
+      ...['RECEIVED', 'RECEIVED', 'STARTED', 'STARTED', 'SUCCESS', 'SUCCESS'],
+    ]);
+  });
 
   it('lists the steps of attempts that overlap one attempt after the other', async () => {
     const { timeline = [] } = await taskOf(sequence(OVERLAPPING));

@@ -263,6 +263,8 @@ function tenMinutes(options: MemoryHistoryOptions = {}) {
   let now = T0;
   const history = createMemoryHistory({ now: () => now, ...options });
   now = at(10);
+  const stats = async (minutes = 20): Promise<TaskStats> =>
+    await history.reader.getTaskStats({ minutes, now: new Date(at(10)), filter: query({}) }, CONTEXT);
   return {
     record: (...changes: readonly TaskChange[]) => {
       for (const change of changes) history.writer.recordTask(change);
@@ -271,11 +273,11 @@ function tenMinutes(options: MemoryHistoryOptions = {}) {
       now = at(minute);
     },
     writer: history.writer,
+    stats,
     /** The series by minute of its steps, over so many minutes. */
     async series(minutes = 20): Promise<Map<number, TaskStats['series'][number]>> {
-      const filter = query({});
-      const stats = await history.reader.getTaskStats({ minutes, now: new Date(at(10)), filter }, CONTEXT);
-      return new Map(stats.series.map((step) => [(step.t.getTime() - T0) / MINUTE, step]));
+      const { series } = await stats(minutes);
+      return new Map(series.map((step) => [(step.t.getTime() - T0) / MINUTE, step]));
     },
   };
 }
@@ -324,6 +326,29 @@ describe('the series of stats', () => {
     expect(steps.get(-5)).toMatchObject({ received: null, succeeded: 1, failed: null, retried: null });
     expect(steps.get(-6)).toMatchObject({ received: null, succeeded: null, failed: null, retried: null });
     expect(steps.get(2)).toMatchObject({ received: 0, succeeded: 0, failed: 0, retried: 0 });
+  });
+
+  it('have totals since the last step of which something is unknown', async () => {
+    const { record, stats, writer, moveTo } = tenMinutes();
+    record(told({ id: 'old', type: 'succeeded', origin: 'result', stored: true, time: at(-5) }));
+    record(...retriedTwice);
+    const sums = { received: 1, succeeded: 1, failed: 0, retried: 2 };
+    expect((await stats()).totals).toMatchObject({ since: new Date(at(0)), ...sums });
+    moveTo(4);
+    writer.freezeAt(new Date(at(4)));
+    moveTo(5);
+    writer.freezeAt(null);
+    moveTo(10);
+    // The last attempt was received at five.
+    expect((await stats()).totals).toMatchObject({
+      since: new Date(at(5) + MINUTE / 2),
+      received: 0,
+      succeeded: 1,
+      retried: 0,
+    });
+    writer.freezeAt(new Date(at(9)));
+    const unknown = { received: null, succeeded: null, failed: null, retried: null };
+    expect((await stats()).totals).toMatchObject({ since: null, ...unknown });
   });
 
   it('does not know what happened while nothing could be heard', async () => {

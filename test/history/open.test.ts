@@ -32,9 +32,9 @@ describe('open tasks', () => {
     tell({ id: 'a', type: 'started', worker: 'w@h' });
     tell({ id: 'c', type: 'succeeded' });
     expect(history.index.listOpen(10)).toEqual([
-      { id: 'b', state: 'PENDING', worker: null, timestamp: T0 + 2_000, heardAt: T0 + 2_000 },
-      { id: 'd', state: 'PENDING', worker: null, timestamp: T0 + 4_000, heardAt: T0 + 4_000 },
-      { id: 'a', state: 'STARTED', worker: 'w@h', timestamp: T0 + 5_000, heardAt: T0 + 5_000 },
+      { id: 'b', state: 'PENDING', worker: null, timestamp: T0 + 2_000, heardAt: T0 + 2_000, expires: null },
+      { id: 'd', state: 'PENDING', worker: null, timestamp: T0 + 4_000, heardAt: T0 + 4_000, expires: null },
+      { id: 'a', state: 'STARTED', worker: 'w@h', timestamp: T0 + 5_000, heardAt: T0 + 5_000, expires: null },
     ]);
     expect(openOf(history, 1)).toEqual(['b']);
     expect(openOf(history, 0)).toEqual([]);

@@ -83,6 +83,16 @@ describe('a task that has started', () => {
     });
   });
 
+  it('waits since it was sent, also if it was delivered again', async () => {
+    const worker = 'w1@alpha';
+    const delivery = (at: number) => [
+      told({ type: 'received', time: T0 + at, worker, retries: 0 }),
+      told({ type: 'started', time: T0 + at + 10, worker }),
+    ];
+    const sent = told({ type: 'sent', time: T0, retries: 0 });
+    expect(await taskOf([sent, ...delivery(20), ...delivery(4_990)])).toMatchObject({ waitSeconds: 5 });
+  });
+
   it('does not wait before its eta, and its name has the same wait in statistics', async () => {
     const sent = told({ type: 'sent', time: T0 - 600_000, retries: 0, name: 'lab.later', eta: T0 + 60 });
     const history = historyOf([sent, { ...received, name: 'lab.later', eta: T0 + 60 }, started]);

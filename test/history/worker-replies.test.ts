@@ -55,6 +55,20 @@ describe('a reply of a worker', () => {
     });
   });
 
+  it('does not make a process younger by the time in which nothing could arrive', async () => {
+    const { history, say, wait, flags } = clocked();
+    say({ type: 'heartbeat', pid: 7 });
+    wait(5_000);
+    history.writer.recordTask(told({ type: 'received', worker: W1, time: T0 + 5_000 }));
+    history.writer.freezeAt(new Date(T0 + 6_000));
+    wait(30_000);
+    // The first messages arrive before the connection counts as up.
+    say({ type: 'heartbeat', pid: 7 });
+    history.writer.freezeAt(null);
+    say({ pid: 7, uptimeSeconds: 40 });
+    expect(await flags()).toEqual([]);
+  });
+
   it('shows the uptime as it was told, in whole seconds', async () => {
     const { say, wait, worker } = clocked();
     say({ uptimeSeconds: 59.8 });

@@ -165,6 +165,7 @@ describe('summing tasks up', () => {
     tasks.push(task('failed', { state: 'FAILURE', runtime: 5, finished: at(1_000), timestamp: at(1_000) }));
     const plain = stats(tasks);
     expect(plain.totals).toEqual({
+      since: plain.series[0]?.t,
       ...{ received: 10_000, succeeded: 10_000, failed: 1, retried: 0 },
       ...{ runtimeP50: 5_000, runtimeP95: 9_500, runtimeP99: 9_900 },
       ...{ waitP50: 60, waitP95: 120, waitP99: 120 },

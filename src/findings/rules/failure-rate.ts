@@ -1,4 +1,4 @@
-import type { MinuteCounts } from '../../source.ts';
+import type { Activity, MinuteCounts } from '../../source.ts';
 import { activityOf, clear, type Finding, lookAtTasks, type Rule } from '../finding.ts';
 
 const MINUTE_MS = 60_000;
@@ -12,8 +12,9 @@ const STEP_MS = 5 * MINUTE_MS;
 const MAX_EMPTY_STEPS = 3;
 /** Fewer failures may be chance. */
 const LEAST_FAILED = 3;
-/** Fewer finished tasks do not show what is usual. */
+/** Fewer finished tasks, or a smaller part of the period of comparison that was observed, do not show what is usual. */
 const LEAST_BEFORE = 20;
+const LEAST_OBSERVED_MS = BEFORE_MS / 2;
 /** A share of failures that is always found: the limit of the common alert rules for Celery. */
 const ALWAYS = 0.05;
 /** A smaller share is found only if it has risen by this factor, and never below the least share. */
@@ -27,7 +28,7 @@ const LEAST_USUAL = 0.001;
  * times as many as in the hour before it began. At least 3 failures. Critical if both apply.
  *
  * The hour before ends when the current rate began, so that a problem of two hours does not count as usual. It is
- * unknown until an hour and a quarter has been observed.
+ * compared with only if at least half of it was observed. Unknown until an hour and a quarter has been observed.
  */
 export const failureRate: Rule = {
   code: 'failure_rate',
@@ -37,7 +38,7 @@ export const failureRate: Rule = {
     if (activity === null) return clear(unknown);
     const findings: Finding[] = [];
     for (const name of activity.counts.names()) {
-      const finding = findingOf(activity.counts, name, now);
+      const finding = findingOf(activity, name, now);
       if (finding !== null) findings.push(finding);
       yield;
     }
@@ -61,14 +62,14 @@ function rateOf(counts: MinuteCounts, name: string, from: number, to: number): R
   return { failed, ended, share: ended === 0 ? 0 : failed / ended };
 }
 
-function findingOf(counts: MinuteCounts, name: string, now: number): Finding | null {
+function findingOf({ counts, since: observedSince }: Activity, name: string, now: number): Finding | null {
   // The current minute counts.
   const end = Math.floor(now / MINUTE_MS + 1) * MINUTE_MS;
   const rate = rateOf(counts, name, end - RECENT_MS, end);
   if (rate.failed < LEAST_FAILED || rate.share < LEAST_SHARE) return null;
   const since = beginOf(counts, name, end - RECENT_MS, rate.share);
   const before = rateOf(counts, name, since - BEFORE_MS, since);
-  const isUsualKnown = before.ended >= LEAST_BEFORE;
+  const isUsualKnown = before.ended >= LEAST_BEFORE && since - observedSince >= LEAST_OBSERVED_MS;
   const hasRisen = isUsualKnown && rate.share >= FACTOR * Math.max(before.share, LEAST_USUAL);
   if (rate.share < ALWAYS && !hasRisen) return null;
   const label = name === counts.others ? 'Other names' : name;

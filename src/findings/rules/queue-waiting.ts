@@ -1,12 +1,12 @@
 import type { Steps } from '../../scheduler.ts';
 import type { Activity } from '../../source.ts';
-import type { QueueBody } from '../../wire.ts';
 import {
   activityOf,
   clear,
   counted,
   type Finding,
   inWords,
+  type JudgedQueue,
   lookAtTasks,
   type Rule,
   type SourceSituation,
@@ -45,7 +45,7 @@ export const queueWaiting: Rule = {
     if (unknown !== '' && source.queues === undefined) return clear(unknown);
     // Queues can be read even if workers report nothing.
     const activity = source.activity ?? null;
-    const rows = waitingByQueue(activity, source.queues, now);
+    const rows = waitingByQueue(activity, source.queues);
     yield;
     const findings = rows
       .flatMap((row) => findingOf(row, now))
@@ -60,13 +60,11 @@ export const queueWaiting: Rule = {
 /** By queue: the waiting tasks according to both the queue and the activity. */
 export function waitingByQueue(
   activity: Activity | null,
-  queues: readonly QueueBody[] | undefined,
-  now: number,
+  queues: readonly JudgedQueue[] | undefined,
 ): Waiting[] {
   const rows = new Map<string, Waiting>();
-  for (const { name, waiting, oldest_due_seconds } of queues ?? []) {
-    const since = oldest_due_seconds === null ? null : now - oldest_due_seconds * 1_000;
-    rows.set(name, { queue: name, count: waiting, since, isAtLeast: false });
+  for (const { name, waiting, oldestDueAt } of queues ?? []) {
+    rows.set(name, { queue: name, count: waiting, since: oldestDueAt, isAtLeast: false });
   }
   for (const { queue, count, since } of activity?.open.waiting ?? []) {
     const known = rows.get(queue);

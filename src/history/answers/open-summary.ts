@@ -10,6 +10,8 @@ import { visitSlots } from './task-walk.ts';
 
 /** Most running tasks that are listed. */
 const MOST_RUNNING = 2_000;
+/** For how long a missing task is reported: nothing else ends that, if it was purged on purpose. */
+const MISSING_MS = 60 * 60_000;
 /** Maximum number of ids listed for a group. */
 const MOST_EXAMPLES = 3;
 
@@ -18,6 +20,8 @@ export interface OpenSummaryContext {
   readonly records: Records;
   readonly index: TaskIndex;
   readonly flags: FlagContext;
+  /** When it was noticed that a task is missing; `null`: unknown. */
+  readonly missedAt: (slot: number) => number | null;
   /** Whether a worker is heard. */
   readonly isOnline: (hostname: string) => boolean;
 }
@@ -89,7 +93,8 @@ function visitPending(sums: Sums, slot: number): void {
   const { records } = sums.context;
   const time = records.timestamp[slot] as number;
   if (isMissing(records, slot)) {
-    add(sums, sums.missing, slot, time);
+    if (!(sums.now - (sums.context.missedAt(slot) ?? time) >= MISSING_MS))
+      add(sums, sums.missing, slot, time);
     return;
   }
   addOverdue(sums, slot, 'PENDING');

@@ -15,6 +15,10 @@ export interface OpenTasks {
   /** The indexes of a task have been updated: one that has ended, seen or unseen, is taken out. */
   settle(slot: number): void;
   remove(slot: number): void;
+  /** It was noticed that a task is missing. @param at milliseconds */
+  missed(slot: number, at: number): void;
+  /** When it was noticed that a task is missing; `null`: unknown. */
+  missedAt(slot: number): number | null;
   /** The task whose last message is oldest comes first. The indexes must be up to date. */
   list(limit: number): OpenTask[];
   /** One of them; `null` for any other task. The indexes must have caught up. */
@@ -24,6 +28,7 @@ export interface OpenTasks {
 /** @returns an empty list */
 export function createOpenTasks(records: Records): OpenTasks {
   const order = createHeardOrder();
+  const missed = new Map<number, number>();
   const endStates = new Set<number | undefined>(
     TASK_STATES.filter(isDone).map((state) => records.states.intern(state)),
   );
@@ -38,6 +43,7 @@ export function createOpenTasks(records: Records): OpenTasks {
       worker: worker === 0 ? null : records.workers.text(worker),
       timestamp: Number.isNaN(timestamp) ? null : timestamp,
       heardAt: order.at(slot),
+      expires: records.extras.get(slot)?.expires ?? null,
     };
   }
 
@@ -59,7 +65,12 @@ export function createOpenTasks(records: Records): OpenTasks {
     settle(slot) {
       if (isSettled(slot)) order.remove(slot);
     },
-    remove: order.remove,
+    remove(slot) {
+      order.remove(slot);
+      missed.delete(slot);
+    },
+    missed: (slot, at) => void missed.set(slot, at),
+    missedAt: (slot) => missed.get(slot) ?? null,
     list(limit) {
       const found: OpenTask[] = [];
       for (const slot of order.walk()) {

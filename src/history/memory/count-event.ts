@@ -66,8 +66,15 @@ function isCounted({ isStored, kind, timeSource }: TaskEntry): boolean {
   return !isStored || (timeSource === 'sender' && KIND_ORDER[kind] >= KIND_ORDER.revoked);
 }
 
-/** Worker and backend each report each change once: the one that has reported it more often is the first. */
-function isFirst(entries: readonly TaskEntry[], { kind, origin }: TaskEntry): boolean {
+/**
+ * Worker and backend each report each change once: the one that has reported it more often is the first. The end of a
+ * run counts once, although Celery reports that of a killed task twice.
+ */
+function isFirst(entries: readonly TaskEntry[], entry: TaskEntry): boolean {
+  const { kind, origin } = entry;
+  if (KIND_ORDER[kind] >= KIND_ORDER.revoked) {
+    return !entries.some((other) => other !== entry && isSameEnd(other, entry, entries));
+  }
   // Most tasks are reported by one origin only.
   if (entries.every((other) => other.origin === origin)) return true;
   let lead = 0;
@@ -75,6 +82,17 @@ function isFirst(entries: readonly TaskEntry[], { kind, origin }: TaskEntry): bo
     if (other.kind === kind && isCounted(other)) lead += other.origin === origin ? 1 : -1;
   }
   return lead > 0;
+}
+
+/** Whether two entries report the end of one run: nothing was received or started between them. */
+function isSameEnd(other: TaskEntry, end: TaskEntry, entries: readonly TaskEntry[]): boolean {
+  if (other.kind !== end.kind || !isCounted(other)) return false;
+  const from = Math.min(other.time, end.time);
+  const to = Math.max(other.time, end.time);
+  return !entries.some(
+    ({ kind, timeSource, time }) =>
+      (kind === 'received' || kind === 'started') && timeSource === 'sender' && time > from && time <= to,
+  );
 }
 
 /** Milliseconds from when the task could start until it did; NaN: not known. */

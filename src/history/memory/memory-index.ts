@@ -34,6 +34,8 @@ export function createMemoryIndex(state: MemoryState): HistoryIndex {
       const slot = records.slots.get(id);
       return slot === undefined ? null : open.find(slot);
     },
+    isLost: ({ worker, timestamp }) =>
+      worker !== null && state.workers.isLost(worker, timestamp ?? Number.NaN),
     wouldKeep(time) {
       catchUp(state);
       return eviction.wouldKeep(time);

@@ -132,7 +132,7 @@ function* activityOf({ tables, workers, flags, coverage, aggregate, clock }: Mem
     since: coverage.since(),
     blind: null,
     counts: aggregate,
-    open: yield* summarizeOpen({ records, index, flags, isOnline }),
+    open: yield* summarizeOpen({ records, index, flags, isOnline, missedAt: tables.open.missedAt }),
     silent: workers.silent(),
     growing: aggregate.queues.growing(clock()),
   };

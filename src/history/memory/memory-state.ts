@@ -90,7 +90,7 @@ export function createMemoryState(options: MemoryHistoryOptions): MemoryState {
   const retention = resolveRetention(bounds, 'createMemoryHistory');
   const startedAt = clock();
   const shownNow = () => state.frozenAt ?? clock();
-  const workers = createWorkerTable(shownNow, retention.maxWorkers, retention.workerExpiryMs);
+  const workers = createWorkerTable(shownNow, clock, retention.maxWorkers, retention.workerExpiryMs);
   const aggregate = createMinuteAggregate(retention.maxBytes * AGGREGATE_SHARE, keepsCounts);
   const coverage = createCoverage(startedAt);
   const flags = { now: shownNow, isLost: workers.isLost };

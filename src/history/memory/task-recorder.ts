@@ -243,7 +243,8 @@ function recordMissing(
   const record = readRecord(records, slot);
   if (!isPossible(readLife(records, slot).state) || missing === record.isMissing) return;
   record.isMissing = missing;
-  if (!missing) tables.open.heardOf(slot, state.clock());
+  if (missing) tables.open.missed(slot, state.clock());
+  else tables.open.heardOf(slot, state.clock());
   holdRecord(records.held, slot, record, 0);
   revisions.tasks++;
   if (isFull(records.held)) state.packOldest();

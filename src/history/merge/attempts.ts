@@ -49,7 +49,14 @@ export function currentRun(runs: readonly Run[]): Run | null {
 
 function isLater(run: Run, than: Run): boolean {
   if (run.attempt !== than.attempt) return run.attempt > than.attempt;
-  return decidingEntry(run).time >= decidingEntry(than).time;
+  const [top, other] = [decidingEntry(run), decidingEntry(than)];
+  return changedAt(run, top, other) >= changedAt(than, other, top);
+}
+
+/** A time of arrival does not show that a run went on after another one had ended. */
+function changedAt({ received }: Run, { time, timeSource }: TaskEntry, other: TaskEntry): number {
+  const hasOtherEnded = KIND_ORDER[other.kind] >= KIND_ORDER.revoked;
+  return timeSource !== 'sender' && hasOtherEnded ? (received?.time ?? time) : time;
 }
 
 /** The entry that decides the state of a run: the one of the highest kind. */

@@ -119,7 +119,7 @@ function runOfStart(state: Attribution, event: TaskEntry): OpenRun {
   const { runs } = state;
   let open: OpenRun | null = null;
   for (const [at, run] of runs.entries()) {
-    if (!isReceivedBefore(run, event) || isOver(state, run, event)) continue;
+    if (!isReceivedBefore(run, event) || isOver(state, at, event)) continue;
     const next = runs[at + 1];
     // Of an attempt that was delivered again, the last delivery runs.
     if (next?.attempt === run.attempt && isReceivedBefore(next, event)) continue;
@@ -167,11 +167,14 @@ function isReceived(runs: readonly OpenRun[], attempt: number): boolean {
   return runs.some((run) => run.attempt === attempt && run.received !== null);
 }
 
-/** Whether this run cannot have started any more. */
-function isOver(state: Attribution, run: OpenRun, event: TaskEntry): boolean {
+/** Whether the run at a position cannot have started any more. */
+function isOver(state: Attribution, at: number, event: TaskEntry): boolean {
+  const { runs } = state;
+  const run = runs[at] as OpenRun;
   if (isRetriedBefore(state, run, event)) return !isReportedLate(state, run, event);
-  const next = state.runs.find(({ attempt, received }) => attempt > run.attempt && received !== null);
-  const { received } = next ?? {};
+  let next = at + 1;
+  while (next < runs.length && (runs[next]?.attempt === run.attempt || runs[next]?.received === null)) next++;
+  const received = runs[next]?.received;
   if (received == null || received.worker !== event.worker) return false;
   return event.time > received.time + MAX_OVERLAP_MS;
 }
@@ -243,8 +246,13 @@ function runOfResult(state: Attribution, result: TaskEntry, shift: number): Open
   // The backend dates only the end, and the end belongs to the highest attempt.
   const number = retries === null || (isCounted && isDated) ? attempt : isCounted ? retries + shift : retries;
   const received = runs.filter((run) => run.attempt === number && run.received !== null);
-  const match = isDated
-    ? received.findLast((run) => (run.received as TaskEntry).time <= time)
-    : received.find((run) => worker !== null && run.received?.worker === worker);
-  return match ?? received[0] ?? unseenRun(state, number);
+  const before = received.filter((run) => (run.received as TaskEntry).time <= time);
+  const own = before.filter((run) => worker === null || run.received?.worker === worker);
+  const match = isDated ? undefined : (own.findLast((run) => isReportedIn(run, result)) ?? own.at(-1));
+  return match ?? before.at(-1) ?? received[0] ?? unseenRun(state, number);
+}
+
+/** Whether an event of this run reports the same change. */
+function isReportedIn({ entries }: OpenRun, { kind, state }: TaskEntry): boolean {
+  return entries.some((other) => other.origin === 'event' && other.kind === kind && other.state === state);
 }

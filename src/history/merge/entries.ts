@@ -6,8 +6,11 @@ import type { TaskChange } from '../history.ts';
 import { isName } from '../names.ts';
 import { type EntryKind, KIND_ORDER, STATE_OF_KIND, type TaskEntry } from './record.ts';
 
-/** Most entries of one task. Of more, the oldest but the first are dropped. */
-export const MAX_ENTRIES = 64;
+/**
+ * Most entries of one task: a hundred attempts, each with what client, worker and backend report. Of more, the oldest but
+ * the first are dropped.
+ */
+export const MAX_ENTRIES = 700;
 
 /** The effect of a message on the entries of its task. */
 export interface Added {

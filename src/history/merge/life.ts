@@ -68,7 +68,7 @@ export function lifeOf(entries: readonly TaskEntry[], runtime: number | null): T
     attempt: known.attempt,
     isHeld: false,
     isOpened: true,
-    waitedSince: waitingSince(sent, known.runs, current),
+    waitedSince: waitingSince(sent, current),
   };
 }
 

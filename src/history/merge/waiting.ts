@@ -32,13 +32,9 @@ export function sentOf(entries: readonly TaskEntry[]): Sent {
 
 /**
  * @param run the run that the task waited for
- * @returns when the message of that run was sent, else when it was received; `null`: unknown
+ * @returns when the message of its attempt was sent, else when it was received; `null`: unknown
  */
-export function waitingSince(sent: Sent, runs: readonly Run[], run: Run): number | null {
-  const received = run.received === null ? null : Math.floor(run.received.time);
-  if (sent.time === null || Math.max(0, sent.retries) !== run.attempt) return received;
-  // An attempt that was delivered again has waited since it was put back, and that time is unknown.
-  const before = runs[runs.indexOf(run) - 1];
-  const isAgain = before?.attempt === run.attempt && sent.time <= (before.received?.time ?? sent.time);
-  return isAgain ? received : sent.time;
+export function waitingSince(sent: Sent, { attempt, received }: Run): number | null {
+  if (sent.time !== null && Math.max(0, sent.retries) === attempt) return sent.time;
+  return received === null ? null : Math.floor(received.time);
 }

@@ -72,12 +72,18 @@ export function isOvertaken({ heartbeatAt }: WorkerRecord, { type, time }: Worke
 /**
  * Applies a message.
  *
- * @param now milliseconds
+ * @param now milliseconds; stands still while the source is disconnected
+ * @param arrivedAt milliseconds
  * @returns whether tasks that the worker took before are lost now, since its process is another
  */
-export function applyChange(worker: WorkerRecord, change: WorkerChange, now: number): boolean {
+export function applyChange(
+  worker: WorkerRecord,
+  change: WorkerChange,
+  now: number,
+  arrivedAt: number,
+): boolean {
   const isReply = change.type === 'reply';
-  if (!isReply) worker.clockAheadMs = change.time - now;
+  if (!isReply) worker.clockAheadMs = change.time - arrivedAt;
   const isOther = change.pid != null && worker.facts.pid != null && change.pid !== worker.facts.pid;
   const isReborn = updateBirth(worker, change, isOther);
   // A reply sent before the goodbye may arrive after it.

@@ -65,6 +65,7 @@ export interface WorkerTable {
 interface WorkerState {
   readonly workers: Map<string, WorkerRecord>;
   readonly now: () => number;
+  readonly clock: () => number;
   readonly maxWorkers: number;
   /** The worker of the last message about a task: such messages arrive in bursts of one worker. */
   last: WorkerRecord | null;
@@ -76,12 +77,18 @@ interface WorkerState {
 
 /**
  * @param now milliseconds; stands still while the source is disconnected
+ * @param clock milliseconds
  * @param maxWorkers if there are more, those silent for longest are evicted
  * @param expiryMs how long an offline worker is listed
  */
-export function createWorkerTable(now: () => number, maxWorkers: number, expiryMs: number): WorkerTable {
+export function createWorkerTable(
+  now: () => number,
+  clock: () => number,
+  maxWorkers: number,
+  expiryMs: number,
+): WorkerTable {
   const workers = new Map<string, WorkerRecord>();
-  const state: WorkerState = { workers, now, maxWorkers, last: null, oldest: [], hasEvicted: false };
+  const state: WorkerState = { workers, now, clock, maxWorkers, last: null, oldest: [], hasEvicted: false };
   return {
     size: () => workers.size,
     record: (change) => record(state, change),
@@ -140,13 +147,13 @@ export function createWorkerTable(now: () => number, maxWorkers: number, expiryM
 }
 
 function record(state: WorkerState, change: WorkerChange): { isNews: boolean; isChanged: boolean } {
-  const { workers, now } = state;
+  const { workers, now, clock } = state;
   const isKnown = workers.has(change.hostname);
   const worker = findOrAdd(state, change.hostname);
   const before = isKnown ? statusOf(worker, now()) : 'offline';
   if (isOvertaken(worker, change)) return { isNews: false, isChanged: false };
   const isRepeated = worker.heartbeatAt === change.time && change.type !== 'heartbeat';
-  const isReborn = applyChange(worker, change, now());
+  const isReborn = applyChange(worker, change, now(), clock());
   const isChanged = isReborn || before !== statusOf(worker, now());
   const isEvent = change.type === 'online' || change.type === 'offline';
   return { isNews: isEvent && (isChanged || !isRepeated), isChanged };

@@ -2,7 +2,8 @@
 import type { HistoryReader } from '../../history/history.ts';
 import { type HistorySources, historySources } from '../../history/history-sources.ts';
 import { withInstanceWalks } from '../../history/instance-walks.ts';
-import type { Activity, MonitorSources } from '../../source.ts';
+import { totalsIn } from '../../select/durations.ts';
+import type { Activity, MonitorSources, TaskStats } from '../../source.ts';
 import type { Deployment } from './deployment.ts';
 import { withWaiting } from './queues/waiting-tasks.ts';
 import { withOutcomes } from './schedules/run-outcomes.ts';
@@ -17,10 +18,18 @@ export function createAnswers(name: string, reader: HistoryReader, deployment: D
   const known = historySources(name, reader, deployment.status);
   const { workers } = historySources(name, reader, deployment.workerStatus);
   const found = deployment.withLookup(known.tasks);
+  const tasks = withInstanceWalks(
+    waiting === null ? found : withWaiting(found, waiting, reader),
+    reader.instance,
+  );
   return {
     ...known,
     tasks: {
-      ...withInstanceWalks(waiting === null ? found : withWaiting(found, waiting, reader), reader.instance),
+      ...tasks,
+      async getTaskStats(query, context) {
+        const stats = await tasks.getTaskStats(query, context);
+        return deployment.sight().blind === null ? stats : withoutMoves(stats);
+      },
       getActivity: async (context) => withSight(await reader.getActivity(context), deployment),
     },
     workers: deployment.withInspection(workers),
@@ -36,4 +45,18 @@ function withSight(activity: Activity, deployment: Deployment): Activity {
   const { blind, waiting } = deployment.sight();
   if (waiting === null) return { ...activity, blind };
   return { ...activity, blind, open: { ...activity.open, waiting } };
+}
+
+/** Without the events of all workers, it is unknown what they received, and what they retried. */
+function withoutMoves(stats: TaskStats): TaskStats {
+  const series = stats.series.map((step) => ({ ...step, received: null, retried: null }));
+  const unknown = series.map(() => null);
+  return {
+    ...stats,
+    series,
+    ...(stats.totals && { totals: { ...stats.totals, ...totalsIn(series) } }),
+    ...(stats.queueDepths && {
+      queueDepths: stats.queueDepths.map((queue) => ({ ...queue, sent: unknown, received: unknown })),
+    }),
+  };
 }

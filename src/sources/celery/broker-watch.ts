@@ -7,31 +7,29 @@ const INTERVAL_MS = 15_000;
 
 /** Runs periodically until it is closed. */
 export interface BrokerWatch {
+  /** Why the broker accepts no writes; `null`: it accepts them, or is unreachable. */
+  problem(): Problem | null;
   close(): void;
 }
 
-/**
- * @param report is called with the problem of a broker that accepts no writes; `null`: it accepts them, or is
- * unreachable
- */
-export function createBrokerWatch(
-  broker: Pick<Broker, 'check'>,
-  report: (problem: Problem | null) => void,
-): BrokerWatch {
+/** Begins at once. */
+export function createBrokerWatch(broker: Pick<Broker, 'check'>): BrokerWatch {
   const closing = new AbortController();
   let isBusy = false;
+  let found: Problem | null = null;
 
   async function look(): Promise<void> {
     if (isBusy) return;
     isBusy = true;
     const problem = await broker.check(closing.signal);
     isBusy = false;
-    if (!closing.signal.aborted) report(problem?.code === 'READONLY' ? problem : null);
+    found = problem?.code === 'READONLY' ? problem : null;
   }
 
   const first = setTimeout(() => void look(), FIRST_MS).unref();
   const ticker = setInterval(() => void look(), INTERVAL_MS).unref();
   return {
+    problem: () => found,
     close() {
       closing.abort();
       clearTimeout(first);

@@ -1,3 +1,4 @@
+import { markBundle } from '../../source/bundle-mark.ts';
 import type { MonitorSources } from '../../source.ts';
 import { createCelerySource } from './celery-source.ts';
 import { connectionsOf } from './connect.ts';
@@ -24,10 +25,11 @@ export type CelerySources = Required<MonitorSources>;
  * }));
  *
  * @throws TypeError for unknown or wrong options; its message says what to write
+ * @throws Error for a package that is needed and not installed
  */
 export function celerySources(options: CelerySourcesOptions): CelerySources {
   const resolved = resolveOptions(options);
-  if (resolved.store !== null) return createStoredSource(resolved, resolved.store);
+  if (resolved.store !== null) return markBundle(createStoredSource(resolved, resolved.store));
   const { close, ...connections } = connectionsOf(resolved);
-  return createCelerySource({ ...resolved, ...connections, closeConnections: close });
+  return markBundle(createCelerySource({ ...resolved, ...connections, closeConnections: close }));
 }

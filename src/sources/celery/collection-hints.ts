@@ -1,6 +1,7 @@
 /** What a collection knows about data that it cannot see. */
 import type { Broker } from './broker.ts';
 import type { Collector } from './collector.ts';
+import type { AccessProblems } from './hints/facts.ts';
 import { createHints, type Hints } from './hints/hints.ts';
 import type { Observer } from './hints/observer.ts';
 import type { ResultBackend } from './result-backend.ts';
@@ -16,7 +17,12 @@ interface HintedOptions {
 }
 
 /** Makes the hints of a collection. */
-export function hintsOf(options: HintedOptions, observer: Observer, collector: Collector): Hints {
+export function hintsOf(
+  options: HintedOptions,
+  observer: Observer,
+  collector: Collector,
+  problems: () => AccessProblems,
+): Hints {
   const { broker, backend, control, enableEvents, foreignBroker, foreignBackend } = options;
   return createHints({
     options: {
@@ -32,6 +38,7 @@ export function hintsOf(options: HintedOptions, observer: Observer, collector: C
       backendHints: backend?.hints,
     },
     observer,
+    problems,
     events: collector.events,
     results: collector.results,
     diagnoses: { events: broker?.diagnose, results: backend?.diagnose, database: backend?.locate },
@@ -43,8 +50,7 @@ export function blindness({ events }: Collector, observer: Observer, hints: Hint
   if (events === null) return 'The events of this broker cannot be read.';
   const silent = hints.silentWorkers();
   if (silent.length > 0) return `${silent.length} of the workers send no events, such as ${silent[0]}.`;
-  const { taskEvents } = observer.facts();
-  return taskEvents === 0 ? 'No worker has reported a task yet.' : null;
+  return observer.facts().hasTaskEvents ? null : 'No worker has reported a task yet.';
 }
 
 /** Whether tasks may run that no event has reported yet. */

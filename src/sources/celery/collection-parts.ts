@@ -5,7 +5,8 @@ import type { Broker } from './broker.ts';
 import { createWorkerControl, type WorkerControl } from './control/worker-control.ts';
 import type { Observer } from './hints/observer.ts';
 import type { Lineage } from './lineage/lineage.ts';
-import { createQueues, type Queues } from './queues/queues.ts';
+import { createQueues, type Queues, type QueueWatch } from './queues/queues.ts';
+import type { OnReady } from './readiness.ts';
 import type { ResultBackend } from './result-backend.ts';
 import type { KeptTasks } from './results/kept-tasks.ts';
 import { createResults, type Results } from './results/results.ts';
@@ -37,6 +38,8 @@ export interface CollectionOptions {
   readonly foreignBackend: string | null;
   /** Removes secrets from texts before they are shown or searched. Default: none; they stay as they are. */
   readonly redactor?: Redactor | null;
+  /** Called once everything is connected. Default: nothing is called. */
+  readonly onReady?: OnReady | null;
   /** The content of the store. Default: there is no store. */
   readonly kept?: KeptTasks | null;
 }
@@ -57,7 +60,7 @@ export function controlOf(
 export function queuesOf(
   { broker, redactor = null }: CollectionOptions,
   history: History,
-  lineage: Pick<Lineage, 'queued'>,
+  watch: QueueWatch,
   control: WorkerControl | null,
 ): Queues | null {
   const reader = broker?.queues ?? null;
@@ -65,7 +68,7 @@ export function queuesOf(
   return createQueues({
     reader,
     history,
-    lineage,
+    watch,
     redactor,
     known: () => {
       // If no broker lists them, only workers know which queues exist.

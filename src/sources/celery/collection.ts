@@ -4,18 +4,19 @@
  */
 import type { History } from '../../history/history.ts';
 import type { Broker } from './broker.ts';
-import { createBrokerWatch } from './broker-watch.ts';
+import { type BrokerWatch, createBrokerWatch } from './broker-watch.ts';
 import { blindness, hintsOf, isDeaf } from './collection-hints.ts';
 import { type CollectionOptions, controlOf, queuesOf, resultsOf } from './collection-parts.ts';
 import { type Collector, createCollector } from './collector.ts';
 import type { WorkerControl } from './control/worker-control.ts';
+import type { AccessProblems } from './hints/facts.ts';
 import type { Hints } from './hints/hints.ts';
 import { createObserver, type Observer } from './hints/observer.ts';
 import { createIntake, type IntakeWatch } from './intake.ts';
 import { createLineage, type Lineage } from './lineage/lineage.ts';
 import { restoreLineage } from './lineage-restore.ts';
-import type { QueuedTask } from './protocol/messages.ts';
-import type { Queues } from './queues/queues.ts';
+import type { Queues, QueueWatch } from './queues/queues.ts';
+import { createReadiness } from './readiness.ts';
 import { createPropagatedFailures, type PropagatedFailures } from './results/propagated-failures.ts';
 import type { Results } from './results/results.ts';
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
@@ -64,7 +65,7 @@ export function createCollection(options: CollectionOptions, history: History): 
   const { name, settings, redbeat, django, broker, backend, kept = null } = options;
   const conf = async () => (await control?.conf()) ?? null;
   const schedules = createSchedules({ name, settings, redbeat, django, conf, earlier: { ...history, kept } });
-  const queues = queuesOf(options, history, { queued: (task) => queued(task, lineage, schedules) }, control);
+  const queues = queuesOf(options, history, queueWatch(lineage, schedules, observer), control);
   const results = resultsOf(options, history, lineage, queues);
   const propagated = createPropagatedFailures({
     index: history.index,
@@ -83,13 +84,21 @@ export function createCollection(options: CollectionOptions, history: History): 
     writer: history.writer,
     intake,
   });
-  const hints = hintsOf(options, observer, collector);
-  const brokerWatch =
-    broker === null ? null : createBrokerWatch(broker, (problem) => observer.access('broker', problem));
+  const brokerWatch = broker === null ? null : createBrokerWatch(broker);
+  const hints = hintsOf(options, observer, collector, () => problemsOf(parts, brokerWatch));
   const taskWatch =
     control === null ? null : taskWatchOf(parts, history, control, hints, broker?.events ?? null);
+  const readiness = createReadiness({
+    name,
+    index: history.index,
+    observer,
+    onReady: options.onReady ?? null,
+  });
   collector.start(
-    (server, again) => onConnected(parts, taskWatch, server, again),
+    (server, again) => {
+      onConnected(parts, taskWatch, server, again);
+      if (collector.status().ok) readiness.connected();
+    },
     () => onGap(parts, taskWatch),
   );
   results?.start();
@@ -101,10 +110,11 @@ export function createCollection(options: CollectionOptions, history: History): 
     queues,
     results,
     schedules,
-    snapshot: () => snapshotOf({ ...parts, collector, intake, hints }),
+    snapshot: () => snapshotOf({ ...parts, collector, intake, brokerWatch, hints }),
     blind: () => blindness(collector, observer, hints),
     isListening: () => (collector.events ?? collector.results)?.state().up ?? true,
     async close() {
+      readiness.close();
       restoring.stop();
       taskWatch?.close();
       brokerWatch?.close();
@@ -114,6 +124,19 @@ export function createCollection(options: CollectionOptions, history: History): 
       propagated.close();
       await Promise.all([hints.close(), control?.close()]);
     },
+  };
+}
+
+function problemsOf(
+  { control, queues, results, schedules }: Parts,
+  brokerWatch: BrokerWatch | null,
+): AccessProblems {
+  return {
+    broker: brokerWatch?.problem() ?? null,
+    results: results?.progress().problem ?? null,
+    queues: queues?.problem() ?? null,
+    schedules: schedules.problem(),
+    control: control?.problem() ?? null,
   };
 }
 
@@ -128,10 +151,15 @@ function observedLineage(lineage: Lineage, observer: Observer): Lineage {
   };
 }
 
-function queued(task: QueuedTask, lineage: Lineage, schedules: Schedules): void {
-  const { facts, periodicTask } = task;
-  lineage.queued(task);
-  if (periodicTask !== null) schedules.named({ taskId: facts.id, entry: periodicTask });
+function queueWatch(lineage: Lineage, schedules: Schedules, observer: Observer): QueueWatch {
+  return {
+    queued(task) {
+      const { facts, periodicTask } = task;
+      lineage.queued(task);
+      if (periodicTask !== null) schedules.named({ taskId: facts.id, entry: periodicTask });
+    },
+    read: observer.queues,
+  };
 }
 
 function watchOf({ observer, lineage, control, queues, schedules, propagated }: Parts): IntakeWatch {
@@ -166,16 +194,16 @@ function taskWatchOf(
   hints: Hints,
   events: Broker['events'] | null,
 ): TaskWatch {
+  /** Whether a worker, or every worker, sends no events about its tasks. */
+  const isSilent = (): boolean => hints.silentWorkers().length > 0 || !observer.facts().hasTaskEvents;
   return createTaskWatch({
     isBehind: () => events?.isBehind?.() ?? false,
     history,
     running: control.running,
     isQueued: (id) => queues?.holds(id) ?? null,
+    seesEnds: () => results !== null || !isSilent(),
     lookUp: async (ids) => results?.lookup(ids, AbortSignal.timeout(LOOKUP_MS)),
-    isBlind() {
-      const { taskEvents, workers } = observer.facts();
-      return hints.silentWorkers().length > 0 || (taskEvents === 0 && workers.size > 0);
-    },
+    isBlind: () => isSilent() && observer.facts().workers.size > 0,
   });
 }
 
@@ -195,7 +223,8 @@ function onConnected(
 }
 
 /** Results and workers have the data of missed events. */
-function onGap({ results }: Parts, taskWatch: TaskWatch | null): void {
+function onGap({ results, schedules }: Parts, taskWatch: TaskWatch | null): void {
+  schedules.missed();
   results?.onGap();
   taskWatch?.askSoon();
 }

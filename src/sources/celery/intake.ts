@@ -3,11 +3,17 @@ import type { EventHandlers } from './broker.ts';
 import { type CeleryEvent, taskChangeOf } from './protocol/events.ts';
 import type { ResultNode, StoredResult } from './protocol/messages.ts';
 import { decodeGroup } from './protocol/result-nodes.ts';
-import { decodeResult } from './protocol/results.ts';
+import { decodeResult, decodeResultHead } from './protocol/results.ts';
+import { SHORT_TEXT } from './protocol/wanted-json.ts';
 import { workerChangeOf } from './protocol/worker-events.ts';
 
 /** The content type of bodies that were parsed. */
 const JSON_TYPE = 'application/json';
+
+/** The beginning of a published result that takes too long to read: it shows the state, in characters. */
+const HEAD = 256;
+/** A longer result is read like that at once, in characters. */
+const LONGEST_RESULT = 16 * 1024 * 1024;
 
 /** Observers that are called for each message after the history. */
 export interface IntakeWatch {
@@ -45,6 +51,13 @@ export interface Intake {
   missResult(): void;
   /** Messages and events that could not be read. */
   dropped(): number;
+}
+
+function readResult(message: string, taskId: string, valueLength: number): StoredResult | null {
+  const isTooLong = message.length > LONGEST_RESULT;
+  const result = isTooLong ? null : decodeResult(message, taskId, valueLength);
+  if (result !== null || message.length <= SHORT_TEXT) return result;
+  return decodeResultHead(message.slice(0, HEAD), taskId);
 }
 
 /**
@@ -91,7 +104,7 @@ export function createIntake(writer: HistoryWriter, watch: IntakeWatch, valueLen
       unreadable: dropEvent,
     },
     takeResult(message, taskId) {
-      const result = decodeResult(message, taskId, valueLength);
+      const result = readResult(message, taskId, valueLength);
       if (result === null) {
         drop();
         return watch.unreadableResult(message);

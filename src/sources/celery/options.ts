@@ -2,6 +2,7 @@ import {
   type KeysOf,
   type OptionHints,
   readBoolean,
+  readFunction,
   readSourceName,
   refuseUnknownKeys,
   wrongOption,
@@ -17,6 +18,7 @@ import {
 } from '../../redact.ts';
 import { isRecord } from '../../values.ts';
 import type { EventQueueOptions, GivenBroker, GivenConnection, ManagementOptions } from './connect.ts';
+import type { OnReady } from './readiness.ts';
 import { type CelerySettings, checkSettings } from './settings.ts';
 import { type CelerySqlOptions, type ResolvedSql, readSqlOptions } from './sql/sql-options.ts';
 
@@ -102,6 +104,11 @@ export interface CelerySourcesOptions {
    */
   readonly store?: HistoryStore;
   /**
+   * Called about three seconds after this instance has connected to broker and result backend, once, with what it has
+   * heard by then: `({ source, workers, reporting }) => console.log(…)`. Default: only a line of `DEBUG`.
+   */
+  readonly onReady?: OnReady;
+  /**
    * Which instances listen to the broker, if several share a store.
    * - `every` (default): each of them
    * - `leader`: only one of them, which keeps the store up to date for the others; when it ends, another one takes
@@ -119,7 +126,7 @@ type GivenNames = 'broker' | 'backend' | 'eventQueue' | 'management';
 
 /** {@link CelerySourcesOptions}, checked and complete, except for those that choose connections. */
 export interface ResolvedOptions
-  extends Required<Omit<CelerySourcesOptions, GivenNames | 'sql' | 'redact' | 'store'>>,
+  extends Required<Omit<CelerySourcesOptions, GivenNames | 'sql' | 'redact' | 'store' | 'onReady'>>,
     Record<GivenNames, unknown> {
   /** `null`: no database of the app is read. */
   readonly sql: ResolvedSql | null;
@@ -127,6 +134,8 @@ export interface ResolvedOptions
   readonly redactor: Redactor | null;
   /** `null`: the history ends with the process. */
   readonly store: StoreEngine | null;
+  /** `null`: nothing is called. */
+  readonly onReady: OnReady | null;
 }
 
 /** The function that takes these options, for error messages. */
@@ -148,6 +157,7 @@ const KEYS: KeysOf<CelerySourcesOptions> = {
   sql: true,
   eventQueue: true,
   management: true,
+  onReady: true,
 };
 
 /** Common mistakes in names of options, and the correct names. */
@@ -223,6 +233,7 @@ export function resolveOptions(options: unknown): ResolvedOptions {
     control,
     enableEvents,
     redactor: createSourceRedactor(given.redact, CALLER),
+    onReady: readFunction<OnReady>(CALLER, 'onReady', given.onReady, '({ workers }) => console.log(workers)'),
     ...{ broker, backend, eventQueue, management },
   };
 }

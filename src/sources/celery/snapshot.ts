@@ -1,15 +1,14 @@
+import type { BrokerWatch } from './broker-watch.ts';
 import type { Collector } from './collector.ts';
 import type { ConnectionState } from './connection-state.ts';
 import type { ControlProblem } from './control/failure.ts';
 import type { WorkerControl } from './control/worker-control.ts';
 import type { HintComponent } from './hint.ts';
 import type { Hints } from './hints/hints.ts';
-import type { Observer } from './hints/observer.ts';
 import type { Intake } from './intake.ts';
 import type { Problem } from './problem.ts';
 import type { Queues } from './queues/queues.ts';
 import type { Results, ResultsProgress } from './results/results.ts';
-import type { Schedules } from './schedules/schedules.ts';
 
 /** The collector's knowledge about a deployment at one moment, apart from its history, as plain data. */
 export interface DeploymentSnapshot {
@@ -63,38 +62,30 @@ export interface ControlSnapshot {
 export interface SnapshotParts {
   readonly collector: Collector;
   readonly intake: Intake;
-  readonly observer: Observer;
+  readonly brokerWatch: BrokerWatch | null;
   readonly hints: Hints;
   readonly control: WorkerControl | null;
   readonly queues: Queues | null;
   readonly results: Results | null;
-  readonly schedules: Schedules;
 }
 
 /** The present state of all parts of the collector. */
 export function snapshotOf(parts: SnapshotParts): DeploymentSnapshot {
-  const { collector, intake, observer, hints, control, queues, results, schedules } = parts;
-  const stored = results?.progress() ?? null;
-  const rows = rowsOf(queues, control);
-  observer.access('queues', queues?.problem() ?? null);
-  observer.access('results', stored?.problem ?? null);
-  observer.access('schedules', schedules.problem());
-  observer.access('control', control?.problem() ?? null);
-  observer.queues(rows);
+  const { collector, intake, brokerWatch, hints, control, queues, results } = parts;
   return {
     events: collector.events?.state() ?? null,
     results: collector.results?.state() ?? null,
     channels: collector.channels,
     messages: collector.messages(),
     dropped: intake.dropped(),
-    stored,
+    stored: results?.progress() ?? null,
     queues: {
-      rows,
+      rows: rowsOf(queues, control),
       asOf: queues?.asOf() ?? null,
       ok: queues?.ok() ?? true,
       unreadable: queues?.counts().unreadable ?? 0,
     },
-    readOnly: observer.facts().problems.broker,
+    readOnly: brokerWatch?.problem() ?? null,
     control:
       control === null
         ? null

@@ -1,5 +1,5 @@
 /** Finds open tasks that are in no queue, on no worker and without a result: never received, or ended unobserved. */
-import type { CollectedHistory } from '../../history/history.ts';
+import type { CollectedHistory, TaskChange } from '../../history/history.ts';
 import type { Running } from './control/running.ts';
 import { createUnseenEnds, type UnseenEnds } from './control/unseen-ends.ts';
 
@@ -24,6 +24,8 @@ export interface TaskWatchOptions {
   readonly lookUp: (ids: string[]) => Promise<unknown>;
   /** Whether events have arrived that are not recorded yet. Default: never. */
   readonly isBehind?: () => boolean;
+  /** Whether an end would be known: results can be read, or all workers send events. */
+  readonly seesEnds: () => boolean;
   /** Whether some workers send no events. */
   readonly isBlind: () => boolean;
 }
@@ -47,8 +49,8 @@ interface State {
 }
 
 /**
- * Marks tasks as `never_received` that were sent a while ago, are in no queue and on no worker and have no
- * result, if queues, workers and result backend could all be asked; and tasks as `end_unseen` that their worker
+ * Marks tasks as `never_received` that were sent a while ago, are in no queue and on no worker and have no result, if
+ * queues and workers could be asked and an end would be known; those that have expired as revoked; and tasks as `end_unseen` that their worker
  * no longer runs.
  */
 export function createTaskWatch(options: TaskWatchOptions): TaskWatch {
@@ -88,7 +90,7 @@ async function tick(state: State): Promise<void> {
 }
 
 async function look(state: State): Promise<void> {
-  const { history, running, isQueued, lookUp, isBlind } = state.options;
+  const { history, running, isQueued, lookUp, isBlind, seesEnds } = state.options;
   const { unseenEnds } = state;
   const ids = candidates(state);
   const taken = unseenEnds.candidates();
@@ -104,9 +106,16 @@ async function look(state: State): Promise<void> {
   await lookUp(lost);
   for (const id of lost) {
     if (state.closed || history.index.stateOf(id) !== 'PENDING' || isQueued(id) !== false) continue;
-    history.writer.recordMissing(id, true);
+    const expires = history.index.openTask(id)?.expires ?? null;
+    // Brokers drop messages that have expired.
+    if (expires !== null && expires <= Date.now()) history.writer.recordTask(expiry(id, expires));
+    else if (seesEnds()) history.writer.recordMissing(id, true);
     state.searched.set(id, performance.now() + AGAIN_MS);
   }
+}
+
+function expiry(id: string, time: number): TaskChange {
+  return { id, type: 'revoked', origin: 'event', stored: true, time, detail: 'expired' };
 }
 
 /** Open tasks that were sent a while ago, are in no queue and were not searched for recently. */

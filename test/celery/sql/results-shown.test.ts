@@ -127,6 +127,34 @@ describe.skipIf(postgresMissing !== null)(
       await until(async () => (await taskOf(named, 'a'))?.state === 'SUCCESS', 20_000);
     });
 
+    it('shows no start of a task that started before, and that the body of a broken chord never ran', async () => {
+      await createSqlalchemyTable(database, false);
+      const insert = (id: string, state: string, traceback: string) =>
+        database.admin(
+          `INSERT INTO celery_taskmeta (task_id, status, result, traceback) VALUES ('${id}', '${state}', '\\x8004', ${traceback})`,
+        );
+      const joined = '  File "/lib/celery/app/builtins.py", line 78, in unlock_chord\\n    ret = j(\\n';
+      const chordError = "celery.exceptions.ChordError: Dependency bad raised ValueError(\\'boom\\')\\n";
+      await insert('runs', 'STARTED', 'NULL');
+      await insert('body', 'FAILURE', `E'Traceback (most recent call last):\\n${joined}${chordError}'`);
+      await insert('waits', 'FAILURE', `E'Traceback (most recent call last):\\n${chordError}'`);
+      const sources = database.monitor(database.sql);
+      await until(
+        async () => (await taskOf(sources, 'waits')) !== null && (await taskOf(sources, 'runs')) !== null,
+      );
+      expect(await taskOf(sources, 'body')).toMatchObject({ state: 'FAILURE', flags: ['consequence'] });
+      expect(await taskOf(sources, 'waits')).toMatchObject({ state: 'FAILURE', flags: [] });
+      // Each poll looks at the rows of open tasks again, and hands over what it finds before the next one.
+      const polls = (): number => database.sent.filter(({ text }) => text.includes(' AS clock ')).length;
+      const before = polls();
+      await until(() => polls() > before + 2, 30_000);
+      expect(await taskOf(sources, 'runs')).toMatchObject({ state: 'STARTED', started: null });
+      await database.admin(
+        "UPDATE celery_taskmeta SET status = 'SUCCESS', date_done = now() WHERE task_id = 'runs'",
+      );
+      await until(async () => (await taskOf(sources, 'runs'))?.state === 'SUCCESS', 15_000);
+    });
+
     it('shows those of SQLAlchemy with a state, times and the exception of the traceback', async () => {
       await createSqlalchemyTable(database, false);
       const insert = (id: string, state: string, traceback: string) =>

@@ -107,7 +107,7 @@ async function compare(
     if (before === undefined || !isUnchanged(before.task, task)) absent.set(id, { task, askedAt });
     else if (askedAt - before.askedAt >= APART_MS) ended.push(task);
   }
-  if (ended.length > 0) await record(state.options, ended);
+  if (ended.length > 0) await record(state, ended);
 }
 
 function wait({ waits }: State, id: string): void {
@@ -118,15 +118,19 @@ function wait({ waits }: State, id: string): void {
   waits.set(id, { until: now + ms, ms });
 }
 
-async function record(
-  { history, isQueued, lookUp, isBehind }: UnseenEndsOptions,
-  ended: readonly OpenTask[],
-): Promise<void> {
+async function record(state: State, ended: readonly OpenTask[]): Promise<void> {
+  const { history, isQueued, lookUp, isBehind } = state.options;
   await lookUp(ended.map(({ id }) => id));
   if (isBehind()) return;
   for (const task of ended) {
     const now = history.index.openTask(task.id);
     if (now === null || !isUnchanged(task, now)) continue;
+    // Its process is gone, so that the task did not end: it is lost.
+    if (history.index.isLost(now)) {
+      state.absent.delete(task.id);
+      wait(state, task.id);
+      continue;
+    }
     const queued = isQueued(task.id);
     if (queued === true || (task.state === 'RETRY' && queued === null)) continue;
     history.writer.recordEndUnseen(task.id, true);

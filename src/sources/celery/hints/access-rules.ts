@@ -8,8 +8,8 @@ export function accessHints(input: HintInput): Hint[] {
   return [...readOnlyBroker(input), ...foreignBroker(input), ...denied(input)];
 }
 
-function readOnlyBroker({ facts, options }: HintInput): Hint[] {
-  if (facts.problems.broker === null) return [];
+function readOnlyBroker({ problems, options }: HintInput): Hint[] {
+  if (problems.broker === null) return [];
   return [options.brokerHint?.('writes')].filter((hint) => hint !== null && hint !== undefined);
 }
 
@@ -29,9 +29,8 @@ function foreignBroker({ options }: HintInput): Hint[] {
   ];
 }
 
-function denied({ options, facts, broker, backend }: HintInput): Hint[] {
+function denied({ options, problems, broker, backend }: HintInput): Hint[] {
   const { brokerHint, backendHint } = options;
-  const { problems } = facts;
   const hints: (Hint | null | undefined)[] = [];
   if (broker?.problem?.code === 'NOPERM') hints.push(brokerHint?.('events'));
   if (backend?.problem?.code === 'NOPERM') hints.push(backendHint?.('published'));

@@ -16,7 +16,11 @@ const GONE = 120_000;
  * its results within 10 s, and never an event. Lost events are no evidence: thread pools lose ends, but no
  * starts. Any event about a task refutes it.
  */
-export function workersWithoutEvents({ facts, now, broker }: HintInput): string[] {
+export function workersWithoutEvents({
+  facts,
+  now,
+  broker,
+}: Pick<HintInput, 'facts' | 'now' | 'broker'>): string[] {
   if (broker?.up !== true) return [];
   return [...facts.workers].filter(([, worker]) => isSilent(worker, now)).map(([hostname]) => hostname);
 }
@@ -45,7 +49,7 @@ function eventsOff(input: HintInput): Hint[] {
   if (hostnames.length === 0) return [];
   const one = hostnames.length === 1;
   const { control, enableEvents } = input.options;
-  const canEnable = control && !enableEvents && input.facts.problems.control === null;
+  const canEnable = control && !enableEvents && input.problems.control === null;
   const more = canEnable ? ', or let this monitor do it: enableEvents: true' : '';
   const line = 'worker_send_task_events = True';
   return [

@@ -84,7 +84,10 @@ export interface UnreadableFacts {
   readSince: number;
 }
 
-/** All of it. */
+/** What is wrong with each area; `null`: nothing is known to be. */
+export type AccessProblems = Readonly<Record<AccessArea, Problem | null>>;
+
+/** Everything that was observed. */
 export interface Facts {
   readonly workers: ReadonlyMap<string, Readonly<WorkerFacts>>;
   readonly results: Readonly<ResultFacts>;
@@ -92,8 +95,9 @@ export interface Facts {
   readonly unreadable: Readonly<Record<MessageKind, Readonly<UnreadableFacts>>>;
   /** Messages on the channels of events since we were connected, readable or not. */
   readonly events: number;
-  /** Events of workers about tasks since then. */
+  /** Events of workers about tasks since then, and whether there have ever been any. */
   readonly taskEvents: number;
+  readonly hasTaskEvents: boolean;
   /** Of them, successful ends; and the first of those. */
   readonly finished: number;
   readonly firstFinished: number | null;
@@ -101,7 +105,6 @@ export interface Facts {
   readonly lastWorker: number | null;
   /** Depths of the queues; `null` while they have not been read. */
   readonly queues: readonly QueueCounts[] | null;
-  readonly problems: Readonly<Record<AccessArea, Problem | null>>;
   /** Whether workers last answered in another serializer, and which, as far as they are known. */
   readonly repliesUnreadable: boolean;
   readonly repliers: readonly string[];

@@ -3,7 +3,7 @@ import type { ConnectionState } from '../connection-state.ts';
 import type { Hint, HintComponent } from '../hint.ts';
 import { createDiagnosis, type Diagnoses, type DiagnosisInput, type DiagnosisTimes } from './diagnosis.ts';
 import { workersWithoutEvents } from './event-rules.ts';
-import type { HintOptions } from './facts.ts';
+import type { AccessProblems, HintOptions } from './facts.ts';
 import { hintsFor } from './hints-for.ts';
 import type { HintInput } from './input.ts';
 import type { Observer } from './observer.ts';
@@ -28,6 +28,8 @@ export interface Hints {
 export interface HintParts {
   readonly options: HintOptions;
   readonly observer: Observer;
+  /** What could not be read or asked the last time. */
+  readonly problems: () => AccessProblems;
   /** The connection over which events arrive; `null` without one. */
   readonly events: Connected | null;
   /** The connection over which results arrive; `null` without one. */
@@ -37,7 +39,15 @@ export interface HintParts {
   readonly times?: DiagnosisTimes;
 }
 
-export function createHints({ options, observer, events, results, diagnoses, times }: HintParts): Hints {
+export function createHints({
+  options,
+  observer,
+  problems,
+  events,
+  results,
+  diagnoses,
+  times,
+}: HintParts): Hints {
   const known = (): DiagnosisInput => ({
     facts: observer.facts(),
     broker: events?.state() ?? null,
@@ -45,7 +55,12 @@ export function createHints({ options, observer, events, results, diagnoses, tim
     now: Date.now(),
   });
   const diagnosis = createDiagnosis(diagnoses, known, times);
-  const inputOf = (now: DiagnosisInput): HintInput => ({ ...now, options, found: diagnosis.hints(now) });
+  const inputOf = (now: DiagnosisInput): HintInput => ({
+    ...now,
+    options,
+    problems: problems(),
+    found: diagnosis.hints(now),
+  });
   const details = (): Hint[] => hintsFor(inputOf(known()));
 
   return {
@@ -56,7 +71,7 @@ export function createHints({ options, observer, events, results, diagnoses, tim
         all.filter(({ component }) => component === key).map(({ sentence }) => sentence);
       return { broker: of('broker'), backend: of('backend'), collector: of('collector') };
     },
-    silentWorkers: () => workersWithoutEvents({ ...known(), options, found: [] }),
+    silentWorkers: () => workersWithoutEvents(known()),
     close: () => diagnosis.close(),
   };
 }

@@ -1,12 +1,13 @@
 /** The input of the rules for hints. */
 import type { ConnectionState } from '../connection-state.ts';
 import type { Hint } from '../hint.ts';
-import type { Facts, HintOptions } from './facts.ts';
+import type { AccessProblems, Facts, HintOptions } from './facts.ts';
 
 /** Everything that is known at one moment. */
 export interface HintInput {
   readonly options: HintOptions;
   readonly facts: Facts;
+  readonly problems: AccessProblems;
   /** The findings of the diagnosis. */
   readonly found: readonly Hint[];
   /** The connection over which events arrive; `null` without one. */

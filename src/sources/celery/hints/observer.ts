@@ -2,9 +2,7 @@
 import type { TaskChange, WorkerChange } from '../../../history/history.ts';
 import { turnNow } from '../../../turn-clock.ts';
 import type { QueueCounts } from '../broker.ts';
-import type { Problem } from '../problem.ts';
 import {
-  type AccessArea,
   type Facts,
   type MessageKind,
   newResults,
@@ -38,9 +36,7 @@ export interface Observer {
   replies(replies: { readonly values: ReadonlyMap<string, unknown>; readonly unreadable: number }): void;
   /** A connection is up, perhaps again. Counts that missed messages would falsify start again. */
   connected(server: 'broker' | 'backend'): void;
-  /** The outcome of reading or asking: what is wrong, or `null`. */
-  access(area: AccessArea, problem: Problem | null): void;
-  /** The depths of the known queues. */
+  /** The depths of the known queues. Call it whenever they were read. */
   queues(depths: readonly QueueCounts[]): void;
   facts(): Facts;
 }
@@ -49,11 +45,11 @@ export interface Observer {
 interface State {
   readonly workers: Map<string, WorkerFacts>;
   readonly sent: SentWatch;
-  readonly problems: Record<AccessArea, Problem | null>;
   readonly unreadable: Record<MessageKind, UnreadableFacts>;
   readonly results: ResultFacts;
   events: number;
   taskEvents: number;
+  hasTaskEvents: boolean;
   finished: number;
   firstFinished: number | null;
   lastWorker: number | null;
@@ -76,9 +72,6 @@ export function createObserver(clock: () => number = turnNow): Observer {
     unreadable: (kind, message) => takeUnreadable(state, kind, message, clock()),
     replies: (replies) => takeReplies(state, replies),
     connected: (server) => startAgain(state, server, clock()),
-    access(area, problem) {
-      state.problems[area] = problem;
-    },
     queues: (depths) => takeQueues(state, depths, clock()),
     facts: () => ({ ...state, sent: state.sent.facts(clock()) }),
   };
@@ -88,11 +81,11 @@ function newState(): State {
   return {
     workers: new Map(),
     sent: createSentWatch(),
-    problems: { broker: null, results: null, queues: null, schedules: null, control: null },
     unreadable: { event: newUnreadable(), result: newUnreadable() },
     results: newResults(),
     events: 0,
     taskEvents: 0,
+    hasTaskEvents: false,
     finished: 0,
     firstFinished: null,
     lastWorker: null,
@@ -126,6 +119,7 @@ function takeEvent(state: State, change: TaskChange, now: number): void {
   }
   if (typeof worker !== 'string' || worker.length > LONGEST) return;
   state.taskEvents += 1;
+  state.hasTaskEvents = true;
   state.lastWorker = now;
   const facts = workerOf(state.workers, worker, now);
   facts.taskEvents += 1;

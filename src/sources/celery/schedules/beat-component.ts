@@ -39,8 +39,8 @@ const BUSY = 60;
 
 /**
  * The component `beat`. Its status is only given where it is known. For redbeat it follows from the lock, which
- * redbeat renews at each look at the schedule; otherwise it is `up` if runs were seen on time, and `down` if
- * django-celery-beat has certainly missed one.
+ * redbeat renews at each look at the schedule; otherwise it is `up` if runs were seen on time, and `down` if one was
+ * certainly missed.
  */
 export function beatComponent(facts: BeatFacts): Component {
   const { scheduler, problem, entries, unreadable, timezone } = facts;
@@ -74,8 +74,7 @@ function lockAge({ redbeat, timing }: BeatFacts): number | null {
 function statusOf(facts: BeatFacts, age: number | null): Component['status'] {
   const { scheduler, redbeat, timing, problem, now } = facts;
   if (scheduler === null) return problem === null && facts.foreign === null ? 'disabled' : 'unknown';
-  if (scheduler === 'static') return facts.isAlive ? 'up' : 'unknown';
-  if (scheduler === 'django') return djangoStatus(facts);
+  if (scheduler === 'static' || scheduler === 'django') return statusByRuns(facts);
   if (redbeat === null || problem !== null || !facts.hasLock) return 'unknown';
   if (redbeat.lockMs === null) return 'down';
   const longest = timing.pause + BUSY;
@@ -83,7 +82,7 @@ function statusOf(facts: BeatFacts, age: number | null): Component['status'] {
   return facts.nextDue !== null && facts.nextDue < now - longest * 1000 ? 'unknown' : 'up';
 }
 
-function djangoStatus({ problem, isAlive, nextDue, now }: BeatFacts): Component['status'] {
+function statusByRuns({ problem, isAlive, nextDue, now }: BeatFacts): Component['status'] {
   if (problem !== null) return 'unknown';
   if (isAlive) return 'up';
   return nextDue !== null && nextDue < now - BUSY * 1000 ? 'down' : 'unknown';

@@ -10,6 +10,8 @@ export interface RunFacts {
   readonly last: number | null;
   /** Newest first; `null`: none was seen. Default: `null`. */
   readonly runs?: readonly Sighting[] | null;
+  /** When it is due after the last run, if beat reports its runs; `null`: unknown. */
+  readonly due: number | null;
   readonly now: number;
 }
 
@@ -73,8 +75,12 @@ export function scheduleRuns(runs: readonly Sighting[] | null): readonly Schedul
   );
 }
 
-/** An interval has a next run only after an observed run. */
-function nextRun({ rule, timezone }: StaticEntry, { last, now }: RunFacts): number | null {
+/**
+ * An interval has a next run only after an observed run. If beat reports its runs, one that was missed is past; otherwise
+ * the next one is unknown then.
+ */
+function nextRun({ rule, timezone }: StaticEntry, { last, due, now }: RunFacts): number | null {
+  if (due !== null) return due;
   const next = last === null ? null : runAfter(rule, last, timezone);
   if (rule.crontab !== null) return next !== null && next > now ? next : runAfter(rule, now, timezone);
   return next !== null && next > now - LATE ? next : null;

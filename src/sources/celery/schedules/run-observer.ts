@@ -7,6 +7,7 @@ import {
   isOnTime,
   isUnchanged,
   lastDue,
+  nextDue,
   type Sighting,
   takeIn,
   takersOf,
@@ -39,6 +40,13 @@ export interface RunObserver {
   takeNewTasks(): string[];
   /** The last run of an entry that came when it was due, milliseconds since 1970; `null` when none was seen. */
   lastRun(id: string): number | null;
+  /**
+   * When an entry is due after its last run, milliseconds since 1970, also if that is past and it was not sent; `null`:
+   * unknown, because beat does not report what it sends, or its report may have been missed.
+   */
+  nextDue(id: string): number | null;
+  /** Reports may have been missed until now. */
+  missed(now: number): void;
   /** The latest runs of an entry that were seen, newest first; `null` when none was. */
   lastRuns(id: string): readonly Sighting[] | null;
   /** Whether beat has run lately: an entry ran within the last hour and has not missed more than one run since. */
@@ -55,8 +63,9 @@ interface WatchedEntries {
   readonly newTasks: readonly string[];
 }
 
-/** Watches the tasks of a deployment. */
-export function createRunObserver(): RunObserver {
+/** Watches the tasks of a deployment. @param startedAt milliseconds since 1970 */
+export function createRunObserver(startedAt: number): RunObserver {
+  let wholeSince = startedAt;
   let watched: WatchedEntries = { byId: new Map(), byTask: new Map(), byName: new Map(), newTasks: [] };
   let current: ReadonlyMap<string, StaticEntry> | null = null;
   const newTasks = new Set<string>();
@@ -98,6 +107,13 @@ export function createRunObserver(): RunObserver {
       return tasks;
     },
     lastRun: (id) => lastDue(watched.byId.get(id))?.time ?? null,
+    nextDue(id) {
+      const next = nextDue(watched.byId.get(id));
+      return next !== null && next >= wholeSince ? next : null;
+    },
+    missed(now) {
+      wholeSince = now;
+    },
     lastRuns(id) {
       const { runs = [] } = watched.byId.get(id) ?? {};
       return runs.length === 0 ? null : runs.map(({ taskId, time }) => ({ taskId, time }));

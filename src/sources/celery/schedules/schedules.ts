@@ -52,6 +52,8 @@ export interface Schedules {
   observe(change: TaskChange): void;
   /** To be called for each message that names its entry. */
   named(run: NamedRun): void;
+  /** To be called when events may have been missed until now. */
+  missed(): void;
   /**
    * Asks workers for their configuration, unless it is known, and reads stored entries. To be called once connected and
    * when a worker comes online, because only runs of known entries are recognized. Never rejects.
@@ -74,7 +76,7 @@ interface State extends Readings {
 /** Finds and shows schedules. */
 export function createSchedules(options: SchedulesOptions): Schedules {
   const { name, settings, conf, redbeat, django, earlier = null } = options;
-  const observer = createRunObserver();
+  const observer = createRunObserver(Date.now());
   const state: State = {
     options,
     fixed: createStaticSchedule(settings, conf),
@@ -90,6 +92,7 @@ export function createSchedules(options: SchedulesOptions): Schedules {
     component: () => componentOf(state),
     observe: observer.observe,
     named: observer.named,
+    missed: () => observer.missed(Date.now()),
     refresh: () => refreshKnown(state),
     enabled: () => isEnabled(state),
     problem: () => state.redbeat.reading.problem,
@@ -186,7 +189,12 @@ async function listAll(state: State): Promise<Schedule[]> {
   const total = stored.reduce((sum, snapshot) => sum + snapshot.total - snapshot.unreadable, 0);
   for (const [id, entry] of total <= rows.length ? fixed.entries() : []) {
     if (names.has(entry.name)) continue;
-    const runs = { last: observer.lastRun(id), runs: observer.lastRuns(id), now };
+    const runs = {
+      last: observer.lastRun(id),
+      runs: observer.lastRuns(id),
+      due: observer.nextDue(id),
+      now,
+    };
     rows.push(staticSchedule(id, entry, runsElsewhere ? null : runs));
   }
   return rows.sort((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)));

@@ -13,9 +13,12 @@ export interface Sighting {
   readonly time: number;
 }
 
-/** A run, and whether it came when the entry was due. */
+/** A run. */
 export interface Run extends Sighting {
+  /** Whether it came when the entry was due. */
   readonly isDue: boolean;
+  /** Whether beat itself has reported it: then the next one would be known, too, however busy the workers are. */
+  readonly isSent: boolean;
 }
 
 /** An entry, and its observed runs. */
@@ -103,7 +106,7 @@ function isSame(wanted: string | null, sent: string | null): boolean {
 export function takeIn(takers: readonly Watched[], { isSent, ...heard }: Heard, isNamed: boolean): void {
   const due = takers.flatMap((watched) => {
     const sighting = see(watched, heard, isSent);
-    const run = { ...sighting, isDue: isDue(watched, sighting) };
+    const run = { ...sighting, isSent, isDue: isDue(watched, sighting) };
     return run.isDue || isNamed ? [{ watched, run }] : [];
   });
   const [only] = due;
@@ -158,14 +161,27 @@ function toleranceOf(every: number): number {
 /** Keeps the latest runs, each once. */
 function noteRun(watched: Watched, run: Run): void {
   const others = watched.runs.filter(({ taskId }) => taskId !== run.taskId);
-  const wasDue = watched.runs.some(({ taskId, isDue }) => taskId === run.taskId && isDue);
-  const runs = [{ ...run, isDue: run.isDue || wasDue }, ...others].sort((a, b) => b.time - a.time);
+  const before = watched.runs.find(({ taskId }) => taskId === run.taskId);
+  const isDue = run.isDue || before?.isDue === true;
+  const isSent = run.isSent || before?.isSent === true;
+  const runs = [{ ...run, isDue, isSent }, ...others].sort((a, b) => b.time - a.time);
   watched.runs = runs.slice(0, MOST_RUNS);
 }
 
 /** The last run that came when it was due. */
 export function lastDue(watched: Watched | undefined): Run | undefined {
   return watched?.runs.find((run) => run.isDue);
+}
+
+/**
+ * When the entry is due after the last task that may have been a run, in milliseconds since 1970; `null`: unknown, or
+ * beat does not report its runs.
+ */
+export function nextDue(watched: Watched | undefined): number | null {
+  const run = lastDue(watched);
+  if (watched === undefined || run?.isSent !== true) return null;
+  const { entry, sightings } = watched;
+  return runAfter(entry.rule, Math.max(run.time, sightings.at(-1)?.time ?? run.time), entry.timezone);
 }
 
 /** Whether it ran within the last hour and has not missed more than one run since. */

@@ -86,9 +86,17 @@ export function compareClocks(
   positions.skew = Math.abs(least) < LEAST_SKEW_MS ? 0 : least;
 }
 
-/** Results that were seen elsewhere and whose tasks have not ended. */
+/** Results that were read elsewhere. Those whose tasks have not ended are handed over once they are written again. */
 export function watchOpen(positions: RowPositions, heads: readonly RowHead[]): void {
-  for (const head of heads) watch(positions, head);
+  for (const head of heads) {
+    watch(positions, head);
+    if (positions.open.has(head.key)) remember(positions, head.key, markOf(head));
+  }
+}
+
+/** Changes when the row is written again. */
+function markOf({ state, date }: RowHead): string {
+  return `${state} ${date}`;
 }
 
 /**
@@ -101,7 +109,7 @@ export function takeChanged(positions: RowPositions, heads: readonly RowHead[]):
     const { key, state, date } = head;
     positions.gaps.delete(key);
     watch(positions, head);
-    const mark = `${state} ${date}`;
+    const mark = markOf(head);
     const before = positions.seen.get(key) ?? positions.seenBefore.get(key);
     remember(positions, key, mark);
     // Progress is stored under the same state, and SQLAlchemy does not date it.
