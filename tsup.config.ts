@@ -3,6 +3,7 @@ import { defineConfig } from 'tsup';
 import { bundleCommand } from './src/bundle/bundle-command.ts';
 import { bundleDashboard } from './src/bundle/bundle-dashboard.ts';
 import { bundleThread } from './src/bundle/bundle-thread.ts';
+import { guardNode } from './src/bundle/guard-node.ts';
 
 export default defineConfig({
   entry: [
@@ -41,5 +42,6 @@ export default defineConfig({
     await writeFile('dist/openapi.json', JSON.stringify(openapi));
     await bundleCommand();
     await bundleDashboard();
+    guardNode();
   },
 });

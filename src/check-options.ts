@@ -47,18 +47,35 @@ export function refuseUnknownKeys(
   place = '',
   hints: OptionHints = {},
 ): void {
-  for (const key of Object.keys(value)) {
-    if (Object.hasOwn(known, key)) continue;
-    // A key may be of any length.
-    const shown = place + key.slice(0, 40);
-    throw new TypeError(`${caller}: '${shown}' is not an option. ${hintFor(key, Object.keys(known), hints)}`);
-  }
+  refuseUnknown(caller, value, { known: Object.keys(known), place, hints, kind: 'option' });
 }
 
-function hintFor(key: string, known: readonly string[], hints: OptionHints): string {
-  if (Object.hasOwn(hints, key)) return `Write ${hints[key]} instead.`;
+/** Rejects unknown fields of what a host records, as {@link refuseUnknownKeys} rejects options. */
+export function refuseUnknownFields(
+  caller: string,
+  value: object,
+  known: readonly string[],
+  hints: OptionHints = {},
+): void {
+  refuseUnknown(caller, value, { known, place: '', hints, kind: 'field' });
+}
+
+interface KnownKeys {
+  readonly known: readonly string[];
+  readonly place: string;
+  readonly hints: OptionHints;
+  readonly kind: 'option' | 'field';
+}
+
+function refuseUnknown(caller: string, value: object, { known, place, hints, kind }: KnownKeys): void {
+  const key = Object.keys(value).find((one) => !known.includes(one));
+  if (key === undefined) return;
   const meant = nearestWord(key, known);
-  return meant === null ? `The options are: ${known.join(', ')}.` : `Did you mean '${meant}'?`;
+  const guess = meant === null ? `The ${kind}s are: ${known.join(', ')}.` : `Did you mean '${meant}'?`;
+  const hint = Object.hasOwn(hints, key) ? `Write ${hints[key]} instead.` : guess;
+  // A key may be of any length.
+  const shown = place + key.slice(0, 40);
+  throw new TypeError(`${caller}: '${shown}' is not ${kind === 'option' ? 'an option' : 'a field'}. ${hint}`);
 }
 
 /**
@@ -120,7 +137,7 @@ export function readSourceName(caller: string, option: string, value: unknown, f
 /** Describes the type of a value without showing the value. */
 function kindOf(value: unknown): string {
   if (value === null) return 'null';
-  if (Array.isArray(value)) return 'an array';
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'an array';
   if (value === undefined) return 'undefined';
   if (typeof value === 'number') return String(value);
   const type = typeof value;

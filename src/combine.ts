@@ -13,6 +13,7 @@ import { openAllMeters } from './combine/meters.ts';
 import { combinedStatus } from './combine/status.ts';
 import { combineTasks } from './combine/tasks.ts';
 import { checkSources } from './options/sources.ts';
+import { markBundle } from './source/bundle-mark.ts';
 import { type CombinedPart, partsOf } from './source/combined-part.ts';
 import { closeAll, noteCombination } from './source/source-users.ts';
 import type { MonitorSources, SourcePart } from './source.ts';
@@ -47,7 +48,7 @@ export function combineSources(...bundles: readonly MonitorSources[]): MonitorSo
   }
   const all = <Kind extends PartKind>(kind: Kind): NonNullable<MonitorSources[Kind]>[] =>
     partsOfKind(bundles, kind);
-  const combined: MonitorSources = {
+  const combined = markBundle<MonitorSources>({
     ...combine('tasks', all('tasks'), combineTasks),
     ...combine('workers', all('workers'), (parts) => ({
       listWorkers: (context) => listAllWorkers(parts, context),
@@ -72,7 +73,7 @@ export function combineSources(...bundles: readonly MonitorSources[]): MonitorSo
       openMeter: (options) => openAllMeters(parts, options),
     })),
     close: () => closeAll(bundles),
-  };
+  });
   noteCombination(combined, bundles);
   return combined;
 }

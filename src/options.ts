@@ -36,8 +36,8 @@ export interface Refusal {
 /** A redirect by `authorize` to the host's login page, for users who are signed out. */
 export interface SignInRedirect {
   /**
-   * Where to sign in: a path such as `/login`, or an http(s) URL of the host's own origin or of that of
-   * `publicUrl`. At most 2,048 printable ASCII characters. Only a browser that opens the page is redirected; the
+   * Where to sign in: a path such as `/login`, or an http(s) URL of the host's own origin: that of `publicUrl`, or
+   * of the request's `Host` if `publicUrl` is not a URL. At most 2,048 printable ASCII characters. Only a browser that opens the page is redirected; the
    * API and the page's files answer 401.
    */
   readonly redirect: string;
@@ -84,10 +84,16 @@ export interface LimitOptions {
    * Default 1,000.
    */
   readonly streams?: number;
+  /**
+   * Most bytes of messages that clients have not read yet, in all streams of the process; a message counts once,
+   * however many clients read it. Beyond this limit, new streams answer `overloaded`, and clients that lag behind are
+   * disconnected and continue later. 1 MiB to 16 GiB. Default 64 MiB.
+   */
+  readonly streamBytes?: number;
 }
 
 /** How `/healthcheck` behaves. */
-export interface HealthOptions {
+export interface HealthOptions<Request extends IncomingMessage = IncomingMessage> {
   /** Status when a check fails: 503, which load balancers understand, or 200 as celery_root answers. Default 503. */
   readonly failStatus?: 200 | 503;
   /** Allows control pings to workers, which are messages through the broker. Default false: heartbeats decide. */
@@ -96,6 +102,11 @@ export interface HealthOptions {
   readonly reuseMs?: number;
   /** The lowest severity of a finding that fails the check `findings`. Default `critical`. */
   readonly findings?: 'critical' | 'warning';
+  /**
+   * Decides who sees errors, findings, workers and latencies: if it does not return true, or throws, the answer has
+   * only `ok` and the status. Called for requests that `authorize` allows. Default: all of them see everything.
+   */
+  readonly details?: (request: Request) => boolean;
 }
 
 /** A link in the page's head. */
@@ -186,11 +197,16 @@ export interface MonitorOptions<Request extends IncomingMessage = IncomingMessag
    */
   readonly redact?: RedactOptions | RedactFunction | false;
   readonly limits?: LimitOptions;
+  /**
+   * Names the client of a request, such as its user. Long work of different clients takes turns, so that none keeps
+   * the others waiting. Default: the address of the connection, which behind a proxy is the same for all.
+   */
+  readonly clientKey?: (request: Request) => string;
   /** Longest time for one read of a source, in milliseconds. 1 to 600,000. Default 5,000. */
   readonly timeoutMs?: number;
   /** Called when a finding is raised, and when it is cleared. Default: none; findings are only listed. */
   readonly onFinding?: OnFinding;
-  readonly health?: HealthOptions;
+  readonly health?: HealthOptions<Request>;
   /** The page at the mount's root: its branding, or `false` for none. Default: a page without branding. */
   readonly dashboard?: DashboardOptions | boolean;
   /** Deploys and similar events, which the page marks in its charts. Default: none. */

@@ -1,4 +1,7 @@
 /** What problems of Redis, RabbitMQ and databases have in common: sentences about the network and TLS, and a log. */
+import nodeModule from 'node:module';
+import { dirname, join, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { debugChannel } from './debug.ts';
 
 const debug = debugChannel('celery');
@@ -100,6 +103,36 @@ export function failedImport(
   if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND' && !isOfVite) return error;
   const sentence = `The package ${name} is not installed: run npm install ${name}.`;
   return new Failure({ code: 'NOPACKAGE', sentence });
+}
+
+/**
+ * Checks that an optional package can be imported later. Does nothing where this code has been bundled into an app: the
+ * bundle may contain the package.
+ *
+ * @param caller the function that was called, such as `celerySources`
+ * @throws Error that says what to install
+ */
+export function requirePackage(caller: string, name: string): void {
+  if (isMissing(name)) {
+    throw new Error(`${caller}: the package ${name} is not installed: run npm install ${name}.`);
+  }
+}
+
+function isMissing(name: string): boolean {
+  try {
+    const here = typeof __filename === 'string' ? __filename : fileURLToPath(import.meta.url);
+    const { resolve } = nodeModule.createRequire(here);
+    const built = join(dirname(resolve('express-task-monitor/package.json')), 'dist') + sep;
+    if (!here.startsWith(built)) return false;
+    try {
+      resolve(name);
+      return false;
+    } catch (error) {
+      return (error as { readonly code?: unknown }).code === 'MODULE_NOT_FOUND';
+    }
+  } catch {
+    return false;
+  }
 }
 
 /**

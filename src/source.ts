@@ -219,8 +219,8 @@ export interface HistorySource extends SourcePart {
 }
 
 /**
- * What `createMonitorRouter({ sources })` accepts. Bundles can be combined by spreading:
- * `{ ...celerySources({ broker }), schedules: mySchedules }`.
+ * What `createMonitorRouter({ sources })` accepts. Several bundles are shown with `combineSources`. One part is replaced
+ * by spreading: `{ ...celerySources({ broker }), schedules: mySchedules }`.
  */
 export interface MonitorSources {
   readonly tasks?: TaskSource;

@@ -15,6 +15,11 @@ export function filledString(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
+/** Whether a value is a moment that a `Date` can hold, in milliseconds since 1970. */
+export function isTime(value: unknown): value is number {
+  return typeof value === 'number' && Math.abs(value) <= 8.64e15;
+}
+
 /** Whether a value is a promise or behaves like one. */
 export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   const kind = typeof value;

@@ -2,7 +2,7 @@
 
 import { readMark, writeMark } from '../cursor.ts';
 import { isTaskPosition } from '../source/pages.ts';
-import type { TaskPosition } from '../source.ts';
+import type { TaskPosition, TaskSort } from '../source.ts';
 
 /** Where the list of one part continues: after this position, at its start (`null`), or not at all. */
 export type PartPosition = TaskPosition | 'ended' | null;
@@ -24,13 +24,17 @@ interface PartPositions {
 }
 
 /** Reads the position of each part. A part that the mark does not name continues after the last listed row. */
-export function readPartPositions(after: TaskPosition | null, names: readonly string[]): PartPositions {
+export function readPartPositions(
+  after: TaskPosition | null,
+  names: readonly string[],
+  sort: TaskSort,
+): PartPositions {
   if (after === null) return { positions: names.map(() => null), isExact: true };
   const [entries, inexact] = readEntries(after.mark);
   const { key, id } = after;
   const common = entries !== null && id === '' ? null : { key, id };
   const positions = names.map((name) =>
-    entries !== null && Object.hasOwn(entries, name) ? readEntry(entries[name], common) : common,
+    entries !== null && Object.hasOwn(entries, name) ? readEntry(entries[name], common, sort) : common,
   );
   return { positions, isExact: inexact !== INEXACT };
 }
@@ -76,13 +80,13 @@ function writeEntry(position: PartPosition): unknown {
   return mark === undefined ? [key, id] : [key, id, mark];
 }
 
-function readEntry(entry: unknown, common: TaskPosition | null): PartPosition {
+function readEntry(entry: unknown, common: TaskPosition | null, sort: TaskSort): PartPosition {
   if (entry === null) return null;
   if (entry === ENDED) return 'ended';
   if (!Array.isArray(entry)) return common;
   const [key, id, mark]: readonly unknown[] = entry;
   const position = { key, id, ...(mark !== undefined && { mark }) };
-  return isTaskPosition(position) ? position : common;
+  return isTaskPosition(position, sort) ? position : common;
 }
 
 /** Clients can change a mark, so its shape is unknown. */

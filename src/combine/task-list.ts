@@ -33,7 +33,7 @@ export async function listAllTasks(
   const parts = all.filter((part) => queryOfSource(part, query) !== null);
   if (parts.length === 0) return { tasks: [], next: null, total: 0 };
   const names = parts.map(({ name }) => name);
-  const { positions: starts, isExact: wasExact } = readPartPositions(query.after, names);
+  const { positions: starts, isExact: wasExact } = readPartPositions(query.after, names, query.sort);
   const open = starts.filter((start) => start !== 'ended').length;
   // The scan limit is for the whole answer: the parts share it.
   const scan = Math.max(1, Math.floor(query.scan / Math.max(1, open)));

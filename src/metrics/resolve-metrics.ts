@@ -37,7 +37,7 @@ export function resolveMetrics(option: MetricsOptions | string | false | undefin
     throw wrongOption(
       MONITOR,
       'metrics',
-      `the exporter's URL, such as ${EXAMPLE}, an object, or false`,
+      `{ own: true }, the exporter's URL, such as ${EXAMPLE}, or false`,
       options,
     );
   }

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import {
   type KeysOf,
   MONITOR,
@@ -23,7 +24,7 @@ import { resolveRedact } from '../redact.ts';
 import type { MonitorSources } from '../source.ts';
 import { isRecord } from '../values.ts';
 import { type ResolvedDashboard, readDashboard } from './dashboard.ts';
-import { resolveSources } from './sources.ts';
+import { PART_NAMES, resolveSources } from './sources.ts';
 import { integer, wrong } from './wrong.ts';
 
 /** {@link MonitorOptions}, checked, with every default filled in. */
@@ -39,10 +40,15 @@ export interface ResolvedOptions {
   readonly unguarded: boolean;
   readonly redact: MonitorOptions['redact'];
   readonly limits: Required<LimitOptions>;
+  /** `null`: the address of the connection. */
+  readonly clientKey: ReadRequest | null;
   readonly timeoutMs: number;
   /** `null`: findings are not reported. */
   readonly onFinding: OnFinding | null;
-  readonly health: Required<HealthOptions>;
+  readonly health: Required<Omit<HealthOptions, 'details'>> & {
+    /** `null`: everybody sees everything. */
+    readonly details: ReadRequest | null;
+  };
   /** `null`: no page. */
   readonly dashboard: ResolvedDashboard | null;
   readonly markers: Markers | null;
@@ -54,6 +60,8 @@ export interface ResolvedOptions {
   readonly onError: OnError | null;
 }
 
+/** A function of the host that reads something from a request. */
+type ReadRequest = (request: IncomingMessage) => unknown;
 type ProxiedMetrics = Parameters<typeof resolveMetrics>[0];
 
 // The compiler checks that every option is listed, so that none is rejected as unknown.
@@ -63,6 +71,7 @@ const OPTIONS: KeysOf<MonitorOptions> = {
   authorize: true,
   redact: true,
   limits: true,
+  clientKey: true,
   timeoutMs: true,
   onFinding: true,
   health: true,
@@ -73,6 +82,8 @@ const OPTIONS: KeysOf<MonitorOptions> = {
   ignoreQuery: true,
   onError: true,
 };
+/** The options are the sources themselves. */
+const HINTS = Object.fromEntries(PART_NAMES.map((part) => [part, '{ sources }']));
 const LIMITS: KeysOf<LimitOptions> = {
   preview: true,
   detail: true,
@@ -82,8 +93,15 @@ const LIMITS: KeysOf<LimitOptions> = {
   concurrency: true,
   perSource: true,
   streams: true,
+  streamBytes: true,
 };
-const HEALTH: KeysOf<HealthOptions> = { failStatus: true, ping: true, reuseMs: true, findings: true };
+const HEALTH: KeysOf<HealthOptions> = {
+  failStatus: true,
+  ping: true,
+  reuseMs: true,
+  findings: true,
+  details: true,
+};
 
 /**
  * Checks options and fills in their defaults.
@@ -92,7 +110,7 @@ const HEALTH: KeysOf<HealthOptions> = { failStatus: true, ping: true, reuseMs: t
  */
 export function resolveOptions(options: unknown = {}): ResolvedOptions {
   if (!isRecord(options)) throw wrong('options', 'an object such as { sources: memorySources() }', options);
-  refuseUnknownKeys(MONITOR, options, OPTIONS);
+  refuseUnknownKeys(MONITOR, options, OPTIONS, '', HINTS);
   const given: { readonly [Key in keyof MonitorOptions]?: unknown } = options;
   const ownMetrics = resolveOwnMetrics(given.metrics);
   return Object.freeze({
@@ -103,6 +121,7 @@ export function resolveOptions(options: unknown = {}): ResolvedOptions {
     unguarded: given.authorize === undefined,
     redact: readRedact(given.redact),
     limits: readLimits(given.limits),
+    clientKey: readFunction<ReadRequest>(MONITOR, 'clientKey', given.clientKey, '(request) => request.ip'),
     timeoutMs: integer('timeoutMs', given.timeoutMs, { least: 1, most: 600_000, fallback: 5_000 }),
     onFinding: readFunction<OnFinding>(
       MONITOR,
@@ -162,10 +181,15 @@ function readLimits(value: unknown): Required<LimitOptions> {
     }),
     perSource: integer('limits.perSource', limits.perSource, { least: 1, most: 10_000, fallback: 32 }),
     streams: integer('limits.streams', limits.streams, { least: 0, most: 100_000, fallback: 1_000 }),
+    streamBytes: integer('limits.streamBytes', limits.streamBytes, {
+      least: 1_048_576,
+      most: 17_179_869_184,
+      fallback: 67_108_864,
+    }),
   });
 }
 
-function readHealth(value: unknown): Required<HealthOptions> {
+function readHealth(value: unknown): ResolvedOptions['health'] {
   const health = readGroup(MONITOR, 'health', value, HEALTH, '{ failStatus: 200 }');
   const { failStatus = 503, findings = 'critical' } = health;
   if (failStatus !== 200 && failStatus !== 503) throw wrong('health.failStatus', '200 or 503', failStatus);
@@ -177,6 +201,12 @@ function readHealth(value: unknown): Required<HealthOptions> {
     findings,
     ping: readBoolean(MONITOR, 'health.ping', health.ping, false),
     reuseMs: integer('health.reuseMs', health.reuseMs, { least: 0, most: 60_000, fallback: 1_000 }),
+    details: readFunction<ReadRequest>(
+      MONITOR,
+      'health.details',
+      health.details,
+      '(request) => request.user?.isAdmin === true',
+    ),
   });
 }
 

@@ -1,4 +1,5 @@
 import { MONITOR, nearestWord, wrongOption } from '../check-options.ts';
+import { overlapOf } from '../source/bundle-mark.ts';
 import type {
   ComponentSource,
   HealthSource,
@@ -50,6 +51,9 @@ const PARTS: Readonly<Record<Exclude<keyof MonitorSources, 'close'>, Readonly<Re
   metrics: METRICS,
 };
 
+/** The parts of a source. `metrics` is an option of the monitor, too. */
+export const PART_NAMES: readonly string[] = Object.keys(PARTS);
+
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** What is checked, for error messages. */
@@ -86,6 +90,7 @@ export function checkSources(value: unknown, checked: Checked): MonitorSources {
       value,
     );
   }
+  refuseOverlap(value, checked);
   for (const key of Object.keys(value)) {
     if (key === 'close' || Object.hasOwn(PARTS, key)) continue;
     const meant = nearestWord(key, Object.keys(PARTS));
@@ -104,6 +109,14 @@ export function checkSources(value: unknown, checked: Checked): MonitorSources {
     throw wrongOption(caller, `${option}.close`, 'a function', value.close);
   }
   return value;
+}
+
+function refuseOverlap(sources: object, { caller, option }: Checked): void {
+  const [part] = overlapOf(sources);
+  if (part === undefined) return;
+  throw new TypeError(
+    `${caller}: '${option}' has been spread from bundles that both have '${part}', so one of them would not be shown. Write combineSources(a, b), from 'express-task-monitor'; or, to replace one part, { ...a, ${part}: b.${part} }.`,
+  );
 }
 
 function checkPart(

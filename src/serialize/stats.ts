@@ -131,8 +131,14 @@ function percentilesBody(given: Given<DurationFigures>) {
 
 /** The totals of a source; if it has none, those of its series. */
 function totalsBody(totals: unknown, series: readonly StatsStepBody[]): StatsTotalsBody {
-  if (typeof totals !== 'object' || totals === null) return { ...totalsIn(series), ...percentilesBody({}) };
-  return { ...countsBody(totals), ...percentilesBody(totals) };
+  const known = totalsIn(series);
+  if (typeof totals !== 'object' || totals === null) return { ...known, ...percentilesBody({}) };
+  const { since }: Given<StatsTotals> = totals;
+  return {
+    since: since === undefined ? known.since : isoTime(since),
+    ...countsBody(totals),
+    ...percentilesBody(totals),
+  };
 }
 
 function bucketsBody(buckets: unknown): StatsBucketBody[] {

@@ -1,12 +1,17 @@
 /** Checks that the answers of a source have the right type, as far as paging needs it. */
-import type { TaskEventPage, TaskPage, TaskPosition } from '../source.ts';
+import type { TaskEventPage, TaskPage, TaskPosition, TaskSort } from '../source.ts';
 
-/** Whether a value is a valid page position. */
-export function isTaskPosition(value: unknown): value is TaskPosition {
+/** Fields that are sorted as text; the others are numbers. */
+const TEXT_SORTS: ReadonlySet<TaskSort> = new Set(['name', 'state']);
+
+/** Whether a value is a valid page position. @param sort the field that the list is sorted by. Default: any */
+export function isTaskPosition(value: unknown, sort?: TaskSort): value is TaskPosition {
   if (typeof value !== 'object' || value === null) return false;
   const { key, id, mark } = value as Partial<Record<keyof TaskPosition, unknown>>;
+  const isKey = typeof key === 'string' || (typeof key === 'number' && Number.isFinite(key));
+  const isOfSort = sort === undefined || typeof key === (TEXT_SORTS.has(sort) ? 'string' : 'number');
   return (
-    (key === null || typeof key === 'string' || (typeof key === 'number' && Number.isFinite(key))) &&
+    (key === null || (isKey && isOfSort)) &&
     typeof id === 'string' &&
     (mark === undefined || typeof mark === 'string')
   );

@@ -10,12 +10,14 @@ export interface DurationFigures {
   readonly waitP99: number | null;
 }
 
-/** Totals of the whole window. */
+/** Totals of the window. */
 export interface StatsTotals extends DurationFigures {
   /**
-   * Like the next three, the sum over the steps of `series` in which the figure is known; `null`: it is known in
-   * none.
+   * When the first counted step begins: later ones are all known, an earlier one is not. `null`: nothing is counted.
+   * Default: as `series` shows.
    */
+  readonly since?: Date | null;
+  /** Like the next three, the sum over the steps of `series` since then; `null`: it is unknown in one of them. */
   readonly received: number | null;
   readonly succeeded: number | null;
   readonly failed: number | null;

@@ -43,6 +43,7 @@ export const TASK_STATS: Shape = record({
   ),
   totals: optional(
     record({
+      since: maybe(date),
       received: nullable(count),
       succeeded: nullable(count),
       failed: nullable(count),

@@ -105,9 +105,11 @@ export interface StatsStepBody {
   wait_p99?: number | null;
 }
 
-/** Totals of the whole window of `stats`. Times are in seconds. */
+/** Totals of the window of `stats`. Times are in seconds. */
 export interface StatsTotalsBody {
-  /** The sum over the steps of `series` in which it is known; `null`, like the next three, if it is known in none. */
+  /** When the first counted step begins: later ones are all known, an earlier one is not. `null`: nothing is counted. */
+  since: Timestamp | null;
+  /** The sum over the steps of `series` since then; `null`, like the next three, if it is unknown in one of them. */
   received: Integer | null;
   succeeded: Integer | null;
   failed: Integer | null;

@@ -88,6 +88,7 @@ const CELERY_RANKS: Readonly<Record<string, number>> = {
   'lineage-restore': 4,
   'collection-parts': 4,
   'collection-hints': 5,
+  readiness: 4,
   collection: 5,
   connect: 6,
   options: 7,

@@ -27,6 +27,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   'test/packaging/pages-code.test.ts': 'is run in a project that has nothing of the checkout',
   'test/read/read.test.ts': 'leaves before the answer comes',
   'test/router/express-layers.test.ts': 'asks a plain Node server, where no path but ours is answered',
+  'test/router/http2.test.ts': 'asks over HTTP/2',
   'test/router/lifecycle.test.ts': 'leaves before the answer comes',
   'test/routes/workflow-sharing.test.ts': 'leaves before the answer comes',
   'test/router/long-pages.test.ts': 'leaves before the answer comes',

@@ -1,7 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { bullmqSources } from '../../src/bullmq.ts';
 import { celerySources } from '../../src/celery.ts';
-import { combineSources } from '../../src/index.ts';
+import { combineSources, createMonitorRouter } from '../../src/index.ts';
+import { memorySources } from '../../src/memory.ts';
 import type { TaskEvent } from '../../src/model.ts';
 import type { MonitorSources, SourceStatus, TaskEventSource } from '../../src/source.ts';
 import type { ComponentsBody, EventsBody } from '../../src/wire.ts';
@@ -31,6 +32,29 @@ describe('combineSources', () => {
     );
     expect(() => combineSources(sources, sources)).toThrow(TypeError);
     expect(() => combineSources(sources, combineSources(sources))).toThrow(/two sources .* are named 'shop'/);
+  });
+
+  it('is named where bundles that overlap have been spread into one', () => {
+    const queue = memorySources();
+    const other = memorySources({ name: 'other' });
+    const spread = { ...queue, ...other };
+    for (const sources of [
+      spread,
+      { ...queue, ...combineSources(other) },
+      { ...spread, tasks: other.tasks },
+    ]) {
+      const refusal =
+        /'sources(?:\[0\])?' has been spread from bundles that both have 'tasks'.* Write combineSources\(a, b\)/;
+      expect(() => createMonitorRouter({ sources, authorize: false })).toThrow(refusal);
+      expect(() => combineSources(sources)).toThrow(refusal);
+    }
+    // One part is replaced like this; what is spread twice is still one bundle.
+    for (const sources of [
+      { ...queue, tasks: other.tasks },
+      { ...queue, ...{ ...queue } },
+    ]) {
+      expect(() => createMonitorRouter({ sources, authorize: false })).not.toThrow();
+    }
   });
 
   it('closes every source, also when one of them throws', async () => {

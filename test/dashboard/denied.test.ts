@@ -35,6 +35,20 @@ describe('the page that authorize refuses', () => {
     expect(text).not.toContain('<script');
   });
 
+  it('is a page that says so when the monitor was closed', async () => {
+    const { get, router } = await serve(EXPRESS, { dashboard: { title: 'Shop' } });
+    await router.close();
+    const { status, headers, text } = await get('/', { ours: false, headers: BROWSER });
+    expect([status, headers['content-type'], headers['retry-after']]).toEqual([
+      503,
+      'text/html; charset=utf-8',
+      '1',
+    ]);
+    expect(text).toContain('<h1>The monitor is not running</h1>');
+    const { body } = await get<ProblemBody>('/', { ours: false });
+    expect(body.code).toBe('overloaded');
+  });
+
   it('has the challenge, so that a browser asks for a password', async () => {
     const { status, headers } = await open(() => ({ status: 401, challenge: 'Basic realm="shop"' }));
     expect([status, headers['www-authenticate']]).toEqual([401, 'Basic realm="shop"']);
@@ -86,6 +100,16 @@ describe('the page that authorize refuses', () => {
     const redirect = 'https://ops.example/login';
     const { headers } = await open(() => ({ redirect }), { publicUrl: 'https://ops.example/monitor/' });
     expect(headers.location).toBe(redirect);
+  });
+
+  it('refuses the origin that the client names as Host, where publicUrl has one', async () => {
+    const { get } = await serve(EXPRESS, {
+      authorize: (request) => ({ redirect: `http://${request.headers.host}/login` }),
+      publicUrl: 'https://ops.example/monitor/',
+      onError: () => {},
+    });
+    const { status } = await get('/', { ours: false, headers: { ...BROWSER, host: 'evil.example' } });
+    expect(status).toBe(403);
   });
 
   it.each([

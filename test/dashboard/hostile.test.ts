@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { memorySources } from '../../src/memory.ts';
 import { until } from '../router/host-kit.ts';
 import { browserMissing, browserTitle, visit } from './browser.ts';
 import { POISON, poisoned } from './poison.ts';
@@ -37,6 +39,21 @@ describe.skipIf(browserMissing)(
       await go(`#/${POISON}`);
       await settled();
       expect(await page.locator(active).count()).toBe(0);
+    });
+
+    it('is exported in no cell that a spreadsheet runs as a formula, wherever its cells begin', async () => {
+      const queue = memorySources();
+      const names = ['=a()', 'x;=b()', 'x\t+c()', 'x\n@d()', 'x\r\n-e()'];
+      for (const [index, name] of names.entries())
+        queue.record({ id: String(index), state: 'STARTED', name });
+      const { page } = await visit({ sources: queue }, '#/tasks');
+      await page.getByText('5 tasks', { exact: true }).waitFor();
+      const [file] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: 'CSV', exact: true }).click(),
+      ]);
+      const text = readFileSync(await file.path(), 'utf8');
+      for (const letter of 'abcde') expect(text).toMatch(new RegExp(`'[=+@-]${letter}\\(\\)`));
     });
   },
 );

@@ -199,10 +199,33 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the verdict of the o
     const view = await open(memorySources());
     const { page } = view;
     const { all, unknown } = await rulesOf(view);
-    await page.getByText(`No problem found; ${unknown} of ${all} checks lack data.`).waitFor();
+    await page.getByText(`${unknown} of ${all} checks lack data; the others found nothing.`).waitFor();
+    expect(await page.getByText('No problem found').count()).toBe(0);
     expect(await page.locator('.verdict-text').getAttribute('class')).toContain('tone-waiting');
     await page.getByText(/reasons? why some checks did not run/).click();
     await page.getByText(/Failure rates: It needs data from the previous hour\./).waitFor();
+  });
+
+  it('begins with the hint that explains most, until it is dismissed', async () => {
+    const { queue } = calm();
+    const part = (key: string, ...hints: string[]) => ({
+      ...{ key, name: key, enabled: true, status: 'up' as const, config: { hints } },
+    });
+    const listed = [
+      part('backend', 'Set result_extended.'),
+      part('collector', 'Start it with -E.', 'Set more.'),
+    ];
+    const components = { name: 'shop', listComponents: () => listed };
+    const { page } = await open({ ...queue, components });
+    const section = page.getByRole('region', { name: 'Verdict' });
+    await section.getByText('Start it with -E.').waitFor();
+    expect(await section.textContent()).toMatch(/^Start it with -E\./);
+    expect(await section.getByText('Set result_extended.').isVisible()).toBe(false);
+    await page.getByRole('button', { name: 'Dismiss: Start it with -E.' }).click();
+    await section.getByText('Set more.').waitFor();
+    expect(await section.textContent()).toMatch(/^Set more\..*1 more hint about settings/);
+    await page.getByText('1 more hint about settings').click();
+    await section.getByText('Set result_extended.').waitFor();
   });
 
   it.each([

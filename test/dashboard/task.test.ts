@@ -229,6 +229,16 @@ describe.skipIf(browserMissing)(browserTitle('the page of a task'), () => {
     await page.getByRole('button', { name: 'Copy trace id' }).waitFor();
   });
 
+  it('lays out deep and long arguments in about as many characters as they have', async () => {
+    const queue = memorySources({ name: 'shop' });
+    const args = `${'('.repeat(50)}${'1, '.repeat(20_000)}${')'.repeat(50)}`;
+    queue.record({ id: 'deep', name: 'deep', state: 'SUCCESS', args });
+    const { page, settled } = await visit({ sources: queue }, '#/tasks/deep', DESKTOP);
+    await settled();
+    const label = await page.getByRole('button', { name: /^Show all .* characters$/ }).textContent();
+    expect(Number(label?.replaceAll(/\D/g, ''))).toBeLessThan(2 * args.length);
+  });
+
   it('says what it waited for, and for how long', async () => {
     const queue = memorySources({ name: 'shop' });
     for (const [id, { changes }] of Object.entries(LIVES)) {

@@ -71,9 +71,8 @@ export function arrayTasks({ store, rows }: ArrayContext): TaskStore {
       call(store, 'tasks.records', () => matching(all(), query, true).slice(0, query.limit).map(recordOf)),
     count: (query, most) =>
       call(store, 'tasks.count', () => Math.min(most, matching(all(), query, false).length)),
-    dropBefore: (day) =>
+    dropBefore: (day, today) =>
       call(store, 'tasks.dropBefore', () => {
-        const today = Math.floor(store.now() / 86_400_000);
         for (const [key, task] of tasks) {
           if (task.day >= day) continue;
           tasks.delete(key);

@@ -160,6 +160,28 @@ describe('memory sources', () => {
     expect(await tasks()).toEqual([]);
   });
 
+  it('refuse a field that they do not know, and name the one that was meant', async () => {
+    const { sources, errors, tasks } = recording();
+    const task = { id: '1', state: 'FAILURE' };
+    sources.record({ ...task, exception: new Error('no') } as never);
+    sources.record({ ...task, argz: [] } as never);
+    sources.record({ ...task, colour: 'red' } as never);
+    sources.recordWorker({ hostname: 'w@h', conccurrency: 2 } as never);
+    sources.recordQueue({ queue: 'mail', length: 3 } as never);
+    expect(errors.map(({ message }) => message)).toEqual([
+      "record: 'exception' is not a field. Write error instead.",
+      "record: 'argz' is not a field. Did you mean 'args'?",
+      expect.stringContaining(
+        "record: 'colour' is not a field. The fields are: id, state, timestamp, name, ",
+      ),
+      "recordWorker: 'conccurrency' is not a field. Did you mean 'concurrency'?",
+      "recordQueue: 'length' is not a field. Write waiting instead.",
+    ]);
+    expect(await tasks()).toEqual([]);
+    expect(await sources.workers.listWorkers(CONTEXT)).toEqual([]);
+    expect(await sources.history.getHistoryStats(CONTEXT)).toMatchObject({ dropped: 5 });
+  });
+
   it('show values that JSON cannot hold', async () => {
     const { sources, tasks } = recording();
     const circle: Record<string, unknown> = {};

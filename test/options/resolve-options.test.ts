@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createMonitorRouter, type MonitorOptions } from '../../src/index.ts';
+import { memorySources } from '../../src/memory.ts';
 
 const tasks = { name: 'shop', listTasks: () => ({ tasks: [], next: null, total: 0 }), getTask: () => null };
 
@@ -27,6 +28,7 @@ describe('options', () => {
     ],
     [{ sources: { tasks: { ...tasks, status: 1 } } }, /'sources\.tasks\.status' must be a function/],
     [{ sources: { close: 1 } }, /'sources\.close' must be a function/],
+    [{ metrics: true }, /'metrics' must be \{ own: true \}, the exporter's URL, such as /],
     [{ metrics: 'file:///etc/passwd' }, /express-task-monitor: 'metrics\.url' must begin with http/],
     [{ authorize: true }, /'authorize' must be a function such as .* or false .*; it is a boolean/],
     [{ redact: true }, /'redact' must be an object/],
@@ -49,12 +51,16 @@ describe('options', () => {
     [{ ignoreQuery: 'token' }, /'ignoreQuery' must be names of query parameters, such as \['token'\]/],
     [
       { markers: [] },
-      /'markers' must be a function such as \(\) => \[\{ at: new Date\(\), .*; it is an array/,
+      /'markers' must be a function such as \(\) => \[\{ at: new Date\(\), .*; it is an empty array/,
     ],
     [{ onError: 1 }, /'onError' must be a function such as \(error, context\) => …/],
   ])('refuse %o and say what to write', (options, message) => {
     expect(() => create(options)).toThrow(TypeError);
     expect(() => create(options)).toThrow(message);
+  });
+
+  it('refuse sources that are passed as the options', () => {
+    expect(() => create(memorySources())).toThrow(/'tasks' is not an option\. Write \{ sources \} instead\./);
   });
 
   it('never show a value that may be a secret', () => {

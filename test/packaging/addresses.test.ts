@@ -1,18 +1,24 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ROOT, stage } from './packed.ts';
 
 const REPOSITORY = 'https://git.example/owner/name';
 const PAGES = ['README.md', 'CHANGELOG.md'];
 
+/** Every page of the documentation, from the root. */
+const docs = (): string[] =>
+  readdirSync(join(ROOT, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`);
+
 function staged(repository: string) {
   const folder = mkdtempSync(join(tmpdir(), 'task-monitor-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   stage(folder, repository);
   const read = (path: string): string => readFileSync(join(folder, path), 'utf8');
-  return { read, manifest: JSON.parse(read('package.json')) as Record<string, unknown> };
+  return { folder, read, manifest: JSON.parse(read('package.json')) as Record<string, unknown> };
 }
 
 const linksOf = (page: string) =>
@@ -50,13 +56,22 @@ describe('the published package', () => {
     }
   });
 
-  it('names no address while there is none, and has no link that leads nowhere', () => {
-    const { manifest, read } = staged('');
+  it('names no address while there is none, and its links lead to files that it has', () => {
+    const { folder, manifest, read } = staged('');
     expect(Object.keys(manifest)).toEqual(expect.not.arrayContaining(['homepage', 'bugs', 'repository']));
-    for (const page of PAGES) {
-      const stray = linksOf(read(page)).filter(({ target }) => !/^https?:/.test(target));
-      expect(stray).toEqual([]);
+    const pages = [...PAGES, ...docs()];
+    for (const page of pages) {
+      const links = linksOf(read(page)).filter(({ target }) => !/^(?:https?:|#)/.test(target));
+      const dead = links.filter(
+        ({ target, isPicture }) =>
+          isPicture || !existsSync(join(folder, dirname(page), target.replace(/#.*/, ''))),
+      );
+      expect(dead, page).toEqual([]);
       expect(wordsOf(read(page))).toBe(wordsOf(readFileSync(join(ROOT, page), 'utf8')));
     }
+    const targets = linksOf(read('README.md')).map(({ target }) => target.replace(/#.*/, ''));
+    expect(targets).toEqual(
+      expect.arrayContaining(['docs/options.md', 'docs/celery.md', 'docs/alerting.md']),
+    );
   });
 });

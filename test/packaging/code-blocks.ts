@@ -35,6 +35,7 @@ export const PAGES = [
   'docs/bullmq.md',
   'docs/client.md',
   'docs/history.md',
+  'docs/memory.md',
   'docs/options.md',
   'docs/operating.md',
   'docs/moving.md',

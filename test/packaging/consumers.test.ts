@@ -116,44 +116,4 @@ describe('importing the packed package', () => {
       expect(stderr).toBe('');
     },
   );
-
-  it('says what to install when BullMQ is read at an address without the package ioredis', async () => {
-    const project = packed.consumer({
-      files: {
-        'app.mjs': `
-          import { bullmqSources } from 'express-task-monitor/bullmq';
-          const { tasks, close } = bullmqSources({ connection: 'redis://127.0.0.1:1/0' });
-          await tasks.getTask('a:1', { signal: new AbortController().signal }).catch((error) => console.log(error.message));
-          close();
-        `,
-      },
-      packages: { express: installed('express'), debug: installed('debug') },
-    });
-    const { stdout } = await run(process.execPath, ['app.mjs'], { cwd: project, timeout: LIMIT_MS });
-    expect(stdout).toContain('npm install ioredis');
-  });
-
-  it('says what to install when Celery is asked for without the package redis', async () => {
-    const project = packed.consumer({
-      files: {
-        'app.mjs': `
-          import { celerySources } from 'express-task-monitor/celery';
-          const { health, close } = celerySources({ broker: 'redis://127.0.0.1:1/0' });
-          let check;
-          for (let tries = 0; tries < 100 && !/install/.test(check?.error ?? ''); tries += 1) {
-            check = await health.checkBroker({ signal: new AbortController().signal });
-            await new Promise((resolve) => setTimeout(resolve, 50));
-          }
-          console.log(JSON.stringify(check));
-          await close();
-        `,
-      },
-      packages: { express: installed('express'), debug: installed('debug'), croner: installed('croner') },
-    });
-    const { stdout } = await run(process.execPath, ['app.mjs'], { cwd: project, timeout: LIMIT_MS });
-    expect(JSON.parse(stdout)).toMatchObject({
-      ok: false,
-      error: expect.stringContaining('npm install redis'),
-    });
-  });
 });

@@ -4,6 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { STATUS_OF } from '../../src/errors.ts';
+import { postgresSchema } from '../../src/postgres.ts';
 import { codeBlocks, PAGES } from './code-blocks.ts';
 import { ROOT } from './packed.ts';
 
@@ -41,6 +42,25 @@ describe('the pages', () => {
       (option) => !Object.values(groups).includes(option),
     );
     expect(firstCells(options, 'Options').toSorted()).toEqual([...plain, ...nested].toSorted());
+  });
+
+  it('name every option of memorySources, and every field of its records', () => {
+    const page = readFileSync(join(ROOT, 'docs/memory.md'), 'utf8');
+    const source = 'src/sources/memory';
+    expect(firstCells(page, 'Options')).toEqual(
+      expect.arrayContaining(membersOf(`${source}/memory-options.ts`, 'MemorySourcesOptions')),
+    );
+    for (const field of membersOf(`${source}/memory-record.ts`, 'MemoryRecord')) {
+      expect(page.split('| field |')[1]).toMatch(new RegExp(`^\\| .*\`${field}\`.* \\|`, 'm'));
+    }
+  });
+
+  it('drop every table of the history', () => {
+    const page = readFileSync(join(ROOT, 'docs/history.md'), 'utf8');
+    const dropped = /DROP TABLE ([^;]+);/.exec(page)?.[1]?.split(/,\s+/);
+    // Partitions are dropped with their tables.
+    const made = [...postgresSchema().matchAll(/CREATE TABLE "?(\w+)"? \(/g)].map(([, name]) => name);
+    expect(dropped).toEqual(made);
   });
 
   it('name every route', () => {

@@ -39,17 +39,20 @@ it('has every figure', () => {
   expect(JSON.stringify(body?.states)).toBe('{"SUCCESS":5,"__proto__":6}');
 });
 
-it('has totals: those of the source, or the sum of what is known of the series', () => {
+it('has totals: those of the source, or those of the last steps in which all is known', () => {
   const counts = { received: 1, succeeded: 2, failed: 3, retried: 4 };
-  expect(stats(figures)?.totals).toEqual({ ...counts, ...UNKNOWN });
+  const first = '1970-01-01T00:00:00.000Z';
+  expect(stats(figures)?.totals).toEqual({ since: first, ...counts, ...UNKNOWN });
   const unknown = { t: new Date(60_000), received: null, succeeded: 5, failed: null, retried: null };
   expect(stats({ ...figures, series: [...figures.series, unknown] })?.totals).toMatchObject({
-    ...{ received: 1, succeeded: 7, failed: 3, retried: 4 },
+    ...{ since: null, received: null, succeeded: null, failed: null, retried: null },
   });
-  expect(stats({ ...figures, series: [unknown] })?.totals).toMatchObject({ received: null, succeeded: 5 });
+  expect(stats({ ...figures, series: [unknown] })?.totals).toMatchObject({
+    ...{ since: '1970-01-01T00:01:00.000Z', received: null, succeeded: 5, failed: null },
+  });
   const totals = { ...counts, received: 9, ...PERCENTILES };
   expect(stats({ ...figures, totals })?.totals).toEqual({
-    ...{ ...counts, received: 9 },
+    ...{ since: first, ...counts, received: 9 },
     ...{ runtime_p50: 1, runtime_p95: 2, runtime_p99: 3, wait_p50: null, wait_p95: 0, wait_p99: null },
   });
 });
@@ -122,7 +125,7 @@ it('leaves out what cannot be read', () => {
   expect(stats(hostile as unknown as TaskStats)).toEqual({
     step_seconds: 60,
     series: [{ t: '1970-01-01T00:00:00.000Z', received: null, succeeded: null, failed: null, retried: null }],
-    totals: { received: null, succeeded: null, failed: null, retried: null, ...UNKNOWN },
+    totals: { since: null, received: null, succeeded: null, failed: null, retried: null, ...UNKNOWN },
     states: { FAILURE: 1 },
     names: [
       {

@@ -18,7 +18,7 @@ function casesOn(spoil: (sources: WholeSources) => MonitorSources, timeoutMs = 5
 const UNTRIED = [
   'tasks.stats: groups failures by cause, the most frequent first',
   'tasks.stats: has no other causes than the list is filtered by',
-  'tasks.stats: has totals that add up what is known of the series',
+  'tasks.stats: has totals that add up the last steps in which all is known',
   'tasks.stats: lists as many causes as were asked for, and says whether there are others',
   'tasks.stats: says which tasks sent those of a name, and which ones they sent',
   'history: counts by minute, so that two spans add up to one',

@@ -10,7 +10,8 @@ const NO_CAUSES = 'The statistics have no causes.';
 const NOT_IN_ARRAYS = {
   'tasks: hides secrets in tasks that it calls redacted': 'The source redacts no listed task.',
   'tasks: continues after a row at the position that endAt() returns': 'No page of several rows has endAt().',
-  'tasks.stats: has totals that add up what is known of the series': 'The statistics have no totals.',
+  'tasks.stats: has totals that add up the last steps in which all is known':
+    'The statistics have no totals.',
   'tasks.stats: says which tasks sent those of a name, and which ones they sent':
     'The statistics have no callers.',
   'tasks.stats: groups failures by cause, the most frequent first': NO_CAUSES,

@@ -1,5 +1,6 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { loadCode } from '../load-code.ts';
 import { Empty, Loading } from '../parts/problem.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import { soon } from '../slices.ts';
@@ -8,7 +9,7 @@ import type { View, ViewProps } from '../views.ts';
 const loaded = new Map<View, ComponentType<ViewProps>>();
 
 async function load(view: View): Promise<void> {
-  loaded.set(view, await view.load());
+  loaded.set(view, await loadCode(view.load));
 }
 
 /** Loads the code of a view before it is opened. */

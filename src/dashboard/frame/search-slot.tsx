@@ -1,4 +1,5 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { loadCode } from '../load-code.ts';
 import { currentRoute } from '../route.ts';
 import { createStore, useStore } from '../store.ts';
 import type { SearchBox as Box } from './search-box.tsx';
@@ -26,7 +27,7 @@ const box = createStore<{ readonly Box: typeof Box } | null>(null);
 /** After a failure, the next search tries again. */
 async function loadBox(): Promise<void> {
   try {
-    const { SearchBox } = await import('./search-box.tsx');
+    const { SearchBox } = await loadCode(() => import('./search-box.tsx'));
     if (box.get() === null) box.set({ Box: SearchBox });
   } catch {}
 }

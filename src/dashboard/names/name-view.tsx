@@ -6,6 +6,7 @@ import { useResource } from '../live/use-resource.ts';
 import { Change } from '../parts/change.tsx';
 import { CountedLinks } from '../parts/counted-links.tsx';
 import { LatestTasks } from '../parts/latest-tasks.tsx';
+import { Moment } from '../parts/moment.tsx';
 import { Empty } from '../parts/problem.tsx';
 import { ReadState } from '../parts/read-state.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
@@ -79,28 +80,45 @@ export function NameView({ id }: { readonly id: string }) {
   );
 }
 
+type Counted = 'succeeded' | 'failed' | 'retried';
+
+const isCounted = (figure: string): figure is Counted => /^(?:succeeded|failed|retried)$/.test(figure);
+
+/** What is known of the steps, of which some are unknown. */
+function atLeast({ series }: TaskStatsBody, figure: Counted): string {
+  const known = series.flatMap((step) => step[figure] ?? []);
+  return known.length === 0 ? '–' : `≥ ${count(known.reduce((sum, one) => sum + one, 0))}`;
+}
+
 function Figures(props: {
   readonly stats: TaskStatsBody;
   /** The previous period; `null`: unknown, `undefined`: no comparison. */
   readonly before: TaskStatsBody | null | undefined;
 }) {
   const { stats, before } = props;
-  const { succeeded, failed } = stats.totals;
+  const { since, succeeded, failed } = stats.totals;
+  const isPart = since !== stats.series[0]?.t;
   return (
     <section class="panel">
       <h2>Figures</h2>
+      {isPart && (
+        <p class="dim">
+          Not all of this period is known{since !== null && ', but all of it since '}
+          {since !== null && <Moment at={since} />}.
+        </p>
+      )}
       <dl class="tiles">
         {TILES.map(([label, figure, format]) => (
           <div key={figure}>
             <dt>{label}</dt>
             <dd class="num">
-              {format(stats.totals[figure])}
-              {figure === 'failed' && succeeded !== null && failed !== null && failed > 0 && (
+              {isPart && isCounted(figure) ? atLeast(stats, figure) : format(stats.totals[figure])}
+              {!isPart && figure === 'failed' && succeeded !== null && failed !== null && failed > 0 && (
                 <span class="dim"> ({percent(failed, failed + succeeded)})</span>
               )}
               {before !== undefined && (
                 <Change
-                  now={stats.totals[figure]}
+                  now={isPart && isCounted(figure) ? null : stats.totals[figure]}
                   before={before?.totals[figure] ?? null}
                   text={format}
                   isCount={format === shown}

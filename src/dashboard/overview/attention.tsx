@@ -15,12 +15,19 @@ export function Attention(props: {
   readonly isLost: boolean;
 }) {
   const chosen = useStore(zone);
+  const hidden = useStore(dismissed);
   const { data: components, error, at } = props.components;
   if (components === null) return <Unread hasFailed={error !== null} />;
   const { tone, text, findings, unknown } = verdictOf(components.findings);
   const isOld = (error !== null || props.isLost) && at !== null;
+  const [first, ...others] = allHints(components).filter(([, hint]) => !hidden.includes(hint));
   return (
     <section aria-label="Verdict" class={isOld ? 'verdict is-old' : 'verdict'}>
+      {first !== undefined && (
+        <div class="notice tone-waiting">
+          <Hint of={first} />
+        </div>
+      )}
       <p class={`verdict-text tone-${isOld ? 'waiting' : tone}`} role="status">
         {isOld ? `Unknown since ${clockTime(new Date(at), chosen)}. Before: ${text}` : text}
       </p>
@@ -41,7 +48,7 @@ export function Attention(props: {
           </ul>
         </details>
       )}
-      <Hints hints={allHints(components)} />
+      <MoreHints hints={others} />
     </section>
   );
 }
@@ -81,26 +88,36 @@ function Problem({ finding }: { readonly finding: FindingBody }) {
   );
 }
 
-/** Settings that hide data: not problems of the deployment, but they make the monitor incomplete. */
-function Hints({ hints: all }: { readonly hints: readonly (readonly [string, string])[] }) {
-  const hidden = useStore(dismissed);
-  const hints = all.filter(([, hint]) => !hidden.includes(hint));
+type HintOf = readonly [key: string, hint: string];
+
+/** A setting that hides data: not a problem of the deployment, but it makes the monitor incomplete. */
+function Hint({ of: [key, hint] }: { readonly of: HintOf }) {
+  return (
+    <>
+      <div class="finding-text">
+        {hint} <a href={linkTo('system')}>{key}</a>
+      </div>
+      <button
+        type="button"
+        class="small"
+        aria-label={`Dismiss: ${hint}`}
+        onClick={() => toggleDismissed(hint)}
+      >
+        Dismiss
+      </button>
+    </>
+  );
+}
+
+function MoreHints({ hints }: { readonly hints: readonly HintOf[] }) {
   if (hints.length === 0) return null;
   return (
     <details>
-      <summary class="dim">{counted(hints.length, 'hint')} about settings</summary>
+      <summary class="dim">{counted(hints.length, 'more hint')} about settings</summary>
       <ul>
-        {hints.map(([key, hint]) => (
-          <li key={`${key} ${hint}`}>
-            {hint} <a href={linkTo('system')}>{key}</a>{' '}
-            <button
-              type="button"
-              class="small"
-              aria-label={`Dismiss: ${hint}`}
-              onClick={() => toggleDismissed(hint)}
-            >
-              Dismiss
-            </button>
+        {hints.map((one) => (
+          <li key={one.join(' ')} class="notice">
+            <Hint of={one} />
           </li>
         ))}
       </ul>

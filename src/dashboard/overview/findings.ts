@@ -52,7 +52,8 @@ export function verdictOf(component: ComponentBody | undefined): Verdict {
     return { ...base, tone: 'success', text: `No problem found. ${ran} of ${total} ran.` };
   }
   const lack = unknown.length === 1 ? 'lacks' : 'lack';
-  return { ...base, tone: 'waiting', text: `No problem found; ${unknown.length} of ${total} ${lack} data.` };
+  const text = `${unknown.length} of ${total} ${lack} data; the others found nothing.`;
+  return { ...base, tone: 'waiting', text };
 }
 
 /** One line for each reason, with the rules that it blocks. */
@@ -97,9 +98,15 @@ export function hintsOf(config: Readonly<Record<string, unknown>> | null): strin
   return Array.isArray(hints) ? hints.filter((hint) => typeof hint === 'string') : [];
 }
 
-/** The hints of all components, each with the key of its component. */
+/** The hints of all components, each with the key of its component. The one that explains most comes first. */
 export function allHints(components: ComponentsBody | null): readonly (readonly [string, string])[] {
-  return Object.entries(components ?? {}).flatMap(([key, { config }]) =>
-    hintsOf(config).map((hint) => [key, hint] as const),
-  );
+  return Object.entries(components ?? {})
+    .flatMap(([key, { config }]) => hintsOf(config).map((hint) => [key, hint] as const))
+    .toSorted(([a], [b]) => rankOf(a) - rankOf(b));
+}
+
+/** Without a broker or events, nothing is known of a task; what is missing of results hides details. */
+function rankOf(key: string): number {
+  if (/(?:^|\.)broker$/.test(key)) return 0;
+  return /(?:^|\.)collector$/.test(key) ? 1 : 2;
 }

@@ -1,5 +1,6 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { loadCode } from '../load-code.ts';
 
 /** A part of a view whose code is loaded when it is first shown. Until then it is empty. */
 export function lazy<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
@@ -14,7 +15,7 @@ export function lazy<Props extends object>(load: () => Promise<ComponentType<Pro
       // It may have been loaded elsewhere since this was rendered.
       if (loaded !== null) return show(loaded);
       // If it fails, the frame says so, and the part is loaded when it is shown again.
-      load().then(show, () => {});
+      loadCode(load).then(show, () => {});
     }, []);
     return Part === null ? null : <Part {...props} />;
   };

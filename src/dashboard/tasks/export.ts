@@ -55,8 +55,9 @@ export function toCsv(rows: readonly TaskBody[]): string {
 function cell(value: TaskBody[keyof TaskBody]): string {
   if (value === null) return '';
   const text = Array.isArray(value) ? value.join(' ') : String(value);
-  // Spreadsheets run a cell with such a beginning as a formula.
-  const safe = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  // Spreadsheets run a cell with such a beginning as a formula. Depending on their settings, a cell also begins behind
+  // a semicolon, a tab or a line break.
+  const safe = typeof value === 'string' ? text.replaceAll(/(^|[;\t\r\n])(?=[=+\-@\t\r])/g, "$1'") : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 

@@ -1,7 +1,9 @@
 /** Formats JSON and Python reprs for reading. */
 
 const WIDTH = 84;
-const DEEPEST = 60;
+/** Deepest nesting that is laid out, and most lines; what is beyond stays in one line. */
+const DEEPEST = 24;
+const MOST_LINES = 5_000;
 const OPENERS: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' };
 
 /** Breaks a value into indented lines. Short texts and texts that are not values stay unchanged. */
@@ -9,15 +11,47 @@ export function pretty(text: string): string {
   const trimmed = text.trim();
   if (trimmed.length <= WIDTH || trimmed.includes('\n') || !/[([{]/.test(trimmed)) return text;
   try {
-    if (/^[[{]/.test(trimmed)) return JSON.stringify(JSON.parse(trimmed), null, 2);
+    if (/^[[{]/.test(trimmed) && isModest(trimmed)) return JSON.stringify(JSON.parse(trimmed), null, 2);
   } catch {
     // Not JSON, so try a Python repr.
   }
-  return layOut(readItems(trimmed, 0, '', 0).parts, '').trimStart();
+  return layOut(readItems(trimmed, 0, '', 0).parts, '', { left: MOST_LINES }).trimStart();
+}
+
+/** Whether JSON of this text is neither deep nor long: brackets and commas in its strings count, too. */
+function isModest(text: string): boolean {
+  let depth = 0;
+  let lines = 0;
+  for (const character of text) {
+    if (character === '[' || character === '{') depth += 1;
+    else if (character === ']' || character === '}') depth -= 1;
+    else if (character !== ',') continue;
+    lines += 1;
+    if (depth > DEEPEST || lines > MOST_LINES) return false;
+  }
+  return true;
+}
+
+interface Bracket {
+  readonly open: string;
+  readonly close: string;
+  readonly items: readonly Part[][];
+  /** Of all of it in one line. */
+  readonly length: number;
 }
 
 /** A text without brackets and commas, or a bracket with its items. */
-type Part = string | { readonly open: string; readonly close: string; readonly items: readonly Part[][] };
+type Part = string | Bracket;
+
+function lengthOf(parts: readonly Part[]): number {
+  return parts.reduce((sum, { length }) => sum + length, 0);
+}
+
+function bracketOf(open: string, close: string, items: readonly Part[][]): Bracket {
+  const commas = 2 * Math.max(0, items.length - 1);
+  const length = items.reduce((sum, item) => sum + lengthOf(item), open.length + close.length + commas);
+  return { open, close, items, length };
+}
 
 interface Read {
   readonly parts: Part[];
@@ -55,7 +89,7 @@ function readItems(text: string, from: number, close: string, depth: number): Re
       flush();
       const ends = OPENERS[character] ?? '';
       const inner = readItems(text, at + 1, ends, depth + 1);
-      parts.push({ open: character, close: inner.isClosed ? ends : '', items: inner.items });
+      parts.push(bracketOf(character, inner.isClosed ? ends : '', inner.items));
       at = inner.end;
       start = at;
     } else at += 1;
@@ -83,15 +117,17 @@ function inOneLine(parts: readonly Part[]): string {
     .join('');
 }
 
-function layOut(parts: readonly Part[], indent: string): string {
+/** @param lines how many more there may be */
+function layOut(parts: readonly Part[], indent: string, lines: { left: number }): string {
   return parts
     .map((part) => {
       if (typeof part === 'string') return part;
-      const line = inOneLine([part]);
-      if (line.length + indent.length <= WIDTH || part.items.length === 0) return line;
+      const fits = part.length + indent.length <= WIDTH || part.items.length === 0;
+      if (fits || part.items.length > lines.left) return inOneLine([part]);
+      lines.left -= part.items.length;
       const deeper = `${indent}  `;
-      const lines = part.items.map((item) => `${deeper}${layOut(item, deeper)}`);
-      return `${part.open}\n${lines.join(',\n')}\n${indent}${part.close}`;
+      const laid = part.items.map((item) => `${deeper}${layOut(item, deeper, lines)}`);
+      return `${part.open}\n${laid.join(',\n')}\n${indent}${part.close}`;
     })
     .join('');
 }

@@ -3,6 +3,7 @@ import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { GraphState } from '../../client.ts';
 import { useGraph } from '../graph/use-graph.ts';
+import { loadCode } from '../load-code.ts';
 import { Sources } from '../parts/age.tsx';
 import { Empty, isProblem, Loading, Problem } from '../parts/problem.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
@@ -129,7 +130,7 @@ function GraphTab(props: GraphTabProps) {
   useEffect(() => {
     if (loaded !== null) return;
     // Two files, because no file may be larger than 25 kB.
-    Promise.all([import('../graph/graph-view.tsx'), import('../graph/graph-style.ts')]).then(
+    loadCode(() => Promise.all([import('../graph/graph-view.tsx'), import('../graph/graph-style.ts')])).then(
       ([{ GraphView }]) => {
         loaded = GraphView;
         setGraph(() => GraphView);

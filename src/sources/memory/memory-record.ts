@@ -1,3 +1,4 @@
+import { type KeysOf, type OptionHints, refuseUnknownFields } from '../../check-options.ts';
 import type { TaskChange, TaskChangeType } from '../../history/history.ts';
 import { progressOf, type TaskState, traceIdOf } from '../../model.ts';
 import { textOf } from '../../text.ts';
@@ -44,6 +45,46 @@ export interface MemoryRecord {
   readonly detail?: string | null | undefined;
 }
 
+// The compiler checks that every field is listed, so that none is rejected as unknown.
+const FIELDS: KeysOf<MemoryRecord> = {
+  id: true,
+  state: true,
+  timestamp: true,
+  name: true,
+  queue: true,
+  worker: true,
+  args: true,
+  kwargs: true,
+  result: true,
+  error: true,
+  retries: true,
+  runtime: true,
+  eta: true,
+  expires: true,
+  parentId: true,
+  rootId: true,
+  groupId: true,
+  chordId: true,
+  kind: true,
+  progress: true,
+  traceparent: true,
+  detail: true,
+};
+const FIELD_NAMES = Object.keys(FIELDS);
+/** What other queues and the API call these fields. */
+const OTHER_NAMES: OptionHints = {
+  ...{ exception: 'error', traceback: 'error', stack: 'error', reason: 'error', failedReason: 'error' },
+  ...{ task_id: 'id', taskId: 'id', task: 'name', type: 'name', status: 'state', data: 'args' },
+  ...{ hostname: 'worker', attempts: 'retries', message: 'detail', duration: 'runtime (in seconds)' },
+  ...{
+    at: 'timestamp',
+    date: 'timestamp',
+    returnValue: 'result',
+    returnvalue: 'result',
+    trace: 'traceparent',
+  },
+};
+
 const TYPE_OF: Readonly<Record<string, TaskChangeType>> = {
   PENDING: 'sent',
   RECEIVED: 'received',
@@ -78,6 +119,7 @@ export function toTaskChange(record: MemoryRecord, now: () => number): TaskChang
   if (typeof record !== 'object' || record === null) {
     throw new TypeError('record({ id, state }): write an object, such as { id: "1", state: "STARTED" }.');
   }
+  refuseUnknownFields('record', record, FIELD_NAMES, OTHER_NAMES);
   const { id, state } = record;
   if (typeof id !== 'string' || id === '' || id.length > 512) {
     throw new TypeError("record({ id }): write the task's id, a string of 1 to 512 characters.");

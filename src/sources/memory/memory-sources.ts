@@ -1,3 +1,4 @@
+import { type KeysOf, refuseUnknownFields } from '../../check-options.ts';
 import type { History, HistoryReader, HistoryWriter, WorkerChange } from '../../history/history.ts';
 import { type HistorySources, historySources } from '../../history/history-sources.ts';
 import { withInstanceWalks } from '../../history/instance-walks.ts';
@@ -7,6 +8,7 @@ import { createStoredHistory } from '../../history/stored/create-stored-history.
 import type { StoredHistory } from '../../history/stored-history.ts';
 import type { WorkerHealthCheck } from '../../model.ts';
 import { redactSchedule } from '../../redact.ts';
+import { markBundle } from '../../source/bundle-mark.ts';
 import type {
   Awaitable,
   ComponentSource,
@@ -88,7 +90,7 @@ export function memorySources(options: MemorySourcesOptions = {}): MemorySources
   }
 
   const parts = historySources(name, reader, () => ({ ok: true, asOf: new Date(now()) }));
-  return {
+  return markBundle({
     ...parts,
     tasks: withInstanceWalks(parts.tasks, reader.instance),
     ...schedulePart(resolved),
@@ -99,7 +101,7 @@ export function memorySources(options: MemorySourcesOptions = {}): MemorySources
     recordWorker: (record) => guarded(() => writer.recordWorker(toWorkerChange(record, now))),
     recordQueue: (record) => guarded(() => recordQueue(writer, record)),
     close,
-  };
+  });
 }
 
 /** Its `close` returns a promise if there is a store. */
@@ -144,6 +146,11 @@ async function checkWorkers(reader: HistoryReader, context: ReadContext): Promis
 }
 
 function recordQueue(writer: HistoryWriter, record: MemoryQueueRecord): void {
+  refuseUnknownFields('recordQueue', record ?? {}, ['queue', 'waiting', 'oldestDueAt'], {
+    name: 'queue',
+    length: 'waiting',
+    count: 'waiting',
+  });
   const { queue, waiting, oldestDueAt = null } = record ?? {};
   if (typeof queue !== 'string' || queue === '' || !Number.isSafeInteger(waiting) || waiting < 0) {
     throw new TypeError('recordQueue({ queue, waiting }) needs a name and a number, such as "mail" and 12.');
@@ -152,7 +159,30 @@ function recordQueue(writer: HistoryWriter, record: MemoryQueueRecord): void {
   writer.recordQueue(queue, waiting, Number.isFinite(dueAt) ? dueAt : null);
 }
 
+// The compiler checks that every field is listed, so that none is rejected as unknown.
+const WORKER_FIELDS: KeysOf<MemoryWorkerRecord> = {
+  hostname: true,
+  type: true,
+  timestamp: true,
+  interval: true,
+  pid: true,
+  active: true,
+  processed: true,
+  loadAverage: true,
+  software: true,
+  pool: true,
+  poolSize: true,
+  concurrency: true,
+  registeredTasks: true,
+  queues: true,
+  uptimeSeconds: true,
+};
+
 function toWorkerChange(record: MemoryWorkerRecord, now: () => number): WorkerChange {
+  refuseUnknownFields('recordWorker', record ?? {}, Object.keys(WORKER_FIELDS), {
+    name: 'hostname',
+    worker: 'hostname',
+  });
   if (typeof record?.hostname !== 'string' || record.hostname === '') {
     throw new TypeError('recordWorker({ hostname }) needs the name of the worker, such as "mailer@host1".');
   }
