@@ -87,12 +87,14 @@ async function until(isTrue: () => Promise<boolean>): Promise<void> {
 turn();
 const isOver = await listen[role]();
 process.on('disconnect', () => process.exit());
-process.on('message', async () => {
+process.on('message', () => void measure());
+process.send?.('ready');
+
+async function measure(): Promise<void> {
   longest = 0;
   before = clock();
   await until(isOver);
   // What was begun is finished, such as the parts of a long message.
   await new Promise((resolve) => setTimeout(resolve, 500));
   process.send?.(longest);
-});
-process.send?.('ready');
+}

@@ -5,7 +5,7 @@ import { CONTEXT, query, told } from '../history/telling.ts';
 import { instanceOf, untilReady, untilWritten } from '../stored/instances.ts';
 
 /** The source whose tasks they are. */
-export const SOURCE = 'celery';
+const SOURCE = 'celery';
 
 /** How an engine writes what both can hold. */
 export interface Foreign {
