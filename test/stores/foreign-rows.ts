@@ -4,9 +4,6 @@ import type { StoreEngine } from '../../src/history/store.ts';
 import { CONTEXT, query, told } from '../history/telling.ts';
 import { instanceOf, untilReady, untilWritten } from '../stored/instances.ts';
 
-/** The source whose tasks they are. */
-const SOURCE = 'celery';
-
 /** How an engine writes what both can hold. */
 export interface Foreign {
   /** Runs a statement. */
