@@ -3,6 +3,7 @@
 // Without --lines every function of the folder is tried, otherwise a random choice of functions with so many lines in all:
 // the same seed chooses the same ones. Stryker is installed below .cache on the first run.
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import ts from 'typescript';
@@ -16,7 +17,7 @@ const JUDGES = {
   findings: ['test/findings/**/*.test.ts', 'test/routes/findings.test.ts'],
   graph: ['test/graph/**/*.test.ts', 'test/routes/workflow*.test.ts'],
   'history/answers': ['test/history/**/*.test.ts', 'test/select/**/*.test.ts'],
-  'history/merge': ['test/history/**/*.test.ts'],
+  'history/merge': ['test/history/**/*.test.ts', 'test/stored/**/*.test.ts'],
   read: ['test/read/**/*.test.ts', 'test/router/**/*.test.ts'],
   redact: ['test/redact/**/*.test.ts', 'test/secrets/**/*.test.ts'],
   select: ['test/select/**/*.test.ts', 'test/routes/**/*.test.ts'],
@@ -37,17 +38,6 @@ if (folder === undefined || !existsSync(`src/${folder}`)) {
   process.exit(2);
 }
 
-/** Numbers between 0 and 1 that follow from the seed (mulberry32). */
-function random(seed) {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** The statements of the files that are more than imports and types, as `file:first line-last line`. */
 function rangesOf(files) {
   return files.flatMap((path) => {
@@ -57,19 +47,28 @@ function rangesOf(files) {
       .filter(
         (one) => ts.isFunctionDeclaration(one) || ts.isClassDeclaration(one) || ts.isVariableStatement(one),
       )
-      .map((one) => ({ path, from: lineOf(one.getStart()), to: lineOf(one.getEnd()) }));
+      .map((one) => ({
+        path,
+        name: (one.name ?? one.declarationList.declarations[0].name).getText(),
+        from: lineOf(one.getStart()),
+        to: lineOf(one.getEnd()),
+      }));
   });
 }
 
+/** The order depends on their names alone, so that another commit tries the same ones. */
 function choose(ranges, lines) {
-  const next = random(Number(values.seed));
-  const shuffled = ranges.map((range) => [next(), range]).sort(([a], [b]) => a - b);
+  const rank = ({ path, name }) =>
+    createHash('sha256').update(`${values.seed} ${path} ${name}`).digest('hex');
   let rest = lines;
-  return shuffled.flatMap(([, range]) => {
-    if (rest <= 0) return [];
-    rest -= range.to - range.from + 1;
-    return [range];
-  });
+  return ranges
+    .map((range) => ({ range, at: rank(range) }))
+    .sort((a, b) => (a.at < b.at ? -1 : 1))
+    .flatMap(({ range }) => {
+      if (rest <= 0) return [];
+      rest -= range.to - range.from + 1;
+      return [range];
+    });
 }
 
 const files = readdirSync(`src/${folder}`, { recursive: true })
@@ -112,7 +111,7 @@ writeFileSync(
     reporters: ['clear-text', 'json'],
     jsonReporter: { fileName: `${HOME}/${folder.replaceAll('/', '-')}.json` },
     tempDirName: '.cache/mutate',
-    ignorePatterns: ['.cache', 'dist', 'docs', 'benchmarks', 'examples'],
+    ignorePatterns: ['.cache', 'docs', 'benchmarks', 'examples'],
   }),
 );
 const judges = values.tests ?? JUDGES[folder] ?? [`test/${folder}/**/*.test.ts`];
