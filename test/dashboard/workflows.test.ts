@@ -70,7 +70,6 @@ async function read({ base }: Host, id: string, size: LookOptions): Promise<Show
   await page.keyboard.press('Enter');
   await page.locator('.graph-svg .node[aria-pressed="true"]:focus').waitFor();
   await checkLooks(view);
-  await page.context().close();
   return { totals, cause, rows, nodes: drawn };
 }
 
