@@ -84,14 +84,17 @@ function isFirst(entries: readonly TaskEntry[], entry: TaskEntry): boolean {
   return lead > 0;
 }
 
-/** Whether two entries report the end of one run: nothing was received or started between them. */
+/**
+ * Whether two entries report the end of one run: the task was not received between them. A worker may report that it has
+ * started after the backend says that it has ended.
+ */
 function isSameEnd(other: TaskEntry, end: TaskEntry, entries: readonly TaskEntry[]): boolean {
   if (other.kind !== end.kind || !isCounted(other)) return false;
   const from = Math.min(other.time, end.time);
   const to = Math.max(other.time, end.time);
   return !entries.some(
     ({ kind, timeSource, time }) =>
-      (kind === 'received' || kind === 'started') && timeSource === 'sender' && time > from && time <= to,
+      kind === 'received' && timeSource === 'sender' && time > from && time <= to,
   );
 }
 
