@@ -77,7 +77,8 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'recorded traff
       broker: redis.url(recording.database),
       ...(recording.hasResults ? { backend: redis.url(recording.database) } : {}),
       settings: recording.settings,
-      ...(store === undefined ? { retention } : { store }),
+      retention,
+      ...(store !== undefined && { store }),
     });
     opened.push(sources);
     await until(() => sources.tasks.status?.().ok === true);

@@ -67,12 +67,32 @@ describe('a task of which nothing more is heard', () => {
 
     it('is REVOKED, and not flagged, when it expired in a queue that drops what has expired', async () => {
       const expires = new Date(START + 20_000).toISOString();
+      hear('task-succeeded', { uuid: 'other', result: '1' });
       hear('task-sent', { name: 'mail.send', queue: 'celery', hostname: 'gen1@vm', expires });
       await pass(45_000);
       expect(await deployment.task('a')).toMatchObject({
         ...{ state: 'REVOKED', finished: new Date(expires), flags: [] },
         timeline: [{ state: 'PENDING' }, { state: 'REVOKED', detail: 'expired' }],
       });
+      expect((await open()).missing).toBeNull();
+    });
+
+    it.each<[string, () => void]>([
+      ['its worker may send no events', () => {}],
+      [
+        'events may have been missed since',
+        () => {
+          hear('task-succeeded', { uuid: 'other', result: '1' });
+          deployment.broker.reconnect();
+        },
+      ],
+    ])('stays PENDING when it has expired and %s: a worker may have run it', async (_, happens) => {
+      const expires = new Date(START + 20_000).toISOString();
+      hear('task-sent', { name: 'mail.send', queue: 'celery', hostname: 'gen1@vm', expires });
+      await pass(1_000);
+      happens();
+      await pass(45_000);
+      expect(await deployment.task('a')).toMatchObject({ state: 'PENDING', flags: [] });
       expect((await open()).missing).toBeNull();
     });
 

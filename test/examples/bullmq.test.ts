@@ -44,7 +44,11 @@ describe('examples/bullmq', () => {
         '/api/tasks/?name=render-invoice&state=SUCCESS&limit=1',
       );
       const invoice = rendered.tasks[0]?.task_id ?? '';
-      const { body: job } = await ask<TaskDetailBody>(base, `/api/tasks/${encodeURIComponent(invoice)}/`);
+      // The list may be ahead of the events, until which an answer that was given before is given again.
+      const { body: job } = await waitFor(
+        () => ask<TaskDetailBody>(base, `/api/tasks/${encodeURIComponent(invoice)}/`),
+        ({ body }) => body.state === 'SUCCESS',
+      );
       expect(job.progress).toMatchObject({ current: 3, total: 3, percent: 100, text: 'page 3' });
       expect(job.log).toEqual({
         lines: ['rendered page 1', 'rendered page 2', 'rendered page 3'],

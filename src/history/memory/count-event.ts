@@ -72,9 +72,7 @@ function isCounted({ isStored, kind, timeSource }: TaskEntry): boolean {
  */
 function isFirst(entries: readonly TaskEntry[], entry: TaskEntry): boolean {
   const { kind, origin } = entry;
-  if (KIND_ORDER[kind] >= KIND_ORDER.revoked) {
-    return !entries.some((other) => other !== entry && isSameEnd(other, entry, entries));
-  }
+  if (KIND_ORDER[kind] >= KIND_ORDER.revoked) return isFirstEnd(entries, entry);
   // Most tasks are reported by one origin only.
   if (entries.every((other) => other.origin === origin)) return true;
   let lead = 0;
@@ -85,16 +83,20 @@ function isFirst(entries: readonly TaskEntry[], entry: TaskEntry): boolean {
 }
 
 /**
- * Whether two entries report the end of one run: the task was not received between them. A worker may report that it has
- * started after the backend says that it has ended.
+ * Whether no other entry reports this end: one of the same kind, with no receipt of the task between them. A worker may
+ * report that it has started after the backend says that it has ended.
  */
-function isSameEnd(other: TaskEntry, end: TaskEntry, entries: readonly TaskEntry[]): boolean {
-  if (other.kind !== end.kind || !isCounted(other)) return false;
-  const from = Math.min(other.time, end.time);
-  const to = Math.max(other.time, end.time);
+function isFirstEnd(entries: readonly TaskEntry[], end: TaskEntry): boolean {
+  let from = Number.NEGATIVE_INFINITY;
+  let to = Number.POSITIVE_INFINITY;
+  for (const { kind, timeSource, time } of entries) {
+    if (kind !== 'received' || timeSource !== 'sender') continue;
+    if (time <= end.time) from = Math.max(from, time);
+    else to = Math.min(to, time);
+  }
   return !entries.some(
-    ({ kind, timeSource, time }) =>
-      kind === 'received' && timeSource === 'sender' && time > from && time <= to,
+    (other) =>
+      other !== end && other.kind === end.kind && isCounted(other) && other.time >= from && other.time < to,
   );
 }
 

@@ -42,6 +42,8 @@ interface State {
   readonly unseenEnds: UnseenEnds;
   /** When each task that was not found may be searched for again, in monotonic milliseconds. */
   readonly searched: Map<string, number>;
+  /** Since when no event has been missed, in milliseconds since 1970. */
+  wholeSince: number;
   /** Whether the workers are to be asked although no task is missing. */
   isWanted: boolean;
   isBusy: boolean;
@@ -50,8 +52,8 @@ interface State {
 
 /**
  * Marks tasks as `never_received` that were sent a while ago, are in no queue and on no worker and have no result, if
- * queues and workers could be asked and an end would be known; those that have expired as revoked; and tasks as `end_unseen` that their worker
- * no longer runs.
+ * queues and workers could be asked and an end would be known; as revoked those of them that have expired, if a receipt
+ * would have been seen; and as `end_unseen` tasks that their worker no longer runs.
  */
 export function createTaskWatch(options: TaskWatchOptions): TaskWatch {
   const { history, isQueued, lookUp, isBehind = () => false } = options;
@@ -59,6 +61,7 @@ export function createTaskWatch(options: TaskWatchOptions): TaskWatch {
     options,
     unseenEnds: createUnseenEnds({ history, isQueued, lookUp, isBehind }),
     searched: new Map(),
+    wholeSince: Date.now(),
     isWanted: true,
     isBusy: false,
     closed: false,
@@ -67,6 +70,7 @@ export function createTaskWatch(options: TaskWatchOptions): TaskWatch {
   const ticker = setInterval(() => void tick(state), TICK_MS).unref();
   return {
     askSoon() {
+      state.wholeSince = Date.now();
       state.isWanted = true;
     },
     close() {
@@ -106,10 +110,12 @@ async function look(state: State): Promise<void> {
   await lookUp(lost);
   for (const id of lost) {
     if (state.closed || history.index.stateOf(id) !== 'PENDING' || isQueued(id) !== false) continue;
-    const expires = history.index.openTask(id)?.expires ?? null;
-    // Brokers drop messages that have expired.
-    if (expires !== null && expires <= Date.now()) history.writer.recordTask(expiry(id, expires));
-    else if (seesEnds()) history.writer.recordMissing(id, true);
+    const { expires = null, heardAt = 0 } = history.index.openTask(id) ?? {};
+    const isExpired = expires !== null && expires <= Date.now();
+    // Brokers drop messages that have expired. One that a worker took would have been reported.
+    if (isExpired && heardAt >= state.wholeSince && !isBlind())
+      history.writer.recordTask(expiry(id, expires));
+    else if (!isExpired && seesEnds()) history.writer.recordMissing(id, true);
     state.searched.set(id, performance.now() + AGAIN_MS);
   }
 }
