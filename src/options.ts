@@ -37,8 +37,8 @@ export interface Refusal {
 export interface SignInRedirect {
   /**
    * Where to sign in: a path such as `/login`, or an http(s) URL of the host's own origin: that of `publicUrl`, or
-   * of the request's `Host` if `publicUrl` is not a URL. At most 2,048 printable ASCII characters. Only a browser that opens the page is redirected; the
-   * API and the page's files answer 401.
+   * of the request's `Host` if `publicUrl` is not a URL. At most 2,048 printable ASCII characters. Only a browser that
+   * opens the page is redirected; the API and the page's files answer 401.
    */
   readonly redirect: string;
   /** A sentence for clients of the API. Default: one of this library. */

@@ -1,4 +1,4 @@
-/** `npm run stage [-- <folder> [<repository>]]`: creates the content of the published package. Default: in `.cache/package`. */
+/** `npm run stage [-- <folder> [<repository>]]`: creates the folder to publish. Default: `.cache/package`. */
 import { stagePackage } from './stage-package.ts';
 
 const [folder = '.cache/package', repository] = process.argv.slice(2);

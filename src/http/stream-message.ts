@@ -1,4 +1,4 @@
-/** Messages of streams (HTML Standard, 9.2 "Server-sent events"), and the memory that they take while clients read them. */
+/** Messages of streams (HTML Standard, 9.2 "Server-sent events"), and the memory that they take until they are read. */
 import type { AnswerEntry } from './answer-entry.ts';
 
 /** A message. It can be sent to every client with the same cursor. */

@@ -1,6 +1,6 @@
 /**
- * Keeps what is too large from a client of ours, which assembles each reply in memory, however much it announces: a text that
- * is too long arrives empty.
+ * Keeps what is too large from a client of ours, which assembles each reply in memory, however much it announces: a text
+ * that is too long arrives empty.
  */
 import { Socket } from 'node:net';
 import { redisError } from './problems.ts';

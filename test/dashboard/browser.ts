@@ -82,7 +82,7 @@ export interface LookOptions extends Omit<BrowserContextOptions, 'viewport'> {
   readonly prepare?: (page: Page) => Promise<unknown>;
 }
 
-/** Windows that a test has left, by the options of their contexts. A new one costs a process, and loads the page from nothing. */
+/** Windows that a test has left, by the options of their contexts: a new one costs a process and loads all anew. */
 const left = new Map<string, Page[]>();
 
 async function openWindow(options: BrowserContextOptions): Promise<Page> {

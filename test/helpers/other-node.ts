@@ -10,7 +10,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Where `.ci/run` puts other versions of what consumers have. */
 export const TOOLS = join(ROOT, '.cache', 'tools', 'node_modules');
 
-/** Where a version of Node is, if it is installed: the latest of its major, of 20 the oldest that is supported. 16 and 18 are too old. */
+/** Where a Node is, if it is installed: the latest of its major, of 20 the oldest supported. 16 and 18 are too old. */
 export function otherNode(major: 16 | 18 | 20 | 22 | 24 | 26): string {
   return join(TOOLS, `node${major}`, 'bin', 'node');
 }

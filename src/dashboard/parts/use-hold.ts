@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useHoldReport } from '../live/pace.ts';
 
-/** How long rows stay after the pointer has left them, in milliseconds: enough to reach the button that shows the news. */
+/** Milliseconds for which rows stay after the pointer has left them: enough to reach the button that shows the news. */
 const LEAVE_MS = 400;
 
 /** Handlers for the element that contains the rows. */

@@ -30,7 +30,7 @@ export function insertBatch(
 }
 
 const MIB = 1024 * 1024;
-/** The longest texts that are read, in bytes. Longer ones are not the store's: they would take the memory of the process. */
+/** The longest texts that are read, in bytes. Longer ones are not the store's, and would fill the memory. */
 const LONGEST = { record: 4 * MIB, texts: 64 * MIB, items: 16 * MIB, content: 16 * MIB, times: MIB };
 
 /** A column of long texts as it is read: NULL for what is too long. */

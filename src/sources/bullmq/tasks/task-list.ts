@@ -22,8 +22,8 @@ const LARGEST_BATCH = 500;
 /**
  * Answers `listTasks`. By time, without a filter or with one of queue or state, a page reads only the jobs that it
  * shows. (PENDING and RETRY share their sets, so that a filter of one of them drops the other.) Filters by id look these
- * jobs up; filters by root and parent read that flow. Everything else looks at up to `scan` rows for one answer; other orders sort that many at a
- * time.
+ * jobs up; filters by root and parent read that flow. Everything else looks at up to `scan` rows for one answer; other
+ * orders sort that many at a time.
  */
 export async function listTasks(
   access: QueueAccess,

@@ -7,7 +7,7 @@ import { filledString, isRecord } from '../../../values.ts';
 import { objectMembers, skipSpace, valueEnd } from './json-text.ts';
 import { type BodyForm, bodyText, endsPlainly } from './message-body.ts';
 import { pythonText, pythonTupleText } from './python-repr.ts';
-import { parseWanted, type WantedMembers } from './wanted-json.ts';
+import { namesIn, parseWanted, type WantedMembers } from './wanted-json.ts';
 
 /** Longest id that a history accepts, and longest of all other names. */
 export const MAX_NAME = 512;
@@ -18,20 +18,21 @@ const MAX_UNUSUAL = 16 * 1024 * 1024;
 
 /** Of a long message: what is read of it, and of its headers and properties. */
 const MESSAGE: WantedMembers = {
-  names: new Set([
-    ...['body', 'content-type', 'headers', 'properties', 'delivery_info', 'delivery_tag', 'routing_key'],
-    ...['body_encoding', 'compression', 'redelivered', 'correlation_id', 'periodic_task_name', 'traceparent'],
-    ...['task', 'id', 'group', 'retries', 'eta', 'expires', 'root_id', 'parent_id', 'argsrepr', 'kwargsrepr'],
-  ]),
+  names: namesIn(
+    'body content-type headers properties delivery_info delivery_tag routing_key ' +
+      'body_encoding compression redelivered correlation_id periodic_task_name ' +
+      'traceparent task id group retries eta expires root_id parent_id argsrepr ' +
+      'kwargsrepr',
+  ),
 };
 
 /** Of long signatures: what `signatures.ts` reads. A chain may have thousands of them. */
 const SIGNATURES: WantedMembers = {
   most: 40_000,
-  names: new Set([
-    ...['callbacks', 'errbacks', 'chain', 'chord', 'task', 'subtask_type', 'options', 'kwargs', 'tasks'],
-    ...['header', 'body', 'task_id', 'group_id', 'link', 'link_error'],
-  ]),
+  names: namesIn(
+    'callbacks errbacks chain chord task subtask_type options kwargs tasks header ' +
+      'body task_id group_id link link_error',
+  ),
 };
 
 /** An object that another process wrote: any field may be missing or of any type. */

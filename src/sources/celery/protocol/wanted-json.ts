@@ -27,6 +27,11 @@ export interface WantedMembers {
   readonly most?: number;
 }
 
+/** The names in a text, which spaces separate. */
+export function namesIn(text: string): ReadonlySet<string> {
+  return new Set(text.split(' '));
+}
+
 interface Parsing extends Required<Omit<WantedMembers, 'most'>> {
   readonly text: string;
   at: number;
