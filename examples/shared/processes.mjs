@@ -50,9 +50,19 @@ export function createProcesses(onFailure) {
         const patience = setTimeout(() => entry.child.kill('SIGKILL'), 8_000);
         await gone;
         clearTimeout(patience);
+        endGroup(entry.child.pid);
       }
     },
   };
+}
+
+/** What a program has started, such as the pool of a worker that was still starting, would keep its pipes open. */
+function endGroup(pid) {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // Nothing is left.
+  }
 }
 
 /** A port of this machine that nothing listens on. */

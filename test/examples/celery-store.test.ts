@@ -25,7 +25,11 @@ describe('examples/celery with STORE', () => {
       const done = '/api/tasks/?name=tasks.complete_order&state=SUCCESS&sort=finished&order=asc&limit=1';
       const { body: list } = await ask<TasksBody>(first.base, done);
       const path = `/api/tasks/${list.tasks[0]?.task_id}/`;
-      const { body: before } = await ask<TaskDetailBody>(first.base, path);
+      // The result may come before the events, which have the rest.
+      const { body: before } = await waitFor(
+        () => ask<TaskDetailBody>(first.base, path),
+        ({ body }) => body.runtime !== null,
+      );
       expect((await first.end('SIGINT')).code).toBe(0);
       expect(statSync(STORE).mode & 0o777).toBe(0o600);
 
