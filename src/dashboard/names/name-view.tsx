@@ -84,10 +84,10 @@ type Counted = 'succeeded' | 'failed' | 'retried';
 
 const isCounted = (figure: string): figure is Counted => /^(?:succeeded|failed|retried)$/.test(figure);
 
-/** What is known of the steps, of which some are unknown. */
+/** What is known of the steps, of which some are unknown: a count of 0 says nothing then. */
 function atLeast({ series }: TaskStatsBody, figure: Counted): string {
-  const known = series.flatMap((step) => step[figure] ?? []);
-  return known.length === 0 ? '–' : `≥ ${count(known.reduce((sum, one) => sum + one, 0))}`;
+  const known = series.reduce((sum, step) => sum + (step[figure] ?? 0), 0);
+  return known === 0 ? '–' : `≥ ${count(known)}`;
 }
 
 function Figures(props: {
