@@ -1,5 +1,5 @@
 /**
- * The host of the benchmark of kept histories. `node history-server.js BROKER [DATABASE] [COLLECT] [TASKS]`, or without
+ * The host of the benchmark of kept histories. `node history-server.js BROKER [DATABASE] [TASKS]`, or without
  * a broker for an app without a monitor; each second sends the delay of its event loop and the CPU time of the process
  * so far to the parent process. At most TASKS are kept in memory.
  */
@@ -8,7 +8,7 @@ import pg from 'pg';
 import { celerySources } from '../src/celery.ts';
 import { postgresStore } from '../src/postgres.ts';
 
-const [broker, database, collect = 'every', tasksText = '100000'] = process.argv.slice(2);
+const [broker, database, tasksText = '100000'] = process.argv.slice(2);
 const maxTasks = Number(tasksText);
 const startedAt = performance.now();
 const pool = database === undefined ? null : new pg.Pool({ connectionString: database, max: 5 });
@@ -21,10 +21,7 @@ const sources =
         backend: broker,
         control: false,
         retention: { maxTasks, maxBytes: Math.max(256 * 1_048_576, maxTasks * 1_000) },
-        ...(pool !== null && {
-          store: postgresStore(pool),
-          collect: collect === 'leader' ? 'leader' : 'every',
-        }),
+        ...(pool !== null && { store: postgresStore(pool) }),
       });
 const { signal } = new AbortController();
 const delay = monitorEventLoopDelay({ resolution: 1 });

@@ -155,7 +155,7 @@ async function fill(): Promise<void> {
 /** @param memory most tasks in memory */
 async function measureStart(memory: number): Promise<void> {
   const tasks = await countStored(postgres);
-  const monitor = await startMonitor(redis.url(), database, 'every', String(memory));
+  const monitor = await startMonitor(redis.url(), database, String(memory));
   const firstAt = (monitor.reports[0] as ServerReport).sinceStart;
   const wanted = Math.min(tasks, memory);
   await until(() => (monitor.reports.at(-1) as ServerReport).tasks >= wanted * 0.99, 600_000);

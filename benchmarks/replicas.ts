@@ -43,7 +43,7 @@ function percent(share: number): string {
 async function measureReplicas(): Promise<void> {
   const bare = await startMonitor();
   const monitors = await Promise.all(
-    Array.from({ length: REPLICAS.instances }, () => startMonitor(redis.url(), database, 'leader')),
+    Array.from({ length: REPLICAS.instances }, () => startMonitor(redis.url(), database)),
   );
   await until(() => monitors.some(({ reports }) => reports.at(-1)?.leads === true), 60_000);
   const publisher = run('steady-publisher.ts', [

@@ -35,7 +35,7 @@ async function measure(
     if (steps.includes('fill')) {
       await before();
       filled = await fill(session, raw, tasks);
-      await fillCauses(session, raw);
+      await fillCauses(session);
       await after();
     }
     const reads = steps.includes('read') ? await timeReads(session, tasks) : [];

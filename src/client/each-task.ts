@@ -93,11 +93,13 @@ export async function* eachTask(
   for (let pass = 0; pass < MOST_PASSES; pass += 1) {
     let next: number | null = null;
     let hasMissed = pass === 0;
+    let isExact = true;
     const part: TaskListQuery =
       since === null ? query : { ...query, since: new Date(Math.max(since, asked)) };
     for await (const page of pagesOf(readPage, part)) {
       next ??= Date.parse(page.generated_at) - LATENESS_MS;
       begunAt ??= Date.parse(page.generated_at);
+      isExact &&= page.cursor_exact;
       for (const task of page.tasks) {
         const key = JSON.stringify([task.source, task.task_id]);
         // Another instance of the monitor repeats tasks that the previous one has listed.
@@ -108,7 +110,8 @@ export async function* eachTask(
         yield task;
       }
     }
-    since = next;
+    // What an inexact walk has missed may be anywhere in the list.
+    since = isExact ? next : null;
     if (!hasMissed || (next ?? until) >= until) return;
   }
 }

@@ -24,20 +24,19 @@ export interface FailureQuery {
 
 /** How many tasks failed because of a cause. */
 export interface CauseCount {
-  /** `''`: causes that are no longer kept separately. */
   readonly cause: string;
   readonly count: number;
 }
 
-/** Failures of one cause with one name, or on one worker, or both. A failure may be part of each of these counts. */
+/** Failures of one cause with one name on one worker. */
 export interface CausePart extends CauseCount {
-  /** `null`: unknown, or any. */
+  /** `null`: unknown. */
   readonly name: string | null;
   readonly worker: string | null;
   /** When the last of them failed. */
   readonly last: number;
-  /** The id of that task; `null`: it was dropped. */
-  readonly sample: string | null;
+  /** The id of that task. */
+  readonly sample: string;
 }
 
 /** Failures of one cause in one step. */
@@ -47,9 +46,8 @@ export interface CauseStep extends CauseCount {
 }
 
 /**
- * The causes of failures. The stored tasks are summed up as they are, so a task that succeeds later no longer counts;
- * for days whose tasks are dropped, sums by hour remain. Beyond a maximum number of sums, the cause is `''`, and they
- * count for any name, queue and worker.
+ * The causes of failures. The stored tasks are summed up as they are: a task that succeeds later, or is dropped, no longer
+ * counts.
  */
 export interface CauseStore {
   /** Keeps the texts of causes, and the earlier first and the later last time. */
@@ -58,13 +56,10 @@ export interface CauseStore {
   describe(ids: readonly string[]): Promise<readonly StoredCause[]>;
   /** @returns the most frequent causes, `most` at most */
   counts(query: FailureQuery, most: number): Promise<readonly CauseCount[]>;
-  /**
-   * @returns failures of these causes by name and worker, `most` at most. Their counts may only be compared: parts may
-   *   overlap
-   */
+  /** @returns failures of these causes by name and worker, `most` at most */
   parts(query: FailureQuery, causes: readonly string[], most: number): Promise<readonly CausePart[]>;
-  /** @returns failures of these causes by step, in any order; a step may come twice, and hours count where they begin */
+  /** @returns failures of these causes by step, in any order */
   steps(query: FailureQuery, causes: readonly string[], steps: RollupSteps): Promise<readonly CauseStep[]>;
-  /** Drops sums before a time, and causes that were not seen since. */
+  /** Drops the causes that were not seen since a time. */
   dropBefore(time: number): Promise<void>;
 }

@@ -129,7 +129,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'a Celery with its histor
       task_send_sent_event: true,
       worker_hijack_root_logger: false,
     } as never);
-    const options = { database, collect: 'every', settings: own } as const;
+    const options = { database, collect: true, settings: own } as const;
     let monitor: MonitorProcess = await startMonitor(options);
     try {
       await steady.worker('-n', 'w1@alpha', '-P', 'threads', '-c', '4');

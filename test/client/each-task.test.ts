@@ -6,7 +6,7 @@ const START = Date.parse('2026-11-21T02:00:00Z');
 const PAGE = 10;
 
 /** A list in which two rows move to the front with each page that is read, as jobs do that run. */
-function busyList(count: number, hasArrivals = false) {
+function busyList(count: number, hasArrivals = false, isExact = true) {
   const changedAt = new Map(Array.from({ length: count }, (_, n) => [`t${n}`, START - 60_000 + n * 50]));
   const sentAt = new Map([...changedAt.keys()].map((id) => [id, START - 60_000]));
   const asked: URLSearchParams[] = [];
@@ -32,7 +32,8 @@ function busyList(count: number, hasArrivals = false) {
       return { task_id: id, source: 's', sent: new Date(sentAt.get(id) ?? 0).toISOString() } as TaskBody;
     });
     const next = rows.length > PAGE ? String(page.at(-1)?.[1]) : null;
-    return { tasks, next_cursor: next, generated_at: new Date(now).toISOString() } as TasksBody;
+    const generated_at = new Date(now).toISOString();
+    return { tasks, next_cursor: next, cursor_exact: isExact, generated_at } as TasksBody;
   }
 
   /** Answers as the route does. */
@@ -65,6 +66,13 @@ describe('eachTask', () => {
   it('reads a list of a time that is over once', async () => {
     const list = busyList(20);
     await idsOf(list, { until: new Date(START - 3_600_000) });
+    expect(list.asked.some((query) => query.has('since'))).toBe(false);
+  });
+
+  it('reads the whole list again if rows may be missing, until it finds no new one', async () => {
+    const list = busyList(40, false, false);
+    expect((await idsOf(list)).toSorted()).toEqual(list.ids());
+    expect(list.asked.filter((query) => !query.has('cursor')).length).toBeGreaterThan(1);
     expect(list.asked.some((query) => query.has('since'))).toBe(false);
   });
 });

@@ -31,7 +31,7 @@ const CELERY = `
 export interface MonitorOptions {
   /** URL of the database. */
   readonly database: string;
-  readonly collect: 'every' | 'leader' | false;
+  readonly collect: boolean;
   /** Options of `celerySources`. */
   readonly [option: string]: unknown;
 }

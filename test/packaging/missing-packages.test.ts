@@ -1,9 +1,8 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
 import { installed, pack } from './packed.ts';
 
-const run = promisify(execFile);
 const packed = pack();
 
 const ROWS = [
@@ -19,8 +18,18 @@ const program = (entry: string, call: string) => `
   const load = LOAD('express-task-monitor/${entry}');
   Promise.resolve(load).then(({ ${entry}Sources }) => {
     try { ${call}; console.log('made'); } catch (error) { console.log(error.message); }
-    process.exit();
   });`;
+
+/** The first line that a program prints. Its end is not awaited: a process of Node 20 hangs there once in thousands. */
+async function printed(cwd: string, file: string): Promise<string | null> {
+  const child = spawn(process.execPath, [file], { cwd, stdio: ['ignore', 'pipe', 'inherit'] });
+  try {
+    for await (const line of createInterface({ input: child.stdout })) return line;
+    return null;
+  } finally {
+    child.kill('SIGKILL');
+  }
+}
 
 describe('a package that is needed', () => {
   for (const [name, entry, call] of ROWS) {
@@ -32,15 +41,14 @@ describe('a package that is needed', () => {
         const text = `const LOAD = ${load};${program(entry, call)}`;
         const packages = { debug: installed('debug'), croner: installed('croner') };
         const without = packed.consumer({ files: { [file]: text }, packages });
-        const { stdout } = await run(process.execPath, [file], { cwd: without });
-        expect(stdout.trim()).toBe(
+        expect(await printed(without, file)).toBe(
           `${entry}Sources: the package ${name} is not installed: run npm install ${name}.`,
         );
         const project = packed.consumer({
           files: { [file]: text },
           packages: { ...packages, [name]: installed(name) },
         });
-        expect((await run(process.execPath, [file], { cwd: project })).stdout.trim()).toBe('made');
+        expect(await printed(project, file)).toBe('made');
       });
     }
   }

@@ -59,7 +59,7 @@ declare const pool: Pool;
 declare const sql: Sql;
 const stores: HistoryStore[] = [postgresStore(pool, { schema: 'monitor' }), postgresStore(sql), sqliteStore('a.db')];
 for (const store of stores) memorySources({ store });
-void celerySources({ broker: 'redis://localhost', store: sqliteStore('a.db'), collect: 'leader' }).close();
+void celerySources({ broker: 'redis://localhost', store: sqliteStore('a.db'), collect: true }).close();
 const options: MonitorOptions = {
   sources: { ...celery, tasks },
   authorize: (request, route) => route === 'healthcheck' || request.headers.authorization === 'x',

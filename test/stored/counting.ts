@@ -20,6 +20,7 @@ export interface Asked extends Partial<TaskQuery> {
   /** Default: the time of the lab. */
   readonly end?: number;
   readonly percentiles?: boolean;
+  readonly causes?: number;
 }
 
 /** By how much the clocks of processes are ahead of a full minute: comparing clocks may be wrong by a millisecond. */
@@ -44,9 +45,10 @@ export function countingLab({ taskDays = 0, rollupDays = 90 } = {}) {
     return history;
   }
 
-  async function stats({ minutes, stepSeconds, end = clock.now, percentiles = false, ...filter }: Asked) {
+  async function stats(given: Asked) {
+    const { minutes, stepSeconds, end = clock.now, percentiles = false, causes = 0, ...filter } = given;
     const reader = await start({ hearing: 'nothing', isReadOnly: true });
-    const asked = { minutes, now: new Date(end), stepSeconds: stepSeconds ?? null, percentiles };
+    const asked = { minutes, now: new Date(end), stepSeconds: stepSeconds ?? null, percentiles, causes };
     const found = await reader.reader.getTaskStats({ ...asked, filter: query(filter) }, CONTEXT);
     await reader.close();
     return found;

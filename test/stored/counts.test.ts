@@ -31,6 +31,21 @@ const succeededSince = ({ series, totals }: TaskStats): number =>
   series.reduce((sum, { t, succeeded }) => sum + (t >= (totals?.since ?? t) ? (succeeded ?? 0) : 0), 0);
 
 describe('statistics of counts', { timeout: 240_000 }, () => {
+  it('have causes that reach back as far as tasks are kept', async () => {
+    lab = countingLab({ taskDays: 7 });
+    const failed = { type: 'failed', exception: 'KeyError(1)', runtime: null } as const;
+    await lab.run(lab.ended(1, failed));
+    lab.moveTo(20 * DAY_MINUTES);
+    await lab.run(lab.ended(1, failed));
+    const isCut = async (days: number): Promise<boolean | undefined> => {
+      const minutes = days * DAY_MINUTES;
+      const { causes, causesTruncated } = await lab.stats({ minutes, causes: 5, stepSeconds: 86_400 });
+      expect(causes?.[0]).toMatchObject({ exception: 'KeyError', sample: expect.any(String) });
+      return causesTruncated;
+    };
+    expect([await isCut(30), await isCut(2)]).toEqual([true, false]);
+  });
+
   it('are made of minutes, hours and days, which add up to what happened', async () => {
     await runHours(30, 2);
     for (const [minutes, stepSeconds] of [

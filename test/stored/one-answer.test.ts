@@ -4,7 +4,7 @@ import type { StoredHistory } from '../../src/history/stored-history.ts';
 import { createArrayStore } from '../helpers/array-store.ts';
 import { until } from '../helpers/redis-server.ts';
 import { CONTEXT, query, told } from '../history/telling.ts';
-import { countingLab, record, write } from './counting.ts';
+import { countingLab, write } from './counting.ts';
 import { instanceOf, untilReady, untilWritten } from './instances.ts';
 
 const IDS = Array.from({ length: 20 }, (_, n) => `t${n}`);
@@ -90,45 +90,5 @@ describe('the lengths of queues that instances record, each of its own queue', (
   it.fails('are shown by each of them (part 3)', async () => {
     const { one, other, now } = await lab();
     for (const history of [one, other]) expect(await lengthsIn(history, now)).toEqual(LENGTHS);
-  });
-});
-
-describe('instances that receive the same', () => {
-  /** What statistics say of the last hour. */
-  const statsOf = async ({ reader }: StoredHistory, now: number) =>
-    await reader.getTaskStats({ minutes: 60, now: new Date(now), filter: query() }, CONTEXT);
-
-  /** Two instances, of which the second starts ten minutes later, until all is written. */
-  async function startedLater() {
-    const lab = countingLab({ taskDays: 7 });
-    const all: StoredHistory[] = [await lab.start()];
-    for (let minute = 0; minute < 20; minute++) {
-      lab.moveTo(minute);
-      if (minute === 10) all.push(await lab.start());
-      const ids = Array.from({ length: 3 }, (_, n) => `m${minute}-${n}`);
-      for (const one of all)
-        for (const type of ['sent', 'received', 'started', 'succeeded'] as const)
-          record(
-            one,
-            ids.map((id) =>
-              told({ id, type, time: lab.now() + 30_000, name: 'pay', queue: 'q', worker: 'w' }),
-            ),
-          );
-    }
-    lab.moveTo(20);
-    for (const one of all) if (one.isHolder()) await untilWritten(one);
-    return { lab, all };
-  }
-
-  it('have statistics of all that they have received', async () => {
-    const { lab, all } = await startedLater();
-    const [first] = await Promise.all(all.map((one) => statsOf(one, lab.now())));
-    expect(first?.series.slice(-21).map(({ succeeded }) => succeeded)).toEqual([...Array(20).fill(3), 0]);
-  });
-
-  it.fails('have the same statistics, also one that started later (part 3)', async () => {
-    const { lab, all } = await startedLater();
-    const [first, second] = await Promise.all(all.map((one) => statsOf(one, lab.now())));
-    expect(second).toEqual(first);
   });
 });

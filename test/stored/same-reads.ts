@@ -122,10 +122,9 @@ export function describeSameReads(title: string, storeFor: StoreFor, numRuns: nu
           const expected = await whole.getTaskStats(asked, CONTEXT);
           const stored = await split.reader.getTaskStats(asked, CONTEXT);
           expect(stored.computedFrom).toBe('rollups');
-          expect([inWindow(stored).causes, stored.causesTruncated]).toEqual([
-            inWindow(expected).causes,
-            expected.causesTruncated,
-          ]);
+          expect(inWindow(stored).causes).toEqual(inWindow(expected).causes);
+          // The store may know that it keeps no task of the window.
+          if (expected.causesTruncated === true) expect(stored.causesTruncated).toBe(true);
           found += expected.causes?.length ?? 0;
         },
         0,

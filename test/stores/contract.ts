@@ -1,7 +1,7 @@
 /** What every store must do, whatever keeps it. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { StoreEngine, StoreSession } from '../../src/history/store.ts';
-import { describeCauses, describeDroppedCauses } from './contract-causes.ts';
+import { describeCauses } from './contract-causes.ts';
 import { describeFeed, describeLease, describeOthers } from './contract-rest.ts';
 import { describeLists, describeRetention, describeTasks } from './contract-tasks.ts';
 import { type Open, storedQuery, taskOf } from './samples.ts';
@@ -35,7 +35,6 @@ export function storeContract(title: string, subject: () => ContractSubject): vo
     describeTasks(open);
     describeLists(open);
     describeCauses(open);
-    describeDroppedCauses(open);
     describeRetention(open);
     describeOthers(open);
     describeFeed(open);

@@ -186,7 +186,7 @@ describe.skipIf(postgresMissing)(titleUnless(postgresMissing, 'tables in Postgre
     });
   });
 
-  it('refuses a schema that is newer, and one that is missing where it may only read', async () => {
+  it('refuses a schema that is newer or older, and one that is missing where it may only read', async () => {
     const { open, query, tables } = await emptyDatabase();
     const before = await tables();
     await expect(open({}, true)).rejects.toMatchObject({ code: 'schema_missing' });
@@ -198,6 +198,12 @@ describe.skipIf(postgresMissing)(titleUnless(postgresMissing, 'tables in Postgre
       code: 'schema_newer',
       message: expect.stringContaining('version 7'),
       remedy: expect.stringContaining('Upgrade'),
+    });
+    await query("UPDATE monitor_meta SET value = '1'");
+    await expect(open()).rejects.toMatchObject({
+      code: 'schema_older',
+      message: expect.stringContaining('version 1'),
+      remedy: expect.stringContaining('drop these tables'),
     });
   });
 

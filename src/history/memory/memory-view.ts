@@ -46,8 +46,6 @@ export interface MemoryView {
   relations(id: string): readonly TaskRelation[];
   /** The time of the earliest message of a task, milliseconds since 1970; `null`: the task is not in memory. */
   firstTime(id: string): number | null;
-  /** Whether the first messages of a task were received: the later ones alone do not describe the task. */
-  isBegun(id: string): boolean;
   /** Visits every task that passes the filters but the text. */
   visit(query: TaskQuery, visit: (task: VisitedTask) => void): Steps<void>;
   /** Names of the tasks in memory and of those that they sent. */
@@ -94,10 +92,6 @@ export function createMemoryView(state: MemoryState, reader: HistoryReader): Mem
       if (slot === undefined) return null;
       return readRecord(records, slot).entries.reduce((first, { time }) => Math.min(first, time), Infinity);
     },
-    isBegun(id) {
-      const slot = records.slots.get(id);
-      return slot !== undefined && readRecord(records, slot).entries.some(isBeginning);
-    },
     *visit(query, visit) {
       catchUp(state);
       yield* list.visit(query, (slot) =>
@@ -109,8 +103,4 @@ export function createMemoryView(state: MemoryState, reader: HistoryReader): Mem
     causesBefore: causesBefore(state),
     isWhole: (from, to) => isSeenWhole(state, from, to),
   };
-}
-
-function isBeginning({ kind, retries }: TaskEntry): boolean {
-  return (kind === 'sent' || kind === 'received') && (retries ?? 0) === 0;
 }

@@ -67,10 +67,8 @@ export function createState(
     hearsSince: hearing === 'all' ? clock.elapsed() : null,
     coverageWrittenAt: Number.NEGATIVE_INFINITY,
     caughtUpAt: clock.elapsed(),
-    completed: new Map(),
     ...{ reloadFrom: null, frozenAt: null, isLoading: true },
     ...{ revision: 0, batches: 0, lastWrite: null, bytes: null },
-    areCausesFilled: false,
     cleanedAt: Number.NEGATIVE_INFINITY,
     ...{ unreadable: 0, hasWarned: false, lostBefore: 0, lostAt: null, isClosed: false },
   };

@@ -6,7 +6,7 @@ import { createPulse, type Pulse } from './pulse.ts';
 import { countedSince } from './rollups/counted-since.ts';
 import { createRollups } from './rollups/create-rollups.ts';
 import { areClocksApart, isHolder, mayWrite, ownNow, type StoredState, TEXT } from './stored-state.ts';
-import { findCauses, keepStore, noteLosses } from './upkeep.ts';
+import { keepStore, noteLosses } from './upkeep.ts';
 import { writeBehind } from './write-behind.ts';
 
 /** Between two checks for data to be loaded, in milliseconds. */
@@ -138,7 +138,6 @@ async function countUp(state: StoredState): Promise<void> {
   if (!isReadOnly || hearing === 'all') {
     const isWriter = mayWrite(state) && hearing !== 'nothing';
     const keeps = isHolder(state) && !isReadOnly;
-    if (keeps) await findCauses(state, session);
     const role = { writes: isWriter, folds: keeps, drops: keeps && !areClocksApart(state) };
     await calls.ask('upkeep', () => rollups.turn(role), COUNT_DEADLINE_MS);
   }

@@ -109,8 +109,6 @@ export interface StoredState {
   coverageWrittenAt: number;
   /** When the changes of all messages until then were last collected. */
   caughtUpAt: number;
-  /** Tasks that were completed from the store because another instance writes, and when. The oldest come first. */
-  readonly completed: Map<string, number>;
   /** Whether memory still lacks what the store has. */
   isLoading: boolean;
   /** From which time on changes by others are to be read, milliseconds since 1970; `null`: none are. */
@@ -123,8 +121,6 @@ export interface StoredState {
   /** Milliseconds since 1970, by the clock of this instance. */
   lastWrite: number | null;
   bytes: number | null;
-  /** Whether the causes of all stored failures are known. */
-  areCausesFilled: boolean;
   /** When old days were last dropped. */
   cleanedAt: number;
   /** Stored tasks that could not be read when memory was filled. */

@@ -1,9 +1,6 @@
 /** Maintenance of the store by the holder of the lease: old days are dropped, and the feed is kept short. */
-import type { StoreSession } from '../store.ts';
-import { type Ask, fillCauses, KNOWN_SINCE } from './fill-causes.ts';
-import { countedSince } from './rollups/counted-since.ts';
 import { lostIn } from './status.ts';
-import { areClocksApart, isHolder, ownNow, type StoredState } from './stored-state.ts';
+import { areClocksApart, isHolder, type StoredState } from './stored-state.ts';
 import { dayAt } from './task-lookup.ts';
 
 /** Between two clean-ups, in milliseconds. */
@@ -40,22 +37,4 @@ export async function keepStore(state: StoredState): Promise<void> {
     state.cleanedAt = now;
   }
   state.bytes = await calls.ask('upkeep', () => session.size());
-}
-
-/**
- * Once in the life of a store: an earlier version may have stored failures without their cause. To be called before
- * anything is counted, as causes are known of all that is counted from then on.
- */
-export async function findCauses(state: StoredState, session: StoreSession): Promise<void> {
-  if (state.areCausesFilled) return;
-  const ask: Ask = (call) => state.calls.ask('upkeep', call, DEADLINE_MS);
-  const known = await ask(() => session.snapshots.read([KNOWN_SINCE]));
-  if (!known.has(KNOWN_SINCE)) {
-    await fillCauses(session, state.causes, ask);
-    const { rollupDays } = state.options.store.retention;
-    const counted = await ask(() => countedSince(session.rollups, ownNow(state), rollupDays));
-    const since = counted === null ? 0 : Math.floor(ownNow(state));
-    await ask(() => session.snapshots.write(new Map([[KNOWN_SINCE, String(since)]])));
-  }
-  state.areCausesFilled = true;
 }

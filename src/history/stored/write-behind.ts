@@ -7,7 +7,6 @@ import type { StoreSession } from '../store.ts';
 import type { StoredWorker } from '../workers/worker-record.ts';
 import { type Span, unionOf, writeSpans } from './coverage-text.ts';
 import { writeFeedText } from './feed-text.ts';
-import { completeTasks } from './late-tasks.ts';
 import { takeInTexts } from './loading.ts';
 import { isHolder, mayWrite, type StoredState, TEXT } from './stored-state.ts';
 import { pruneBefore } from './task-backlog.ts';
@@ -36,7 +35,6 @@ export async function writeBehind(state: StoredState): Promise<void> {
   const through = state.clock.elapsed();
   const { session, clock, tasks } = state;
   if (session === null || !mayWrite(state)) {
-    if (session !== null) await completeTasks(state, session);
     leaveToHolder(state);
     return;
   }

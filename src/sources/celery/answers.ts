@@ -1,7 +1,7 @@
 /** The answering half of the source: its parts, made from a history and a deployment. */
 import type { HistoryReader } from '../../history/history.ts';
 import { type HistorySources, historySources } from '../../history/history-sources.ts';
-import { withInstanceWalks } from '../../history/instance-walks.ts';
+import { withInstanceMarks } from '../../history/instance-marks.ts';
 import { totalsIn } from '../../select/durations.ts';
 import type { Activity, MonitorSources, TaskStats } from '../../source.ts';
 import type { Deployment } from './deployment.ts';
@@ -18,7 +18,7 @@ export function createAnswers(name: string, reader: HistoryReader, deployment: D
   const known = historySources(name, reader, deployment.status);
   const { workers } = historySources(name, reader, deployment.workerStatus);
   const found = deployment.withLookup(known.tasks);
-  const tasks = withInstanceWalks(
+  const tasks = withInstanceMarks(
     waiting === null ? found : withWaiting(found, waiting, reader),
     reader.instance,
   );

@@ -109,17 +109,12 @@ export interface CelerySourcesOptions {
    */
   readonly onReady?: OnReady;
   /**
-   * Which instances listen to the broker, if several share a store.
-   * - `every` (default): each of them
-   * - `leader`: only one of them, which keeps the store up to date for the others; when it ends, another one takes
-   *   over
-   * - `false`: this one never does; it answers from the store
+   * Whether this instance may collect. Of all instances that share a store, one collects for the others; when it ends,
+   * another one takes over. `false`: this one never does, and answers from the store. Default: true, unless the store is
+   * `readOnly`.
    */
-  readonly collect?: Collect;
+  readonly collect?: boolean;
 }
-
-/** The option `collect` of `celerySources`. */
-export type Collect = 'every' | 'leader' | false;
 
 /** Options that are checked where the connections are chosen. */
 type GivenNames = 'broker' | 'backend' | 'eventQueue' | 'management';
@@ -238,20 +233,16 @@ export function resolveOptions(options: unknown): ResolvedOptions {
   };
 }
 
-function readCollect(collect: unknown, store: StoreEngine | null): Collect {
-  if (collect === undefined || collect === 'every') return 'every';
-  if (collect !== 'leader' && collect !== false) {
-    throw wrongOption(CALLER, 'collect', "'every', 'leader' or false", collect);
-  }
-  const written = collect === false ? 'collect: false' : "collect: 'leader'";
-  if (store === null) {
+function readCollect(given: unknown, store: StoreEngine | null): boolean {
+  const collect = readBoolean(CALLER, 'collect', given, store?.isReadOnly !== true);
+  if (!collect && store === null) {
     throw new TypeError(
-      `${CALLER}: ${written} needs a store that all instances share. Write store: postgresStore(pool), or remove 'collect'.`,
+      `${CALLER}: collect: false needs a store that all instances share. Write store: postgresStore(pool), or remove 'collect'.`,
     );
   }
-  if (collect === 'leader' && store.isReadOnly) {
+  if (collect && store?.isReadOnly === true) {
     throw new TypeError(
-      `${CALLER}: ${written} needs a store that may be written. Remove readOnly of the store, or write collect: false.`,
+      `${CALLER}: collect: true needs a store that may be written. Remove readOnly of the store, or write collect: false.`,
     );
   }
   return collect;

@@ -7,7 +7,7 @@ import { connectionsOf } from './connect.ts';
 import { deploymentId } from './deployment-id.ts';
 import type { LiveOptions } from './live.ts';
 import type { ResolvedOptions } from './options.ts';
-import { createCollectingSource, createLedSource } from './shared/shared-source.ts';
+import { createLedSource } from './shared/shared-source.ts';
 
 /** @throws TypeError that says what to write; it never contains a URL */
 export function createStoredSource(options: ResolvedOptions, store: StoreEngine): ClosableParts {
@@ -17,18 +17,17 @@ export function createStoredSource(options: ResolvedOptions, store: StoreEngine)
     return { ...options, ...connections, valueLength: valueLengthOf(retention), closeConnections: close };
   };
   // Wrong options throw here, even if this instance does not connect yet.
-  const live = collect === false ? null : connect();
+  const live = collect ? connect() : null;
   const history = createStoredHistory(
     { ...retention, redactor, eventless: live !== null && live.broker === null },
     {
       store,
       source: name,
       deployment: live === null ? null : deploymentId({ ...live, settings }),
-      hearing: collect === 'every' ? 'all' : 'nothing',
-      isReadOnly: collect === false,
+      hearing: 'nothing',
+      isReadOnly: !collect,
     },
   );
-  if (collect === 'every' && live !== null) return createCollectingSource(live, history);
   const hasConsumers = live?.broker?.queues?.listsMessages === false;
-  return createLedSource({ name, history, connect: collect === 'leader' ? connect : null, hasConsumers });
+  return createLedSource({ name, history, connect: collect ? connect : null, hasConsumers });
 }

@@ -1,7 +1,7 @@
 import { type KeysOf, refuseUnknownFields } from '../../check-options.ts';
 import type { History, HistoryReader, HistoryWriter, WorkerChange } from '../../history/history.ts';
 import { type HistorySources, historySources } from '../../history/history-sources.ts';
-import { withInstanceWalks } from '../../history/instance-walks.ts';
+import { withInstanceMarks } from '../../history/instance-marks.ts';
 import { createMemoryHistory } from '../../history/memory-history.ts';
 import { withStoreComponent } from '../../history/store-component.ts';
 import { createStoredHistory } from '../../history/stored/create-stored-history.ts';
@@ -92,7 +92,7 @@ export function memorySources(options: MemorySourcesOptions = {}): MemorySources
   const parts = historySources(name, reader, () => ({ ok: true, asOf: new Date(now()) }));
   return markBundle({
     ...parts,
-    tasks: withInstanceWalks(parts.tasks, reader.instance),
+    tasks: withInstanceMarks(parts.tasks, reader.instance),
     ...schedulePart(resolved),
     ...(status === undefined ? {} : { components: componentsOf(name, status) }),
     ...(openNotes === undefined ? {} : { history: { ...parts.history, openNotes } }),

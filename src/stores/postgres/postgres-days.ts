@@ -3,7 +3,6 @@
  * other day, from an instance whose clock is wrong or that may not create tables, are kept in a table for the rest.
  */
 import { pause } from '../../waiting.ts';
-import { addCauseColumn, createCauseIndex, createCauseTables } from '../sql/create-tables.ts';
 import { comingDays, DAY_TABLES, type DayTable, type DayTables, dayOf, endOf } from '../sql/days.ts';
 import type { TableNames } from '../sql/names.ts';
 import type { SqlDatabase } from '../sql/sql-database.ts';
@@ -55,7 +54,6 @@ export function createPostgresDays(database: SqlDatabase, names: TableNames): Da
       const old = (await readDays(database, names)).filter((one) => one.day < day);
       for (const { name } of old) await change(database, [`DROP TABLE ${quoted(names, name)}`]);
     },
-    addCauses: async () => addCauses(names),
     canSearch: () => isSearchable,
   };
 }
@@ -78,21 +76,6 @@ function createDay(
   return table === 'task' && operators !== null
     ? [create, `CREATE INDEX "${name}_search" ON ${quoted(names, name)} USING gin (${SEARCHED} ${operators})`]
     : [create];
-}
-
-/**
- * Tables with rows stay without the index, since building it would stop writes: causes of these days are found among
- * their failures. Partitions that are created later get it.
- */
-export function addCauses(names: TableNames): readonly string[] {
-  return [
-    `SET LOCAL lock_timeout = ${LOCK_MS}`,
-    ...createCauseTables(POSTGRES, names),
-    addCauseColumn(POSTGRES, names.task),
-    createCauseIndex(names, '', 'ONLY'),
-    // Days of wrong clocks, and all days where the role may create no tables.
-    createCauseIndex(names, '_rest'),
-  ];
 }
 
 async function readDays(database: SqlDatabase, names: TableNames): Promise<readonly Day[]> {

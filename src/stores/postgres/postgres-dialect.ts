@@ -27,7 +27,6 @@ export const POSTGRES: SqlDialect = {
   type: (type) => TYPES[type],
   isGiven: (column, type, at) => `${column} = ANY($${at}::${ARRAYS[type]})`,
   floor: (expression) => `floor(${expression})`,
-  pairs: (first, second) => `json_agg(json_build_array(${first}, ${second}))::text`,
   isAny: (expression, at) => `${expression} = ANY($${at}::text[])`,
 };
 

@@ -1,8 +1,5 @@
-import { wrongOption } from '../../check-options.ts';
 import { createStatements } from '../sql/create-tables.ts';
-import { upgradeScript } from '../sql/ensure-schema.ts';
 import { tableNames } from '../sql/names.ts';
-import { addCauses } from './postgres-days.ts';
 import { POSTGRES } from './postgres-dialect.ts';
 import { DEFAULT_PREFIX } from './postgres-store.ts';
 
@@ -10,8 +7,6 @@ import { DEFAULT_PREFIX } from './postgres-store.ts';
 export interface PostgresSchemaOptions {
   readonly schema?: string;
   readonly prefix?: string;
-  /** 1: the statements that change tables of version 1 to those of this version. Default: those that create them. */
-  readonly from?: 1;
 }
 
 /**
@@ -19,21 +14,11 @@ export interface PostgresSchemaOptions {
  * of the app may not create tables. Without that right there is no table for each day: all rows are kept in one, and old
  * ones are deleted in batches.
  *
- * @throws TypeError when a name is not allowed, or tables of no such version can be changed
+ * @throws TypeError when a name is not allowed
  */
-export function postgresSchema({
-  schema,
-  prefix = DEFAULT_PREFIX,
-  from,
-}: PostgresSchemaOptions = {}): string {
-  if (from !== undefined && from !== 1) {
-    throw wrongOption('postgresSchema', 'from', '1, the version of the tables', from);
-  }
+export function postgresSchema({ schema, prefix = DEFAULT_PREFIX }: PostgresSchemaOptions = {}): string {
   const names = tableNames(schema ?? null, prefix);
   const first = schema === undefined ? [] : [`CREATE SCHEMA IF NOT EXISTS "${schema}"`];
-  const statements =
-    from === undefined
-      ? [...first, ...createStatements(POSTGRES, names)]
-      : upgradeScript(from, names, addCauses(names));
+  const statements = [...first, ...createStatements(POSTGRES, names)];
   return `BEGIN;\n${statements.map((one) => `${one};\n`).join('')}COMMIT;\n`;
 }

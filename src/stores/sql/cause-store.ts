@@ -1,19 +1,22 @@
-/** Causes of failures: their texts, and the number of failures of each. */
-import type { CauseStore, StoredCause } from '../../history/cause-store.ts';
+/** Causes of failures: their texts, and the failures of each, counted in the stored tasks. */
+import type {
+  CausePart,
+  CauseStep,
+  CauseStore,
+  FailureQuery,
+  StoredCause,
+} from '../../history/cause-store.ts';
+import { runInSlices } from '../../scheduler/in-slices.ts';
+import type { Steps } from '../../scheduler.ts';
 import { insertBatch } from './batches.ts';
-import { ROWS_AT_ONCE, untilFewer } from './days.ts';
-import { readParts, readSteps } from './failure-reads.ts';
-import { failuresOf } from './failure-rows.ts';
-import { LEVEL } from './keep-failures.ts';
+import { readPacked } from './packed-rows.ts';
 import { TABLES } from './schema.ts';
 import type { SourceDatabase } from './source-database.ts';
-import type { SqlField, SqlRow } from './sql-database.ts';
+import type { SqlField, SqlRow, SqlValue } from './sql-database.ts';
 import { fromColumn, toColumn } from './text-key.ts';
 
-const { key } = TABLES.failures;
-
 export function createCauseStore(source: SourceDatabase): CauseStore {
-  const { cause, failures } = source.names;
+  const { cause } = source.names;
   const { dialect } = source.database;
   const noted = insertBatch(
     cause,
@@ -32,28 +35,75 @@ export function createCauseStore(source: SourceDatabase): CauseStore {
       return (await source.read(text, ids.map(toColumn))).map(causeOf);
     },
     async counts(query, most) {
-      const { values, ofTasks, ofSums, failed } = failuresOf(source, query, null);
-      const text = `SELECT cause, sum(many) AS failed FROM (
-          SELECT cause, count(*) AS many ${ofTasks} GROUP BY cause UNION ALL
-          SELECT cause, sum(${failed}) AS many ${ofSums} GROUP BY cause) AS causes
-        GROUP BY cause HAVING sum(many) > 0 ORDER BY failed DESC, cause LIMIT $${values.length + 2}`;
+      const { from, values } = failuresOf(source, query, null);
+      const text = `SELECT cause, count(*) AS many ${from} GROUP BY cause ORDER BY many DESC, cause LIMIT $${values.length + 2}`;
       const rows = await source.read(text, ...values, most);
       return rows.map(([id, count]) => ({ cause: fromColumn(String(id)), count: Number(count) }));
     },
-    parts: (query, causes, most) => readParts(source, query, causes, most),
-    steps: (query, causes, steps) => readSteps(source, query, causes, steps),
+    async parts(query, causes, most) {
+      const { from, values } = failuresOf(source, query, causes);
+      const by = 'cause, name, worker';
+      const nth = `row_number() OVER (PARTITION BY ${by} ORDER BY changed DESC, id) AS nth`;
+      // Each part with its newest failure, in one walk through the tasks.
+      const text = `SELECT ${by}, count(*) AS many, max(changed) AS last, max(CASE WHEN nth = 1 THEN id END) AS sample
+        FROM (SELECT ${by}, changed, id, ${nth} ${from}) AS failed GROUP BY ${by} LIMIT $${values.length + 2}`;
+      const columns = ['cause', 'name', 'worker', 'many', 'last', 'sample'];
+      const rows = await readPacked(source, columns, text, [...values, most]);
+      return runInSlices('store', mapRows(rows, partOf));
+    },
+    async steps(query, causes, { first, ms }) {
+      const { from, values } = failuresOf(source, query, causes);
+      const at = values.length + 2;
+      const step = dialect.floor(`(changed - $${at}) / $${at + 1}`);
+      const text = `SELECT cause, step, count(*) AS many FROM (SELECT cause, ${step} AS step ${from}) AS failed GROUP BY cause, step`;
+      const rows = await readPacked(source, ['cause', 'step', 'many'], text, [...values, first, ms]);
+      return runInSlices('store', mapRows(rows, stepOf));
+    },
     async dropBefore(time) {
-      const row = key.join(', ');
-      await untilFewer(() =>
-        source.write(
-          `DELETE FROM ${failures} WHERE (${row}) IN (SELECT ${row} FROM ${failures}
-             WHERE source_id = $1 AND level > ${LEVEL.done} AND start_at < $2 LIMIT ${ROWS_AT_ONCE}) RETURNING level`,
-          time,
-        ),
-      );
       await source.write(`DELETE FROM ${cause} WHERE source_id = $1 AND last_seen < $2`, time);
     },
   };
+}
+
+/**
+ * The stored failures of a query, as the end of a statement whose first value is the number of the source.
+ *
+ * @param causes `null`: all
+ * @returns also its other values
+ */
+function failuresOf(
+  { database: { dialect }, names: tables }: SourceDatabase,
+  { from, to, names, queues, workers }: FailureQuery,
+  causes: readonly string[] | null,
+): { readonly from: string; readonly values: readonly SqlValue[] } {
+  const values: SqlValue[] = [from, to];
+  const wanted = { name: names, queue: queues, worker: workers, cause: causes ?? [] };
+  const filters = Object.entries(wanted).flatMap(([column, texts]) =>
+    texts.length === 0 ? [] : [dialect.isAny(column, values.push(texts.map(toColumn)) + 1)],
+  );
+  const failed = ['source_id = $1', "state = 'FAILURE'", "cause > ''", 'changed >= $2', 'changed < $3'];
+  return { from: `FROM ${tables.task} WHERE ${[...failed, ...filters].join(' AND ')}`, values };
+}
+
+function* mapRows<Value>(rows: readonly SqlRow[], read: (row: SqlRow) => Value): Steps<Value[]> {
+  const values: Value[] = [];
+  for (const row of rows) {
+    values.push(read(row));
+    yield;
+  }
+  return values;
+}
+
+function partOf([cause, name, worker, count, last, sample]: SqlRow): CausePart {
+  return {
+    cause: fromColumn(String(cause)),
+    ...{ name: textOf(name), worker: textOf(worker) },
+    ...{ count: Number(count), last: Number(last), sample: fromColumn(String(sample)) },
+  };
+}
+
+function stepOf([cause, step, count]: SqlRow): CauseStep {
+  return { cause: fromColumn(String(cause)), step: Number(step), count: Number(count) };
 }
 
 function rowOf({ id, exception, message, frame, firstSeen, lastSeen }: StoredCause): SqlRow {
@@ -62,11 +112,13 @@ function rowOf({ id, exception, message, frame, firstSeen, lastSeen }: StoredCau
 }
 
 function causeOf([id, exception, message, frame, firstSeen, lastSeen]: SqlRow): StoredCause {
-  const textOf = (field: SqlField | undefined): string | null =>
-    field == null ? null : fromColumn(String(field));
   return {
     id: fromColumn(String(id)),
     ...{ exception: textOf(exception), message: textOf(message), frame: textOf(frame) },
     ...{ firstSeen: Number(firstSeen), lastSeen: Number(lastSeen) },
   };
+}
+
+function textOf(field: SqlField | undefined): string | null {
+  return field == null ? null : fromColumn(String(field));
 }

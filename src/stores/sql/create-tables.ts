@@ -4,8 +4,6 @@ import type { TableNames } from './names.ts';
 import { SCHEMA_VERSION, TABLES, type Table } from './schema.ts';
 import type { SqlDialect } from './sql-database.ts';
 
-const CAUSE_INDEX = 'task_cause';
-
 /**
  * Indexes, by the end of their name. One for each filter of a list in the order of the last change, one for each other
  * order by time, and those that find open tasks and related tasks. Columns after `changed` decide a second filter
@@ -24,7 +22,7 @@ const INDEXES: readonly (readonly [
   ['task_queue', 'task', 'source_id, queue, changed, state'],
   ['task_root', 'task', 'source_id, root_id, changed', 'root_id IS NOT NULL'],
   ['task_parent', 'task', 'source_id, parent_id, changed', 'parent_id IS NOT NULL'],
-  [CAUSE_INDEX, 'task', 'source_id, cause, changed, state, day', 'cause IS NOT NULL'],
+  ['task_cause', 'task', 'source_id, cause, changed, state, day', 'cause IS NOT NULL'],
   ['task_group', 'task', 'source_id, group_id, changed', 'group_id IS NOT NULL'],
   ['task_chord', 'task', 'source_id, chord_id', 'chord_id IS NOT NULL'],
   ['task_open', 'task', 'source_id, changed', 'is_open = 1'],
@@ -70,29 +68,8 @@ function isByDay(name: keyof typeof TABLES): name is DayTable {
   return DAY_TABLES.some((one) => one === name);
 }
 
-/** The statements that create the tables which version 1 lacks. */
-export function createCauseTables(dialect: SqlDialect, names: TableNames): readonly string[] {
-  return (['cause', 'failures'] as const).map((name) => createTable(dialect, names.of(name), TABLES[name]));
-}
-
-/** The statement that adds the cause to a table of version 1. */
-export function addCauseColumn(dialect: SqlDialect, quoted: string): string {
-  return `ALTER TABLE ${quoted} ADD COLUMN cause ${dialect.type('text')}`;
-}
-
-/** The index of causes. @param only whether the partitions of the table stay without it */
-export function createCauseIndex(names: TableNames, end: string, only = ''): string {
-  const [statement = ''] = createIndexes(names, 'task', end, CAUSE_INDEX);
-  return only === '' ? statement : statement.replace(' ON ', ` ON ${only} `);
-}
-
-function createIndexes(
-  names: TableNames,
-  of: keyof typeof TABLES,
-  end: string,
-  only: string | null = null,
-): readonly string[] {
-  return INDEXES.filter(([name, table]) => table === of && (only === null || name === only)).map(
+function createIndexes(names: TableNames, of: keyof typeof TABLES, end: string): readonly string[] {
+  return INDEXES.filter(([, table]) => table === of).map(
     ([name, table, on, where]) =>
       `CREATE INDEX ${names.index(name + end)} ON ${names.of(table + end)} (${on})${where === undefined ? '' : ` WHERE ${where}`}`,
   );

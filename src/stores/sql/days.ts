@@ -36,8 +36,6 @@ export interface DayTables {
   moveOpen(source: number, before: number, today: number): Promise<void>;
   /** Drops the tables of the days before this one, as far as this instance may. */
   dropBefore(day: number, today: number): Promise<void>;
-  /** The statements that add causes to tables of version 1. None of them reads rows, or holds a lock for long. */
-  addCauses(): Promise<readonly string[]>;
   /** Whether an index finds the texts that contain another text. */
   canSearch(): boolean;
 }

@@ -1,4 +1,4 @@
-/** Creates, migrates or checks the tables of a store. */
+/** Creates or checks the tables of a store. */
 import { pause } from '../../waiting.ts';
 import type { TableNames } from './names.ts';
 import type { SqlDatabase } from './sql-database.ts';
@@ -9,8 +9,6 @@ export interface SchemaScripts {
   readonly version: number;
   /** Creates them, and writes the version. */
   create(): Promise<string>;
-  /** By version: makes the statements that change it to the next one. */
-  readonly upgrades: ReadonlyMap<number, () => Promise<readonly string[]>>;
 }
 
 /** Several instances may start at once: one creates the tables, and the others find them. */
@@ -21,7 +19,7 @@ const PAUSE_MS = 200;
 /**
  * Each script is one transaction, and fails as a whole if another instance has run it meanwhile.
  *
- * @throws StoreError when the schema is newer than this code, or when it is missing or older and may not be changed
+ * @throws StoreError when the schema is newer or older than this code, or when it is missing and may not be created
  */
 export async function ensureSchema(
   database: SqlDatabase,
@@ -32,16 +30,13 @@ export async function ensureSchema(
   for (let attempt = 1; ; attempt++) {
     const version = await readVersion(database, names);
     if (version === scripts.version) return;
-    if (version !== null && version > scripts.version) throw isNewer(version, scripts.version);
-    if (isReadOnly) throw isMissing(version, scripts.version);
-    const script = version === null ? await scripts.create() : await upgradeFrom(version, names, scripts);
-    if (script === undefined) throw isMissing(version, scripts.version);
+    if (version !== null) throw isOther(version, scripts.version);
+    if (isReadOnly) throw isMissing();
     try {
-      await database.script(script);
+      await database.script(await scripts.create());
     } catch (error) {
       const isRefused = isStoreError(error, 'permission', 'read_only');
-      if (isRefused && (await readVersion(database, names)) === version)
-        throw isMissing(version, scripts.version, error);
+      if (isRefused && (await readVersion(database, names)) === null) throw isMissing(error);
       if (attempt === ATTEMPTS) throw error;
       if (isStoreError(error, 'locked')) await pause(PAUSE_MS);
     }
@@ -59,40 +54,17 @@ async function readVersion(database: SqlDatabase, names: TableNames): Promise<nu
   }
 }
 
-async function upgradeFrom(
-  version: number,
-  names: TableNames,
-  scripts: SchemaScripts,
-): Promise<string | undefined> {
-  const statements = await scripts.upgrades.get(version)?.();
-  return statements === undefined ? undefined : upgradeScript(version, names, statements).join(';\n');
-}
-
-/** The row of an upgrade is written first: its key lets only one instance run it. */
-export function upgradeScript(
-  version: number,
-  { meta }: TableNames,
-  statements: readonly string[],
-): readonly string[] {
-  return [
-    `INSERT INTO ${meta} (key, value) VALUES ('upgrade_${version}', '${version + 1}')`,
-    ...statements,
-    `UPDATE ${meta} SET value = '${version + 1}' WHERE key = 'schema'`,
-  ];
-}
-
-function isNewer(version: number, known: number): StoreError {
+function isOther(version: number, known: number): StoreError {
   return new StoreError(
-    'schema_newer',
+    version > known ? 'schema_newer' : 'schema_older',
     `The tables have version ${version}, and this version of express-task-monitor supports ${known}.`,
   );
 }
 
-function isMissing(version: number | null, known: number, cause?: StoreError): StoreError {
+function isMissing(cause?: StoreError): StoreError {
   if (cause?.code === 'read_only') return cause;
-  const state =
-    version === null
-      ? 'The database has no tables of express-task-monitor'
-      : `The tables have version ${version} instead of ${known}`;
-  return new StoreError('schema_missing', `${state}, and this instance may not create them.`);
+  return new StoreError(
+    'schema_missing',
+    'The database has no tables of express-task-monitor, and this instance may not create them.',
+  );
 }

@@ -24,7 +24,6 @@ export interface TableNames {
   readonly snapshot: string;
   readonly rollup: string;
   readonly cause: string;
-  readonly failures: string;
   /** Quotes the name of another table of this store. */
   of(name: string): string;
   /** Quotes the name of an index of this store, which is created in the schema of its table. */
@@ -68,7 +67,6 @@ export function tableNames(schema: string | null, prefix: string): TableNames {
     snapshot: of('snapshot'),
     rollup: of('rollup'),
     cause: of('cause'),
-    failures: of('failures'),
     of,
     index: (name) => `"${prefix}${name}"`,
   };

@@ -1,7 +1,6 @@
 /** Drops the tasks and relations of old days: in short transactions, however many they are. */
 
 import { DAY_TABLES, type DayTable, type DayTables, ROWS_AT_ONCE, untilFewer } from './days.ts';
-import { keepFailures } from './keep-failures.ts';
 import { TABLES } from './schema.ts';
 import type { SourceDatabase } from './source-database.ts';
 
@@ -27,7 +26,6 @@ export async function dropDaysBefore(
   for (const id of kept.keys()) {
     const before = id === own ? day : firstKept;
     await days.moveOpen(id, before, today);
-    await keepFailures(database, names, id, before);
   }
   await days.dropBefore(firstKept, today);
   for (const table of DAY_TABLES.toReversed()) await deleteBefore(source, days, table, day);

@@ -24,14 +24,6 @@ export const COUNT_COLUMNS: readonly SqlColumn[] = Array.from(
   (_, at) => [`count_${at}`, 'real'] as const,
 );
 
-export const DAY_HOURS = 24;
-
-/** How many tasks failed in each hour of a day of UTC. Absent: none. */
-export const HOUR_COLUMNS: readonly SqlColumn[] = Array.from(
-  { length: DAY_HOURS },
-  (_, hour) => [`hour_${hour}`, 'real'] as const,
-);
-
 /** The tables whose rows belong to a source, by the end of their name. */
 export const TABLES = {
   lease: {
@@ -142,26 +134,5 @@ export const TABLES = {
     ],
     optional: ['exception', 'message', 'frame'],
     key: ['source_id', 'id'],
-  },
-  // Failures of tasks that were dropped, by day.
-  failures: {
-    columns: [
-      ['source_id', 'integer'],
-      ['level', 'integer'],
-      ['start_at', 'real'],
-      ['cause', 'text'],
-      ['name', 'text'],
-      ['queue', 'text'],
-      ['worker', 'text'],
-      ['day', 'integer'],
-      ['failed', 'real'],
-      ['last_at', 'real'],
-      ...HOUR_COLUMNS,
-      ['names', 'text'],
-      ['workers', 'text'],
-    ],
-    optional: [...HOUR_COLUMNS.map(([name]) => name), 'names', 'workers'],
-    key: ['source_id', 'level', 'start_at', 'cause', 'name', 'queue', 'worker', 'day'],
-    isClustered: true,
   },
 } as const satisfies Readonly<Record<string, Table>>;

@@ -46,8 +46,6 @@ export interface SqlDialect {
   isGiven(column: string, type: SqlType, at: number): string;
   /** The whole number below an expression that is not negative. */
   floor(expression: string): string;
-  /** The pairs of two expressions of a group, as a JSON array of arrays. */
-  pairs(first: string, second: string): string;
   /** Whether an expression equals one of the texts of an array that is bound as `$at`. */
   isAny(expression: string, at: number): string;
 }

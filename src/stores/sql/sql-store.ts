@@ -66,11 +66,10 @@ async function prepare(options: SqlStoreOptions, opening: StoreOpening): Promise
   return number;
 }
 
-function scriptsOf({ database, names, days, beforeTables, afterTables }: SqlStoreOptions): SchemaScripts {
+function scriptsOf({ database, names, beforeTables, afterTables }: SqlStoreOptions): SchemaScripts {
   return {
     version: SCHEMA_VERSION,
     create: async () =>
       [...(await beforeTables()), ...createStatements(database.dialect, names), ...afterTables()].join(';\n'),
-    upgrades: new Map([[1, () => days.addCauses()]]),
   };
 }

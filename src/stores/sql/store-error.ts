@@ -5,6 +5,7 @@ export type StoreErrorCode =
   | 'overloaded'
   | 'unsupported'
   | 'schema_newer'
+  | 'schema_older'
   | 'schema_missing'
   | 'source_taken'
   | 'source_missing'
@@ -38,6 +39,7 @@ const REMEDIES: Readonly<Record<StoreErrorCode, string>> = {
   overloaded: 'Check the load of the database. It receives more requests than it can answer.',
   unsupported: 'Use Node 22.13 or later, or postgresStore.',
   schema_newer: 'Upgrade express-task-monitor on this instance.',
+  schema_older: 'Stop all instances, drop these tables, and start again: they are of a pre-release.',
   schema_missing:
     'Start an instance that may create the tables, or create them as described in docs/history.md.',
   source_taken: 'Give one of the sources another name.',

@@ -1,6 +1,6 @@
 /** The statements that change which days a file has tables for. */
 import { listColumns } from '../sql/batches.ts';
-import { addCauseColumn, createCauseTables, createDayTable } from '../sql/create-tables.ts';
+import { createDayTable } from '../sql/create-tables.ts';
 import { comingDays, DAY_TABLES, type DayTable, endOf, presentDay } from '../sql/days.ts';
 import type { TableNames } from '../sql/names.ts';
 import { TABLES } from '../sql/schema.ts';
@@ -55,20 +55,6 @@ export function changeDays(names: TableNames, from: DayList, to: DayList): reado
   ];
 }
 
-/**
- * The statements that add causes to the tables of version 1. Tables with rows stay without the index, since building it
- * would stop writes: causes of these days are found among their failures.
- */
-export function addCauses(names: TableNames, listed: DayList): readonly string[] {
-  return [
-    isUnchanged(names, listed),
-    ...createCauseTables(SQLITE, names),
-    `DROP VIEW ${names.task}`,
-    ...listed.map((day) => addCauseColumn(SQLITE, names.of(`task${endOf(day)}`))),
-    ...createViews(names, listed, ['task']),
-  ];
-}
-
 function createDay(names: TableNames, day: number): readonly string[] {
   return DAY_TABLES.flatMap((table) => [
     ...createDayTable(SQLITE, names, table, endOf(day)),
@@ -77,15 +63,11 @@ function createDay(names: TableNames, day: number): readonly string[] {
 }
 
 /** SQLite reads such a view table by table, each by its own indexes, and merges the results in order. */
-function createViews(
-  names: TableNames,
-  days: DayList,
-  tables: readonly DayTable[] = DAY_TABLES,
-): readonly string[] {
+function createViews(names: TableNames, days: DayList): readonly string[] {
   const part = (table: DayTable, day: number): string =>
     `SELECT ${listColumns(TABLES[table].columns)} FROM ${names.of(table + endOf(day))}`;
   return [
-    ...tables.map(
+    ...DAY_TABLES.map(
       (table) => `CREATE VIEW ${names[table]} AS ${days.map((day) => part(table, day)).join(' UNION ALL ')}`,
     ),
     // Loads the statistics of new tables.

@@ -16,14 +16,7 @@ import type { TableNames } from '../sql/names.ts';
 import { TABLES } from '../sql/schema.ts';
 import type { SqlDatabase } from '../sql/sql-database.ts';
 import { isStoreError, StoreError } from '../sql/store-error.ts';
-import {
-  addCauses,
-  changeDays,
-  type DayList,
-  isUnchanged,
-  LIST_KEY,
-  listStatement,
-} from './day-statements.ts';
+import { changeDays, type DayList, isUnchanged, LIST_KEY, listStatement } from './day-statements.ts';
 
 /**
  * More days than are ever kept: only wrong clocks lead to this many. SQLite reads 500 tables in one statement at most,
@@ -84,7 +77,6 @@ export function createSqliteDays(database: SqlDatabase, names: TableNames): DayT
       await change((listed) => [...listed.filter((one) => one >= day), ...comingDays(today)]);
       await dropUnlisted(database, names, read);
     },
-    addCauses: async () => addCauses(names, await read()),
     canSearch: () => false,
   };
 }

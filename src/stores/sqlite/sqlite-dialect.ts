@@ -13,7 +13,6 @@ export const SQLITE: SqlDialect = {
   type: (type) => TYPES[type],
   isGiven: () => 'true',
   floor: (expression) => `CAST(${expression} AS INTEGER)`,
-  pairs: (first, second) => `json_group_array(json_array(${first}, ${second}))`,
   isAny: (expression, at) => `${expression} IN (SELECT value FROM json_each($${at}))`,
 };
 

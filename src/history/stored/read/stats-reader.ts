@@ -96,7 +96,14 @@ async function withCauses(
 ): Promise<TaskStats> {
   if ((query.causes ?? 0) === 0) return stats;
   const window = statsWindow(query, stats.stepSeconds);
-  const ask = (session: StoreSession) => causesOfStore(session, query, window, view.countedSince(), context);
+  const countedSince = view.countedSince();
+  const since = tasksSince(view, query);
+  const isCut = since !== null && since.getTime() !== countedSince?.getTime();
+  const reach = {
+    since: countedSince?.getTime() ?? null,
+    oldest: isCut ? since.getTime() : Number.NEGATIVE_INFINITY,
+  };
+  const ask = (session: StoreSession) => causesOfStore(session, query, window, reach, context);
   try {
     return { ...stats, ...(await reads.read(ask, context)) };
   } catch (error) {

@@ -5,7 +5,6 @@ import type { StatsWindow } from '../../../select/stats-steps.ts';
 import type { ReadContext, TaskStats, TaskStatsQuery } from '../../../source.ts';
 import type { CauseCount, CausePart, CauseStep, FailureQuery } from '../../cause-store.ts';
 import type { StoredCause, StoreSession } from '../../store.ts';
-import { KNOWN_SINCE } from '../fill-causes.ts';
 
 /** Causes of one read. */
 const AT_ONCE = 100;
@@ -13,26 +12,28 @@ const AT_ONCE = 100;
 const MOST_PARTS = 20_000;
 
 type Causes = Required<Pick<TaskStats, 'causes' | 'causesTruncated'>>;
-type CauseSession = Pick<StoreSession, 'causes' | 'snapshots'>;
+type CauseSession = Pick<StoreSession, 'causes'>;
 
-/**
- * Failures by cause in a window, which begins with its first step. Rejects with what the store throws.
- *
- * @param countedSince since when the store counts; `null`: it does not
- */
+/** How far back causes are known. Times in milliseconds since 1970. */
+export interface CauseReach {
+  /** Since when the store counts; `null`: it does not. */
+  readonly since: number | null;
+  /** The failures of tasks before this time are no longer stored. */
+  readonly oldest: number;
+}
+
+/** Failures by cause in a window, which begins with its first step. Rejects with what the store throws. */
 export async function causesOfStore(
   session: CauseSession,
   { causes: most = 0, filter }: TaskStatsQuery,
   window: StatsWindow,
-  countedSince: Date | null,
+  { since, oldest }: CauseReach,
   context: ReadContext,
 ): Promise<Causes> {
   const { names, queues, workers } = filter;
   const query: FailureQuery = { from: window.first, to: window.end + 1, names, queues, workers };
-  // One more shows that there are more, and one may stand for causes that are not kept separately.
-  const counts = await session.causes.counts(query, most + 2);
-  const listed = counts.filter(({ cause }) => cause !== '');
-  const since = await knownSince(session, countedSince);
+  // One more shows that there are more.
+  const listed = await session.causes.counts(query, most + 1);
   const causes: CauseGroup[] = [];
   for (let at = 0; at < Math.min(most, listed.length); at += AT_ONCE) {
     const wanted = listed.slice(at, Math.min(at + AT_ONCE, most));
@@ -45,11 +46,9 @@ export async function causesOfStore(
     const groups = groupsOf({ wanted, parts, steps, texts, window, since });
     causes.push(...(await scheduler.run('stats', groups, context)));
   }
-  const isUnknown = countedSince !== null && since !== null && since > countedSince.getTime();
   return {
     causes,
-    causesTruncated:
-      listed.length > most || listed.length < counts.length || (isUnknown && window.first < since),
+    causesTruncated: listed.length > most || window.first < oldest,
   };
 }
 
@@ -60,7 +59,7 @@ export async function withFirstSeen(
   window: StatsWindow,
   countedSince: Date | null,
 ): Promise<readonly CauseGroup[]> {
-  const since = await knownSince(session, countedSince);
+  const since = countedSince?.getTime() ?? null;
   const stored = await session.causes.describe(causes.map(({ id }) => id));
   const firsts = new Map(stored.map(({ id, firstSeen }) => [id, firstSeen]));
   return causes.map((group) => {
@@ -71,15 +70,6 @@ export async function withFirstSeen(
     if (!Number.isFinite(first)) return group;
     return { ...group, firstSeen: new Date(first), isNew: isNewIn(window, first, since) };
   });
-}
-
-/** Since when the causes of failures are known; `null`: not known. */
-async function knownSince(
-  { snapshots }: Pick<CauseSession, 'snapshots'>,
-  countedSince: Date | null,
-): Promise<number | null> {
-  const text = (await snapshots.read([KNOWN_SINCE])).get(KNOWN_SINCE);
-  return text === undefined || countedSince === null ? null : Math.max(Number(text), countedSince.getTime());
 }
 
 /** The data that was read about some causes. */
@@ -143,7 +133,6 @@ function addPart(sums: Sums | undefined, { name, worker, count, last, sample }: 
   if (name !== null) sums.names.set(name, (sums.names.get(name) ?? 0) + count);
   if (worker !== null) sums.workers.set(worker, (sums.workers.get(worker) ?? 0) + count);
   sums.last = Math.max(sums.last, last);
-  if (sample === null) return;
   if (last > sums.sampleAt || (last === sums.sampleAt && sample < (sums.sample ?? sample))) {
     sums.sample = sample;
     sums.sampleAt = last;

@@ -1,7 +1,6 @@
 /**
- * Selects the instance that collects: with `collect: 'leader'`, only the holder of the lease of the history. Only this
- * instance is connected to broker and result backend, and it reports to the others. If it cannot reach the broker, it
- * gives the lease up.
+ * Selects the instance that collects: the holder of the lease of the history. Only this instance is connected to broker
+ * and result backend, and it reports to the others. If it cannot reach the broker, it gives the lease up.
  */
 import { debugChannel } from '../../../debug.ts';
 import type { StoredHistory } from '../../../history/stored-history.ts';
@@ -52,6 +51,8 @@ interface State<Own extends Term> {
   restsUntil: number | null;
   /** The length of the next rest. */
   restMs: number;
+  /** Whether the store has ever said who holds the lease. */
+  hasKnownHolder: boolean;
   isClosed: boolean;
   /** Changes of the role, one after the other. */
   settled: Promise<void>;
@@ -67,6 +68,7 @@ export function createLeading<Own extends Term>(options: LeadingOptions<Own>): L
     listenedAt: 0,
     restsUntil: null,
     restMs: REST_MS,
+    hasKnownHolder: false,
     isClosed: false,
     settled: Promise.resolve(),
   };
@@ -116,12 +118,16 @@ function settle<Own extends Term>(state: State<Own>): Promise<void> {
 }
 
 /**
- * A leader continues while the holder of the lease is unknown: the store is probably unreachable for all instances, and
- * two collectors do no harm.
+ * A leader continues while the holder of the lease is unknown, and an instance that starts without the store begins: it
+ * is probably unreachable for all instances, and two collectors do no harm.
  */
-function mayLead({ isClosed, restsUntil, term, options: { history } }: State<Term>): boolean {
+function mayLead(state: State<Term>): boolean {
+  const { isClosed, restsUntil, term, options } = state;
   if (isClosed || restsUntil !== null) return false;
-  return history.isHolder() || (term !== null && history.status().isHolder === null);
+  const { isHolder, error } = options.history.status();
+  state.hasKnownHolder ||= isHolder !== null;
+  if (isHolder !== null) return isHolder;
+  return term !== null || (!state.hasKnownHolder && error !== null);
 }
 
 /** A failure is not kept: the next check tries again. */

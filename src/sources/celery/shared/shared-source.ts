@@ -14,25 +14,6 @@ import { keptTasks } from '../results/kept-tasks.ts';
 import { createLeading, type Leading } from './leading.ts';
 import { type Answering, switchedParts } from './switched-parts.ts';
 
-/** How often an instance that collects by itself checks whether it still receives messages, in milliseconds. */
-const LOOK_MS = 1_000;
-
-/** A source that collects independently of others. While it receives no messages, it leaves writing to others. */
-export function createCollectingSource(options: LiveOptions, history: StoredHistory): ClosableParts {
-  const live = openLive({ ...options, kept: keptTasks(history) }, history);
-  const followConnection = (): void => history.wantLease(live.isListening() || !history.hasOthers());
-  followConnection();
-  const timer = setInterval(followConnection, LOOK_MS).unref();
-  const components = withStoreComponent(live.parts.components, history);
-  const noted = { ...live.parts.history, openNotes: history.openNotes };
-  const parts = { ...live.parts, components, history: noted };
-  return closable(parts, meterOf(options, history), async () => {
-    clearInterval(timer);
-    await live.close();
-    await history.close();
-  });
-}
-
 /** The parts of a source that one instance at a time collects. */
 export interface LedSourceOptions {
   readonly name: string;
@@ -60,7 +41,7 @@ export function createLedSource({ name, history, connect, hasConsumers }: LedSou
       ? null
       : createLeading({ history, open: () => openTerm(connect(), { history, clock, leader }) });
   if (leading === null) history.wantLease(false);
-  const parts = switchedParts(name, () => answering(leading, published));
+  const parts = switchedParts(name, () => answering(leading, published, clock));
   const components = withLeader(parts.components, () =>
     leading?.term() == null ? { leads: false, leader: leaderOf(clock) } : { leads: true, leader },
   );
@@ -77,11 +58,11 @@ export function createLedSource({ name, history, connect, hasConsumers }: LedSou
   });
 }
 
-/** Until a new leader has reached its servers, it shows the earlier reports. */
-function answering(leading: Leading<LedTerm> | null, published: CeleryParts): Answering {
+/** Until a new leader has reached its servers, it shows the reports of the previous one, while they are recent. */
+function answering(leading: Leading<LedTerm> | null, published: CeleryParts, clock: ReportClock): Answering {
   const term = leading?.term() ?? null;
   const changes = 2 * (leading?.changes() ?? 0);
-  return term?.hasListened() === true
+  return term !== null && (term.hasListened() || clock.silence() !== null)
     ? { parts: term.parts, term: changes + 1 }
     : { parts: published, term: changes };
 }

@@ -100,83 +100,64 @@ async function walk(pick: (page: number) => TaskSource, part: Partial<TaskQuery>
   throw new Error('The walk never ends.');
 }
 
-function expectAll({ ids }: Walk, most: number): void {
-  const seen = new Set(ids);
-  expect(NUMBERS.filter((number) => !seen.has(idOf(number)))).toEqual([]);
-  expect(ids.length).toBeLessThanOrEqual(most);
+/** Every row once at most from each of so many instances, as each lists in one order. */
+function expectBounded({ ids }: Walk, instances: number): void {
+  expect(ids.length).toBeLessThanOrEqual(instances * TASKS);
 }
 
-describe('a walk that instances with different knowledge answer', () => {
-  it.each(LISTS)('misses no row that both know, by $sort $order', async (list) => {
-    for (const seed of [1, 2, 3]) {
-      const random = randomFrom(seed);
-      const pick = () => (random() < 0.5 ? one : restarted);
-      const seen = await walk(pick, { ...list, limit: PAGE });
-      expectAll(seen, 2 * TASKS);
-      expect(seen.isExact).toBe(true);
-    }
-  });
-
-  it.each(LISTS)(
-    'misses none when the instance is restarted in the middle, by $sort $order',
-    async (list) => {
-      const once = await walk((page) => (page < 7 ? one : restarted), { ...list, limit: PAGE });
-      expectAll(once, 1.5 * TASKS + PAGE);
-      const random = randomFrom(4);
-      const pick = (page: number) => (random() < 0.5 ? other : page < 10 ? one : restarted);
-      expectAll(await walk(pick, { ...list, limit: PAGE }), 3 * TASKS);
-    },
-  );
-
-  it.each(LISTS)('repeats nothing while one instance answers, by $sort $order', async (list) => {
+describe('a walk that one instance answers', () => {
+  it.each(LISTS)('repeats nothing and misses nothing, by $sort $order', async (list) => {
     for (const tasks of [one, restarted]) {
       const seen = await walk(() => tasks, { ...list, limit: PAGE });
-      expectAll(seen, TASKS);
-      expect(seen.pages).toBe(TASKS / PAGE);
+      expect(seen).toEqual({ ids: expect.any(Array), pages: TASKS / PAGE, isExact: true });
+      expect(new Set(seen.ids).size).toBe(TASKS);
     }
   });
 
   it('misses none in pages that the scan limit shortens', async () => {
-    const random = randomFrom(5);
     const wanted = NUMBERS.filter((number) => number % 9 === 0).map(idOf);
     const search = ({ id }: { readonly id: string }) => wanted.includes(id);
-    const pick = () => (random() < 0.5 ? one : restarted);
-    const seen = await walk(pick, { q: 'x', search, limit: 10, scan: 25 });
-    expect(new Set(seen.ids)).toEqual(new Set(wanted));
+    const seen = await walk(() => one, { q: 'x', search, limit: 10, scan: 25 });
+    expect(seen.ids.toSorted()).toEqual(wanted);
+    expect(seen.isExact).toBe(true);
   });
 
-  it('misses none in a list of several sources', async () => {
-    const rest = NUMBERS.map((number) => ({
-      ...{ id: `other-${number}`, state: 'PENDING', timestamp: T0 - number * 4_000 },
-    }));
-    const combined = [one, restarted].map((tasks) => {
-      return combineSources({ tasks }, { tasks: instanceOf(rest, 'second') }).tasks as TaskSource;
-    });
-    for (const list of [
-      { sort: 'timestamp' },
-      { sort: 'started' },
-      { sort: 'name', order: 'asc' },
-    ] as const) {
-      const random = randomFrom(6);
-      const pick = () => combined[random() < 0.5 ? 0 : 1] as TaskSource;
-      const seen = await walk(pick, { ...list, limit: PAGE });
-      expect(new Set(seen.ids).size).toBe(2 * TASKS);
-      expect(seen.ids.length).toBeLessThanOrEqual(4 * TASKS);
-      expect(seen.isExact).toBe(true);
-      const alone = await walk(() => combined[0] as TaskSource, { ...list, limit: PAGE });
-      expect(alone.ids).toHaveLength(2 * TASKS);
-    }
+  it('goes on behind the row where a shorter page ends', async () => {
+    const page = await one.listTasks(query({ limit: 10 }), CONTEXT);
+    const end = page.endAt?.(4);
+    const rest = await one.listTasks(query({ limit: 6, after: travelled(end?.next ?? null) }), CONTEXT);
+    expect(rest.tasks).toEqual(page.tasks.slice(4));
+    expect([end?.cursorExact, rest.cursorExact]).toEqual([undefined, undefined]);
   });
 });
 
-describe('a walk that cannot be exact', () => {
-  it('says so and ends, when more instances answer than a cursor has room for', async () => {
-    const few = NUMBERS.slice(0, 90);
-    const instances = Array.from({ length: 12 }, () => instanceOf(few.flatMap(eventsOf)));
-    const seen = await walk((page) => instances[page % 12] as TaskSource, { limit: 5 });
+describe('a walk that several instances answer', () => {
+  it.each(LISTS)('ends, and says that rows may be missing, by $sort $order', async (list) => {
+    const random = randomFrom(1);
+    const seen = await walk(() => (random() < 0.5 ? one : restarted), { ...list, limit: PAGE });
     expect(seen.isExact).toBe(false);
-    expect(new Set(seen.ids)).toEqual(new Set(few.map(idOf)));
-    expect(seen.ids.length).toBeLessThan(2 * 90);
+    expectBounded(seen, 2);
+  });
+
+  it.each(LISTS)('misses none where both know the same, by $sort $order', async (list) => {
+    const random = randomFrom(2);
+    const seen = await walk(() => (random() < 0.5 ? one : other), { ...list, limit: PAGE });
+    expect(seen.isExact).toBe(false);
+    expect(seen.ids).toEqual((await walk(() => one, { ...list, limit: PAGE })).ids);
+  });
+
+  it('says so in a list of several sources', async () => {
+    const rest = NUMBERS.map((number) => ({
+      ...{ id: `other-${number}`, state: 'PENDING', timestamp: T0 - number * 4_000 },
+    }));
+    const combined = [one, other].map((tasks) => {
+      return combineSources({ tasks }, { tasks: instanceOf(rest, 'second') }).tasks as TaskSource;
+    });
+    const alone = await walk(() => combined[0] as TaskSource, { limit: PAGE });
+    expect(alone.isExact).toBe(true);
+    expect(new Set(alone.ids).size).toBe(2 * TASKS);
+    const both = await walk((page) => combined[page % 2] as TaskSource, { limit: PAGE });
+    expect(both.isExact).toBe(false);
   });
 
   it('says so from a position of another version on', async () => {
@@ -187,50 +168,21 @@ describe('a walk that cannot be exact', () => {
     expect([first, page, last].map(({ cursorExact }) => cursorExact)).toEqual([undefined, false, false]);
     expect(new Set([first, page, last].flatMap(({ tasks }) => tasks)).size).toBe(TASKS);
   });
+});
 
+describe('a made-up position', () => {
   it.each([
-    'instances1',
-    'instances1{}',
-    'instances1[]',
-    'instances1[5]',
-    'instances1[["a"]]',
-    'instances1[["a",5]]',
-    'instances1[["a",0],["a",0]]',
-    'instances1[["a",[{},"b"]]]',
-    'instances1[["a",0,[1]]]',
-    `instances1[["${'a'.repeat(33)}",0]]`,
-    `instances1[${Array.from({ length: 9 }, (_, index) => `["${index}",0]`).join()}]`,
-  ])('is refused for a made-up position: %s', async (mark) => {
+    'instance1',
+    'instance1{}',
+    'instance1[]',
+    'instance1[5]',
+    'instance1["a",5]',
+    'instance1["a","b","c"]',
+  ])('is refused: %s', async (mark) => {
     const after = { key: null, id: 'a', mark };
     await expect(async () => one.listTasks(query({ after }), CONTEXT)).rejects.toMatchObject({
       code: 'invalid_parameter',
       faults: [{ parameter: 'cursor' }],
     });
-  });
-
-  it('keeps cursors short enough to be read', async () => {
-    const names = (owner: string) =>
-      NUMBERS.slice(0, 60).map((number) => ({
-        id: `${'日'.repeat(500)}${number}`,
-        state: 'PENDING',
-        timestamp: T0 + number,
-        name: `${'本'.repeat(500)}${number}`,
-        queue: owner,
-      }));
-    const instances = [instanceOf(names('a')), instanceOf(names('b'))] as const;
-    let after: TaskPosition | null = null;
-    const seen = new Set<string>();
-    for (let page = 0; page < 1_000; page += 1) {
-      const { tasks, next } = await instances[page % 2 === 0 ? 0 : 1].listTasks(
-        query({ sort: 'name', limit: 7, after }),
-        CONTEXT,
-      );
-      for (const { id } of tasks) seen.add(id);
-      after = next;
-      if (after === null) break;
-      expect(Buffer.from(JSON.stringify(after)).toString('base64url').length).toBeLessThan(8_000);
-    }
-    expect(after).toBeNull();
-    expect(seen.size).toBe(60);
   });
 });
