@@ -29,7 +29,7 @@ await fillQueues(
   { queue: QUEUE, part: 'completed', first: JOBS + 1, count: JOBS, time },
   { queue: SORTED_QUEUE, part: 'completed', count: SORTED_JOBS, time },
 );
-const admin = new Redis(redis.port);
+const admin = new Redis(redis.port, '127.0.0.1');
 const { server, url } = await startServer('bullmq-server', String(redis.port), QUEUE, SORTED_QUEUE);
 
 async function processed(): Promise<number> {

@@ -36,7 +36,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
     });
 
     it('a client that they share, of ioredis or node-redis', async () => {
-      const io = quiet(new Redis(app.redis.port, { maxRetriesPerRequest: null }));
+      const io = quiet(new Redis(app.redis.port, '127.0.0.1', { maxRetriesPerRequest: null }));
       const node = quiet(createClient({ url: app.redis.url() }));
       await node.connect();
       // BullMQ 5 takes none of node-redis.
@@ -62,8 +62,10 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a connection')
   it('is a URL, options, or a client that is left open', async () => {
     const redis = await startRedis('--requirepass', 'sesame');
     const { port } = redis;
-    const io = quiet(new Redis({ port, password: 'sesame' }));
-    const io2 = quiet(new Redis({ port, password: 'sesame', lazyConnect: true, protocol: 2 }));
+    const io = quiet(new Redis({ host: '127.0.0.1', port, password: 'sesame' }));
+    const io2 = quiet(
+      new Redis({ host: '127.0.0.1', port, password: 'sesame', lazyConnect: true, protocol: 2 }),
+    );
     const node = quiet(createClient({ url: `redis://:sesame@127.0.0.1:${port}` }));
     const node2 = quiet(createClient({ RESP: 2, url: `redis://:sesame@127.0.0.1:${port}` }));
     await Promise.all([node.connect(), node2.connect()]);
@@ -107,7 +109,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a connection')
       { queue: 'b', part: 'failed', count: 1, time: 1, prefix: 'x*[y]?' },
       { queue: 'c', part: 'failed', count: 1, time: 1, prefix: 'xzzy1' },
     );
-    const io = new Redis(redis.port);
+    const io = new Redis(redis.port, '127.0.0.1');
     await io.hset('bull:a:meta:meta', 'x', 'y');
     await io.hset('bull::meta', 'x', 'y');
     const all = bullmqSources({ connection: redis.url() });
@@ -122,7 +124,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a connection')
 
   it('that is refused says why without secrets, and works as soon as it may', async () => {
     const redis = await startRedis('--requirepass', 'sesame');
-    const admin = quiet(new Redis({ port: redis.port, password: 'sesame' }));
+    const admin = quiet(new Redis({ host: '127.0.0.1', port: redis.port, password: 'sesame' }));
     const sources = bullmqSources({ connection: `redis://:wrong-secret@127.0.0.1:${redis.port}` });
     await expect(page(sources)).rejects.toThrow('Redis refuses the user name or password.');
     expect(sources.tasks.status?.()).toMatchObject({ ok: false, asOf: null, error: 'source_unavailable' });
@@ -141,7 +143,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a connection')
     'that falls silent is told within the time limit, and is used again: %s',
     async (kind) => {
       const redis = await startRedis();
-      const io = quiet(new Redis(redis.port));
+      const io = quiet(new Redis(redis.port, '127.0.0.1'));
       await fillQueues(redis.port, { queue: 'a', part: 'wait', count: 10, time: 1 });
       const sources = bullmqSources({ connection: kind === 'own' ? redis.url() : io });
       await page(sources);

@@ -57,7 +57,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'components of 
 
   it('cost as many commands for many jobs as for few, as queues, workers and health do', async () => {
     const redis = await startRedis();
-    const admin = new Redis(redis.port);
+    const admin = new Redis(redis.port, '127.0.0.1');
     const fill = (first: number, count: number): Promise<void> =>
       fillQueues(
         redis.port,
@@ -66,7 +66,9 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'components of 
       );
     await fill(1, 5);
     // Found queues are looked for again from time to time; given ones are not.
-    const queues = ['a', 'b'].map((name) => new Queue(name, { connection: { port: redis.port } }));
+    const queues = ['a', 'b'].map(
+      (name) => new Queue(name, { connection: { host: '127.0.0.1', port: redis.port } }),
+    );
     await Promise.all(queues.map((queue) => queue.waitUntilReady()));
     const sources = bullmqSources({ queues });
     async function cost(): Promise<number> {

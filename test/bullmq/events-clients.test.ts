@@ -17,7 +17,7 @@ describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
       const server = await startRedis();
       const node = quiet(createClient({ url: server.url(), RESP }));
       await node.connect();
-      const queue = quiet(new bullmq.Queue('mail', { connection: { port: server.port } }));
+      const queue = quiet(new bullmq.Queue('mail', { connection: { host: '127.0.0.1', port: server.port } }));
       for (let n = 0; n < 5; n += 1) await queue.add(`n${n}`, {});
       const sources = bullmqSources({ connection: node });
       const { events, gaps } = await follow(sources, { time: new Date(0) }, { limit: 2 });

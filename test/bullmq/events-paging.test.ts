@@ -15,7 +15,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the feed of se
 
   beforeAll(async () => {
     server = await startRedis();
-    redis = new Redis(server.port);
+    redis = new Redis(server.port, '127.0.0.1');
     redis.on('error', () => {});
   });
 

@@ -19,7 +19,7 @@ describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
 
     beforeEach(async () => {
       app = await startBullMQ(bullmq);
-      redis = new Redis(app.redis.port);
+      redis = new Redis(app.redis.port, '127.0.0.1');
     });
     afterEach(async () => {
       redis.disconnect();

@@ -22,7 +22,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
 
     beforeAll(async () => {
       app = await startBullMQ(bullmq);
-      redis = new Redis(app.redis.port);
+      redis = new Redis(app.redis.port, '127.0.0.1');
       queues = { album: app.queue('album'), page: app.queue('page'), print: app.queue('print') };
       const worker = (name: string): Worker => app.worker(name, async () => {}, { autorun: false });
       workers = { album: worker('album'), page: worker('page'), print: worker('print') };

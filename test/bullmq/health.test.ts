@@ -77,7 +77,7 @@ unsampled(() => {
 
     it('tells queues that may not be read, and needs no right to ping', async () => {
       const redis = await startRedis();
-      const admin = new Redis(redis.port);
+      const admin = new Redis(redis.port, '127.0.0.1');
       await admin.hset('bull:mail:meta', 'version', 'x');
       await admin.call('ACL', 'SETUSER', 'monitor', 'on', '>pass', '~bull:*', '+scan');
       const sources = bullmqSources({ connection: `redis://monitor:pass@127.0.0.1:${redis.port}` });
@@ -94,7 +94,7 @@ unsampled(() => {
 
     it('passes where clients may not be listed, and the list of workers is no empty one', async () => {
       const redis = await startRedis();
-      const admin = new Redis(redis.port);
+      const admin = new Redis(redis.port, '127.0.0.1');
       await admin.hset('bull:mail:meta', 'version', 'x');
       await admin.call('ACL', 'SETUSER', 'monitor', 'on', '>pass', '~bull:*', '+@read', '+ping');
       const sources = bullmqSources({ connection: `redis://monitor:pass@127.0.0.1:${redis.port}` });

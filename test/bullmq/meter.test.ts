@@ -53,7 +53,7 @@ describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
 
     beforeAll(async () => {
       app = await startBullMQ(bullmq);
-      admin = new Redis(app.redis.port);
+      admin = new Redis(app.redis.port, '127.0.0.1');
     });
     afterAll(async () => {
       for (const one of open.toReversed()) await one.close();
@@ -196,7 +196,7 @@ unsampled(() => {
     titleUnless(redisMissing, 'the meter of BullMQ shows what it has counted while Redis is away'),
     async () => {
       const redis = await startRedis();
-      const admin = new Redis(redis.port);
+      const admin = new Redis(redis.port, '127.0.0.1');
       // Queues are searched for each 15 s.
       await admin.hset('bull:away:meta', 'version', 'bullmq:6.7.0');
       const sources = bullmqSources({ connection: redis.url() });

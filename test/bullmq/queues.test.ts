@@ -16,7 +16,7 @@ describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
 
     beforeAll(async () => {
       app = await startBullMQ(bullmq);
-      admin = new Redis(app.redis.port);
+      admin = new Redis(app.redis.port, '127.0.0.1');
     });
     afterAll(async () => {
       admin?.disconnect();

@@ -18,7 +18,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the feed with 
 
   beforeEach(async () => {
     app = await startBullMQ(bullmq);
-    redis = new Redis(app.redis.port);
+    redis = new Redis(app.redis.port, '127.0.0.1');
     store = createArrayStore();
     open = [];
   });

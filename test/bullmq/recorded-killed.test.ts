@@ -125,7 +125,7 @@ for (const { engine, missing } of ENGINES) {
       const found = await rows(monitor);
       expect(found.size).toBe(jobs);
       expect([...found.values()].filter(({ state }) => state === 'FAILURE').length).toBe(failed);
-      const redis = new Redis(app.redis.port);
+      const redis = new Redis(app.redis.port, '127.0.0.1');
       const streamed = (await redis.xrange('bull:mail:events', '-', '+')).length;
       // Jobs that waited when nobody listened are read, too, if they were still there.
       const nameless = [...found.values()].filter(({ name }) => name === null).length;
@@ -161,7 +161,7 @@ for (const { engine, missing } of ENGINES) {
       const before = await feed(monitor);
       await monitor.stop();
       await load(3);
-      const redis = new Redis(app.redis.port);
+      const redis = new Redis(app.redis.port, '127.0.0.1');
       await redis.xtrim('bull:mail:events', 'MAXLEN', 200);
       redis.disconnect();
       monitor = await start();

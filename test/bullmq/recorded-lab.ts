@@ -52,7 +52,7 @@ export async function recordQueues(
   // Queues that are there are found at once, later ones within some seconds.
   await Promise.all(queues.map((queue) => queue.waitUntilReady()));
   const noted = new Set<string>();
-  const connection = new Redis(redis.port);
+  const connection = new Redis(redis.port, '127.0.0.1');
   noteReads(connection, noted);
   const untilRead = (field: string, jobs: readonly Job[]): Promise<void> =>
     until(

@@ -28,7 +28,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'bullmqSources 
 
   beforeAll(async () => {
     app = await startBullMQ(bullmq);
-    redis = new Redis(app.redis.port);
+    redis = new Redis(app.redis.port, '127.0.0.1');
     await createAclUsers(app.redis.url());
     app.worker('mail', async ({ data }) => {
       if (data.fails) throw new Error(`broken ${data.n}`);
@@ -77,7 +77,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'bullmqSources 
   it('reads each job a bounded number of times, however many clients ask', { timeout: 120_000 }, async () => {
     const queue = app.queue('cost', { prefix: 'cost' });
     const own = createArrayStore();
-    const client = new Redis(app.redis.port);
+    const client = new Redis(app.redis.port, '127.0.0.1');
     let sent = 0;
     const send = client.sendCommand.bind(client);
     client.sendCommand = (...args) => {

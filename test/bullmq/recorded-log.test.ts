@@ -12,7 +12,7 @@ it.skipIf(redisMissing !== null)(
   titleUnless(redisMissing, 'the log continues behind what another instance has written meanwhile'),
   async () => {
     const server = await startRedis();
-    const redis = new Redis(server.port);
+    const redis = new Redis(server.port, '127.0.0.1');
     const store = createArrayStore();
     const rows = store.rows('bullmq');
     const sources = bullmqSources({ connection: server.url(), store });

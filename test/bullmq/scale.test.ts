@@ -20,7 +20,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'what a page of
 
   beforeAll(async () => {
     servers = await Promise.all([startRedis(), startRedis()]);
-    admins = servers.map(({ port }) => new Redis(port));
+    admins = servers.map(({ port }) => new Redis(port, '127.0.0.1'));
     for (const [index, count] of [FEW, MANY].entries()) {
       await fillQueues(
         servers[index]?.port ?? 0,

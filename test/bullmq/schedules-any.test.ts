@@ -107,7 +107,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'entries that h
       },
       { id: `q:${keys[1]}`, name: 'tidy', schedule: 'every 1 min', timezone: null },
     ]);
-    const queue = new bullmq5.Queue('q', { connection: { port: on.server.port } });
+    const queue = new bullmq5.Queue('q', { connection: { host: '127.0.0.1', port: on.server.port } });
     const told = await queue.getRepeatableJobs();
     expect(told.find(({ key }) => key === keys[0])?.next).toBe(LATER);
     await queue.close();

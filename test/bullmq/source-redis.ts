@@ -16,7 +16,7 @@ export async function openSourceRedis(
   ...queues: string[]
 ): Promise<SourceRedis & { close(): Promise<void> }> {
   const server = await startRedis();
-  const redis = new Redis(server.port);
+  const redis = new Redis(server.port, '127.0.0.1');
   redis.on('error', () => {});
   for (const queue of queues) await redis.hset(`bull:${queue}:meta`, 'version', 'bullmq:6.7.0');
   const sources = bullmqSources({ connection: server.url() });

@@ -9,7 +9,7 @@ import { serve } from '../router/host-kit.ts';
 
 /** A client that counts what it sends, and sends nothing while it is held. */
 function heldClient(port: number) {
-  const client = new Redis(port);
+  const client = new Redis(port, '127.0.0.1');
   const send = client.sendCommand.bind(client);
   const waiting: (() => unknown)[] = [];
   const state = { client, sent: 0, isHeld: false, release };

@@ -34,7 +34,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
 
     beforeAll(async () => {
       app = await startBullMQ(bullmq);
-      admin = new Redis(app.redis.port);
+      admin = new Redis(app.redis.port, '127.0.0.1');
     });
     afterAll(async () => {
       admin?.disconnect();
@@ -155,7 +155,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
     });
 
     it('are listed over clients that they share, of ioredis or node-redis', async () => {
-      const io = new Redis(app.redis.port, { maxRetriesPerRequest: null });
+      const io = new Redis(app.redis.port, '127.0.0.1', { maxRetriesPerRequest: null });
       const node = createClient({ url: app.redis.url() });
       node.on('error', () => {});
       await node.connect();

@@ -55,7 +55,7 @@ describe.skipIf(browserMissing)(browserTitle('the page of a source that can do l
     ]);
   });
 
-  it('shows a queue without workers, and names without statistics, where the source has none', async () => {
+  it('shows a queue without workers, and how to have statistics, where the source has none', async () => {
     const { tasks } = memorySources();
     const { listTasks, getTask } = tasks;
     const sources = { tasks: { name: 'shop', capabilities: FEW, listTasks, getTask } };
@@ -63,8 +63,10 @@ describe.skipIf(browserMissing)(browserTitle('the page of a source that can do l
     await page.getByRole('heading', { name: 'mail' }).waitFor();
     await settled();
     expect(await page.getByText('Could not read').count()).toBe(0);
-    await go('#/names');
-    await page.getByText('No statistics').waitFor();
+    for (const view of ['#/', '#/names', '#/names/mail.send']) {
+      await go(view);
+      await page.getByText('getTaskStats: (query) => summarizeTasks(tasks, query)').waitFor();
+    }
   });
 
   it('has everything for a source that can do everything', async () => {

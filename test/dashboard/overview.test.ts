@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { MemorySources } from '../../src/memory.ts';
 import { memorySources } from '../../src/memory.ts';
-import type { MonitorSources, TaskSource } from '../../src/source.ts';
+import type { MonitorSources, TaskSource, TaskStats } from '../../src/source.ts';
 import type { ComponentsBody } from '../../src/wire.ts';
 import type { Host } from '../router/host-kit.ts';
 import { browserMissing, browserTitle, type LookOptions, visit } from './browser.ts';
@@ -89,6 +89,17 @@ function startingAt(queue: MemorySources, since: Date): MemorySources {
   return { ...queue, history: { ...history, getHistoryStats } };
 }
 
+/** The same with other statistics. */
+function withStats(queue: MemorySources, change: (stats: TaskStats) => TaskStats): MonitorSources {
+  const { tasks } = queue;
+  const getTaskStats: TaskSource['getTaskStats'] = async (...asked) => {
+    const stats = await tasks.getTaskStats?.(...asked);
+    if (stats === undefined) throw new Error('There are no statistics.');
+    return change(stats);
+  };
+  return { ...queue, tasks: { ...tasks, getTaskStats } };
+}
+
 describe.skipIf(browserMissing)(browserTitle('in a browser, the verdict of the overview'), () => {
   it('is green only when every rule has looked and found nothing', async () => {
     const view = await open(calm().queue);
@@ -135,6 +146,28 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the verdict of the o
     expect(await both.getAttribute('title')).toBe('6 slots');
   });
 
+  it('says how many failed by themselves, and how many as a consequence', async () => {
+    const queue = changed();
+    const states = { SUCCESS: 9, FAILURE: 31 };
+    const { page } = await open(withStats(queue, (stats) => ({ ...stats, states })));
+    await page.getByRole('button', { name: /^failed 20$/ }).waitFor();
+    const failures = page.getByRole('list', { name: 'Tasks by state' }).getByRole('link').first();
+    expect(await failures.textContent()).toBe('FAILURE 31, 11 as a consequence');
+  });
+
+  it('marks run times that are known to the accuracy of a class only', async () => {
+    const { page, go } = await open(
+      withStats(changed(), (stats) => ({ ...stats, computedFrom: 'rollups', countedSince: null })),
+    );
+    const mail = page.locator('table.named tbody tr', { hasText: 'mail.send' });
+    for (const view of ['#/', '#/names']) {
+      await go(view);
+      await mail.getByText('≈ 3.0 s').first().waitFor();
+    }
+    await go('#/names/mail.send');
+    await page.locator('.tiles').getByText('≈ 3.0 s').first().waitFor();
+  });
+
   it('stands above causes, and names by what changed', async () => {
     const { page, go } = await open(changed());
     const causes = page.locator('.top-causes li');
@@ -162,19 +195,12 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the verdict of the o
   });
 
   it('compares names and queues with the period before', async () => {
-    const { tasks, ...others } = changed();
     const sources: MonitorSources = {
-      ...others,
-      tasks: {
-        ...tasks,
-        getTaskStats: async (query, context) => {
-          const stats = await tasks.getTaskStats?.(query, context);
-          if (stats === undefined) throw new Error('there are no statistics');
-          const unknown = stats.series.map(() => null);
-          const waiting = stats.series.map(({ t }) => (Date.now() - t.getTime() > 50 * MINUTE ? 4 : 6));
-          return { ...stats, queueDepths: [{ queue: 'mail', waiting, oldestSeconds: unknown }] };
-        },
-      },
+      ...withStats(changed(), (stats) => {
+        const unknown = stats.series.map(() => null);
+        const waiting = stats.series.map(({ t }) => (Date.now() - t.getTime() > 50 * MINUTE ? 4 : 6));
+        return { ...stats, queueDepths: [{ queue: 'mail', waiting, oldestSeconds: unknown }] };
+      }),
       queues: {
         name: 'shop',
         listQueues: () => [

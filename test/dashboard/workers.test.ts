@@ -28,8 +28,8 @@ function createFleet(): MemorySources {
   for (const hostname of ['w1@h', 'w2@h', 'w3@h']) addWorker(queue, hostname);
   runBefore(queue, 'video.encode', 60);
   runBefore(queue, 'mail.send', 1);
-  start(queue, 'f0', 'video.encode', 'w2@h', 49);
-  start(queue, 'f1', 'video.encode', 'w2@h', 47);
+  start(queue, 'f0', 'video.encode', 'w2@h', 49.5);
+  start(queue, 'f1', 'video.encode', 'w2@h', 47.5);
   start(queue, 'm1', 'mail.send', 'w3@h', 0.3);
   start(queue, 'n1', 'new.kind', 'w3@h', 0.2);
   return queue;
@@ -42,8 +42,10 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, workers'), () => {
     await until(async () => (await cards.count()) === 3);
     expect(await cards.locator('h2').allTextContents()).toEqual(['w2@h', 'w3@h', 'w1@h']);
     const stuck = await cards.first().textContent();
-    expect(stuck).toMatch(/w2@h.*stuck.*2\/2.*default.*video\.encode.*f0\.mov.*49 min.*p95 1 min/);
-    expect(await cards.nth(1).textContent()).toMatch(/2\/2.*p95 1/);
+    expect(stuck).toMatch(
+      /w2@h.*stuck.*2\/2.*default.*video\.encode.*f0\.mov.*49 min.*p95 ≈ 1 min.*\(24 h\)/,
+    );
+    expect(await cards.nth(1).textContent()).toMatch(/2\/2.*p95 ≈ 1/);
     expect(await cards.nth(1).textContent()).toContain('usual time unknown');
     expect(await cards.nth(2).textContent()).toContain('Nothing is running.');
     await page.getByRole('link', { name: 'All running 4' }).click();
@@ -53,6 +55,24 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, workers'), () => {
     expect(names).toEqual(['video.encode', 'video.encode', 'mail.send', 'new.kind']);
     await rows.first().getByRole('link').click();
     await page.getByRole('heading', { name: 'video.encode' }).waitFor();
+  });
+
+  it('run for as long as the last answer says, and are not slow before one says so', async () => {
+    const queue = createFleet();
+    start(queue, 'f2', 'video.encode', 'w1@h', 0);
+    const { page, later } = await visit({ sources: queue }, '#/workers', { clock: true });
+    const task = page.locator('.running > li, tbody tr', { hasText: 'f2.mov' }).locator('.elapsed b');
+    await task.waitFor();
+    await page.keyboard.press('l');
+    await page.getByRole('button', { name: 'Paused' }).waitFor();
+    await later(10 * MINUTE);
+    await page.locator('.view-head .age', { hasText: /^1\d min/ }).waitFor();
+    for (const view of ['By worker', 'All running 5']) {
+      await page.getByRole('link', { name: view }).click();
+      await page.locator('.switch [aria-current]', { hasText: view }).waitFor();
+      expect(await task.getAttribute('class')).toContain('tone-running');
+      expect(await task.textContent()).toMatch(/^[\d.]+ s$/);
+    }
   });
 
   it('are reached from the finding that names one', async () => {

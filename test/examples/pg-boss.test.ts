@@ -1,8 +1,15 @@
 import { PgBoss } from 'pg-boss';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { combineSources } from '../../src/index.ts';
+import { combineSources, summarizeTasks } from '../../src/index.ts';
 import { memorySources } from '../../src/memory.ts';
-import type { MonitorSources, QueueSource, TaskPage, TaskPosition, TaskSource } from '../../src/source.ts';
+import type {
+  MonitorSources,
+  QueueSource,
+  TaskPage,
+  TaskPosition,
+  TaskSource,
+  TaskStats,
+} from '../../src/source.ts';
 import { sourceContract } from '../../src/testing.ts';
 import type { ProblemBody, TaskDetailBody, TasksBody } from '../../src/wire.ts';
 import { ask } from '../helpers/ask.ts';
@@ -35,6 +42,11 @@ const NOT_CHECKED: Readonly<Record<string, string>> = {
   'tasks: filters by root, parent and group': 'The source can filter by none of them.',
   'tasks: continues after a row at the position that endAt() returns': 'No page of several rows has endAt().',
   'tasks: lists the timeline from the oldest change to the current state': 'No listed task has a timeline.',
+  'tasks.stats: says which tasks sent those of a name, and which ones they sent':
+    'No listed task has a parent of the same day.',
+  'tasks.stats: groups failures by cause, the most frequent first': 'The statistics have no causes.',
+  'tasks.stats: lists as many causes as were asked for, and says whether there are others':
+    'The statistics have no causes.',
   'source: reports its status synchronously and does not throw': 'No part of the source has status().',
   'source: keeps its revision while nothing changes': 'No part of the source has a revision.',
   'source: changes its revision when a task is added': 'The source cannot be seeded.',
@@ -62,7 +74,7 @@ describe.skipIf(postgresMissing)(titleUnless(postgresMissing, 'the source of pg-
 
   const open = () => source.pgBossSources(server.url());
   const cases = sourceContract({
-    parts: ['tasks', 'queues', 'health'],
+    parts: ['tasks', 'tasks.stats', 'queues', 'health'],
     capabilities: {
       sorts: ['timestamp'],
       filters: ['states', 'names', 'queues', 'since', 'until'],
@@ -97,6 +109,7 @@ describe.skipIf(postgresMissing)(titleUnless(postgresMissing, 'the source of pg-
       'tasks: finds texts by their beginning, as it is written',
       'tasks: compares run time, wait and retries, and finds no task where they are not known',
       'tasks: meets all conditions at once, beside filters and texts',
+      'tasks.stats: has no other causes than the list is filtered by',
     ]);
   });
 
@@ -127,6 +140,38 @@ describe.skipIf(postgresMissing)(titleUnless(postgresMissing, 'the source of pg-
         .find(({ name }) => name === 'later')
         ?.eta?.getTime(),
     ).toBeGreaterThan(Date.now());
+    await close();
+  });
+
+  it('sums up what it lists: states, names, the steps of a chart, and run times', async () => {
+    const { tasks, close } = open();
+    const window = { minutes: 60, now: new Date(), filter: query({ limit: 1_000 }) };
+    const stats = (await tasks.getTaskStats?.(window, CONTEXT)) as TaskStats;
+    const listed = summarizeTasks((await tasks.listTasks(window.filter, CONTEXT)).tasks, window);
+    const countsOf = ({ states, names, series, queues }: TaskStats) => ({
+      ...{ states, queues: queues.toSorted() },
+      names: names.map(({ name, count, failed }) => ({ name, count, failed })),
+      series: series.map(({ t, succeeded, failed }) => ({ t, succeeded, failed })),
+    });
+    expect(countsOf(stats)).toEqual(countsOf(listed));
+    expect(stats.states).toEqual({ FAILURE: 1, PENDING: 61, RETRY: 1, REVOKED: 1, STARTED: 1, SUCCESS: 2 });
+    expect(stats.totals).toMatchObject({ received: null, succeeded: 2, failed: 1, retried: null });
+    // A Date has no microseconds.
+    expect(stats.totals?.runtimeP95).toBeCloseTo(listed.totals?.runtimeP95 ?? Number.NaN, 2);
+    const failures = { ...window, filter: query({ names: ['mail'], states: ['FAILURE'] }) };
+    expect((await tasks.getTaskStats?.(failures, CONTEXT))?.states).toEqual({ FAILURE: 1 });
+    await close();
+  });
+
+  it('does not know how many jobs ended before the oldest that are kept', async () => {
+    const { tasks, close } = open();
+    const window = { minutes: 120, now: new Date(), filter: query({}) };
+    await server.query("UPDATE pgboss.queue SET deletion_seconds = 3600 WHERE name = 'mail'");
+    const stats = await tasks.getTaskStats?.(window, CONTEXT);
+    await server.query("UPDATE pgboss.queue SET deletion_seconds = 604800 WHERE name = 'mail'");
+    expect(stats?.series[0]).toMatchObject({ succeeded: null, failed: null });
+    expect(stats?.series.at(-1)).toMatchObject({ succeeded: expect.any(Number) });
+    expect(stats?.totals).toMatchObject({ succeeded: 2, failed: 1 });
     await close();
   });
 
@@ -204,6 +249,8 @@ describe.skipIf(postgresMissing)(titleUnless(postgresMissing, 'the source of pg-
     const id = body.tasks[0]?.task_id ?? '';
     const { body: task } = await ask<TaskDetailBody>(example.base, `/api/tasks/${id}/`);
     expect(task).toMatchObject({ kwargs: expect.stringContaining('"card_token": "***"'), state: 'SUCCESS' });
+    const { body: overview } = await ask<TasksBody>(example.base, '/api/tasks/?limit=0&stats=60');
+    expect(overview.stats?.totals.succeeded).toBeGreaterThan(0);
     const refused = await ask<ProblemBody>(example.base, '/api/tasks/?q=ann');
     expect(refused.body.errors).toEqual([
       { parameter: 'q', detail: 'The source pg-boss cannot search texts.' },

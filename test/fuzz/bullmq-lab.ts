@@ -40,7 +40,7 @@ export function createBullmqLab() {
     sources: () => opened().sources,
     async open(): Promise<void> {
       server = await startRedis();
-      redis = new Redis(server.port);
+      redis = new Redis(server.port, '127.0.0.1');
       const source = bullmqSources({ connection: server.url() });
       sources = source;
       await redis.hset('bull:q:meta', 'version', 'bullmq:6.7.0');

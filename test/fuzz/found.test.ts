@@ -70,7 +70,7 @@ describe('a crontab', () => {
 describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, "BullMQ's list"), () => {
   it('has a job without a time once, whatever the size of its pages', async () => {
     const server = await startRedis();
-    const redis = new Redis(server.port);
+    const redis = new Redis(server.port, '127.0.0.1');
     const sources = bullmqSources({ connection: server.url() });
     try {
       await redis.hset('bull:q:meta', 'version', 'bullmq:6.7.0');

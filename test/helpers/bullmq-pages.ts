@@ -20,7 +20,7 @@ export function pagesLab(): PagesLab {
 
   beforeEach(async () => {
     lab.app = await startBullMQ(BULLMQ_VERSIONS[0]?.bullmq as (typeof BULLMQ_VERSIONS)[0]['bullmq']);
-    lab.redis = new Redis(lab.app.redis.port);
+    lab.redis = new Redis(lab.app.redis.port, '127.0.0.1');
     lab.redis.on('error', () => {});
     lab.sources = bullmqSources({ connection: lab.app.redis.url() });
     lab.fill = (...fillings) => fillQueues(lab.app.redis.port, ...fillings);

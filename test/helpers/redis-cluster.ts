@@ -26,7 +26,7 @@ export async function startCluster(masters = 3): Promise<RedisCluster> {
       ),
     );
   }
-  const clients = servers.map(({ port }) => new Redis(port));
+  const clients = servers.map(({ port }) => new Redis(port, '127.0.0.1'));
   const [first] = clients;
   const share = Math.ceil(SLOTS / masters);
   for (const [index, client] of clients.entries()) {

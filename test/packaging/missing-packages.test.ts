@@ -20,7 +20,7 @@ const program = (entry: string, call: string) => `
     try { ${call}; console.log('made'); } catch (error) { console.log(error.message); }
   });`;
 
-/** The first line that a program prints. Its end is not awaited: a process of Node 20 hangs there once in thousands. */
+/** The first line that a program prints. */
 async function printed(cwd: string, file: string): Promise<string | null> {
   const child = spawn(process.execPath, [file], { cwd, stdio: ['ignore', 'pipe', 'inherit'] });
   try {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { TaskQuery, TaskStats } from '../../src/source.ts';
 import { type ContractPart, sourceContract } from '../../src/testing.ts';
 import { until } from '../helpers/redis-server.ts';
 import { arraySources } from './array-source.ts';
@@ -30,14 +31,23 @@ describe('the contract suite', () => {
     const create = () => {
       const { sources, seed } = arraySources();
       const { tasks } = sources;
+      const refuse = ({ sort, q, names, conditions }: TaskQuery): void => {
+        const isPlain = sort === 'timestamp' && q === null && names.length + conditions.length === 0;
+        if (!isPlain) throw new Error('not possible here');
+      };
       const listTasks: typeof tasks.listTasks = async (query, context) => {
-        const isPlain = query.sort === 'timestamp' && query.q === null && query.names.length === 0;
-        if (!isPlain || query.conditions.length > 0) throw new Error('not possible here');
+        refuse(query);
         return { ...(await tasks.listTasks(query, context)), total: null };
       };
-      return { seed, sources: { tasks: { name: 'table', capabilities, getTask: tasks.getTask, listTasks } } };
+      const getTaskStats: typeof tasks.getTaskStats = (query, context) => {
+        refuse(query.filter);
+        return tasks.getTaskStats?.(query, context) as TaskStats;
+      };
+      const { getTask } = tasks;
+      return { seed, sources: { tasks: { name: 'table', capabilities, getTask, listTasks, getTaskStats } } };
     };
-    const cases = sourceContract({ parts: ['tasks'], create, capabilities });
+    const parts = ['tasks', 'tasks.stats'] as const;
+    const cases = sourceContract({ parts, create, capabilities });
     const skipped = cases.flatMap(({ skip }) => skip ?? []);
     expect(skipped).toContain('The source cannot search.');
     expect(skipped).toContain('The source cannot filter by names.');
@@ -47,7 +57,7 @@ describe('the contract suite', () => {
       if (skip !== null) await run({ skip: (reason) => reported.push(reason) });
     expect(reported).toEqual(skipped);
     for (const { run, skip } of cases) if (skip === null) await run();
-    const silent = sourceContract({ parts: ['tasks'], create });
+    const silent = sourceContract({ parts, create });
     const undeclared = silent.find(({ name }) => name.includes('named capabilities'));
     await expect(undeclared?.run()).rejects.toThrow('capabilities of tasks');
   });

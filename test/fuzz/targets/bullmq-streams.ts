@@ -77,7 +77,7 @@ export const streamTarget = defineTarget({
   casesPerInput: 70,
   async open() {
     await lab.open();
-    for (let count = 0; count < CLIENTS; count += 1) clients.push(new Redis(lab.port()));
+    for (let count = 0; count < CLIENTS; count += 1) clients.push(new Redis(lab.port(), '127.0.0.1'));
   },
   async close() {
     for (const client of clients.splice(0)) client.disconnect();

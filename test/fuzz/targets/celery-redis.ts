@@ -157,8 +157,8 @@ export const redisTarget = defineTarget<Written>({
   async open() {
     vi.useFakeTimers({ now: NOW, toFake: ['Date'] });
     server = await startRedis();
-    redis = new Redis(server.port);
-    worker = new Redis(server.port);
+    redis = new Redis(server.port, '127.0.0.1');
+    worker = new Redis(server.port, '127.0.0.1');
     await worker.subscribe(MAILBOX);
     worker.on('message', (_channel, request) => answer(request));
     expected = await shownOf(NOTHING);

@@ -89,7 +89,7 @@ export const redbeatTarget = defineTarget({
   async open() {
     vi.useFakeTimers({ now: NOW, toFake: ['Date'] });
     server = await startRedis();
-    redis = new Redis(server.port);
+    redis = new Redis(server.port, '127.0.0.1');
   },
   async close() {
     redis?.disconnect();
