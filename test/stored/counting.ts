@@ -20,7 +20,7 @@ export interface Asked extends Partial<TaskQuery> {
   /** Default: the time of the lab. */
   readonly end?: number;
   readonly percentiles?: boolean;
-  readonly causes?: number;
+  readonly mostCauses?: number;
 }
 
 /** By how much the clocks of processes are ahead of a full minute: comparing clocks may be wrong by a millisecond. */
@@ -46,9 +46,15 @@ export function countingLab({ taskDays = 0, rollupDays = 90 } = {}) {
   }
 
   async function stats(given: Asked) {
-    const { minutes, stepSeconds, end = clock.now, percentiles = false, causes = 0, ...filter } = given;
+    const { minutes, stepSeconds, end = clock.now, percentiles = false, mostCauses = 0, ...filter } = given;
     const reader = await start({ hearing: 'nothing', isReadOnly: true });
-    const asked = { minutes, now: new Date(end), stepSeconds: stepSeconds ?? null, percentiles, causes };
+    const asked = {
+      minutes,
+      now: new Date(end),
+      stepSeconds: stepSeconds ?? null,
+      percentiles,
+      causes: mostCauses,
+    };
     const found = await reader.reader.getTaskStats({ ...asked, filter: query(filter) }, CONTEXT);
     await reader.close();
     return found;
@@ -77,7 +83,7 @@ export function countingLab({ taskDays = 0, rollupDays = 90 } = {}) {
       record(history, changes);
       also(history);
       // The end of a process waits for 2 seconds at most.
-      await untilWritten(history);
+      await write(history, { store });
       await history.close();
     },
     /** How many tasks have succeeded, by minute, hour or day since {@link START}; nothing where none has. */
@@ -98,7 +104,7 @@ export function record({ writer }: StoredHistory, changes: readonly TaskChange[]
 }
 
 /** Has a process write what it has counted so far, if it is the one that writes. */
-export async function write(history: StoredHistory, { store }: Lab): Promise<void> {
+export async function write(history: StoredHistory, { store }: Pick<Lab, 'store'>): Promise<void> {
   const before = store.calls.length;
   // Wanting the lease again makes it do at once what is due.
   history.wantLease(false);

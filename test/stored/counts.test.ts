@@ -39,7 +39,7 @@ describe('statistics of counts', { timeout: 240_000 }, () => {
     await lab.run(lab.ended(1, failed));
     const isCut = async (days: number): Promise<boolean | undefined> => {
       const minutes = days * DAY_MINUTES;
-      const { causes, causesTruncated } = await lab.stats({ minutes, causes: 5, stepSeconds: 86_400 });
+      const { causes, causesTruncated } = await lab.stats({ minutes, mostCauses: 5, stepSeconds: 86_400 });
       expect(causes?.[0]).toMatchObject({ exception: 'KeyError', sample: expect.any(String) });
       return causesTruncated;
     };

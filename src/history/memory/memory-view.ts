@@ -12,7 +12,6 @@ import { familyNames } from '../answers/family-names.ts';
 import type { FlagContext } from '../answers/task-flags.ts';
 import { childrenOf } from '../answers/workflow.ts';
 import type { HistoryReader } from '../history.ts';
-import type { TaskEntry } from '../merge/record.ts';
 import { readRecord } from '../table/record-table.ts';
 import { causesBefore, isSeenWhole } from './memory-reader.ts';
 import { catchUp, type MemoryState } from './memory-state.ts';

@@ -11,9 +11,12 @@ import { createStoreCalls } from './store-calls.ts';
 import { createStoreClock } from './store-clock.ts';
 import { isShared, ownNow, type Pace, type StoredState } from './stored-state.ts';
 import type { StoredView } from './stored-view.ts';
-import { createTaskBacklog, noteChanged, noteDropping } from './task-backlog.ts';
+import { createTaskBacklog, keptTask, noteChanged, noteDropping } from './task-backlog.ts';
 import { createTextCopies } from './text-copies.ts';
 import { noteRelation } from './write-behind.ts';
+
+/** Unwritten tasks that are read between two pauses. */
+const TASKS_AT_ONCE = 16;
 
 /** @returns the state of a history whose store has not been opened yet */
 export function createState(
@@ -126,7 +129,15 @@ export function createView(state: StoredState): StoredView {
     retention: state.options.store.retention,
     now: () => ownNow(state),
     droppedThrough: () => droppedThrough(state),
-    changedIds: () => state.tasks.changed.keys(),
+    *unwritten(found) {
+      state.access.catchUp();
+      for (const id of [...state.tasks.changed.keys()]) {
+        const task = keptTask(state.tasks, state.access, id);
+        if (task !== null) found.set(id, task);
+        if (found.size % TASKS_AT_ONCE === 0) yield;
+      }
+    },
+    readTask: (id) => keptTask(state.tasks, state.access, id),
     droppedTasks: () => state.tasks.dropped,
     revision: () => state.revision,
     countedSince: () => state.countedSince,

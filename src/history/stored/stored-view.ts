@@ -1,8 +1,9 @@
 /**
  * The interface of a stored history for its reads. `read/` answers from this; `create-stored-history.ts` provides it.
  */
+import type { Steps } from '../../scheduler.ts';
 import type { MemoryView } from '../memory/memory-view.ts';
-import type { DroppedTask } from '../memory/tap.ts';
+import type { DroppedTask, KeptTask } from '../memory/tap.ts';
 import type { StoreRetention, StoreSession } from '../store.ts';
 import type { Hearing } from '../stored-history.ts';
 
@@ -25,8 +26,10 @@ export interface StoredView {
    * does.
    */
   droppedThrough(): number;
-  /** Ids of tasks that differ, or may differ, from the stored ones: those that wait to be written. */
-  changedIds(): Iterable<string>;
+  /** Adds the tasks that wait to be written, as they are now. */
+  unwritten(found: Map<string, KeptTask>): Steps<void>;
+  /** A task in memory, or one that waits to be written; `null`: neither. */
+  readTask(id: string): KeptTask | null;
   /**
    * By id: tasks that memory has dropped before they were written. The store does not know them yet. Written tasks
    * disappear from here: code that needs all of them across a pause copies the map.

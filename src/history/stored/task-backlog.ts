@@ -2,7 +2,7 @@
 
 import type { Steps } from '../../scheduler.ts';
 import { droppedTask } from '../memory/read-kept.ts';
-import type { DroppedTask, KeptTask } from '../memory/tap.ts';
+import type { DroppedTask, KeptTask, MemoryAccess } from '../memory/tap.ts';
 import { mergeRecords } from '../merge/merge-records.ts';
 
 /** Most tasks that memory has dropped and that wait to be written. */
@@ -116,6 +116,17 @@ export function bothOf(one: KeptTask, other: KeptTask): KeptTask {
     task.shortened.filter((field) => record[field] === task.record[field]),
   );
   return { record, rootId: other.rootId ?? one.rootId, shortened };
+}
+
+/** A task in memory, or one that memory has dropped and that waits; a late message creates a dropped task again. */
+export function keptTask(
+  { dropped }: Pick<TaskBacklog, 'dropped'>,
+  access: Pick<MemoryAccess, 'readTask'>,
+  id: string,
+): KeptTask | null {
+  const earlier = dropped.get(id)?.read() ?? null;
+  const task = access.readTask(id);
+  return earlier === null || task === null ? (earlier ?? task) : bothOf(earlier, task);
 }
 
 /** Removes a task that this or another instance has written. A task that has changed meanwhile waits again. */

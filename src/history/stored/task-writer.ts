@@ -14,7 +14,7 @@ import type { StoredTask, StoreSession } from '../store.ts';
 import type { CauseNotes } from './cause-notes.ts';
 import { createPauses } from './pauses.ts';
 import { writeRecordText } from './record-text.ts';
-import { bothOf, lose, noteWritten, settle } from './task-backlog.ts';
+import { keptTask, lose, noteWritten, settle } from './task-backlog.ts';
 import { type Batch, dayAt, lookUp, type TaskWriterContext } from './task-lookup.ts';
 
 /** Tasks of one statement: few, so that none holds up the event loop; more where many wait. */
@@ -116,7 +116,7 @@ function* storedTasks(context: TaskWriterContext, batch: Batch): Steps<StoredTas
   const tasks: StoredTask[] = [];
   let text = 0;
   for (const id of batch.open) {
-    const task = keptTask(context, id);
+    const task = keptTask(backlog, context.access, id);
     const { day, version } = backlog.versions.get(id) ?? { day: today, version: 0 };
     const whole = task === null || version === 0 ? task : wholeTask(task, batch.stored.get(id));
     if (task === null) lose(backlog, id);
@@ -151,13 +151,6 @@ function wholeTask(task: KeptTask, stored: TaskRecord | undefined): KeptTask | n
     if (!stored.truncated.includes(field)) record.truncated = record.truncated.filter((one) => one !== field);
   }
   return { ...task, record };
-}
-
-/** A late message creates a dropped task again. */
-function keptTask({ backlog, access }: TaskWriterContext, id: string): KeptTask | null {
-  const dropped = backlog.dropped.get(id)?.read() ?? null;
-  const task = access.readTask(id);
-  return dropped === null || task === null ? (dropped ?? task) : bothOf(dropped, task);
 }
 
 /** @param version of this write */

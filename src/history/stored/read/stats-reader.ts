@@ -121,13 +121,16 @@ async function withDepths(
 ): Promise<TaskStats> {
   const samples = view.memory.queues.samples(query.filter.queues);
   const known = await scheduler.run('stats', depthsOf(samples, statsWindow(query)), context);
-  if (known.length > 0 || view.session() === null) return { ...stats, queueDepths: known };
+  const isWhole = known.length > 0 && view.hearing() !== 'part';
+  if (isWhole || view.session() === null) return { ...stats, queueDepths: known };
   try {
     const { stepSeconds, depths } = await reads.read(
       (session) => depthsOfRollups(session.rollups, query, view.now(), context),
       context,
     );
-    return stepSeconds === stats.stepSeconds ? { ...stats, queueDepths: depths } : stats;
+    if (stepSeconds !== stats.stepSeconds) return { ...stats, queueDepths: known };
+    const stored = new Set(depths.map(({ queue }) => queue));
+    return { ...stats, queueDepths: [...depths, ...known.filter(({ queue }) => !stored.has(queue))] };
   } catch (error) {
     if (!isStoreAway(error)) throw error;
     return stats;

@@ -5,11 +5,12 @@ import { passesFilters } from '../../../select/task-filter.ts';
 import { createStatsAccumulator } from '../../../select/task-stats.ts';
 import type { Awaitable, ReadContext, TaskQuery, TaskStats, TaskStatsQuery } from '../../../source.ts';
 import type { StoredTask } from '../../store.ts';
+import { readOverlay } from './overlay.ts';
 import type { ReaderContext } from './reader-context.ts';
 import { asksForEngineState, isDecidedHere, storeQuery } from './store-query.ts';
 import { isStoreAway } from './store-reads.ts';
 import { storedCallers } from './stored-callers.ts';
-import { figuresOf, readStored, rowOf } from './stored-rows.ts';
+import { type ColdTask, figuresOf, readStored, rowOf } from './stored-rows.ts';
 import { scanTasks } from './task-scan.ts';
 
 /** Most stored tasks that are read for one answer. */
@@ -58,6 +59,9 @@ async function sumBoth(
   const asked = { ...window, until: untilOf(reader, query, window) };
   const add = (tasks: readonly StoredTask[]): Promise<void> =>
     Promise.resolve(scheduler.run('stats', addStored(reader, asked, cold, tasks), context));
+  // Memory has nothing that the store lacks, but what is not written yet.
+  const isStored = reader.droppedThrough() === Number.POSITIVE_INFINITY;
+  const overlay = isStored ? await readOverlay(reader, context) : null;
   const knownFrom = await readStore();
   const statistics = createStatsAccumulator(query, {
     isWhole: (from, to) => from >= knownFrom && memory.isWhole(from, to),
@@ -82,14 +86,16 @@ async function sumBoth(
   }
 
   function* sum(): Steps<TaskStats> {
-    yield* memory.visit(window, (task) => {
-      cold.delete(task.id);
-      statistics.add(task.figures());
-    });
-    yield* addDropped(reader, window, cold);
+    if (overlay === null) {
+      yield* memory.visit(window, (task) => {
+        cold.delete(task.id);
+        statistics.add(task.figures());
+      });
+    }
+    yield* addOwn(reader, window, cold, overlay ?? droppedIn(reader));
     let count = 0;
     for (const [id, figures] of cold) {
-      if (isStillCold(reader, window, id)) statistics.add(figures);
+      if (overlay !== null || isStillCold(reader, window, id)) statistics.add(figures);
       if (++count % TASKS_AT_ONCE === 0) yield;
     }
     return yield* statistics.result();
@@ -117,19 +123,23 @@ function* addStored(
   }
 }
 
-/** Tasks that memory has dropped before they were written are newer than the stored ones. */
-function* addDropped(
-  { memory, droppedTasks }: ReaderContext,
+/** Tasks that are not written yet are newer than the stored ones. */
+function* addOwn(
+  { memory }: ReaderContext,
   query: TaskQuery,
   cold: ColdFigures,
+  own: Iterable<readonly [string, ColdTask]>,
 ): Steps<void> {
   let count = 0;
-  for (const [id, dropped] of [...droppedTasks()]) {
-    const task = dropped.read();
+  for (const [id, task] of own) {
     if (passesFilters(rowOf(task, memory), query)) cold.set(id, figuresOf(task));
     else cold.delete(id);
     if (++count % TASKS_AT_ONCE === 0) yield;
   }
+}
+
+function* droppedIn({ droppedTasks }: ReaderContext): Generator<readonly [string, ColdTask]> {
+  for (const [id, dropped] of [...droppedTasks()]) yield [id, dropped.read()];
 }
 
 /**

@@ -2,12 +2,11 @@
 import type { TaskDetail, TaskRelation } from '../../../model.ts';
 import type { Awaitable, ReadContext } from '../../../source.ts';
 import { isThenable } from '../../../values.ts';
-import { mergeRecords } from '../../merge/merge-records.ts';
 import { withDetails } from '../../merge/task.ts';
-import type { StoredTask } from '../../store.ts';
+import { knowsParts, wholeOf } from './overlay.ts';
 import type { ReaderContext } from './reader-context.ts';
 import { isStoreAway } from './store-reads.ts';
-import { type ColdTask, readStored, rowOf } from './stored-rows.ts';
+import { type ColdTask, rowOf } from './stored-rows.ts';
 
 /** Most children of a task that are listed: those of the largest graph. */
 const MOST_CHILDREN = 20_000;
@@ -50,22 +49,20 @@ async function readBoth(
   known: TaskDetail | null,
   context: ReadContext,
 ): Promise<TaskDetail | null> {
-  const { memory, reads } = reader;
-  const dropped = known === null ? (reader.droppedTasks().get(id)?.read() ?? null) : null;
-  const isInStore = known === null && dropped === null;
+  const { reads } = reader;
+  const isWhole = known !== null && !knowsParts(reader);
+  const isInMemory = isWhole || (known === null && reader.readTask(id) !== null);
   const ms = known === null ? undefined : CHILDREN_MS;
   try {
     const [stored, sent, relations] = await Promise.all([
-      isInStore ? reads.read((session) => session.tasks.read([id]), context) : [],
+      isInMemory ? [] : reads.read((session) => session.tasks.read([id]), context),
       reads.read((session) => session.tasks.linkedIds('parentId', [id], MOST_CHILDREN), context, ms),
       reads.read((session) => session.relations.read([id], MOST_CHILDREN), context, ms),
     ]);
-    // It may be in memory by now.
-    const own = known ?? (await memory.reader.getTask(id, context));
-    const cold = own === null ? (dropped ?? readWhole(stored)) : null;
-    if (own === null && cold === null) return null;
     const children = childrenIn(reader, id, sent, relations);
-    if (own !== null) return { ...own, children };
+    if (isWhole) return { ...known, children };
+    // It may be in memory by now.
+    const cold = wholeOf(stored, reader.readTask(id));
     return cold === null ? null : detailOf(cold, children, reader);
   } catch (error) {
     if (known !== null && isStoreAway(error)) return known;
@@ -73,34 +70,22 @@ async function readBoth(
   }
 }
 
-/** Two instances may have stored a task on two days. @param stored with long texts; of one task */
-function readWhole(stored: readonly StoredTask[]): ColdTask | null {
-  let whole: ColdTask | null = null;
-  for (const task of stored) {
-    const cold = readStored(task, true);
-    if (cold === null) continue;
-    whole =
-      whole === null
-        ? cold
-        : { ...cold, record: mergeRecords(whole.record, cold.record), rootId: cold.rootId ?? whole.rootId };
-  }
-  return whole;
-}
-
 function detailOf(cold: ColdTask, children: readonly string[], { memory }: ReaderContext): TaskDetail {
   return withDetails(rowOf(cold, memory), cold.record, children);
 }
 
 function childrenIn(
-  { memory, droppedTasks }: ReaderContext,
+  reader: ReaderContext,
   id: string,
   sent: readonly string[],
   relations: readonly TaskRelation[],
 ): readonly string[] {
+  const { memory, droppedTasks } = reader;
   const children = new Set(memory.children(id));
   for (const [child, { parentId }] of droppedTasks()) if (parentId === id) children.add(child);
-  // The data in memory is newer.
-  for (const child of sent) if (!memory.has(child)) children.add(child);
+  // What memory knows whole is newer.
+  const isNewer = knowsParts(reader) ? () => false : memory.has;
+  for (const child of sent) if (!isNewer(child)) children.add(child);
   for (const { parent, child, relation } of relations) {
     if (parent === id && relation !== 'group' && relation !== 'chord') children.add(child);
   }

@@ -1,4 +1,4 @@
-/** Pages of the task list over memory and a store: one list by sort value and id, wherever a task is. */
+/** Pages of the task list over memory and a store: of memory alone if that suffices, else of the store with an overlay. */
 
 import type { Task } from '../../../model.ts';
 import { type Steps, scheduler, sortInSteps } from '../../../scheduler.ts';
@@ -7,18 +7,17 @@ import { comparePositions, sortKeyOf } from '../../../select/task-order.ts';
 import type { Awaitable, ReadContext, TaskPage, TaskPosition, TaskQuery } from '../../../source.ts';
 import { isThenable } from '../../../values.ts';
 import { pause } from '../../../waiting.ts';
-import type { DroppedTask } from '../../memory/tap.ts';
 import type { StoredTask } from '../../store.ts';
+import { type Overlay, readOverlay } from './overlay.ts';
 import { nextReadSize } from './read-size.ts';
 import type { ReaderContext } from './reader-context.ts';
 import { asksForEngineState, isDecidedHere, storeQuery } from './store-query.ts';
 import { isStoreAway } from './store-reads.ts';
 import { positionOf, readStored, rowOf } from './stored-rows.ts';
-import { countAll } from './task-total.ts';
 
-/** Stored tasks that are made into rows between two pauses. */
+/** Tasks that are made into rows between two pauses. */
 const ROWS_AT_ONCE = 8;
-/** Longest wait for a page of the store where memory has rows of its own, in milliseconds. */
+/** Longest wait for a page of the store where memory may have one, in milliseconds. */
 const PAGE_MS = 3_000;
 /** Longest wait for the number of tasks, once the page is there, in milliseconds. */
 const COUNT_MS = 250;
@@ -26,6 +25,9 @@ const COUNT_MS = 250;
 const SEARCH_MS = 2_000;
 /** Stored tasks of the first read of a long page or a search. */
 const FIRST_BATCH = 250;
+/** Most stored tasks that are counted, and most unwritten tasks that are left out of it. */
+const MOST_COUNTED = 10_000;
+const MOST_EXCEPT = 2_000;
 
 /** Answers at once where memory knows enough. */
 export function listTasks(
@@ -33,50 +35,50 @@ export function listTasks(
   query: TaskQuery,
   context: ReadContext,
 ): Awaitable<TaskPage> {
+  // No recorded task has an engine state.
+  const isDecided = asksForEngineState(query) || isRecent(query, reader.droppedThrough());
+  if (!isDecided && !mayBeRecent(query, reader.droppedThrough())) return listStored(reader, query, context);
   const page = reader.memory.reader.listTasks(query, context);
-  return isThenable(page)
-    ? page.then((known) => withStore(reader, query, known, context))
-    : withStore(reader, query, page, context);
+  const known = (given: TaskPage): Awaitable<TaskPage> => {
+    const since = reader.droppedThrough();
+    if (asksForEngineState(query) || isRecent(query, since)) return given;
+    return isBehind(given, query, since)
+      ? { ...given, total: null }
+      : listStored(reader, query, context, given);
+  };
+  return isThenable(page) ? page.then(known) : known(page);
 }
 
-function withStore(
-  reader: ReaderContext,
-  query: TaskQuery,
-  page: TaskPage,
-  context: ReadContext,
-): Awaitable<TaskPage> {
-  // No recorded task has an engine state.
-  if (asksForEngineState(query)) return page;
-  const since = reader.droppedThrough();
-  const isWholeList =
-    since === Number.NEGATIVE_INFINITY || (query.since !== null && query.since.getTime() > since);
-  if (isWholeList) return page;
-  if (isBehind(page, query, since)) return { ...page, total: null };
-  return listBoth(reader, query, page, context);
+/** Whether memory has the whole list. @param since memory has everything that changed later */
+function isRecent({ since }: TaskQuery, known: number): boolean {
+  return known === Number.NEGATIVE_INFINITY || (since !== null && since.getTime() > known);
+}
+
+/** Whether memory may have the whole page. */
+function mayBeRecent({ sort, order, after }: TaskQuery, known: number): boolean {
+  if (sort !== 'timestamp' || order !== 'desc' || known === Number.POSITIVE_INFINITY) return false;
+  return after === null || (typeof after.key === 'number' && after.key > known);
 }
 
 /** Whether all tasks of a page of memory, and all that could be between them, changed later than this. */
-function isBehind({ next }: TaskPage, { sort, order }: TaskQuery, since: number): boolean {
-  const isNewestFirst = sort === 'timestamp' && order === 'desc';
-  return isNewestFirst && next !== null && typeof next.key === 'number' && next.key > since;
+function isBehind({ next }: TaskPage, query: TaskQuery, known: number): boolean {
+  return mayBeRecent({ ...query, after: next }, known) && next !== null;
 }
 
-async function listBoth(
+/** @param known the page of memory, if it was read */
+async function listStored(
   reader: ReaderContext,
   query: TaskQuery,
-  page: TaskPage,
   context: ReadContext,
+  known?: TaskPage,
 ): Promise<TaskPage> {
-  const counting = countAll(reader, query, page, context).catch(() => null);
-  if (query.limit === 0) return { tasks: [], next: null, total: await counting };
   try {
-    const both = await mergePage(reader, query, page, context);
-    const isWhole = query.after === null && both.next === null;
-    const total = isWhole ? both.tasks.length : await Promise.race([counting, pause(COUNT_MS)]);
-    return { ...both, total: total ?? null };
+    return await readPage(reader, query, context);
   } catch (error) {
+    if (!isStoreAway(error)) throw error;
+    const page = known ?? (await reader.memory.reader.listTasks(query, context));
     const last = page.tasks.at(-1);
-    if (!isStoreAway(error) || last === undefined) throw error;
+    if (last === undefined) throw error;
     // The list has no end, so that it does not appear complete.
     const next = page.next ?? { key: sortKeyOf(last, query.sort), id: last.id };
     return { tasks: page.tasks, next, total: null, cursorExact: false };
@@ -89,114 +91,121 @@ interface Listed {
   readonly position: TaskPosition;
 }
 
+async function readPage(reader: ReaderContext, query: TaskQuery, context: ReadContext): Promise<TaskPage> {
+  const overlay = await readOverlay(reader, context);
+  const own = await scheduler.run('list', rowsOf(reader, overlay, query), context);
+  const counting = countStored(reader, overlay, query, context).catch(() => null);
+  const total = async (ms: number): Promise<number | null> => {
+    const stored = await (ms === Number.POSITIVE_INFINITY ? counting : Promise.race([counting, pause(ms)]));
+    return typeof stored === 'number' ? stored + own.length : null;
+  };
+  if (query.limit === 0) return { tasks: [], next: null, total: await total(Number.POSITIVE_INFINITY) };
+  const page = await mergePage(reader, query, overlay, own, context);
+  const isWhole = query.after === null && page.next === null;
+  return { ...page, total: isWhole ? page.tasks.length : await total(COUNT_MS) };
+}
+
+/** The unwritten tasks of a list, wherever it begins. */
+function* rowsOf(reader: ReaderContext, overlay: Overlay, query: TaskQuery): Steps<Listed[]> {
+  const rows: Listed[] = [];
+  let count = 0;
+  for (const [id, cold] of overlay) {
+    const task = rowOf(cold, reader.memory);
+    if (passesFilters(task, query)) rows.push({ task, position: { key: sortKeyOf(task, query.sort), id } });
+    if (++count % ROWS_AT_ONCE === 0) yield;
+  }
+  return rows;
+}
+
+/** How many stored tasks a list has beside the unwritten ones; `null`: unknown, or too many. */
+async function countStored(
+  { reads }: ReaderContext,
+  overlay: Overlay,
+  query: TaskQuery,
+  context: ReadContext,
+): Promise<number | null> {
+  if (isDecidedHere(query) || overlay.size > MOST_EXCEPT) return null;
+  const asked = storeQuery({ ...query, after: null }, { except: [...overlay.keys()] });
+  const count = await reads.read((session) => session.tasks.count(asked, MOST_COUNTED + 1), context);
+  return count > MOST_COUNTED ? null : count;
+}
+
 /** A page that is being assembled. */
 interface Merge {
-  readonly reader: ReaderContext;
   readonly query: TaskQuery;
   /** Rows after the start of the page, by id. */
   readonly rows: Map<string, Listed>;
-  /** Tasks that are newer here than in the store, although they are not in memory. */
-  readonly dropped: ReadonlyMap<string, DroppedTask>;
-  /** How far the rows of memory are known; `null`: to their end. */
-  readonly memoryEnd: TaskPosition | null;
-  /** The same for the stored rows. */
-  storeEnd: TaskPosition | null;
-  /** Stored rows that a search has read. */
-  examined: number;
+  /** How far the stored rows are read; `null`: to their end. */
+  end: TaskPosition | null;
 }
 
 async function mergePage(
   reader: ReaderContext,
   query: TaskQuery,
-  page: TaskPage,
+  overlay: Overlay,
+  own: readonly Listed[],
   context: ReadContext,
 ): Promise<TaskPage> {
   const { limit, scan } = query;
   const isSearch = isDecidedHere(query);
-  const dropped = new Map(reader.droppedTasks());
-  const merge: Merge = {
-    ...{ reader, query, rows: new Map(), dropped, memoryEnd: page.next, storeEnd: query.after, examined: 0 },
-  };
-  for (const task of page.tasks) list(merge, task, { key: sortKeyOf(task, query.sort), id: task.id });
-  await scheduler.run('list', addBacklog(merge), context);
+  const merge: Merge = { query, rows: new Map(), end: query.after };
+  for (const row of own) list(merge, row);
   // One more than the page, to know whether another follows.
   const most = isSearch ? scan : limit + 1;
   let batch = Math.min(most, FIRST_BATCH);
-  const ms = page.tasks.length > 0 ? PAGE_MS : undefined;
+  let examined = 0;
+  const ms = reader.hearing() === 'nothing' ? undefined : PAGE_MS;
   const searchUntil = performance.now() + SEARCH_MS;
   for (;;) {
-    const asked = storeQuery(query, { after: merge.storeEnd, limit: batch });
+    const asked = storeQuery(query, { after: merge.end, limit: batch });
     const tasks = await reader.reads.read((session) => session.tasks.list(asked), context, ms);
-    merge.storeEnd = tasks.length < batch ? null : positionOf(tasks.at(-1) as StoredTask, query.sort);
-    merge.examined += tasks.length;
-    await scheduler.run(isSearch ? 'search' : 'list', addStored(merge, tasks), context);
-    const end = endOf(merge);
-    const isSearched = isSearch && (merge.examined >= scan || performance.now() > searchUntil);
-    const isOver = merge.storeEnd === null || isSearched || end !== merge.storeEnd;
-    if (isOver || countUpTo(merge, end) > limit) return await scheduler.run('list', cut(merge, end), context);
+    merge.end = tasks.length < batch ? null : positionOf(tasks.at(-1) as StoredTask, query.sort);
+    examined += tasks.length;
+    await scheduler.run(isSearch ? 'search' : 'list', addStored(merge, reader, overlay, tasks), context);
+    const isSearched = isSearch && (examined >= scan || performance.now() > searchUntil);
+    if (merge.end === null || isSearched || countRead(merge) > limit)
+      return await scheduler.run('list', cut(merge), context);
     batch = Math.min(most, nextReadSize(tasks));
   }
 }
 
-/** Up to where both are known; `null`: to the end of the list. */
-function endOf({ memoryEnd, storeEnd, query }: Merge): TaskPosition | null {
-  if (memoryEnd === null || storeEnd === null) return memoryEnd ?? storeEnd;
-  return comparePositions(memoryEnd, storeEnd, query.order) <= 0 ? memoryEnd : storeEnd;
+function* addStored(
+  merge: Merge,
+  { memory }: ReaderContext,
+  overlay: Overlay,
+  tasks: readonly StoredTask[],
+): Steps<void> {
+  const { query } = merge;
+  for (const [at, stored] of tasks.entries()) {
+    if (at % ROWS_AT_ONCE === ROWS_AT_ONCE - 1) yield;
+    const cold = overlay.has(stored.id) || merge.rows.has(stored.id) ? null : readStored(stored, false);
+    const task = cold === null ? null : rowOf(cold, memory);
+    if (task !== null && passesFilters(task, query))
+      list(merge, { task, position: positionOf(stored, query.sort) });
+  }
 }
 
-function isUpTo(position: TaskPosition, end: TaskPosition | null, { order }: TaskQuery): boolean {
-  return end === null || comparePositions(position, end, order) <= 0;
+function list({ rows, query: { after, order } }: Merge, row: Listed): void {
+  if (after === null || comparePositions(row.position, after, order) > 0) rows.set(row.task.id, row);
 }
 
-function countUpTo({ rows, query }: Merge, end: TaskPosition | null): number {
+function isRead({ end, query }: Merge, { position }: Listed): boolean {
+  return end === null || comparePositions(position, end, query.order) <= 0;
+}
+
+function countRead(merge: Merge): number {
   let count = 0;
-  for (const { position } of rows.values()) if (isUpTo(position, end, query)) count++;
+  for (const row of merge.rows.values()) if (isRead(merge, row)) count++;
   return count;
 }
 
-function* addBacklog(merge: Merge): Steps<void> {
-  const { reader, query, dropped } = merge;
-  let count = 0;
-  for (const [id, known] of dropped) {
-    if (++count % ROWS_AT_ONCE === 0) yield;
-    if (reader.memory.has(id)) continue;
-    const task = rowOf(known.read(), reader.memory);
-    if (passesFilters(task, query)) list(merge, task, { key: sortKeyOf(task, query.sort), id: task.id });
-  }
-}
-
-function* addStored(merge: Merge, tasks: readonly StoredTask[]): Steps<void> {
-  for (const [at, task] of tasks.entries()) {
-    if (at % ROWS_AT_ONCE === ROWS_AT_ONCE - 1) yield;
-    addOne(merge, task);
-  }
-}
-
-/** The data in memory is used, even if the task came into memory after its page was made. */
-function addOne(merge: Merge, stored: StoredTask): void {
-  const { reader, query, rows, dropped } = merge;
-  const { memory } = reader;
-  if (dropped.has(stored.id) || rows.has(stored.id)) return;
-  const known = memory.row(stored.id);
-  if (known !== null) {
-    if (passesFilters(known, query)) list(merge, known, { key: sortKeyOf(known, query.sort), id: known.id });
-    return;
-  }
-  const cold = readStored(stored, false);
-  const task = cold === null ? null : rowOf(cold, memory);
-  if (task !== null && passesFilters(task, query)) list(merge, task, positionOf(stored, query.sort));
-}
-
-function list({ rows, query: { after, order } }: Merge, task: Task, position: TaskPosition): void {
-  if (after === null || comparePositions(position, after, order) > 0) rows.set(task.id, { task, position });
-}
-
-/** The page of the rows up to where both are known. */
-function* cut({ rows, query }: Merge, end: TaskPosition | null): Steps<TaskPage> {
+/** The page of the rows up to where the stored ones are read. */
+function* cut(merge: Merge): Steps<TaskPage> {
+  const { rows, query } = merge;
   const { limit, order } = query;
-  const known = [...rows.values()].filter(({ position }) => isUpTo(position, end, query));
+  const known = [...rows.values()].filter((row) => isRead(merge, row));
   const sorted = yield* sortInSteps(known, (a, b) => comparePositions(a.position, b.position, order));
   const page = sorted.slice(0, limit);
-  const next = sorted.length > limit ? (page.at(-1)?.position ?? null) : end;
+  const next = sorted.length > limit ? (page.at(-1)?.position ?? null) : merge.end;
   return { tasks: page.map(({ task }) => task), next, total: null };
 }

@@ -6,6 +6,7 @@ import { type Steps, scheduler } from '../../../scheduler.ts';
 import type { ReadContext } from '../../../source.ts';
 import type { DroppedTask } from '../../memory/tap.ts';
 import type { StoredLink, StoredRelatives } from '../../store.ts';
+import { knowsParts } from './overlay.ts';
 import type { ReaderContext } from './reader-context.ts';
 import { rowOf } from './stored-rows.ts';
 import type { WorkflowNode } from './workflow-nodes.ts';
@@ -20,6 +21,8 @@ const IDS_AT_ONCE = 64;
 /** A workflow that is being read. */
 export interface WorkflowSearch {
   readonly reader: ReaderContext;
+  /** Whether the store knows more of the tasks in memory. */
+  readonly isStoreAhead: boolean;
   /** Tasks that memory has dropped before they were written. */
   readonly dropped: ReadonlyMap<string, DroppedTask>;
   /** Their ids, by those of their parent, group and chord; filled by the first look-up. */
@@ -47,7 +50,7 @@ interface IdQueue {
 /** @param id of a task of the workflow */
 export function createWorkflowSearch(reader: ReaderContext, id: string): WorkflowSearch {
   const search: WorkflowSearch = {
-    ...{ reader, dropped: new Map(reader.droppedTasks()), droppedBy: new Map() },
+    ...{ reader, isStoreAhead: knowsParts(reader), dropped: new Map(reader.droppedTasks()), droppedBy: new Map() },
     ...{ nodes: new Map(), stored: new Set(), relations: new Map(), isCut: false },
     ...{ tasks: newQueue(), groups: newQueue(), roots: newQueue() },
   };
@@ -86,7 +89,9 @@ export async function searchOn(search: WorkflowSearch, context: ReadContext): Pr
     string[],
   ];
   const { reads, memory, known } = search.reader;
-  const unknown = tasks.filter((id) => !memory.has(id) && !search.dropped.has(id) && !search.stored.has(id));
+  const { isStoreAhead, dropped, stored } = search;
+  const isNewest = (id: string): boolean => !isStoreAhead && (memory.has(id) || dropped.has(id));
+  const unknown = tasks.filter((id) => !isNewest(id) && !stored.has(id));
   const most = MOST_TASKS + 1;
   const linked = (link: StoredLink, ids: readonly string[]): Promise<readonly StoredRelatives[]> =>
     ids.length === 0
@@ -150,10 +155,12 @@ function* addFound(
 }
 
 function addStored(search: WorkflowSearch, task: StoredRelatives): void {
-  const { reader, dropped, stored } = search;
+  const { reader, isStoreAhead, dropped, stored, nodes } = search;
   reachTask(search, task.id);
+  if (!search.tasks.known.has(task.id)) return;
   // The data in memory is newer.
-  if (!search.tasks.known.has(task.id) || reader.memory.has(task.id) || dropped.has(task.id)) return;
+  if (!isStoreAhead && (reader.memory.has(task.id) || dropped.has(task.id))) return;
+  if (isStoreAhead) nodes.delete(task.id);
   stored.add(task.id);
   addNode(search, task);
 }
@@ -190,7 +197,8 @@ function reach({ known, fresh }: IdQueue, id: string): void {
 }
 
 /** The row of a task of the workflow as it is now; `null`: memory does not have it. */
-export function rowIn({ reader, dropped }: WorkflowSearch, id: string): Task | null {
+export function rowIn({ reader, isStoreAhead, stored, dropped }: WorkflowSearch, id: string): Task | null {
+  if (isStoreAhead && stored.has(id)) return null;
   const row = reader.memory.row(id);
   if (row !== null) return row;
   const cold = dropped.get(id)?.read();
