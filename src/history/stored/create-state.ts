@@ -15,9 +15,6 @@ import { createTaskBacklog, keptTask, noteChanged, noteDropping } from './task-b
 import { createTextCopies } from './text-copies.ts';
 import { noteRelation } from './write-behind.ts';
 
-/** Unwritten tasks that are read between two pauses. */
-const TASKS_AT_ONCE = 16;
-
 /** @returns the state of a history whose store has not been opened yet */
 export function createState(
   memory: MemoryHistoryOptions,
@@ -129,13 +126,9 @@ export function createView(state: StoredState): StoredView {
     retention: state.options.store.retention,
     now: () => ownNow(state),
     droppedThrough: () => droppedThrough(state),
-    *unwritten(found) {
+    unwritten() {
       state.access.catchUp();
-      for (const id of [...state.tasks.changed.keys()]) {
-        const task = keptTask(state.tasks, state.access, id);
-        if (task !== null) found.set(id, task);
-        if (found.size % TASKS_AT_ONCE === 0) yield;
-      }
+      return state.tasks.changed.keys();
     },
     readTask: (id) => keptTask(state.tasks, state.access, id),
     droppedTasks: () => state.tasks.dropped,

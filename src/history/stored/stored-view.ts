@@ -1,7 +1,6 @@
 /**
  * The interface of a stored history for its reads. `read/` answers from this; `create-stored-history.ts` provides it.
  */
-import type { Steps } from '../../scheduler.ts';
 import type { MemoryView } from '../memory/memory-view.ts';
 import type { DroppedTask, KeptTask } from '../memory/tap.ts';
 import type { StoreRetention, StoreSession } from '../store.ts';
@@ -26,8 +25,8 @@ export interface StoredView {
    * does.
    */
   droppedThrough(): number;
-  /** Adds the tasks that wait to be written, as they are now. */
-  unwritten(found: Map<string, KeptTask>): Steps<void>;
+  /** Ids of the tasks that wait to be written. */
+  unwritten(): Iterable<string>;
   /** A task in memory, or one that waits to be written; `null`: neither. */
   readTask(id: string): KeptTask | null;
   /**

@@ -92,7 +92,10 @@ async function sumBoth(
         statistics.add(task.figures());
       });
     }
-    yield* addOwn(reader, window, cold, overlay ?? droppedIn(reader));
+    const dropped = reader.droppedTasks();
+    yield* overlay === null
+      ? addOwn(reader, window, cold, [...dropped.keys()], (id) => dropped.get(id)?.read() ?? null)
+      : addOwn(reader, window, cold, overlay.ids, overlay.read);
     let count = 0;
     for (const [id, figures] of cold) {
       if (overlay !== null || isStillCold(reader, window, id)) statistics.add(figures);
@@ -123,23 +126,21 @@ function* addStored(
   }
 }
 
-/** Tasks that are not written yet are newer than the stored ones. */
+/** Tasks that are not written yet are newer than the stored ones. @param read `null`: it is written by now */
 function* addOwn(
   { memory }: ReaderContext,
   query: TaskQuery,
   cold: ColdFigures,
-  own: Iterable<readonly [string, ColdTask]>,
+  ids: Iterable<string>,
+  read: (id: string) => ColdTask | null,
 ): Steps<void> {
   let count = 0;
-  for (const [id, task] of own) {
-    if (passesFilters(rowOf(task, memory), query)) cold.set(id, figuresOf(task));
-    else cold.delete(id);
+  for (const id of ids) {
+    const task = read(id);
+    if (task !== null && passesFilters(rowOf(task, memory), query)) cold.set(id, figuresOf(task));
+    else if (task !== null) cold.delete(id);
     if (++count % TASKS_AT_ONCE === 0) yield;
   }
-}
-
-function* droppedIn({ droppedTasks }: ReaderContext): Generator<readonly [string, ColdTask]> {
-  for (const [id, dropped] of [...droppedTasks()]) yield [id, dropped.read()];
 }
 
 /**

@@ -93,7 +93,7 @@ interface Listed {
 
 async function readPage(reader: ReaderContext, query: TaskQuery, context: ReadContext): Promise<TaskPage> {
   const overlay = await readOverlay(reader, context);
-  const own = await scheduler.run('list', rowsOf(reader, overlay, query), context);
+  const own = await scheduler.run('list', rowsOf(overlay, query), context);
   const counting = countStored(reader, overlay, query, context).catch(() => null);
   const total = async (ms: number): Promise<number | null> => {
     const stored = await (ms === Number.POSITIVE_INFINITY ? counting : Promise.race([counting, pause(ms)]));
@@ -106,12 +106,14 @@ async function readPage(reader: ReaderContext, query: TaskQuery, context: ReadCo
 }
 
 /** The unwritten tasks of a list, wherever it begins. */
-function* rowsOf(reader: ReaderContext, overlay: Overlay, query: TaskQuery): Steps<Listed[]> {
+function* rowsOf(overlay: Overlay, query: TaskQuery): Steps<Listed[]> {
   const rows: Listed[] = [];
   let count = 0;
-  for (const [id, cold] of overlay) {
-    const task = rowOf(cold, reader.memory);
-    if (passesFilters(task, query)) rows.push({ task, position: { key: sortKeyOf(task, query.sort), id } });
+  for (const id of overlay.ids) {
+    const task = overlay.row(id);
+    if (task === null) overlay.ids.delete(id);
+    else if (passesFilters(task, query))
+      rows.push({ task, position: { key: sortKeyOf(task, query.sort), id } });
     if (++count % ROWS_AT_ONCE === 0) yield;
   }
   return rows;
@@ -124,8 +126,8 @@ async function countStored(
   query: TaskQuery,
   context: ReadContext,
 ): Promise<number | null> {
-  if (isDecidedHere(query) || overlay.size > MOST_EXCEPT) return null;
-  const asked = storeQuery({ ...query, after: null }, { except: [...overlay.keys()] });
+  if (isDecidedHere(query) || overlay.ids.size > MOST_EXCEPT) return null;
+  const asked = storeQuery({ ...query, after: null }, { except: [...overlay.ids] });
   const count = await reads.read((session) => session.tasks.count(asked, MOST_COUNTED + 1), context);
   return count > MOST_COUNTED ? null : count;
 }
@@ -178,7 +180,7 @@ function* addStored(
   const { query } = merge;
   for (const [at, stored] of tasks.entries()) {
     if (at % ROWS_AT_ONCE === ROWS_AT_ONCE - 1) yield;
-    const cold = overlay.has(stored.id) || merge.rows.has(stored.id) ? null : readStored(stored, false);
+    const cold = overlay.ids.has(stored.id) || merge.rows.has(stored.id) ? null : readStored(stored, false);
     const task = cold === null ? null : rowOf(cold, memory);
     if (task !== null && passesFilters(task, query))
       list(merge, { task, position: positionOf(stored, query.sort) });

@@ -50,7 +50,12 @@ interface IdQueue {
 /** @param id of a task of the workflow */
 export function createWorkflowSearch(reader: ReaderContext, id: string): WorkflowSearch {
   const search: WorkflowSearch = {
-    ...{ reader, isStoreAhead: knowsParts(reader), dropped: new Map(reader.droppedTasks()), droppedBy: new Map() },
+    ...{
+      reader,
+      isStoreAhead: knowsParts(reader),
+      dropped: new Map(reader.droppedTasks()),
+      droppedBy: new Map(),
+    },
     ...{ nodes: new Map(), stored: new Set(), relations: new Map(), isCut: false },
     ...{ tasks: newQueue(), groups: newQueue(), roots: newQueue() },
   };
