@@ -123,7 +123,8 @@ describe.each(DATABASES)('results in $name', ({ name, missing, open }) => {
       expect(config).toMatchObject({
         transport: database.sql.dialect,
         table: writer === 'django' ? 'django_celery_results_taskresult' : 'celery_taskmeta',
-        polled_by: writer === 'django' ? 'date_done' : 'id',
+        // Celery 5.6 makes an index over the date.
+        polled_by: writer === 'django' ? 'date_done' : expect.stringMatching(/^(id|date_done)$/),
         error: null,
       });
       expect(JSON.stringify(config.hints).includes('pickles')).toBe(writer === 'sqlalchemy');
