@@ -119,7 +119,10 @@ export interface TaskSource extends SourcePart {
   getTask(id: string, context: ReadContext): Awaitable<TaskDetail | null>;
   /** Called for relations, graph and graph updates; `null` when this id is not known. Absent: 501. */
   getTaskTree?(id: string, context: ReadContext): Awaitable<TaskTree | null>;
-  /** Called for `stats`. Absent: `stats` is `null`. For tasks in an array, use `summarizeTasks`. */
+  /**
+   * Called for `stats`. Absent: `stats` is `null`, and the page has no figures. For tasks in an array, use
+   * `summarizeTasks`.
+   */
   getTaskStats?(query: TaskStatsQuery, context: ReadContext): Awaitable<TaskStats>;
   /** Called for the component `findings`, at most every few seconds. Absent: the rules that need it are `unknown`. */
   getActivity?(context: ReadContext): Awaitable<Activity>;

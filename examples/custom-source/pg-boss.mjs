@@ -1,4 +1,5 @@
 // A source that shows the jobs of pg-boss 12, read with SQL from its tables. start.mjs runs it.
+import { summarizeTasks } from 'express-task-monitor';
 import pg from 'pg';
 
 /** The states of pg-boss in the monitor's terms. */
@@ -56,11 +57,20 @@ function toTask(job) {
   };
 }
 
-// Takes the first jobs of each queue in each state from the index, and merges them.
-const page = (order) => `
-  SELECT job.* FROM (SELECT name FROM pgboss.queue WHERE name !~ '^__pgboss__'
+// Each queue in each state: the index has their jobs in the order of time.
+const WANTED = `(SELECT name FROM pgboss.queue WHERE name !~ '^__pgboss__'
     AND ($1::text[] = '{}' OR name = ANY ($1)) AND ($2::text[] = '{}' OR name = ANY ($2))) AS queue
-  CROSS JOIN unnest($3::pgboss.job_state[]) AS wanted (state)
+  CROSS JOIN unnest($3::pgboss.job_state[]) AS wanted (state)`;
+
+const wantedOf = ({ names, queues, states }) => [
+  names,
+  queues,
+  Object.keys(STATES).filter((state) => states.length === 0 || states.includes(STATES[state])),
+];
+
+// Takes the first jobs of each queue in each state, and merges them.
+const page = (order) => `
+  SELECT job.* FROM ${WANTED}
   CROSS JOIN LATERAL (
     SELECT ${columns(1_000)} FROM pgboss.job
     WHERE job.name = queue.name AND job.state = wanted.state AND ${CHANGED} >= $4 AND ${CHANGED} < $5
@@ -69,16 +79,85 @@ const page = (order) => `
   ) AS job
   ORDER BY changed ${order}, job.id LIMIT $8`;
 
-async function listTasks(pool, { states, names, queues, since, until, after, order, limit }) {
-  const wanted = Object.keys(STATES).filter((state) => states.length === 0 || states.includes(STATES[state]));
+async function listTasks(pool, query) {
+  const { since, until, after, order, limit } = query;
   const window = [since?.toISOString() ?? '-infinity', until?.toISOString() ?? 'infinity'];
   const start = after ? new Date(after.key).toISOString() : order === 'asc' ? '-infinity' : 'infinity';
   // One more than the page shows whether there is another.
-  const values = [names, queues, wanted, ...window, start, after?.id ?? '', limit + 1];
+  const values = [...wantedOf(query), ...window, start, after?.id ?? '', limit + 1];
   const { rows } = await pool.query(page(order), values);
   const tasks = rows.slice(0, limit).map(toTask);
   const last = rows.length > limit ? tasks.at(-1) : undefined;
   return { tasks, next: last ? { key: last.timestamp.getTime(), id: last.id } : null, total: null };
+}
+
+// Sums of the jobs that changed in a window: by name, by state, by step of the chart, and of all.
+const SUMS = `
+  SELECT job.name, job.state, job.step, count(*)::int AS count,
+    (count(*) FILTER (WHERE job.state = 'completed'))::int AS succeeded,
+    (count(*) FILTER (WHERE job.state = 'failed'))::int AS failed,
+    percentile_disc('{0.5, 0.95, 0.99}'::float8[]) WITHIN GROUP (ORDER BY job.run) AS runs,
+    percentile_disc('{0.5, 0.95, 0.99}'::float8[]) WITHIN GROUP (ORDER BY job.wait) AS waits,
+    (SELECT min(nullif(deletion_seconds, 0)) FROM pgboss.queue WHERE name !~ '^__pgboss__') AS kept_seconds
+  FROM ${WANTED}
+  CROSS JOIN LATERAL (
+    SELECT name, state, (floor(extract(epoch FROM ${CHANGED}) / $6::int) * $6::int)::float8 AS step,
+      extract(epoch FROM completed_on - started_on)::float8 AS run,
+      CASE WHEN started_on >= start_after THEN extract(epoch FROM started_on - start_after)::float8 END AS wait
+    FROM pgboss.job
+    WHERE job.name = queue.name AND job.state = wanted.state AND ${CHANGED} >= $4 AND ${CHANGED} < $5
+  ) AS job
+  GROUP BY GROUPING SETS ((job.name), (job.state), (job.step), ())
+  ORDER BY count DESC, job.name`;
+
+/** For jobs in memory, `summarizeTasks(jobs, query)` is all that this needs. */
+async function getTaskStats(pool, query) {
+  const { minutes, now, filter } = query;
+  const { stepSeconds, series } = summarizeTasks([], query);
+  const since = new Date(Math.max(now.getTime() - minutes * 60_000, filter.since ?? 0));
+  const until = new Date(Math.min(now.getTime() + 1, filter.until ?? Number.POSITIVE_INFINITY));
+  const values = [...wantedOf(filter), since.toISOString(), until.toISOString(), stepSeconds];
+  const { rows } = await pool.query(SUMS, values);
+  const all = rows.find(({ name, state, step }) => name === null && state === null && step === null);
+  // pg-boss deletes old jobs.
+  const keptFrom = Date.now() - (all.kept_seconds ?? Number.POSITIVE_INFINITY) * 1_000;
+  const bySteps = new Map(rows.filter(({ step }) => step !== null).map((row) => [row.step * 1_000, row]));
+  const steps = series.map(({ t }) => {
+    const sums = bySteps.get(t.getTime());
+    return { t, ...countsOf(t >= keptFrom ? (sums ?? NOTHING) : UNKNOWN), ...durationsOf(sums ?? NOTHING) };
+  });
+  const known = steps.filter(({ t }) => t >= keptFrom);
+  const sum = (figure) => known.reduce((total, step) => total + step[figure], 0);
+  return {
+    stepSeconds,
+    series: steps,
+    totals: {
+      ...countsOf(known.length > 0 ? { succeeded: sum('succeeded'), failed: sum('failed') } : UNKNOWN),
+      ...durationsOf(all),
+    },
+    states: Object.fromEntries(rows.flatMap(({ state, count }) => (state ? [[STATES[state], count]] : []))),
+    names: rows
+      .filter(({ name }) => name !== null)
+      .slice(0, 50)
+      .map(({ name, count, failed, ...sums }) => {
+        const { runtimeP50, runtimeP95, waitP50, waitP95 } = durationsOf(sums);
+        return { name, count, failed, runtimeP50, runtimeP95, waitP50, waitP95 };
+      }),
+    workers: [],
+    queues: rows.flatMap(({ name }) => name ?? []),
+  };
+}
+
+const NOTHING = { succeeded: 0, failed: 0, runs: null, waits: null };
+const UNKNOWN = { succeeded: null, failed: null };
+
+/** pg-boss does not note when jobs were received, and of retries only the last. */
+const countsOf = ({ succeeded, failed }) => ({ received: null, succeeded, failed, retried: null });
+
+function durationsOf({ runs, waits }) {
+  const [runtimeP50 = null, runtimeP95 = null, runtimeP99 = null] = runs ?? [];
+  const [waitP50 = null, waitP95 = null, waitP99 = null] = waits ?? [];
+  return { runtimeP50, runtimeP95, runtimeP99, waitP50, waitP95, waitP99 };
 }
 
 async function getTask(pool, id) {
@@ -129,6 +208,7 @@ export function pgBossSources(connectionString) {
         total: false,
       },
       listTasks: (query) => listTasks(pool, query),
+      getTaskStats: (query) => getTaskStats(pool, query),
       getTask: (id) => getTask(pool, id),
     },
     queues: { name: 'pg-boss', listQueues: () => listQueues(pool) },

@@ -8,7 +8,7 @@ export const MOST_CAUSES = 1_000;
 export const MOST_LISTED = 20;
 /** Maximum number of groups during counting: beyond it, those with the fewest failures are dropped. */
 const MOST_COUNTED = 20_000;
-/** Number of groups that are kept when there were too many. */
+/** Number of groups that are kept when there were too many: more than any result has. */
 const KEPT = 10_000;
 
 /** A task that failed. Time in milliseconds since 1970. */
@@ -70,6 +70,7 @@ interface Counted {
   sample: string;
   readonly names: Map<string, number>;
   readonly workers: Map<string, number>;
+  /** By the number of the step; −1: outside the window. */
   readonly steps: Map<number, number>;
 }
 
@@ -89,16 +90,12 @@ export interface CauseGroupsResult {
 /** @returns an empty collection */
 export function createCauseGroups(window: CauseWindow): CauseGroups {
   const groups = new Map<string, Counted>();
-  let isCut = false;
 
   return {
     add({ id, cause, name, worker, time }) {
       let group = groups.get(cause.id);
       if (group === undefined) {
-        if (groups.size >= MOST_COUNTED) {
-          dropRarest(groups);
-          isCut = true;
-        }
+        if (groups.size >= MOST_COUNTED) dropRarest(groups);
         group = newGroup(cause);
         groups.set(cause.id, group);
       }
@@ -110,8 +107,7 @@ export function createCauseGroups(window: CauseWindow): CauseGroups {
       }
       if (name !== null) increment(group.names, name);
       if (worker !== null) increment(group.workers, worker);
-      const step = window.stepOf(time);
-      if (step >= 0) increment(group.steps, step);
+      increment(group.steps, window.stepOf(time));
     },
     *result(most, before) {
       const listed = Math.min(most, MOST_CAUSES);
@@ -121,7 +117,7 @@ export function createCauseGroups(window: CauseWindow): CauseGroups {
         causes.push(groupOf(group, window, before));
         yield;
       }
-      return { causes, causesTruncated: isCut || groups.size > listed };
+      return { causes, causesTruncated: groups.size > listed };
     },
   };
 }
@@ -176,11 +172,11 @@ function groupOf(
   return {
     ...cause,
     count,
-    firstSeen: dateOf(firstSeen),
-    lastSeen: dateOf(last),
+    firstSeen: new Date(firstSeen),
+    lastSeen: new Date(last),
     names: mostFrequent(names),
     workers: mostFrequent(workers),
-    sample: sample === '' ? null : sample,
+    sample,
     isNew: isNewIn(window, firstSeen, before.since()),
     activity: Array.from({ length: window.steps }, (_, step) => steps.get(step) ?? 0),
   };
@@ -197,10 +193,6 @@ const LONG_ENOUGH = 24 * 3_600_000;
  */
 export function isNewIn({ start, end }: Period, firstSeen: number, since: number | null): boolean | null {
   if (firstSeen < start) return false;
-  if (since === null || since >= start || !Number.isFinite(firstSeen)) return null;
+  if (since === null || since >= start) return null;
   return firstSeen - since >= Math.min(end - start, LONG_ENOUGH) ? true : null;
-}
-
-function dateOf(time: number): Date | null {
-  return Number.isFinite(time) ? new Date(time) : null;
 }

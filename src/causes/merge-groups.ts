@@ -12,7 +12,7 @@ export interface CountedApart {
   /** `undefined`: its causes are unknown. */
   readonly causes?: readonly CauseGroup[] | undefined;
   readonly causesTruncated?: boolean | undefined;
-  /** For each step of `activity`, the step of the result; −1: none. */
+  /** For each step of `activity`, the step of the result. */
   readonly steps: readonly number[];
 }
 
@@ -46,8 +46,8 @@ export function mergeGroups(
 function movedTo(steps: readonly number[], activity: readonly number[], stepCount: number): number[] {
   const moved = new Array<number>(stepCount).fill(0);
   for (const [at, count] of activity.entries()) {
-    const step = steps[at] ?? -1;
-    if (step >= 0 && step < stepCount) moved[step] = (moved[step] as number) + count;
+    const step = steps[at];
+    if (step !== undefined && step < stepCount) moved[step] = (moved[step] as number) + count;
   }
   return moved;
 }

@@ -98,12 +98,13 @@ function findingOf({ server, sources, parts, errors, since }: Outage): Finding {
   const names = [...parts];
   const [error] = errors;
   const affected = [server ?? [], listed(names)].flat().join('; ');
-  const who = server ?? ([...sources].join(', ') || listed(names));
+  // Without a server, all parts belong to one source, or there is one component.
+  const [who = null] = [server ?? [], ...sources, ...parts].flat();
   const cause = error?.replace(/\.$/, '') ?? `${who} is down`;
   return {
     severity: 'critical',
     since,
-    subject: server ?? ([...sources].sort().join(',') || names.join(',')),
+    subject: who,
     summary: affected === who ? cause : `${cause} (${error === undefined ? listed(names) : affected})`,
     evidence: { parts: names, error: error ?? null },
     look: '/api/components/',

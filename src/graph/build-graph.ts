@@ -57,7 +57,6 @@ function* isComplete({ tasks }: ReadableTree, { unseen }: GraphShape): Steps<boo
     if (!isDone(state) && !isEndUnseen) return false;
     if (++count % ITEMS_PER_STEP === 0) yield;
   }
-  if (unseen.length === 0) return true;
   const idle = yield* neverRun(tasks, unseen);
   for (const { target } of unseen) {
     if (!idle.has(target)) return false;

@@ -78,7 +78,6 @@ export function createSharedRead<Raw, Result>(options: SharedReadOptions<Raw, Re
   return {
     join: (onLeave) => join(state, onLeave),
     cancel(error) {
-      if (state.ended) return;
       options.onGiveUp();
       end(state, () => state.settle.reject(error));
     },

@@ -51,8 +51,9 @@ export function quantileOf(counts: ArrayLike<number>, share: number): number | n
 export function bucketsOf(counts: ArrayLike<number>): HistogramBucket[] {
   let first = 0;
   let last = BUCKETS - 1;
-  while (first <= last && counts[first] === 0) first++;
-  while (last >= first && counts[last] === 0) last--;
+  // Where all are empty, no bucket is between the two in the end.
+  while (counts[first] === 0) first++;
+  while (counts[last] === 0) last--;
   return Array.from({ length: last - first + 1 }, (_, index) => {
     const bucket = first + index;
     const le = bucket === BUCKETS - 1 ? null : leastOf(bucket + 1) / 1_000;

@@ -6,7 +6,7 @@ export function sortKeyOf(task: Task, sort: TaskSort): number | string | null {
   const value = task[sort];
   if (value == null) return null;
   const key = value instanceof Date ? value.getTime() : value;
-  return typeof key === 'number' && Number.isNaN(key) ? null : key;
+  return Number.isNaN(key) ? null : key;
 }
 
 /** Compares two positions: by key in the given order, `null` last in both orders, equal keys by id ascending. */

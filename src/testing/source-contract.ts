@@ -73,6 +73,9 @@ const NEEDS: Readonly<Record<string, readonly (TaskFilter | 'search')[]>> = {
   'pages through filtered rows with a small scan limit': ['search'],
   'lists the failures of a cause, and none of an unknown one': ['causes'],
   'meets all conditions at once, beside filters and texts': ['conditions', 'search'],
+  'applies the filters': ['states'],
+  'says which tasks sent those of a name, and which ones they sent': ['names'],
+  'has no other causes than the list is filtered by': ['causes'],
 };
 
 /** What a case needs and the source does not support. */

@@ -8,11 +8,11 @@ export interface RunningTaskBody {
   queue: string | null;
   /** As in a row of the task list; `null` if unknown. */
   args: string | null;
-  /** Subtract it from now to get how long the task has run. */
+  /** Subtract it from the time of the answer to get how long the task had run; it may have ended since. */
   started: Timestamp;
   /**
-   * The 95th percentile of the run times of tasks of this name in the last day, in seconds; `null` for fewer than 20
-   * runs.
+   * The 95th percentile of the run times of tasks of this name in the last day, in seconds: at most a half above the
+   * true value, or a third below it; `null` for fewer than 20 runs.
    */
   runtime_p95: number | null;
   /**

@@ -35,12 +35,57 @@ describe('the cause of a failure', () => {
     ['charge ch_3Mx9Qa2eZvKYlo failed at 2026-11-23T10:04:05.120Z', null, 'charge <id> failed at <number>'],
     ['GET https://shop.example/api?user=5 answered 502', null, 'GET <address> answered <number>'],
     ['no file /tmp/upload-123/x.csv', null, 'no file /tmp/upload-<number>/x.csv'],
+    ['shop.declined: no funds', 'declined', 'no funds'],
+    ['failed: no funds', null, 'failed: no funds'],
+    ["ValueError('boom',)", 'ValueError', 'boom'],
+    [`E((1, [2, 'a']), "a, b", 'c')`, 'E', '(<number>, [<number>, <value>]), a, b, <value>'],
+    [String.raw`E('it\'s gone,\nfor good')`, 'E', "it's gone, for good"],
+    ["'no funds'", null, 'no funds'],
+    [String.raw`'a\'b' and 'c'`, null, '<value> and <value>'],
+    ['at ::1, 1::5 and fe80:0:0:0:1:2:3:4', null, 'at <address>, <address> and <address>'],
+    ['at 10:04:05, -1.5%', null, 'at <number>, <number>'],
+    ['no @app of a@', null, 'no @app of a@'],
+    ['at 10.0.0.0/8: db:80, db:8', null, 'at <address>: <address>, db:<number>'],
+    [
+      'abc1234, abcd1234, g123hh, g1h2i, g12h34',
+      null,
+      'abc<number>, <id>, g<number>hh, g<number>h<number>i, <id>',
+    ],
+    ['GET https://shöp.example/5', null, 'GET <address>'],
   ])('has the class and the message of %s', (text, exception, message) => {
     expect(causeOf(text)).toMatchObject({ exception, message });
   });
 
-  it('has the innermost frame of a Python traceback, without its line', () => {
-    expect(causeOf("KeyError('a')", python('charge.py', 'capture'))?.frame).toBe('charge.py in capture');
+  it('has names, addresses, words and ids that are not too long, or long enough', () => {
+    const messageOf = (text: string) => causeOf(text)?.message;
+    const z = (length: number) => 'z'.repeat(length);
+    expect(causeOf(`${z(128)}(1)`)).toMatchObject({ exception: z(128), message: '<number>' });
+    expect(causeOf(`${z(129)}(1)`)).toMatchObject({ exception: null, message: `${z(129)}(<number>)` });
+    expect(messageOf(`at ${'ab:'.repeat(21)}f`)).toBe('at <address>');
+    expect(messageOf(`at ${'ab:'.repeat(21)}ff`)).toBe(`at ${'ab:'.repeat(21)}ff`);
+    expect(messageOf(`at ${'a'.repeat(15)}, ${'a'.repeat(16)}`)).toBe(`at ${'a'.repeat(15)}, <id>`);
+    expect(messageOf(`at Z${z(13)}12, Z${z(12)}12, Z${z(14)}12`)).toBe(
+      `at <id>, Z${z(12)}<number>, Z${z(14)}<number>`,
+    );
+    expect(messageOf(`${'z='.repeat(256)}`)).toBe(`${'z='.repeat(120).slice(0, -1)}…`);
+    expect(messageOf(`${'z='.repeat(256)}z`)).toBe('<id>');
+    expect(messageOf(`${z(238)}😀`)).toBe(`${z(238)}😀`);
+    expect(messageOf(`${z(238)}😀z`)).toBe(`${z(238)}…`);
+  });
+
+  it.each([
+    ['a Python traceback, without its line', python('charge.py', 'capture'), 'charge.py in capture'],
+    ['an error that names a frame', python('a.py', 'pay', 'E: File "/b.py", line 1, in c'), 'a.py in pay'],
+    ['an exception group', '  + Group\n  |   File "/app/pay.py", line 3, in pay\n  | E: no', 'pay.py in pay'],
+    ['a path of Windows', 'Traceback:\n  File "C:\\app\\pay.py", line 3, in pay\nE: no', 'pay.py in pay'],
+    ['a long name', python('a.py', 'f'.repeat(81)), `a.py in ${'f'.repeat(80)}`],
+    ['a line of a script outside of functions', 'E: no\n    at /app/pay.js:3:1', 'pay.js'],
+    ['a line without its column', 'E: no\n    at pay (/app/pay.js:3)', 'pay.js in pay'],
+    ['a stack of Node alone', 'E: no\n    at open (node:fs:3:1)\n    at node:os:4:1', 'node:fs in open'],
+    ['a stack without a place', 'E: no\n    at <anonymous>', null],
+    ['a text that is no traceback', 'E: no File "a.py", line 1', null],
+  ])('has the innermost frame of %s', (_, traceback, frame) => {
+    expect(causeOf('no', traceback)?.frame).toBe(frame);
   });
 
   it('has the innermost frame of a JavaScript stack that is not of Node itself', () => {

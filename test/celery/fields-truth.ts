@@ -103,12 +103,14 @@ const JUDGES: Readonly<Record<(typeof FIELDS)[number], Judge>> = {
     seconds(shown) >= sent[0] - 0.01 && seconds(shown) <= Math.max(sent[1], ...log.map(({ at }) => at)) + 0.01
       ? null
       : sent,
-  started(shown: Date, truth) {
+  started(shown: Date, truth, task) {
     // Of all attempts, the last one is the nearest.
     const distance = ({ at }: Logged): number => Math.abs(seconds(shown) - at);
     const nearest = begins(truth).toSorted((a, b) => distance(a) - distance(b))[0];
-    const isLast = nearest === last(truth) || distance(last(truth) as Logged) < 0.1 || losesEvents(truth);
-    return isLast && near(shown, last(truth)?.at) ? null : last(truth);
+    const isLast = nearest === last(truth) || distance(last(truth) as Logged) < 0.1;
+    // Where the last attempt is not known, the start is that of the one that is shown.
+    const isShown = losesEvents(truth) && nearest?.attempt === task.retries;
+    return (isLast || isShown) && near(shown, last(truth)?.at) ? null : last(truth);
   },
   finished(shown: Date, truth) {
     if (stateOf(truth) === 'STARTED') return 'none';

@@ -14,6 +14,7 @@ import { RULES } from '../../src/findings/rules.ts';
 import { activity, ago, judge, NOW, queue, runs, schedule, source, worker } from './situations.ts';
 
 const CLEAR = { findings: [], unknown: null };
+const timeOf = (minutes: number): string => new Date(ago(minutes)).toISOString();
 
 describe('queue_waiting', () => {
   const sent = (id: string, minutes: number, fields = {}) =>
@@ -23,18 +24,24 @@ describe('queue_waiting', () => {
     const tasks = [sent('1', 25), sent('2', 5), sent('3', 50, { eta: NOW + 1 })];
     expect(judge(queueWaiting, source({ activity: await activity({ tasks }) }))).toMatchObject({
       unknown: null,
-      findings: [{ severity: 'warning', subject: 'mail', since: ago(25), evidence: { waiting: 2 } }],
+      findings: [
+        {
+          ...{ severity: 'warning', subject: 'mail', since: ago(25) },
+          evidence: { waiting: 2, oldest_due_at: timeOf(25), is_lower_bound: false },
+          look: '/api/tasks/?queue=mail&state=PENDING',
+        },
+      ],
     });
   });
 
   it('finds it from what the queue says, critical after half an hour', () => {
-    const queues = [queue('mail', 7, 31), queue('other', 2, 9)];
-    expect(judge(queueWaiting, source({ queues }))?.findings).toMatchObject([
-      {
-        severity: 'critical',
-        subject: 'mail',
-        summary: 'Queue mail: oldest due 31 min ago, 7 tasks waiting',
-      },
+    const queues = [queue('late', 1, 20), queue('mail', 7, 31), queue('other', 2, 9), queue('x', null, 125)];
+    const judgement = judge(queueWaiting, source({ queues }));
+    expect(judgement).toMatchObject({ unknown: expect.stringMatching(/ in x\.$/), unjudged: ['x'] });
+    expect(judgement?.findings.map(({ severity, summary }) => [severity, summary])).toEqual([
+      ['critical', 'Queue x: oldest due 2 h 5 min ago'],
+      ['critical', 'Queue mail: oldest due 31 min ago, 7 tasks waiting'],
+      ['warning', 'Queue late: oldest due 20 min ago, 1 task waiting'],
     ]);
   });
 
@@ -100,7 +107,9 @@ describe('worker_stuck', () => {
           severity: 'critical',
           subject: 'w2',
           summary: 'w2: 4 of 4 slots hold the same tasks, 49 min',
-          evidence: { names: ['encode'] },
+          since: ago(49) + 3,
+          evidence: { slots: 4, names: ['encode'], task_ids: ['t0', 't1', 't2', 't3'] },
+          look: '/api/tasks/?worker=w2&state=STARTED&sort=started&order=asc',
         },
       ],
     });
@@ -138,17 +147,24 @@ describe('worker_stuck where workers take a task only as they can run it', () =>
     const running = [minutes + 30, minutes].map((age) => ({
       ...{ id: `${age}`, name: 'sync', worker: null, startedAt: ago(age), queue: 'mail' },
     }));
-    const open = { ...quiet.open, running, isWhole };
+    const other = { id: 'other', name: 'sync', worker: null, startedAt: ago(1), queue: 'other' };
+    const open = { ...quiet.open, running: [...running, other], isWhole };
     return source({ activity: { ...quiet, workersPull: true, open }, queues: [queue('mail', waiting, 7)] });
   };
 
   it('finds a queue whose workers all hold what they have held for long, while tasks wait', async () => {
-    expect(judge(workerStuck, await situation(8, 3))).toMatchObject({
+    expect(judge(workerStuck, await situation(8, 3))).toEqual({
       unknown: null,
       findings: [
-        { severity: 'critical', subject: 'mail', since: ago(8), evidence: { slots: 2, waiting: 3 } },
+        {
+          ...{ severity: 'critical', subject: 'mail', since: ago(8) },
+          summary: 'Queue mail: all workers hold the same tasks, 8 min, and 3 tasks wait',
+          evidence: { slots: 2, names: ['sync'], task_ids: ['38', '8'], waiting: 3 },
+          look: '/api/tasks/?queue=mail&state=STARTED&sort=started&order=asc',
+        },
       ],
     });
+    expect(judge(workerStuck, await situation(8, 1))?.findings[0]?.summary).toMatch(/, and 1 task waits$/);
   });
 
   it('finds nothing while a worker is free or has just taken a task', async () => {
@@ -165,21 +181,38 @@ describe('worker_stuck where workers take a task only as they can run it', () =>
 
 describe('workers_silent', () => {
   it('finds that no worker is online', () => {
-    expect(
-      judge(workersSilent, source({ workers: [worker('w1', { status: 'offline' })] }))?.findings,
-    ).toMatchObject([{ severity: 'critical', summary: 'No worker is online: w1' }]);
+    const offline = (index: number) =>
+      worker(`w${index}`, { status: 'offline', last_heartbeat: index === 0 ? null : timeOf(index) });
+    const workers = Array.from({ length: 21 }, (_, index) => offline(index));
+    const found = { severity: 'critical', subject: null, look: '/api/workers/' };
+    expect(judge(workersSilent, source({ workers }))?.findings).toEqual([
+      {
+        ...{ ...found, since: ago(1), summary: 'No worker is online: w0, w1, w2 and 18 more' },
+        evidence: { workers: workers.slice(0, 20).map(({ hostname }) => hostname), known: 21 },
+      },
+    ]);
+    expect(judge(workersSilent, source({ workers: [offline(0)] }))?.findings).toMatchObject([
+      { since: null, summary: 'No worker is online: w0' },
+    ]);
     const checks = { ...source().checks, workers: { ok: false, error: 'No worker responds.' } };
-    expect(judge(workersSilent, source({ workers: [], checks }))?.findings).toHaveLength(1);
+    expect(judge(workersSilent, source({ workers: [], checks }))?.findings).toEqual([
+      { ...found, since: null, summary: 'No worker responds', evidence: { workers: [], known: 0 } },
+    ]);
   });
 
   it('finds workers that fell silent within an hour, and none that said goodbye', async () => {
     const beat = (hostname: string, minutes: number, type: 'heartbeat' | 'offline' = 'heartbeat') => ({
       ...{ hostname, type, time: ago(minutes) },
     });
-    const workers = [beat('crashed', 30), beat('closed', 30), beat('closed', 29, 'offline'), beat('old', 90)];
+    const beats = [beat('crashed', 20), beat('closed', 30), beat('closed', 29, 'offline'), beat('old', 90)];
+    const workers = [...beats, beat('also', 30)];
     const situation = source({ activity: await activity({ workers }), workers: [worker('there')] });
     expect(judge(workersSilent, situation)?.findings).toMatchObject([
-      { severity: 'warning', since: ago(30), evidence: { workers: ['crashed'] } },
+      {
+        ...{ severity: 'warning', since: ago(30), subject: null, look: '/api/workers/' },
+        summary: '2 workers stopped sending heartbeats without shutting down: also, crashed',
+        evidence: { workers: ['also', 'crashed'], silent: 2 },
+      },
     ]);
   });
 
@@ -189,17 +222,25 @@ describe('workers_silent', () => {
   });
 
   it('is unknown where nobody lists workers', () => {
-    expect(judge(workersSilent, source())?.unknown).not.toBeNull();
-    expect(judge(workersSilent, source({ workers: null }))?.unknown).not.toBeNull();
+    expect(judge(workersSilent, source())?.unknown).toMatch(/lists no workers/);
+    expect(judge(workersSilent, source({ workers: null }))?.unknown).toMatch(/could not be read/);
+    expect(judge(workersSilent, source({ hasTasks: false }))).toBeNull();
   });
 });
 
 describe('schedule_missed', () => {
   it('finds entries that should have run', () => {
     const schedules = [schedule('nightly', 12), schedule('off', 12, false), schedule('hourly', -30)];
-    expect(judge(scheduleMissed, source({ schedules }))).toMatchObject({
+    const found = { severity: 'warning', look: '/api/beat/schedules/' };
+    const evidence = { schedule_id: 'nightly', task: 'report', due_at: timeOf(12), last_run_at: null };
+    const summary = 'Schedule nightly was missed: it was due 12 min ago';
+    const judgement = judge(scheduleMissed, source({ schedules: [...schedules, schedule('first', 15)] }));
+    expect(judgement).toMatchObject({
       unknown: null,
-      findings: [{ subject: 'nightly', since: ago(12), severity: 'warning' }],
+      findings: [
+        { ...found, subject: 'first', since: ago(15) },
+        { ...found, subject: 'nightly', since: ago(12), summary, evidence },
+      ],
     });
   });
 
@@ -208,10 +249,11 @@ describe('schedule_missed', () => {
   });
 
   it('is unknown where the next run is, and judges nothing without schedules', () => {
-    expect(judge(scheduleMissed, source({ schedules: [schedule('x', null)] }))?.unknown).toMatch(
-      /next run of x/,
-    );
-    expect(judge(scheduleMissed, source({ schedules: null }))?.unknown).not.toBeNull();
+    const undated = [schedule('x', null), schedule('off', null, false)];
+    expect(judge(scheduleMissed, source({ schedules: undated }))).toEqual({
+      ...{ findings: [], unknown: 'The next run of x is unknown.', unjudged: ['x'] },
+    });
+    expect(judge(scheduleMissed, source({ schedules: null }))?.unknown).toMatch(/could not be read/);
     expect(judge(scheduleMissed, source())).toBeNull();
   });
 });
@@ -252,7 +294,8 @@ describe('queue_growing', () => {
         {
           ...{ severity: 'warning', since: ago(25), subject: 'mail' },
           summary: 'Queue mail has been growing for 25 min: 4 to 3,000 tasks waiting',
-          evidence: { waiting: 3_000, waiting_before: 4 },
+          evidence: { waiting: 3_000, waiting_before: 4, growing_since: timeOf(25) },
+          look: '/api/tasks/?queue=mail&state=PENDING',
         },
       ],
     });

@@ -57,7 +57,11 @@ describe('source_down', () => {
         severity: 'critical',
         since: ago(5),
         subject: 'redis.local:6379',
-        evidence: { error: 'Redis refuses.' },
+        evidence: {
+          parts: ['celery.broker', 'celery.backend', 'celery.collector', 'celery.control', 'bullmq.redis'],
+          error: 'Redis refuses.',
+        },
+        look: '/api/components/',
       },
     ]);
     const others = rules.filter(({ code }) => code !== 'source_down');
@@ -85,21 +89,23 @@ describe('source_down', () => {
     const amqp = component({ status: 'down', name: 'Broker', url: 'amqp://a:5672//', config: { error } });
     const refuses = { status: 'down', config: { error: 'PostgreSQL refuses connections.' } } as const;
     const away = { error: 'source_unavailable' } as const;
-    const { findings } = evaluated([
-      source({ ...away, name: 'one', components: { broker: amqp } }),
-      source({ ...away, name: 'two', components: { 'history.store': component(refuses) } }),
-      source({ ...away, name: 'three' }),
-      source({
-        ...away,
-        name: 'four',
-        components: { redis: component({ status: 'down', url: 'redis://r:1' }) },
-      }),
-    ]);
-    expect(findings.filter(({ code }) => code === 'source_down').map(({ summary }) => summary)).toEqual([
-      'The package amqplib is not installed: run npm install amqplib (a:5672; one.broker)',
-      'PostgreSQL refuses connections (two.history.store)',
-      'three is down',
-      'r:1 is down (four.redis)',
+    const { findings } = evaluated(
+      [
+        source({ ...away, name: 'one', components: { broker: amqp } }),
+        source({ ...away, name: 'two', components: { 'history.store': component(refuses) } }),
+        source({ ...away, name: 'three' }),
+        source({ ...away, name: 'four', components: { redis: component({ url: 'redis://r:1' }) } }),
+      ],
+      { own: { metrics: component(), other: component() } },
+    );
+    const down = findings.filter(({ code }) => code === 'source_down');
+    expect(down.map(({ subject, summary }) => [subject, summary])).toEqual([
+      ['a:5672', 'The package amqplib is not installed: run npm install amqplib (a:5672; one.broker)'],
+      ['two', 'PostgreSQL refuses connections (two.history.store)'],
+      ['three', 'three is down'],
+      ['r:1', 'r:1 is down (four.redis)'],
+      ['metrics', 'metrics is down'],
+      ['other', 'other is down'],
     ]);
   });
 
@@ -207,12 +213,17 @@ describe('store_behind', () => {
   });
 
   it('finds what was lost, for an hour', () => {
-    const lost = (minutes: number) => judge(storeBehind, stored({ lost: 7, lostAt: ago(minutes) }));
+    const lost = (minutes: number, count = 7) =>
+      judge(storeBehind, stored({ lost: count, lostAt: ago(minutes) }));
     expect(lost(5)?.findings).toMatchObject([
-      { severity: 'critical', subject: 'lost', since: ago(5), evidence: { lost: 7 } },
+      {
+        ...{ severity: 'critical', subject: 'lost', since: ago(5), evidence: { lost: 7 } },
+        summary: '7 changes were lost before they were written to the store',
+        look: '/api/components/',
+      },
     ]);
-    expect(lost(5)?.findings[0]?.summary).toBe('7 changes were lost before they were written to the store');
-    expect(lost(61)).toEqual({ findings: [], unknown: null });
+    expect(lost(59, 1)?.findings[0]?.summary).toBe('1 change was lost before they were written to the store');
+    expect(lost(60)).toEqual({ findings: [], unknown: null });
   });
 
   it('finds nothing in a store that is written in time, or was away for a moment', () => {

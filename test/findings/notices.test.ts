@@ -27,9 +27,12 @@ const bodyOf = ({ since, ...rest }: FoundProblem): FindingBody => ({
   since: new Date(since).toISOString(),
 });
 
-function update(notices: Notices, evaluation: Evaluation): void {
+/** @returns the number of pauses */
+function update(notices: Notices, evaluation: Evaluation): number {
   const steps = notices.update(evaluation, bodyOf);
-  while (steps.next().done !== true);
+  let pauses = 0;
+  while (steps.next().done !== true) pauses += 1;
+  return pauses;
 }
 
 /** A host whose hook answers as told. */
@@ -71,6 +74,25 @@ describe('what the host is told', () => {
     });
     expect(second?.id).not.toBe(first?.id);
     expect(() => Object.assign(first?.evidence ?? {}, { waiting: 2 })).toThrow(TypeError);
+  });
+
+  it('says since when it has been found, as early as any look said, until it is gone', () => {
+    const notices = createNotices(() => true);
+    const told = (seconds: number, since?: number, severity: 'warning' | 'critical' = 'warning') => {
+      const at = NOW + seconds * SECOND;
+      const findings =
+        since === undefined ? [] : [finding('mail', { since: NOW + since * SECOND, severity })];
+      update(notices, { findings, rules: [rule()], at });
+      return notices.take(at, 10).map(({ notice, confirm, end }) => {
+        confirm();
+        end();
+        return [notice.status, (Date.parse(notice.since) - NOW) / SECOND];
+      });
+    };
+    expect(told(0, -60)).toEqual([['raised', -60]]);
+    expect(told(60, 50, 'critical')).toEqual([['raised', -60]]);
+    expect([told(70, -90), told(120), told(130)]).toEqual([[], [], [['cleared', -90]]]);
+    expect([told(185, 185), told(195, 185)]).toEqual([[], [['raised', 185]]]);
   });
 
   it('is nothing that lasts for less than ten seconds', () => {
@@ -127,7 +149,10 @@ describe('what the host is told', () => {
   it.for<[string, RuleOutcome[]]>([
     ['the rule does not know about others', [rule({ reason: 'Unknown.', unjudged: ['images'] })]],
     ['others are found', [rule({ status: 'found', found: 21, unlisted: ['images'] })]],
-    ['the source has nothing any more that the rule is about', [rule({ code: 'tasks_lost' })]],
+    [
+      'the source has nothing any more that the rule is about',
+      [rule({ code: 'tasks_lost' }), rule({ source: 'other' })],
+    ],
   ])('is that it is gone although %s', ([, rules]) => {
     const { look, heard } = createHost();
     look(5, [finding('mail')]);
@@ -146,6 +171,14 @@ describe('what the host is told', () => {
     expect(heard).toHaveLength(20);
   });
 
+  it('is found out in one pass over what is not listed, however much was found before', () => {
+    const notices = createNotices(() => true);
+    const unlisted = Array.from({ length: 500 }, (_, index) => `u${index}`);
+    const findings = Array.from({ length: 20 }, (_, index) => finding(`q${index}`));
+    update(notices, { findings, rules: [rule()], at: NOW });
+    expect(update(notices, { findings: [], rules: [rule({ unlisted })], at: NOW })).toBe(500);
+  });
+
   it('is repeated a minute after a call that failed, five times in all', () => {
     const { look, heard } = createHost();
     for (let at = 0; at < 100; at++) look(5, [finding('mail')], [rule()], false);
@@ -155,6 +188,18 @@ describe('what the host is told', () => {
     look(60, []);
     look(60, []);
     expect(heard.slice(5)).toEqual(['515 cleared warning mail', '575 cleared warning mail']);
+  });
+
+  it('is not told again while it is still being told', () => {
+    const notices = createNotices(() => true);
+    const look = (seconds: number, findings: FoundProblem[]) => {
+      update(notices, { findings, rules: [rule()], at: NOW + seconds * SECOND });
+      return notices.take(NOW + seconds * SECOND, 10);
+    };
+    const [call] = look(0, [finding('mail')]);
+    expect([look(60, []), look(120, [])]).toEqual([[], []]);
+    call?.end();
+    expect(look(130, [])).toHaveLength(1);
   });
 
   it('is not that something is gone of which it was never told', () => {

@@ -26,11 +26,13 @@ describe('failure_rate', () => {
           subject: 'pay',
           since: Math.floor(ago(20) / 60_000) * 60_000,
           summary: 'pay fails 6 % (before 0 %)',
-          evidence: { share: 0.06, before_share: 0 },
+          evidence: {
+            ...{ failed: 45, ended: 750, share: 0.06, minutes: 15, before_share: 0, before_ended: 3_000 },
+          },
+          look: '/api/tasks/?name=pay&state=FAILURE&since=2026-11-21T11%3A40%3A00.000Z',
         },
       ],
     });
-    expect(judgement?.findings[0]?.look).toContain('/api/tasks/?name=pay&state=FAILURE&since=');
   });
 
   it('finds 2 % of what did not fail before, as a warning', async () => {
@@ -123,7 +125,20 @@ describe('task_overrun', () => {
     ];
     expect(judge(taskOverrun, source({ activity: await activity({ tasks, workers }) }))).toMatchObject({
       unknown: null,
-      findings: [{ subject: 'encode', evidence: { tasks: 2, task_ids: ['1', '2'], workers: ['w'] } }],
+      findings: [
+        {
+          ...{ severity: 'warning', subject: 'encode', since: expect.closeTo(ago(49 - 3 * 1.09), -3) },
+          summary: '2 encode tasks run for up to 49 min, p99 1 min',
+          evidence: {
+            tasks: 2,
+            started_at: '2026-11-21T11:11:30.000Z',
+            p99_seconds: 65.4,
+            workers: ['w'],
+            task_ids: ['1', '2'],
+          },
+          look: '/api/tasks/?name=encode&state=STARTED&sort=started&order=asc',
+        },
+      ],
     });
   });
 
@@ -147,6 +162,13 @@ describe('task_overrun', () => {
       unknown: 'It needs 20 runs of new within a day.',
       unjudged: ['new'],
     });
+    const many = await activity({ tasks, workers });
+    const open = { ...many.open, isWhole: false };
+    // Any other task may run for too long as well.
+    expect(judge(taskOverrun, source({ activity: { ...many, open } }))).toEqual({
+      findings: [],
+      unknown: 'Too many tasks are running to examine all of them: 1.',
+    });
   });
 });
 
@@ -159,7 +181,12 @@ describe('tasks_lost', () => {
   it('finds every task of a worker that is gone', async () => {
     const tasks = had(1_200, 'gone', 10);
     expect(judge(tasksLost, source({ activity: await activity({ tasks }) }))?.findings).toMatchObject([
-      { severity: 'critical', subject: 'gone', evidence: { tasks: 1_200, worker_online: false } },
+      {
+        ...{ severity: 'critical', subject: 'gone', since: ago(10) },
+        summary: '1,200 tasks were on gone when it stopped sending heartbeats',
+        evidence: { tasks: 1_200, states: ['RECEIVED'], worker_online: false },
+        look: '/api/tasks/?worker=gone&state=RECEIVED',
+      },
     ]);
   });
 
@@ -170,7 +197,10 @@ describe('tasks_lost', () => {
     const workers = [online(20, 1), online(5, 2), beat];
     const lost = await activity({ tasks: had(20, 'w', 10), workers });
     expect(judge(tasksLost, source({ activity: lost }))?.findings).toMatchObject([
-      { severity: 'warning', evidence: { tasks: 20, worker_online: true } },
+      {
+        ...{ severity: 'warning', evidence: { tasks: 20, worker_online: true } },
+        summary: '20 tasks were on w when it was restarted',
+      },
     ]);
     const again = [...had(20, 'w', 10), ...had(20, 'w', 1)];
     expect(judge(tasksLost, source({ activity: await activity({ tasks: again, workers }) }))).toEqual(CLEAR);
@@ -183,10 +213,13 @@ describe('tasks_lost', () => {
         ...{ worker: null, isWorkerOnline: false, isTakenOver: true, count: 2, since: null },
         ...{ states: ['STARTED'], examples: ['1'] },
       },
+      { worker: 'w', isWorkerOnline: false, count: 1, since: null, states: ['STARTED'], examples: ['2'] },
+      { worker: 'x', isWorkerOnline: false, count: 3, since: null, states: ['STARTED'], examples: ['3'] },
     ];
     expect(
       judge(tasksLost, source({ activity: { ...quiet, open: { ...quiet.open, lost } } }))?.findings,
     ).toMatchObject([
+      { severity: 'critical', summary: '3 tasks were on x when it stopped sending heartbeats' },
       {
         severity: 'warning',
         subject: null,
@@ -194,6 +227,7 @@ describe('tasks_lost', () => {
           '2 tasks were on a worker without a name when it stopped sending heartbeats; another worker takes over',
         look: '/api/tasks/?state=STARTED',
       },
+      { severity: 'critical', summary: '1 task was on w when it stopped sending heartbeats' },
     ]);
   });
 
@@ -215,9 +249,18 @@ describe('tasks_missing', () => {
   const tasks = [{ id: '1', type: 'sent', queue: 'q', time: ago(5) } as const];
 
   it('finds tasks that are nowhere', async () => {
-    expect(
-      judge(tasksMissing, source({ activity: await activity({ tasks, missing: ['1'] }) }))?.findings,
-    ).toMatchObject([{ severity: 'critical', since: ago(5), evidence: { tasks: 1, task_ids: ['1'] } }]);
+    const two = [...tasks, { id: '2', type: 'sent', queue: 'q', time: ago(4) } as const];
+    const found = async (...missing: string[]) =>
+      judge(tasksMissing, source({ activity: await activity({ tasks: two, missing }) }))?.findings;
+    expect(await found('1')).toEqual([
+      {
+        ...{ severity: 'critical', since: ago(5), subject: null },
+        summary: '1 task was sent and never received',
+        evidence: { tasks: 1, task_ids: ['1'] },
+        look: '/api/tasks/?state=PENDING&order=asc',
+      },
+    ]);
+    expect(await found('1', '2')).toMatchObject([{ summary: '2 tasks were sent and never received' }]);
   });
 
   it('finds nothing in what waits', async () => {
@@ -231,7 +274,12 @@ describe('tasks_overdue', () => {
 
   it('finds tasks whose eta has passed', async () => {
     expect(judge(tasksOverdue, source({ activity: await planned(ago(6)) }))?.findings).toMatchObject([
-      { severity: 'warning', since: ago(6), evidence: { tasks: 1, states: ['RECEIVED'] } },
+      {
+        ...{ severity: 'warning', since: ago(6), subject: null },
+        summary: '1 task overdue, by up to 6 min',
+        evidence: { tasks: 1, oldest_eta: '2026-11-21T11:54:30.000Z', states: ['RECEIVED'], task_ids: ['1'] },
+        look: '/api/tasks/?state=RECEIVED&order=asc',
+      },
     ]);
   });
 

@@ -12,6 +12,7 @@ export interface LimitedGraph {
   readonly rootId: string;
   readonly nodes: readonly GraphNode[];
   readonly edges: readonly GraphEdge[];
+  readonly edgeCount: number | undefined;
   readonly counts: StateCounts;
   readonly isTruncated: boolean;
   readonly isComplete: boolean;
@@ -23,24 +24,26 @@ export function finish<Result>(steps: Steps<Result>): Result {
   return step.value;
 }
 
-/** As it is first seen, without a limit. */
-function wholeGraph(tree: TaskTree, askedId: string): Graph {
-  return finish(createGraphTracker().observe(askedId, tree)).graph;
+/** As it is first seen. */
+function wholeGraph(tree: TaskTree, askedId: string, most?: number): Graph {
+  return finish(createGraphTracker(most === undefined ? {} : { most }).observe(askedId, tree)).graph;
 }
 
 function limited({ rootId, nodes, counts, isPartial, isComplete: isOver, shape }: Graph, limit: number) {
   return {
     rootId,
     nodes: nodes.slice(0, limit),
-    edges: shape.edges.flatMap(({ limit: least, ...edge }) => (least <= limit ? [edge] : [])),
+    edges: shape.edges.flatMap(({ limit: least, ...edge }) => (least > limit ? [] : [edge])),
+    edgeCount: shape.edgeCounts[Math.min(limit, nodes.length)],
     counts,
     isTruncated: isPartial || shape.isCut || nodes.length > limit,
     isComplete: isOver,
   } satisfies LimitedGraph;
 }
 
-export function buildGraph(tree: TaskTree, askedId: string, limit: number): LimitedGraph {
-  return limited(wholeGraph(tree, askedId), limit);
+/** @param most what the host allows at most */
+export function buildGraph(tree: TaskTree, askedId: string, limit: number, most?: number): LimitedGraph {
+  return limited(wholeGraph(tree, askedId, most), limit);
 }
 
 export function relationsOf(tree: TaskTree): readonly TaskRelation[] {

@@ -44,14 +44,20 @@ describe('the graph of a workflow', () => {
   });
 
   it('names an edge by the most telling relation known', () => {
-    const tasks = [task('a'), task('b', { parentId: 'a' }), task('c', { parentId: 'a' })];
+    const tasks = [task('a'), ...['b', 'c', 'd'].map((id) => task(id, { parentId: 'a' }))];
     const relations = [
       { parent: 'a', child: 'b', relation: 'chain' },
       { parent: 'a', child: 'b', relation: 'child' },
       { parent: 'a', child: 'c', relation: 'link_error' },
       { parent: 'a', child: 'c', relation: 'link' },
+      // Of a kind that the engine alone knows.
+      { parent: 'a', child: 'd', relation: 'sibling' },
+      { parent: 'a', child: 'e', relation: 'chunks' },
+      { parent: 'a', child: 'e', relation: 'sibling' },
     ];
-    expect(edgesOf(treeOf(tasks, relations))).toEqual(['a->b:chain', 'a->c:link_error']);
+    expect(edgesOf(treeOf(tasks, relations))).toEqual([
+      ...['a->b:chain', 'a->c:link_error', 'a->d:sibling', 'a->e:chunks'],
+    ]);
   });
 
   it('shows a group as a node with its members, beside their parent', () => {

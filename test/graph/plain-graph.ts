@@ -91,6 +91,7 @@ export function plainGraph(tree: TaskTree, askedId: string, limit: number): Limi
       if (into.every(isOver) || into.some((edge) => edge.kind === 'chord' && isOver(edge))) idle.add(target);
     }
   }
+  const between = edges.filter(({ source, target }) => listed.includes(source) && listed.includes(target));
   return {
     rootId: tree.rootId,
     nodes: listed.map((id) => {
@@ -103,7 +104,8 @@ export function plainGraph(tree: TaskTree, askedId: string, limit: number): Limi
       const members = kind === null ? null : countStates(membersOf(id, kind).flatMap(stateOf));
       return { id, task, kind, members };
     }),
-    edges: edges.filter(({ source, target }) => listed.includes(source) && listed.includes(target)),
+    edges: between,
+    edgeCount: between.length,
     counts: countStates(states),
     isTruncated: tree.truncated === true || ids.size > limit,
     isComplete:

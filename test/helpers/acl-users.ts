@@ -67,7 +67,7 @@ export function controlRules(scope: AclScope = {}): string[] {
 /** Every command that the BullMQ source sends. */
 const BULLMQ_COMMANDS: readonly string[] = [
   ...['ping', 'select', 'info', 'client|list', 'scan', 'exists'],
-  ...['get', 'hget', 'hmget', 'hkeys', 'hlen', 'hrandfield', 'hstrlen', 'llen', 'lrange', 'lindex', 'lpos'],
+  ...['get', 'hget', 'hmget', 'hkeys', 'hlen', 'hrandfield', 'hstrlen', 'llen', 'lrange', 'lpos'],
   ...[
     'zcard',
     'zcount',

@@ -149,6 +149,76 @@ const CASES: Readonly<Record<string, readonly Message[]>> = {
   ],
 };
 
+/**
+ * What remains of four attempts where a thread pool loses some reports (celery/celery#10434), with the moments in
+ * milliseconds. A start has the number of its attempt as its detail, which is not used to find that attempt.
+ */
+const LOSSY: Readonly<Record<string, readonly Lossy[]>> = {
+  'lost the first starts': [
+    ['received(0)', 0],
+    ['retried', 37],
+    ['received(1)', 5_472],
+    ['received(2)', 13_647],
+    ['started', 13_648, { detail: '2' }],
+    ['received(3)', 21_157],
+    ['started', 21_158, { detail: '3' }],
+    ['succeeded', 21_190],
+  ],
+  'lost the last retry, of which the backend says nothing new,': [
+    ['received(0)', 0],
+    ['retried', 48],
+    ['retried', null, { origin: 'result', heardAt: T0 + 89 }],
+    ['received(1)', 2_090],
+    ['started', 2_095, { detail: '1' }],
+    ['retried', 2_193],
+    ['received(2)', 11_179],
+    ['started', 11_184, { detail: '2' }],
+    ['received(3)', 19_007],
+    ['started', 19_008, { detail: '3' }],
+    ['succeeded', 19_029],
+  ],
+  'lost a start, a retry and the end, which the backend has,': [
+    ['received(0)', 0],
+    ['started', 1, { detail: '0' }],
+    ['retried', 43],
+    ['received(1)', 8_409],
+    ['retried', 8_476],
+    ['received(2)', 18_262],
+    ['started', 18_268, { detail: '2' }],
+    ['received(3)', 34_838],
+    ['started', 34_839, { detail: '3' }],
+    ['succeeded', 34_859, { origin: 'result' }],
+  ],
+  'lost the last start': [
+    ['received(0)', 0],
+    ['started', 3, { detail: '0' }],
+    ['received(1)', 24],
+    ['started', 25, { detail: '1' }],
+    ['retried', 26],
+    ['retried', 48],
+    ['received(2)', 49],
+    ['started', 50, { detail: '2' }],
+    ['received(3)', 72],
+    ['retried', 73],
+    ['succeeded', 95],
+  ],
+  'lost one of the retries': [
+    ['received(0)', 0],
+    ['started', 8, { detail: '0' }],
+    ['received(1)', 38],
+    ['retried', 40],
+    ['started', 41, { detail: '1' }],
+    ['received(2)', 84],
+    ['started', 95, { detail: '2' }],
+    ['retried', 103],
+    ['received(3)', 334],
+    ['started', 335, { detail: '3' }],
+    ['succeeded', 370],
+  ],
+};
+
+type Lossy = readonly [what: string, at: number | null, fields?: Partial<TaskChange>];
+
 describe('a task that is retried', () => {
   it.each(Object.entries(CASES))(
     'and that %s is in the state that its AsyncResult has',
@@ -254,6 +324,31 @@ describe('a task that is retried', () => {
       ...['RECEIVED', 'RECEIVED', 'STARTED', 'STARTED', 'SUCCESS', 'SUCCESS'],
     ]);
   });
+
+  it.each(Object.entries(LOSSY))(
+    'and of which a thread pool %s has each start at its own attempt, or none',
+    async (_, messages) => {
+      const changes = messages.map(([what, at, fields]) => {
+        const [change] = sequence([[what, '', { time: at === null ? null : T0 + at, ...fields }]]);
+        return change as TaskChange;
+      });
+      const starts = changes.flatMap(({ type, time, detail }) =>
+        type === 'started' ? [[Number(detail), Number(time) - T0]] : [],
+      );
+      const random = randomOf(messages.length);
+      const lists = Array.from({ length: ORDERS }, () => inAnyOrder(changes, random));
+      for (const task of await tasksOf([changes, ...lists])) {
+        expect(
+          task.timeline?.flatMap(({ state, retries, timestamp }) =>
+            state === 'STARTED' ? [[retries, Number(timestamp) - T0]] : [],
+          ),
+        ).toEqual(starts);
+        const last = starts.find(([retries]) => retries === 3)?.[1];
+        const started = last === undefined ? null : new Date(T0 + last);
+        expect(task).toMatchObject({ state: 'SUCCESS', retries: 3, started });
+      }
+    },
+  );
 
   it('lists the steps of attempts that overlap one attempt after the other', async () => {
     const { timeline = [] } = await taskOf(sequence(OVERLAPPING));

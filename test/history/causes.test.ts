@@ -72,17 +72,6 @@ describe('causes of failures', () => {
     expect(await statsOf(history, 0)).not.toHaveProperty('causes');
   });
 
-  it('are 1,000 at most, and say that there are others', async () => {
-    const letters = Array.from('abcdefghijk');
-    const words = letters.flatMap((a) => letters.flatMap((b) => letters.map((c) => `no ${a}${b}${c} here`)));
-    const history = historyOf(
-      words.map((text, n) => failed(`t${n}`, { exception: `ValueError('${text}')` })),
-    );
-    const { causes, causesTruncated } = await statsOf(history, 2_000);
-    expect([words.length, causes?.length, causesTruncated]).toEqual([1_331, 1_000, true]);
-    history.close();
-  });
-
   it('are those of failures alone: not of retries, nor of tasks that failed because of another', async () => {
     const history = historyOf([
       told({ id: 'again', type: 'retried', exception: "ValueError('no')" }),

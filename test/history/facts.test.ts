@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { TaskChange, TaskFacts } from '../../src/history/history.ts';
-import type { TaskDetail } from '../../src/model.ts';
+import type { TaskDetail, TaskTextField } from '../../src/model.ts';
 import { CONTEXT, historyOf, idsOf, orders, page, T0, taskOf, told } from './telling.ts';
 
 const W1 = 'w1@alpha';
@@ -9,6 +9,7 @@ const sent = told({ type: 'sent', time: T0, retries: 0, name: 'lab.add', queue: 
 const received = told({ type: 'received', time: T0 + 10, worker: W1, retries: 0, name: 'lab.add' });
 const started = told({ type: 'started', time: T0 + 20, worker: W1 });
 const succeeded = told({ type: 'succeeded', time: T0 + 30, worker: W1, result: '4', runtime: 0.01 });
+const failed = told({ type: 'failed', time: T0 + 20, worker: W1, exception: 'first...', traceback: 'T...' });
 
 describe('what is told of a task', () => {
   it('keeps times of the last run', async () => {
@@ -101,6 +102,26 @@ describe('what is told of a task', () => {
       expect(await taskOf(order)).toMatchObject({ result: "'aaaaaa'", truncated: [] });
     }
     expect(await taskOf([received, cut])).toMatchObject({ result: "'aaa...", truncated: ['result'] });
+  });
+
+  it.each<[string, TaskChange, readonly TaskTextField[]]>([
+    ['an error of an earlier attempt', { ...failed, type: 'retried' }, ['exception', 'traceback']],
+    ['arguments of which nothing is left', received, ['args', 'kwargs']],
+  ])('says that a text was cut, whatever comes first: %s', async (_, change, truncated) => {
+    const end = told({ ...failed, time: T0 + 30, exception: 'last', traceback: 'T' });
+    for (const order of orders([{ ...change, truncated }, end])) {
+      expect(await taskOf(order)).toMatchObject({ exception: 'last', traceback: 'T', truncated });
+    }
+  });
+
+  it('was sent before it was received, whatever the clocks say', async () => {
+    const late = told({ type: 'sent', time: T0 + 15, retries: 0 });
+    const { timeline } = await taskOf([late, received, started]);
+    expect(timeline?.map(({ state, timestamp }) => [state, timestamp?.getTime()])).toEqual([
+      ['PENDING', T0 + 10],
+      ['RECEIVED', T0 + 10],
+      ['STARTED', T0 + 20],
+    ]);
   });
 
   it('shows the exception that ended it, not that of an earlier attempt', async () => {

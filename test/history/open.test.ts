@@ -268,6 +268,34 @@ describe('the summary of open tasks', () => {
     expect(isWhole).toBe(true);
   });
 
+  it('has a start that was only read since then, none that is not known, and names what is known', async () => {
+    const { history, open } = historyAt(10);
+    const read = { origin: 'result', time: null, stored: true } as const;
+    history.writer.recordTask(told({ ...read, id: 'read', type: 'started' }));
+    history.writer.recordTask(told({ id: 'custom', type: 'custom', state: 'PROGRESS', time: at(1) }));
+    expect((await open()).open.running).toEqual([
+      { id: 'read', name: null, worker: null, startedAt: at(10) },
+    ]);
+  });
+
+  it('lists 2,000 that run, and says that there are more', async () => {
+    const { history, open } = historyAt(10);
+    const run = (id: string, minute: number) =>
+      history.writer.recordTask(told({ id, type: 'started', time: at(minute) }));
+    for (let n = 0; n < 2_000; n++) run(`t${n}`, 2);
+    const some = async () => {
+      const { running, isWhole } = (await open()).open;
+      return { first: running[0]?.id, count: running.length, isWhole };
+    };
+    expect(await some()).toEqual({ first: 't0', count: 2_000, isWhole: true });
+    run('long', 1);
+    history.writer.recordTask(told({ id: 'long', type: 'custom', state: 'PROGRESS', time: at(3) }));
+    expect(await some()).toEqual({ first: 'long', count: 2_000, isWhole: false });
+    history.writer.recordTask(told({ id: 'long', type: 'succeeded', time: at(4) }));
+    run('other', 3);
+    expect(await some()).toEqual({ first: 't0', count: 2_000, isWhole: false });
+  });
+
   it('counts retries that wait on a worker as overdue, and as lost with it', async () => {
     const { history, moveTo, open } = historyAt(0);
     const by = { worker: 'gone' };
@@ -320,51 +348,61 @@ describe('the summary of open tasks', () => {
     expect((await open()).open.lost).toEqual([]);
   });
 
-  it('counts what waits by queue since it could start, and not what waits for its eta', async () => {
+  it('counts what waits by queue since it could start, or was found there, and not what waits for its eta', async () => {
     const { history, open } = historyAt(10);
     const { writer } = history;
     writer.recordTask(told({ id: '1', type: 'sent', queue: 'q', time: at(1), eta: at(4) }));
-    writer.recordTask(told({ id: '2', type: 'sent', queue: 'q', time: at(6) }));
+    writer.recordTask(told({ id: '2', type: 'sent', queue: 'q', time: at(6), eta: at(10) }));
     writer.recordTask(told({ id: '3', type: 'sent', queue: 'q', time: at(0), eta: at(60) }));
     writer.recordTask(told({ id: '4', type: 'sent', queue: 'r', time: at(3) }));
     writer.recordTask(told({ id: '4', type: 'received', worker: 'w', time: at(4) }));
-    const { waiting, overdue } = (await open()).open;
-    expect(waiting).toEqual([
+    writer.recordTask({ ...waiting('5'), queue: 's', heardAt: at(9) });
+    const { waiting: queues, overdue } = (await open()).open;
+    expect(queues).toEqual([
       { queue: 'q', count: 2, since: at(4), states: ['PENDING'], examples: ['1', '2'] },
+      { queue: 's', count: 1, since: at(9), states: ['PENDING'], examples: ['5'] },
     ]);
-    expect(overdue).toEqual({ count: 1, since: at(4), states: ['PENDING'], examples: ['1'] });
+    expect(overdue).toEqual({ count: 2, since: at(4), states: ['PENDING'], examples: ['1', '2'] });
   });
 
-  it('counts a task that waits for its retry as lost with its worker, and as overdue', async () => {
+  it('counts no task that has ended unseen, and none as lost whose worker is not known', async () => {
     const { history, moveTo, open } = historyAt(1);
     const { writer } = history;
-    writer.recordTask(told({ type: 'received', worker: 'w', time: at(0), name: 'n' }));
-    writer.recordTask(told({ type: 'started', worker: 'w', time: at(0) + 1 }));
-    writer.recordTask(told({ type: 'retried', worker: 'w', time: at(1) }));
+    for (const id of ['runs', 'waits'])
+      writer.recordTask(told({ id, type: 'started', worker: 'w', time: at(0) }));
+    writer.recordTask(told({ id: 'waits', type: 'retried', worker: 'w', time: at(1) }));
     writer.recordTask(
-      told({ type: 'received', worker: 'w', time: at(1), retries: 1, eta: at(5), name: 'n' }),
+      told({ id: 'waits', type: 'received', worker: 'w', time: at(1), retries: 1, eta: at(5) }),
     );
-    expect((await open()).open).toMatchObject({ lost: [], overdue: null });
+    for (const id of ['runs', 'waits']) writer.recordEndUnseen(id, true);
+    writer.recordTask(told({ id: 'somewhere', type: 'started', time: at(0) }));
     moveTo(20);
     expect((await open()).open).toMatchObject({
-      lost: [{ worker: 'w', count: 1, states: ['RETRY'] }],
-      overdue: { count: 1, since: at(5), states: ['RETRY'] },
+      running: [{ id: 'somewhere' }],
+      ...{ lost: [], overdue: null, missing: null },
     });
   });
 
-  it('counts no task that has ended unseen', async () => {
-    const { history, moveTo, open } = historyAt(1);
-    history.writer.recordTask(told({ type: 'started', worker: 'w', time: at(0) }));
-    history.writer.recordEndUnseen('a', true);
-    moveTo(20);
-    expect((await open()).open).toMatchObject({ running: [], lost: [], missing: null });
-  });
-
-  it('counts what was sent and is nowhere apart', async () => {
-    const { history, open } = historyAt(10);
-    history.writer.recordTask(told({ id: '1', type: 'sent', queue: 'q', time: at(1) }));
+  it('counts what was sent and is nowhere apart, for an hour', async () => {
+    const { history, moveTo, open } = historyAt(10);
+    const groups = async () => {
+      const { waiting, overdue, missing } = (await open()).open;
+      return { waiting, overdue, missing };
+    };
+    const sent = told({ id: '1', type: 'sent', queue: 'q', time: at(1), eta: at(2) });
+    history.writer.recordTask(sent);
+    history.writer.recordTask({ ...sent, id: '2', queue: null });
     history.writer.recordMissing('1', true);
-    expect((await open()).open).toMatchObject({ waiting: [], missing: { count: 1, since: at(1) } });
+    expect(await groups()).toEqual({
+      waiting: [],
+      overdue: { count: 1, since: at(2), states: ['PENDING'], examples: ['2'] },
+      missing: { count: 1, since: at(1), states: ['PENDING'], examples: ['1'] },
+    });
+    // Nothing else ends it, if it was purged on purpose: after an hour, it is no longer reported.
+    moveTo(70 - 0.001);
+    expect((await groups()).missing).toMatchObject({ count: 1 });
+    moveTo(70);
+    expect((await groups()).missing).toBeNull();
   });
 
   it('names workers that fell silent, and none that said goodbye', async () => {

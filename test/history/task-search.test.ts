@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import type { History } from '../../src/history/history.ts';
+import type { Task } from '../../src/model.ts';
 import type { TaskPage, TaskQuery } from '../../src/source.ts';
 import { historyOf, page, query as queryOf, T0, told } from './telling.ts';
 
@@ -30,15 +31,38 @@ const historyWith = (count: number): History =>
   historyOf(Array.from({ length: count }, (_, n) => told({ id: `t${n}`, type: 'sent', time: T0 + n })));
 
 describe('a search of texts', () => {
-  it('lets the event loop go on', async () => {
+  it.each([
+    ['all that may match', 20_000],
+    ['the first of them', 4],
+  ])('lets the event loop go on while it reads %s', async (_, scan) => {
     let turns = 0;
     await meanwhile(
-      page(historyWith(5), { q: 't', search: slowSearch }),
+      page(historyWith(5), { q: 't', search: slowSearch, scan }),
       Array.from({ length: 100 }, () => () => {
         turns += 1;
       }),
     );
     expect(turns).toBeGreaterThan(3);
+  });
+
+  it('sees what the rows show', async () => {
+    const known = { name: 'shop.pay', worker: 'w@h', queue: 'mail', args: '(1,)', kwargs: '{}' };
+    const ended = { ...known, result: "'paid'", exception: "E('no')" };
+    const history = historyOf([
+      told({ ...ended, id: 'fine', type: 'failed' }),
+      told({ ...ended, id: 'fine', type: 'succeeded', time: T0 + 1 }),
+      told({ ...ended, id: 'bad', type: 'failed' }),
+      told({ id: 'bare', type: 'sent' }),
+    ]);
+    const seen = new Map<string, Partial<Task>>();
+    const { tasks } = await page(history, { q: 't', search: (task) => Boolean(seen.set(task.id, task)) });
+    expect(tasks.map(({ result, exception }) => [result, exception])).toEqual([
+      ["'paid'", null],
+      [null, "E('no')"],
+      [null, null],
+    ]);
+    expect([...seen.keys()].toSorted()).toEqual(['bad', 'bare', 'fine']);
+    for (const task of tasks) expect({ redacted: false, ...task }).toMatchObject({ ...seen.get(task.id) });
   });
 
   it('gives each task that stays once, in order, while others change or are dropped', async () => {

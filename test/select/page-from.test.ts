@@ -64,6 +64,8 @@ describe('a page from a stream', () => {
   it('is the one that sorting all tasks gives, with its total and its end', async () => {
     await fc.assert(
       fc.asyncProperty(tasksArbitrary, queryArbitrary, async (tasks, asked) => {
+        const none = { ...asked, limit: 0 };
+        expect(await pageFrom(stream(tasks), none)).toEqual(selectTasks(tasks, none));
         for (let after: TaskPosition | null = null; ; ) {
           const expected = selectTasks(tasks, { ...asked, after });
           expect(await pageFrom(stream(tasks), { ...asked, after })).toEqual(expected);

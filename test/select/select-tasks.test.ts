@@ -25,6 +25,15 @@ describe('selecting tasks', () => {
     ];
     expect(idsOf(selectTasks(tasks, query()).tasks)).toEqual(['d', 'b', 'c', 'a', 'z']);
     expect(idsOf(selectTasks(tasks, query({ order: 'asc' })).tasks)).toEqual(['b', 'c', 'd', 'a', 'z']);
+    const runs = [
+      { id: 'none', state: 'STARTED' },
+      task('long', { runtime: 2 }),
+      task('short', { runtime: 1 }),
+    ];
+    const byRuntime = (order: TaskQuery['order']) =>
+      idsOf(selectTasks(runs, query({ sort: 'runtime', order })).tasks);
+    expect(byRuntime('desc')).toEqual(['long', 'short', 'none']);
+    expect(byRuntime('asc')).toEqual(['short', 'long', 'none']);
   });
 
   it('applies every filter', () => {
@@ -152,6 +161,46 @@ describe('summing tasks up', () => {
       runtimeP50: null,
       waitP95: null,
     });
+  });
+
+  it.each<[string, Partial<Task>, Readonly<Record<string, number>>, number | null]>([
+    ['of which no end was seen is in no state', { state: 'STARTED', flags: ['end_unseen'] }, {}, 0],
+    [
+      'that failed as another one did is no failure',
+      { state: 'FAILURE', flags: ['consequence'] },
+      { FAILURE: 1 },
+      0,
+    ],
+    ['that was retried, nobody knows when', { retries: 1 }, { SUCCESS: 1 }, null],
+    ['that waits for its first retry', { state: 'RETRY', retries: 1 }, { RETRY: 1 }, 1],
+  ])('counts a task %s', (_, more, states, retried) => {
+    const found = stats([task('1', { name: 'a', ...more })]);
+    expect(found).toMatchObject({ names: [{ count: 1, failed: 0 }], totals: { failed: 0, retried } });
+    expect(found.states).toEqual(states);
+  });
+
+  it('names what sent the counted tasks, and what these sent', () => {
+    const tasks = [
+      task('1', { name: 'order' }),
+      task('2', { name: 'pay', parentId: '1' }),
+      task('3', { name: 'pay', parentId: 'gone' }),
+      task('4', { name: 'mail', parentId: '2' }),
+      task('5', { name: 'mail', parentId: '2' }),
+      task('6', { name: 'log', parentId: '3' }),
+      task('nameless', { parentId: '2' }),
+      // A task that changes while all are read may come twice.
+      task('6', { name: 'log', parentId: '3' }),
+    ];
+    const asked = { minutes: 10, now, callers: true, filter: query({ names: ['pay'] }) };
+    for (const all of [tasks, tasks.toReversed()]) {
+      expect(summarizeTasks(all, asked)).toMatchObject({
+        callers: [{ name: 'order', count: 1 }],
+        callees: [
+          { name: 'mail', count: 2 },
+          { name: 'log', count: 1 },
+        ],
+      });
+    }
   });
 
   it('has totals, and percentiles by step where they are asked for', () => {

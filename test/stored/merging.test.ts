@@ -134,6 +134,7 @@ const interrupted: fc.Arbitrary<Life> = fc
     return { all: [...one, ...other].sort((a, b) => a.at - b.at), one, other };
   });
 
+const UNDATED = { time: null, origin: 'result' } as const;
 const clock = { now: T0 };
 const NOW = { now: () => clock.now };
 const END = T0 + 60_000;
@@ -206,6 +207,25 @@ describe('two instances that share a store', { timeout: 240_000 }, () => {
     const judged = lives.filter((_, n) => new Set(texts.map((known) => known[n])).size === 1);
     expect(judged.length).toBeGreaterThan(lives.length / 2);
     await expectMerged(judged);
+  });
+
+  const doing = (detail: string | null = null) =>
+    told({ type: 'custom', state: 'DOING', ...UNDATED, detail });
+  const retried = (exception: string) => told({ type: 'retried', ...UNDATED, exception });
+  const failed = (exception: string | null = null) => told({ type: 'failed', worker: 'w1@a', exception });
+  it.each<[string, TaskChange, TaskChange, number, string]>([
+    ['the text that the last report of a state has', doing('a'), doing('b'), 10, 'b'],
+    ['the text that only its first report has', doing('a'), doing(), 10, 'a'],
+    ['the text that only its last report has', doing(), doing('a'), 10, 'a'],
+    ['one of two texts that arrive at once', doing('b'), doing('a'), 0, 'b'],
+    ['the error of a retry that is reported again', retried('a'), retried('b'), 10, 'a'],
+    ['one of two errors of the same moment', failed('a'), failed('b'), 10, 'b'],
+    ['the error that one of two reports has', failed('a'), failed(), 10, 'a'],
+  ])('show %s, whichever writes first', async (_, first, last, delay, detail) => {
+    const lives = [first, last].map((change, n) => [[{ change, at: T0 + delay * n }]]);
+    for (const [one = [], other = []] of [lives, lives.toReversed()]) {
+      expect(await knownToBoth(one, other)).toMatchObject([{ timeline: [{ detail }] }]);
+    }
   });
 
   it('count the attempts that the backend does not number as one instance would', async () => {

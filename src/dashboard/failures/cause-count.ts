@@ -10,3 +10,13 @@ export function countBefore(
   // Only the most frequent causes are known.
   return known?.count ?? (causes_truncated === true || totals.failed === null ? null : 0);
 }
+
+/** What the number of {@link consequencesOf} means. */
+export const CONSEQUENCE = 'They never ran because a task they depend on failed.';
+
+/** Number of tasks that failed only because another one did: they are in a state, but do not count as failed. */
+export function consequencesOf({ states, series, totals }: TaskStatsBody): number {
+  if (totals.failed === null) return 0;
+  const failed = series.reduce((sum, step) => sum + (step.failed ?? 0), 0);
+  return Math.max(0, (states.FAILURE ?? 0) - failed);
+}

@@ -11,7 +11,7 @@ import { ViewHead } from '../parts/view-head.tsx';
 import { usePrevious, useRange } from '../range/use-range.ts';
 import { linkHere, linkTo } from '../route.ts';
 import { count, counted } from '../text/numbers.ts';
-import { countBefore } from './cause-count.ts';
+import { CONSEQUENCE, consequencesOf, countBefore } from './cause-count.ts';
 import { CauseRow } from './cause-row.tsx';
 import { filtersOf } from './filters-of.ts';
 
@@ -146,16 +146,12 @@ function Summary({ stats, filters }: { readonly stats: TaskStatsBody; readonly f
 
 /** Tasks that failed only because another one did. */
 function Consequences({ stats, filters }: { readonly stats: TaskStatsBody; readonly filters: Filters }) {
-  const { failed } = stats.totals;
-  const more = failed === null ? 0 : (stats.states.FAILURE ?? 0) - failed;
-  if (more <= 0) return null;
+  const more = consequencesOf(stats);
+  if (more === 0) return null;
   return (
     <>
       {' · '}
-      <a
-        href={linkTo('tasks', { ...filters, state: 'FAILURE' })}
-        title="They never ran because a task they depend on failed."
-      >
+      <a href={linkTo('tasks', { ...filters, state: 'FAILURE' })} title={CONSEQUENCE}>
         +{count(more)} as a consequence
       </a>
     </>

@@ -7,12 +7,12 @@ import { Change } from '../parts/change.tsx';
 import { CountedLinks } from '../parts/counted-links.tsx';
 import { LatestTasks } from '../parts/latest-tasks.tsx';
 import { Moment } from '../parts/moment.tsx';
-import { Empty } from '../parts/problem.tsx';
+import { NoStats } from '../parts/problem.tsx';
 import { ReadState } from '../parts/read-state.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import { tasksWithStats, usePrevious, useRange } from '../range/use-range.ts';
 import { linkTo, nameLink } from '../route.ts';
-import { count, percent, seconds } from '../text/numbers.ts';
+import { count, percent, secondsOf } from '../text/numbers.ts';
 import { NameCharts } from './name-charts.tsx';
 
 const LATEST = 10;
@@ -23,14 +23,14 @@ const MOST_CAUSES = 1_000;
 const shown = (value: number | null): string => (value === null ? '–' : count(value));
 
 const TILES = [
-  ['Succeeded', 'succeeded', shown],
-  ['Failed', 'failed', shown],
-  ['Retried', 'retried', shown],
-  ['Run p50', 'runtime_p50', seconds],
-  ['Run p95', 'runtime_p95', seconds],
-  ['Run p99', 'runtime_p99', seconds],
-  ['Wait p95', 'wait_p95', seconds],
-] as const satisfies readonly (readonly [string, keyof StatsTotalsBody, (value: number | null) => string])[];
+  ['Succeeded', 'succeeded'],
+  ['Failed', 'failed'],
+  ['Retried', 'retried'],
+  ['Run p50', 'runtime_p50'],
+  ['Run p95', 'runtime_p95'],
+  ['Run p99', 'runtime_p99'],
+  ['Wait p95', 'wait_p95'],
+] as const satisfies readonly (readonly [label: string, figure: keyof StatsTotalsBody])[];
 
 /** One task name over time, compared with the previous period: its runs, its failures, and its callers. */
 export function NameView({ id }: { readonly id: string }) {
@@ -64,7 +64,7 @@ export function NameView({ id }: { readonly id: string }) {
         </a>
       </ViewHead>
       <ReadState what="this name" of={resource} />
-      {data !== null && stats === null && <Empty title="No statistics" />}
+      {data !== null && stats === null && <NoStats />}
       {stats !== null && (
         <>
           <Figures stats={stats} before={before === null ? undefined : (before.stats ?? null)} />
@@ -97,6 +97,8 @@ function Figures(props: {
 }) {
   const { stats, before } = props;
   const { since, succeeded, failed } = stats.totals;
+  const timeText = secondsOf(stats);
+  const textOf = (figure: keyof StatsTotalsBody) => (isCounted(figure) ? shown : timeText);
   const isPart = since !== stats.series[0]?.t;
   return (
     <section class="panel">
@@ -108,11 +110,11 @@ function Figures(props: {
         </p>
       )}
       <dl class="tiles">
-        {TILES.map(([label, figure, format]) => (
+        {TILES.map(([label, figure]) => (
           <div key={figure}>
             <dt>{label}</dt>
             <dd class="num">
-              {isPart && isCounted(figure) ? atLeast(stats, figure) : format(stats.totals[figure])}
+              {isPart && isCounted(figure) ? atLeast(stats, figure) : textOf(figure)(stats.totals[figure])}
               {!isPart && figure === 'failed' && succeeded !== null && failed !== null && failed > 0 && (
                 <span class="dim"> ({percent(failed, failed + succeeded)})</span>
               )}
@@ -120,8 +122,8 @@ function Figures(props: {
                 <Change
                   now={isPart && isCounted(figure) ? null : stats.totals[figure]}
                   before={before?.totals[figure] ?? null}
-                  text={format}
-                  isCount={format === shown}
+                  text={textOf(figure)}
+                  isCount={isCounted(figure)}
                 />
               )}
             </dd>

@@ -66,11 +66,13 @@ export function NamesTable(props: {
   readonly isCompared: boolean;
   /** Parameters of the links to the failures. */
   readonly period: Readonly<Record<string, string>>;
+  /** Writes a duration. */
+  readonly timeText: (value: number | null) => string;
   /** The order of the rows, and the link that sorts by another. Default: the heads do not sort. */
   readonly order?: NameOrder;
   readonly sortLink?: (order: NameOrder) => string;
 }) {
-  const { rows, isCompared, period, order, sortLink } = props;
+  const { rows, isCompared, period, timeText, order, sortLink } = props;
   const heads = { order, sortLink };
   return (
     <table class="named">
@@ -87,7 +89,7 @@ export function NamesTable(props: {
       </thead>
       <tbody>
         {rows.map((row) => (
-          <Row key={row.now.name} {...{ row, isCompared, period }} />
+          <Row key={row.now.name} {...{ row, isCompared, period, timeText }} />
         ))}
       </tbody>
     </table>
@@ -129,8 +131,9 @@ function Row(props: {
   readonly row: NameFigures;
   readonly isCompared: boolean;
   readonly period: Readonly<Record<string, string>>;
+  readonly timeText: (value: number | null) => string;
 }) {
-  const { row, isCompared, period } = props;
+  const { row, isCompared, period, timeText } = props;
   const { now, before } = row;
   const change = (figure: 'count' | 'failed' | 'wait_p95', text: (value: number) => string) =>
     isCompared && (
@@ -162,13 +165,13 @@ function Row(props: {
         )}
         {change('failed', count)}
       </td>
-      <td class="num extra">{seconds(now.runtime_p50)}</td>
-      <td class="num">{seconds(now.runtime_p95)}</td>
+      <td class="num extra">{timeText(now.runtime_p50)}</td>
+      <td class="num">{timeText(now.runtime_p95)}</td>
       <td class="num">
         <Change now={now.runtime_p95} before={before?.runtime_p95 ?? null} text={seconds} />
       </td>
       <td class="num extra">
-        {seconds(now.wait_p95)}
+        {timeText(now.wait_p95)}
         {change('wait_p95', seconds)}
       </td>
     </tr>

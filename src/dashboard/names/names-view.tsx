@@ -1,12 +1,13 @@
 import '../style/overview-lists.css';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
-import { Empty } from '../parts/problem.tsx';
+import { Empty, NoStats } from '../parts/problem.tsx';
 import { ReadState } from '../parts/read-state.tsx';
 import { useHold } from '../parts/use-hold.ts';
 import { ViewHead } from '../parts/view-head.tsx';
 import { usePrevious, useRange } from '../range/use-range.ts';
 import { linkHere } from '../route.ts';
+import { secondsOf } from '../text/numbers.ts';
 import { NAME_ORDERS, type NameOrder, NamesTable, sortedNames, useHeldNames } from './names-table.tsx';
 
 /** Maximum number of names in the API. */
@@ -38,7 +39,7 @@ export function NamesView({ query }: { readonly query: URLSearchParams }) {
     <>
       <ViewHead title="Names" at={at} />
       <ReadState what="the names" of={resource} />
-      {data?.stats === null && <Empty title="No statistics" />}
+      {data?.stats === null && <NoStats />}
       {data?.stats != null && names.length === 0 && (
         <Empty title="No task with a name changed in this period." />
       )}
@@ -48,6 +49,7 @@ export function NamesView({ query }: { readonly query: URLSearchParams }) {
             {...{ rows, order }}
             isCompared={before !== null}
             period={range.isChosen ? {} : { range: '1h' }}
+            timeText={secondsOf(data?.stats ?? {})}
             sortLink={(by) => linkHere({ sort: by === DEFAULT_ORDER ? null : by })}
           />
         </section>

@@ -28,7 +28,7 @@ export function Lists(props: {
       </div>
       {figures !== null && figures.names.length > 0 && (
         <Names
-          names={figures.names}
+          stats={figures}
           before={before?.names ?? null}
           isCompared={isCompared && before !== null}
           period={period}

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
-import type { StatsNameBody } from '../../client.ts';
+import type { StatsNameBody, TaskStatsBody } from '../../client.ts';
 import { NAME_ORDERS, type NameOrder, NamesTable, sortedNames, useHeldNames } from '../names/names-table.tsx';
 import { useHold } from '../parts/use-hold.ts';
 import { linkTo } from '../route.ts';
-import { count } from '../text/numbers.ts';
+import { count, secondsOf } from '../text/numbers.ts';
 
 const ORDERS = ['change', 'count', 'failed', 'slow'] as const satisfies readonly NameOrder[];
 
@@ -11,7 +11,7 @@ const MOST_SHOWN = 8;
 
 /** Statistics per task name. Names whose run time differs most from the previous period come first. */
 export function Names(props: {
-  readonly names: readonly StatsNameBody[];
+  readonly stats: TaskStatsBody;
   /** Names of the previous period; `null`: unknown. */
   readonly before: readonly StatsNameBody[] | null;
   /** Whether each figure is compared with the previous period. */
@@ -19,7 +19,8 @@ export function Names(props: {
   /** Parameters of the links to the tasks. */
   readonly period: Readonly<Record<string, string>>;
 }) {
-  const { names, before, isCompared, period } = props;
+  const { stats, before, isCompared, period } = props;
+  const { names } = stats;
   const [order, setOrder] = useState<NameOrder>('change');
   const { isHeld, pointer, focus } = useHold();
   const all = sortedNames(names, before, order);
@@ -45,7 +46,7 @@ export function Names(props: {
         </a>
       </div>
       <div class="table-scroll" {...pointer} {...focus}>
-        <NamesTable {...{ rows, isCompared, period }} />
+        <NamesTable {...{ rows, isCompared, period }} timeText={secondsOf(stats)} />
       </div>
     </section>
   );

@@ -1,8 +1,10 @@
+import type { TaskStatsBody } from '../../client.ts';
+import { CONSEQUENCE, consequencesOf } from '../failures/cause-count.ts';
 import { client, connection } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
 import { Change } from '../parts/change.tsx';
 import { lazy } from '../parts/lazy.tsx';
-import { Empty } from '../parts/problem.tsx';
+import { Empty, NoStats } from '../parts/problem.tsx';
 import { ReadState } from '../parts/read-state.tsx';
 import { toneOf } from '../parts/state-badge.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
@@ -58,16 +60,10 @@ export function OverviewView() {
         <section class="panel">
           <h2>Throughput</h2>
           <Throughput stats={figures} before={isCompared ? (before?.totals ?? null) : null} />
-          <States
-            states={figures.states}
-            before={isCompared ? (before?.states ?? null) : null}
-            period={period}
-          />
+          <States stats={figures} before={isCompared ? (before?.states ?? null) : null} period={period} />
         </section>
       )}
-      {stats.data !== null && figures === null && (
-        <Empty title="No statistics">The task source has none. The Tasks view lists the tasks.</Empty>
-      )}
+      {stats.data !== null && figures === null && <NoStats />}
       <Lists
         {...{ figures, before, isCompared, period }}
         components={components.data}
@@ -80,13 +76,14 @@ export function OverviewView() {
 
 /** Number of tasks in each state. */
 function States(props: {
-  readonly states: Readonly<Record<string, number>>;
+  readonly stats: TaskStatsBody;
   /** Numbers in the previous period; `null`: no comparison, or unknown. */
   readonly before: Readonly<Record<string, number>> | null;
   readonly period: Readonly<Record<string, string>>;
 }) {
-  const { before } = props;
-  const states = Object.entries(props.states).toSorted(([, a], [, b]) => b - a);
+  const { stats, before } = props;
+  const consequences = consequencesOf(stats);
+  const states = Object.entries(stats.states).toSorted(([, a], [, b]) => b - a);
   if (states.length === 0) return <Empty title="No task was seen in this period" />;
   return (
     <ul class="states" aria-label="Tasks by state">
@@ -94,6 +91,9 @@ function States(props: {
         <li key={state}>
           <a href={linkTo('tasks', { state, ...props.period })}>
             <span class={`tone-${toneOf(state)}`}>{state}</span> <b class="num">{count(number)}</b>
+            {state === 'FAILURE' && consequences > 0 && (
+              <span class="dim" title={CONSEQUENCE}>{`, ${count(consequences)} as a consequence`}</span>
+            )}
             {before !== null && <Change now={number} before={before[state] ?? 0} text={count} isCount />}
           </a>
         </li>

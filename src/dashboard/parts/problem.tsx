@@ -67,6 +67,16 @@ export function Empty({
   );
 }
 
+/** Explains why there are no figures, and what the host writes to have them. */
+export function NoStats() {
+  return (
+    <Empty title="No statistics">
+      A source of tasks has no <code>getTaskStats</code>. For tasks in memory, one line adds it:{' '}
+      <code>{'getTaskStats: (query) => summarizeTasks(tasks, query)'}</code>
+    </Empty>
+  );
+}
+
 /** Rows without data, until the first data is loaded. */
 export function Loading() {
   return (

@@ -42,6 +42,12 @@ function pair(much: number, unit: string, little: number, smallUnit: string): st
 /** Formats seconds; a dash when the value is unknown. */
 export const seconds = (value: number | null): string => (value === null ? '–' : duration(value * 1_000));
 
+/** Formats seconds of statistics: percentiles of counts by minute are known to the accuracy of a class only. */
+export const secondsOf = (stats: { readonly computed_from?: 'tasks' | 'rollups' }) =>
+  stats.computed_from === 'rollups'
+    ? (value: number | null): string => (value === null ? '–' : `≈ ${seconds(value)}`)
+    : seconds;
+
 /** Formats a number of bytes. */
 export function bytes(value: number): string {
   if (value < 1_000) return `${value} B`;

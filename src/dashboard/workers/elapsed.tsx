@@ -1,6 +1,4 @@
 import type { RunningTaskBody } from '../../client.ts';
-import { clock } from '../live/clock.ts';
-import { useStore } from '../store.ts';
 import { duration } from '../text/numbers.ts';
 import { elapsedOf } from './load.ts';
 
@@ -11,17 +9,25 @@ const SCALE = 1.5;
 const unitOf = (ms: number): number => (ms < 10_000 ? 1 : ms < 600_000 ? 1_000 : 60_000);
 const whole = (ms: number): string => duration(Math.floor(ms / unitOf(ms)) * unitOf(ms));
 
-/** How long a task has run, as a bar with a tick at the time that 95 % of the runs of its name do not exceed. */
-export function Elapsed({ task }: { readonly task: RunningTaskBody }) {
-  const now = useStore(clock);
-  const elapsed = elapsedOf(task, now);
+/**
+ * How long a task is known to have run, as a bar with a tick at the time that 95 % of the runs of its name do not
+ * exceed. Since the answer it may have ended. @param at when the answer was read, in milliseconds since 1970
+ */
+export function Elapsed({ task, at }: { readonly task: RunningTaskBody; readonly at: number }) {
+  const elapsed = elapsedOf(task, at);
   const usual = task.runtime_p95 === null ? null : task.runtime_p95 * 1_000;
   const tone = task.stuck === true ? 'failure' : usual !== null && elapsed > usual ? 'retry' : 'running';
   return (
     <span class="elapsed">
       {usual !== null && <Bar elapsed={elapsed} usual={usual} tone={tone} />}
-      <b class={`num tone-${tone}`}>{whole(Math.max(1_000, elapsed))}</b>{' '}
-      <span class="dim">{usual === null ? 'usual time unknown' : `p95 ${whole(usual)}`}</span>
+      <b class={`num tone-${tone}`}>{elapsed < 1_000 ? '< 1 s' : whole(elapsed)}</b>{' '}
+      {usual === null ? (
+        <span class="dim">usual time unknown</span>
+      ) : (
+        <span class="dim" title="95 of 100 runs of the last 24 hours took at most about this long">
+          {`p95 ≈ ${whole(usual)} (24 h)`}
+        </span>
+      )}
     </span>
   );
 }

@@ -7,15 +7,20 @@ export interface Running {
   readonly source: string;
   /** `null`: unknown. */
   readonly worker: string | null;
+  /** When the answer that lists it was read: a row that is held may be of an earlier one. */
+  readonly at: number;
 }
 
 /** Identifies a worker: two sources may have workers with the same name. */
 export const keyOf = ({ source, hostname }: Pick<WorkerBody, 'source' | 'hostname'>): string =>
   `${source} ${hostname}`;
 
-/** Milliseconds since a task started. Clocks differ slightly. */
-export const elapsedOf = ({ started }: RunningTaskBody, now: number): number =>
-  Math.max(0, now - Date.parse(started));
+/** How old an answer may be, in milliseconds. */
+const ANSWER_AGE = 1_000;
+
+/** Milliseconds that a task is known to have run. Clocks differ slightly. @param at when the answer was read */
+export const elapsedOf = ({ started }: RunningTaskBody, at: number): number =>
+  Math.max(0, at - ANSWER_AGE - Date.parse(started));
 
 /** Number of listed tasks that should have ended. */
 export const stuckTasks = ({ running }: WorkerBody): number =>
@@ -58,23 +63,25 @@ export function shareOf(worker: WorkerBody): number {
 export function allRunning(
   workers: readonly WorkerBody[],
   unassigned: readonly UnassignedTasksBody[],
-  now: number,
+  at: number,
 ): readonly Running[] {
   const listed = [
     ...workers.flatMap(({ running, source, hostname }) =>
-      (running ?? []).map((task) => ({ task, source, worker: hostname })),
+      (running ?? []).map((task) => ({ task, source, worker: hostname, at })),
     ),
-    ...unassigned.flatMap(({ running, source }) => running.map((task) => ({ task, source, worker: null }))),
+    ...unassigned.flatMap(({ running, source }) =>
+      running.map((task) => ({ task, source, worker: null, at })),
+    ),
   ];
   return listed.sort(
     (a, b) =>
       Number(b.task.stuck === true) - Number(a.task.stuck === true) ||
-      excessOf(b.task, now) - excessOf(a.task, now) ||
+      excessOf(b.task, at) - excessOf(a.task, at) ||
       a.task.started.localeCompare(b.task.started),
   );
 }
 
 /** The run time so far as a multiple of the usual one; below 0 if that is unknown. */
-function excessOf(task: RunningTaskBody, now: number): number {
-  return task.runtime_p95 === null ? -1 : elapsedOf(task, now) / Math.max(1, task.runtime_p95 * 1_000);
+function excessOf(task: RunningTaskBody, at: number): number {
+  return task.runtime_p95 === null ? -1 : elapsedOf(task, at) / Math.max(1, task.runtime_p95 * 1_000);
 }

@@ -51,7 +51,7 @@ export function RunningTable({ data, at }: { readonly data: WorkersBody; readonl
   );
 }
 
-function Row({ row: { task, source, worker } }: { readonly row: Running }) {
+function Row({ row: { task, source, worker, at } }: { readonly row: Running }) {
   return (
     <tr>
       <th scope="row">
@@ -60,7 +60,7 @@ function Row({ row: { task, source, worker } }: { readonly row: Running }) {
         {task.args !== null && <div class="mono dim one-line">{task.args}</div>}
       </th>
       <td data-label="Running for">
-        <Elapsed task={task} />
+        <Elapsed task={task} at={at} />
       </td>
       <td data-label="Worker">
         {worker === null ? <span class="dim">unknown</span> : <a href={workerLink(worker)}>{worker}</a>}

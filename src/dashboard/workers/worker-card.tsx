@@ -12,11 +12,12 @@ const MOST_TASKS = 4;
 /** A worker, its running tasks, and its facts. @param isWhole whether this is the page of that worker alone */
 export function WorkerCard(props: {
   readonly worker: WorkerBody;
-  /** When it was read, in milliseconds since 1970. */
+  /** When it was read, and when the monitor wrote the answer, in milliseconds since 1970. */
   readonly at: number;
+  readonly writtenAt: number;
   readonly isWhole?: boolean;
 }) {
-  const { worker, at, isWhole = false } = props;
+  const { worker, at, writtenAt, isWhole = false } = props;
   const { hostname, queues } = worker;
   const isStuck = worker.stuck === true;
   return (
@@ -39,13 +40,14 @@ export function WorkerCard(props: {
           )}
         </span>
       </div>
-      <Tasks worker={worker} most={isWhole ? Number.POSITIVE_INFINITY : MOST_TASKS} />
-      <Facts worker={worker} at={at} isOpen={isWhole} />
+      <Tasks worker={worker} at={at} most={isWhole ? Number.POSITIVE_INFINITY : MOST_TASKS} />
+      <Facts worker={worker} at={writtenAt} isOpen={isWhole} />
     </section>
   );
 }
 
-function Tasks({ worker, most }: { readonly worker: WorkerBody; readonly most: number }) {
+function Tasks(props: { readonly worker: WorkerBody; readonly at: number; readonly most: number }) {
+  const { worker, at, most } = props;
   const { running = null, running_total: total = null, hostname, source } = worker;
   const isUnknown = running?.length === 0 && (worker.active ?? 0) > 0;
   if (running === null || isUnknown) return <p class="dim">It is unknown what it is running.</p>;
@@ -56,7 +58,7 @@ function Tasks({ worker, most }: { readonly worker: WorkerBody; readonly most: n
     <>
       <ul class="running" aria-label="Running now">
         {shown.map((task) => (
-          <RunningTask key={task.task_id} task={task} source={source} />
+          <RunningTask key={task.task_id} {...{ task, source, at }} />
         ))}
       </ul>
       {more > 0 && (
@@ -72,7 +74,12 @@ const tasksLink = (hostname: string): string =>
   linkTo('tasks', { worker: hostname, state: 'STARTED', sort: 'started', order: 'asc' });
 
 /** One running task: its name, its arguments and how long it has run. */
-export function RunningTask({ task, source }: { readonly task: RunningTaskBody; readonly source: string }) {
+export function RunningTask(props: {
+  readonly task: RunningTaskBody;
+  readonly source: string;
+  readonly at: number;
+}) {
+  const { task, source, at } = props;
   return (
     <li>
       <div class="one-line">
@@ -80,7 +87,7 @@ export function RunningTask({ task, source }: { readonly task: RunningTaskBody; 
         <a href={taskLink(task.task_id, source)}>{task.name ?? task.task_id}</a>{' '}
         <span class="mono dim">{task.args}</span>
       </div>
-      <Elapsed task={task} />
+      <Elapsed task={task} at={at} />
     </li>
   );
 }

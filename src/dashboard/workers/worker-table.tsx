@@ -39,7 +39,13 @@ const COLUMNS: readonly Column[] = [
 const queuesOf = ({ queues }: WorkerBody): string => queues?.join(', ') ?? '';
 
 /** Workers as a sortable table; those that need attention first. */
-export function WorkerTable({ workers }: { readonly workers: readonly WorkerBody[] }) {
+export function WorkerTable({
+  workers,
+  at,
+}: {
+  readonly workers: readonly WorkerBody[];
+  readonly at: number;
+}) {
   const [sort, setSort] = useState({ column: 'Status', isReversed: false });
   const { isHeld, pointer, focus } = useHold();
   const compare = COLUMNS.find(({ title }) => title === sort.column)?.compare ?? byTrouble;
@@ -73,25 +79,29 @@ export function WorkerTable({ workers }: { readonly workers: readonly WorkerBody
         </thead>
         <tbody>
           {/* A click on a heading sorts at once, even while rows are held. */}
-          <Rows key={`${sort.column} ${sort.isReversed}`} workers={sorted} isHeld={isHeld} />
+          <Rows key={`${sort.column} ${sort.isReversed}`} {...{ workers: sorted, at, isHeld }} />
         </tbody>
       </table>
     </div>
   );
 }
 
-function Rows(props: { readonly workers: readonly WorkerBody[]; readonly isHeld: boolean }) {
+function Rows(props: {
+  readonly workers: readonly WorkerBody[];
+  readonly at: number;
+  readonly isHeld: boolean;
+}) {
   const rows = useHeldRows(props.workers, keyOf, props.isHeld);
   return (
     <>
       {rows.map((worker) => (
-        <Row key={keyOf(worker)} worker={worker} />
+        <Row key={keyOf(worker)} worker={worker} at={props.at} />
       ))}
     </>
   );
 }
 
-function Row({ worker }: { readonly worker: WorkerBody }) {
+function Row({ worker, at }: { readonly worker: WorkerBody; readonly at: number }) {
   const { hostname, running, processed } = worker;
   const longest = running?.[0];
   return (
@@ -114,7 +124,7 @@ function Row({ worker }: { readonly worker: WorkerBody }) {
         ) : (
           <>
             <div class="one-line">{longest.name ?? longest.task_id}</div>
-            <Elapsed task={longest} />
+            <Elapsed task={longest} at={at} />
           </>
         )}
       </td>

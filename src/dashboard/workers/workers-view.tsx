@@ -71,7 +71,7 @@ function Content(props: {
   const { workers, unassigned = [] } = data;
   if (hostname !== '') {
     const own = workers.filter((worker) => worker.hostname === hostname);
-    if (own.length > 0) return <Cards workers={own} data={data} isWhole />;
+    if (own.length > 0) return <Cards workers={own} {...{ data, at }} isWhole />;
     return (
       <Empty title={`No worker ${hostname} is known.`}>
         It may have been offline for too long to be listed.
@@ -88,12 +88,12 @@ function Content(props: {
         </Empty>
       )}
       {workers.length > MOST_CARDS ? (
-        <WorkerTable workers={workers} />
+        <WorkerTable {...{ workers, at }} />
       ) : (
-        <Cards workers={workers} data={data} />
+        <Cards {...{ workers, data, at }} />
       )}
       {unassigned.map((tasks) => (
-        <Unassigned key={tasks.source} tasks={tasks} />
+        <Unassigned key={tasks.source} {...{ tasks, at }} />
       ))}
     </>
   );
@@ -102,9 +102,10 @@ function Content(props: {
 function Cards(props: {
   readonly workers: readonly WorkerBody[];
   readonly data: WorkersBody;
+  readonly at: number;
   readonly isWhole?: boolean;
 }) {
-  const { workers, data, isWhole = false } = props;
+  const { workers, data, at, isWhole = false } = props;
   const { isHeld, pointer, focus } = useHold();
   const rows = useHeldRows(workers.toSorted(byTrouble), keyOf, isHeld);
   return (
@@ -112,9 +113,8 @@ function Cards(props: {
       {rows.map((worker) => (
         <WorkerCard
           key={keyOf(worker)}
-          worker={worker}
-          at={Date.parse(data.generated_at)}
-          isWhole={isWhole}
+          {...{ worker, at, isWhole }}
+          writtenAt={Date.parse(data.generated_at)}
         />
       ))}
     </div>
@@ -122,7 +122,7 @@ function Cards(props: {
 }
 
 /** Running tasks whose worker is unknown. */
-function Unassigned({ tasks }: { readonly tasks: UnassignedTasksBody }) {
+function Unassigned({ tasks, at }: { readonly tasks: UnassignedTasksBody; readonly at: number }) {
   const { source, running, running_total: total } = tasks;
   return (
     <section class="panel worker" aria-label="Running, worker unknown">
@@ -132,7 +132,7 @@ function Unassigned({ tasks }: { readonly tasks: UnassignedTasksBody }) {
       </div>
       <ul class="running" aria-label="Running now">
         {running.map((task) => (
-          <RunningTask key={task.task_id} task={task} source={source} />
+          <RunningTask key={task.task_id} {...{ task, source, at }} />
         ))}
       </ul>
     </section>

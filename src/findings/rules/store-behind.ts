@@ -32,8 +32,8 @@ type Config = NonNullable<ComponentBody['config']>;
 
 function lossIn(config: Config, now: number): Finding | null {
   const { lost, lost_at: lostAt } = config;
-  const at = typeof lostAt === 'string' ? Date.parse(lostAt) : Number.NaN;
-  if (typeof lost !== 'number' || lost === 0 || !(now - at < LOST_MS)) return null;
+  const at = Date.parse(String(lostAt));
+  if (typeof lost !== 'number' || !(now - at < LOST_MS)) return null;
   const were = lost === 1 ? 'was' : 'were';
   return findingOf(
     config,

@@ -140,7 +140,7 @@ export function heldByQueue(
   usualOf: FindUsual,
   now: number,
 ): HeldSlots | null {
-  if (waiting === null || waiting < 1) return null;
+  if ((waiting ?? 0) < 1) return null;
   return heldForLong(
     running.filter((task) => task.queue === name),
     usualOf,

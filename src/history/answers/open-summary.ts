@@ -137,8 +137,9 @@ function addRunning(sums: Sums, slot: number, state: string): void {
     sums.isWhole = false;
     return;
   }
-  const started = state === 'STARTED' ? records.timestamp[slot] : readLife(records, slot).started;
-  if (started == null || Number.isNaN(started)) return;
+  // A start that was only read counts from when it was read: the task has run for that long at least.
+  const started = state === 'STARTED' ? (records.timestamp[slot] as number) : readLife(records, slot).started;
+  if (started === null) return;
   const [name, worker] = [records.name[slot] as number, records.worker[slot] as number];
   sums.running.push({
     id: records.ids[slot] as string,
@@ -150,7 +151,7 @@ function addRunning(sums: Sums, slot: number, state: string): void {
 }
 
 function etaOf({ extras }: Records, slot: number): number | null {
-  return extras.size === 0 ? null : (extras.get(slot)?.eta ?? null);
+  return extras.get(slot)?.eta ?? null;
 }
 
 function newGroup(): Group {

@@ -1,7 +1,9 @@
 import type { HealthCheck, WorkerHealthCheck } from '../../model.ts';
 import { describeError, type RedisProblem } from '../../redis/problems.ts';
+import type { ReadOptions } from '../../redis/reader.ts';
 import type { HealthSource, ReadContext } from '../../source.ts';
 import type { QueueAccess } from './access/queue-access.ts';
+import { settingsCommand } from './components/queue-figures.ts';
 import { readWorkers } from './workers/read-workers.ts';
 import { WORKERS_HIDDEN } from './workers/worker-source.ts';
 
@@ -26,19 +28,18 @@ export function createHealth(name: string, access: QueueAccess): HealthSource {
 }
 
 async function findProblem(access: QueueAccess, signal: AbortSignal): Promise<RedisProblem | null> {
-  const problem = await access.check(signal);
+  const [problem, failure] = await Promise.all([
+    access.check(signal),
+    readAll(access, { signal }).then(() => null, describeError),
+  ]);
   // A user who may not ping may still be able to read.
-  if (problem !== null && problem.code !== 'NOPERM') return problem;
-  try {
-    const queues = await access.queues({ signal });
-    await access.read(
-      queues.map((queue) => ({ queue, command: ['EXISTS', queue.key('meta')] })),
-      { signal },
-    );
-    return null;
-  } catch (error) {
-    return describeError(error);
-  }
+  return problem === null || problem.code === 'NOPERM' ? failure : problem;
+}
+
+/** @throws RedisError if a queue cannot be read */
+async function readAll(access: QueueAccess, options: ReadOptions): Promise<void> {
+  const queues = await access.queues(options);
+  await access.readShared(queues.map(settingsCommand), options);
 }
 
 async function checkWorkers(access: QueueAccess, signal: AbortSignal): Promise<WorkerHealthCheck> {

@@ -1,5 +1,6 @@
 /** Reads of many queues at once, each Redis with as few writes as possible. */
 import type { RedisCommand } from '../../../redis/client.ts';
+import { withDeadline } from '../../../redis/deadline.ts';
 import { isOutage, RedisError } from '../../../redis/problems.ts';
 import type { Outcome, ReadOptions, RedisReader } from '../../../redis/reader.ts';
 import type { QueueRef } from './queue-ref.ts';
@@ -30,15 +31,44 @@ interface Group {
   readonly indexes: number[];
 }
 
+/** Sends commands to one Redis. */
+type Send = (
+  reader: RedisReader,
+  commands: readonly RedisCommand[],
+  options?: ReadOptions,
+) => Promise<readonly (Outcome | undefined)[]>;
+
+const sendEach: Send = (reader, commands, options) => reader.outcomes(commands, options);
+
+/** @returns sends equal commands that overlap once, whoever asks */
+export function createSharedSend(): Send {
+  const underWay = new WeakMap<RedisReader, Map<string, () => Promise<Outcome | undefined>>>();
+  return (reader, commands, { signal, timeoutMs } = {}) => {
+    const known = underWay.get(reader) ?? new Map();
+    underWay.set(reader, known);
+    const keys = commands.map((command) => command.join('\0'));
+    const added = keys.flatMap((key, index) =>
+      known.has(key) ? [] : [{ key, command: commands[index] ?? [] }],
+    );
+    // Without the signal of a caller: others may wait, too.
+    const sent = reader
+      .outcomes(added.map(({ command }) => command))
+      .finally(() => added.map(({ key }) => known.delete(key)));
+    // Without any caller, it must not be an unhandled rejection.
+    sent.catch(() => {});
+    for (const [at, { key }] of added.entries()) known.set(key, () => sent.then((all) => all[at]));
+    return withDeadline(Promise.all(keys.map((key) => known.get(key)?.())), signal, timeoutMs);
+  };
+}
+
 /**
  * @returns sends commands and resolves with their replies, in their order. A key of another type is answered with
  *   `null`, as if it were absent. Rejects with a `RedisError` when a Redis is unreachable, late, or refuses a command
  *   that is not optional.
  */
-export function createQueueReads(): (
-  list: readonly QueueCommand[],
-  options?: ReadOptions,
-) => Promise<unknown[]> {
+export function createQueueReads(
+  send: Send = sendEach,
+): (list: readonly QueueCommand[], options?: ReadOptions) => Promise<unknown[]> {
   /** When to send it again, by `performance.now()`. */
   const refusedUntil = new WeakMap<RedisReader, number>();
 
@@ -55,7 +85,7 @@ export function createQueueReads(): (
     const replies: unknown[] = new Array(list.length).fill(null);
     await Promise.all(
       [...groups].map(async ([reader, { commands, indexes }]) => {
-        const outcomes = await reader.outcomes(commands, options);
+        const outcomes = await send(reader, commands, options);
         for (const [at, index] of indexes.entries()) {
           const outcome = outcomes[at];
           if (list[index]?.isOptional && isRefused(outcome)) refusedUntil.set(reader, now + REFUSED_MS);

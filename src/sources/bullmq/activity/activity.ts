@@ -65,9 +65,8 @@ async function readActivity(state: ActivityState): Promise<Activity> {
   const { access, tails, counts, now } = counting;
   const options = { timeoutMs: READ_MS };
   const queues = await access.queues(options);
-  const all = await tails.update(queues, options);
   const [isWhole, open] = await Promise.all([
-    countAll(counting, followAll(followed, all, now()), options),
+    tails.update(queues, options).then((all) => countAll(counting, followAll(followed, all, now()), options)),
     summarizeOpen(access, queues, now(), options),
     readDepths(state, queues, options),
   ]);

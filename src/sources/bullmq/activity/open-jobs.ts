@@ -1,12 +1,11 @@
 /** The jobs that have not ended, for the rules. */
 import type { ReadOptions } from '../../../redis/reader.ts';
-import { asCount, asScored } from '../../../redis/replies.ts';
+import { asCount } from '../../../redis/replies.ts';
 import type { LostTasks, OpenTaskSummary, TaskGroup } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import type { QueueCommand } from '../access/queue-reads.ts';
 import { type QueueRef, taskIdOf } from '../access/queue-ref.ts';
 import { serversOf } from '../access/redis-servers.ts';
-import { dueTime } from '../jobs/job-sets.ts';
+import { readNextDelayed } from '../components/oldest-due.ts';
 import { type ActiveJob, readActiveJobs } from '../workers/active-jobs.ts';
 import { readWorkerConnections } from '../workers/worker-connections.ts';
 
@@ -58,31 +57,23 @@ async function readOverdue(
   now: number,
   options: ReadOptions,
 ): Promise<TaskGroup | null> {
-  const max = String(now * SCORE_SPAN);
-  const replies = await access.read(
-    queues.flatMap((queue): QueueCommand[] => {
-      const [key, most] = [queue.key('delayed'), String(MOST_EXAMPLES)];
-      return [
-        { queue, command: ['ZCOUNT', key, '-inf', max] },
-        { queue, command: ['ZRANGEBYSCORE', key, '-inf', max, 'WITHSCORES', 'LIMIT', '0', most] },
-      ];
-    }),
+  const next = await readNextDelayed(access, queues, options);
+  const due = next.filter((job) => job.due <= now).sort((a, b) => a.due - b.due);
+  const [first] = due;
+  if (first === undefined) return null;
+  const before = `(${(now + 1) * SCORE_SPAN}`;
+  const counts = await access.read(
+    [...new Set(due.map(({ queue }) => queue))].map((queue) => ({
+      queue,
+      command: ['ZCOUNT', queue.key('delayed'), '-inf', before],
+    })),
     options,
   );
-  const oldest = queues.flatMap((queue, index) =>
-    asScored(replies[2 * index + 1]).map(({ member, score }) => ({
-      id: taskIdOf(queue.name, member),
-      due: dueTime(score),
-    })),
-  );
-  oldest.sort((a, b) => a.due - b.due);
-  const [first] = oldest;
-  if (first === undefined) return null;
   return {
-    count: queues.reduce((sum, _, index) => sum + asCount(replies[2 * index]), 0),
+    count: counts.reduce<number>((sum, count) => sum + asCount(count), 0),
     since: first.due,
     states: ['PENDING', 'RETRY'],
-    examples: oldest.slice(0, MOST_EXAMPLES).map(({ id }) => id),
+    examples: due.slice(0, MOST_EXAMPLES).map(({ queue, id }) => taskIdOf(queue.name, id)),
   };
 }
 

@@ -21,10 +21,11 @@ export function createComponentSource(name: string, access: QueueAccess): Compon
     status: access.status,
     async listComponents({ signal }) {
       const options = { signal };
-      // Each server's component reports its own problem.
+      // Each server's component reports its own problem, and has an address as soon as it has answered.
+      const unknown = access.readers().filter((reader) => !reader.state().up);
       const [{ queues, failure }] = await Promise.all([
         findQueues(access, options),
-        ...access.readers().map((reader) => reader.check(signal)),
+        ...unknown.map((reader) => reader.check(signal)),
       ]);
       return Promise.all(
         serversOf(access, queues).map(async (server, index) => {
@@ -62,11 +63,12 @@ async function redisComponent(
   if (problem !== null) return { ...label, ...failed(server, 'down', problem) };
   try {
     if (failure !== null) throw failure;
-    const [facts, workers] = await Promise.all([
+    const connected = readWorkerConnections(server, options);
+    const [facts, workers, queues] = await Promise.all([
       readServerFacts(reader, options),
-      readWorkerConnections(server, options),
+      connected,
+      readQueueReports(access, server.queues, connected, options),
     ]);
-    const queues = await readQueueReports(access, server.queues, workers, options);
     return {
       ...label,
       status: 'up',

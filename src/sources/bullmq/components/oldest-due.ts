@@ -8,6 +8,7 @@ import { factsCommand, factsOf, type JobFacts } from '../jobs/job-facts.ts';
 import { dueTime, isMarker } from '../jobs/job-sets.ts';
 import { type JobValue, readValues } from '../jobs/job-values.ts';
 import { PRIORITY_SPAN, readPriorities } from '../jobs/priorities.ts';
+import { NEXT_TWO } from './queue-figures.ts';
 
 /** Number of priorities that are examined, from those that run last. */
 const MOST_PRIORITIES = 16;
@@ -32,8 +33,11 @@ export async function readOldestDue(
   const add = (queue: QueueRef, time: number): void => {
     oldest.set(queue, Math.min(time, oldest.get(queue) ?? Number.POSITIVE_INFINITY));
   };
-  const { heads, delayed } = await readHeads(access, queues, options);
-  for (const [queue, due] of delayed) if (due <= now) add(queue, due);
+  const [heads, delayed] = await Promise.all([
+    readHeads(access, queues, options),
+    readNextDelayed(access, queues, options),
+  ]);
+  for (const { queue, due } of delayed) if (due <= now) add(queue, due);
   const [facts, values] = await Promise.all([
     access.read(
       heads.map(({ queue, id }) => factsCommand(queue, id)),
@@ -54,15 +58,34 @@ export async function readOldestDue(
   return oldest;
 }
 
-/** The next job of each waiting list and of each priority, and when the next delayed job falls due. */
+/** The next three delayed jobs of each queue, and when they fall due, in milliseconds since 1970. */
+export async function readNextDelayed(
+  access: QueueAccess,
+  queues: readonly QueueRef[],
+  options: ReadOptions,
+): Promise<readonly (JobRef & { readonly due: number })[]> {
+  const replies = await access.readShared(
+    queues.map((queue) => ({ queue, command: ['ZRANGE', queue.key('delayed'), '0', '2', 'WITHSCORES'] })),
+    options,
+  );
+  return queues.flatMap((queue, index) =>
+    asScored(replies[index]).map(({ member, score }) => ({ queue, id: member, due: dueTime(score) })),
+  );
+}
+
+/** The next job of each waiting list and of each priority. */
 async function readHeads(
   access: QueueAccess,
   queues: readonly QueueRef[],
   options: ReadOptions,
-): Promise<{ readonly heads: readonly JobRef[]; readonly delayed: ReadonlyMap<QueueRef, number> }> {
+): Promise<readonly JobRef[]> {
   const byPriority = await Promise.all(
     queues.map(async (queue) => {
-      const found = await readPriorities((list) => access.read(list, options), queue, MOST_PRIORITIES - 1);
+      const found = await readPriorities(
+        (list) => access.readShared(list, options),
+        queue,
+        MOST_PRIORITIES - 1,
+      );
       return found.map((priority): QueueCommand => {
         const from = String(priority * PRIORITY_SPAN);
         return {
@@ -75,24 +98,15 @@ async function readHeads(
   // The last entry of a list may be a mark of an older BullMQ instead of a job.
   const lists = queues.flatMap((queue) =>
     (['wait', 'paused'] as const).map(
-      (part): QueueCommand => ({ queue, command: ['LRANGE', queue.key(part), '-2', '-1'] }),
+      (part): QueueCommand => ({ queue, command: ['LRANGE', queue.key(part), ...NEXT_TWO] }),
     ),
   );
   const asked = [...lists, ...byPriority.flat()];
-  const next = queues.map(
-    (queue): QueueCommand => ({ queue, command: ['ZRANGE', queue.key('delayed'), '0', '0', 'WITHSCORES'] }),
-  );
-  const replies = await access.read([...asked, ...next], options);
-  const heads = asked.flatMap(({ queue }, index) => {
+  const replies = await access.readShared(asked, options);
+  return asked.flatMap(({ queue }, index) => {
     const id = asTexts(replies[index]).findLast((member) => !isMarker(member));
     return id === undefined ? [] : [{ queue, id }];
   });
-  const delayed = new Map<QueueRef, number>();
-  for (const [index, queue] of queues.entries()) {
-    const [first] = asScored(replies[asked.length + index]);
-    if (first !== undefined) delayed.set(queue, dueTime(first.score));
-  }
-  return { heads, delayed };
 }
 
 /** BullMQ keeps no time at which a delayed job joined the others, so its delay is taken from its options. */

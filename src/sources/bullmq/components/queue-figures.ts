@@ -1,7 +1,7 @@
 /** Sizes and settings of queues: a handful of commands each, however many jobs there are. */
 
 import type { ReadOptions } from '../../../redis/reader.ts';
-import { asCount, asFields, asNumber, asText } from '../../../redis/replies.ts';
+import { asCount, asFields, asNumber, asTexts } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import type { QueueCommand } from '../access/queue-reads.ts';
 import type { QueueRef } from '../access/queue-ref.ts';
@@ -32,14 +32,17 @@ export interface QueueFigures {
   readonly version: string | null;
 }
 
+/** Range of the last two entries of a list: a job runs next, unless it is a mark. */
+export const NEXT_TWO = ['-2', '-1'] as const;
+
 /** In the order in which {@link figuresOf} reads their replies. */
 const PARTS: readonly (readonly [name: string, part: string, ...args: string[]])[] = [
   ['HMGET', 'meta', 'paused', 'concurrency', 'version'],
   ['LLEN', 'wait'],
   // The last entry may be a mark of an older BullMQ, which is no job.
-  ['LINDEX', 'wait', '-1'],
+  ['LRANGE', 'wait', ...NEXT_TWO],
   ['LLEN', 'paused'],
-  ['LINDEX', 'paused', '-1'],
+  ['LRANGE', 'paused', ...NEXT_TWO],
   ['ZCARD', 'prioritized'],
   ['ZCARD', 'delayed'],
   ['ZCARD', 'waiting-children'],
@@ -49,13 +52,17 @@ const PARTS: readonly (readonly [name: string, part: string, ...args: string[]])
   ['ZCARD', 'repeat'],
 ];
 
-/** @throws RedisError when Redis is away, late, or refuses one of the commands */
+/**
+ * @param read `access.read` if the figures must not be older than the call
+ * @throws RedisError when Redis is away, late, or refuses one of the commands
+ */
 export async function readQueueFigures(
   access: QueueAccess,
   queues: readonly QueueRef[],
   options: ReadOptions,
+  read: QueueAccess['read'] = access.readShared,
 ): Promise<ReadonlyMap<QueueRef, QueueFigures>> {
-  const replies = await access.read(
+  const replies = await read(
     queues.flatMap((queue) => commandsOf(queue, PARTS)),
     options,
   );
@@ -80,7 +87,7 @@ export async function readTakeable(
   queues: readonly QueueRef[],
   options: ReadOptions,
 ): Promise<ReadonlyMap<QueueRef, number>> {
-  const replies = await access.read(
+  const replies = await access.readShared(
     queues.flatMap((queue) => commandsOf(queue, TAKEABLE)),
     options,
   );
@@ -94,6 +101,11 @@ export async function readTakeable(
       return [queue, jobsIn(wait, lastWaiting) + jobsIn(paused, lastPaused) + asCount(prioritized)];
     }),
   );
+}
+
+/** Reads the settings of a queue, which exist as long as it does. */
+export function settingsCommand(queue: QueueRef): QueueCommand {
+  return commandsOf(queue, PARTS.slice(0, 1))[0] as QueueCommand;
 }
 
 function commandsOf(queue: QueueRef, parts: typeof PARTS): readonly QueueCommand[] {
@@ -123,7 +135,7 @@ function figuresOf(replies: readonly unknown[]): QueueFigures {
 }
 
 function jobsIn(length: unknown, last: unknown): number {
-  return Math.max(0, asCount(length) - (isMarker(asText(last) ?? '') ? 1 : 0));
+  return Math.max(0, asCount(length) - (isMarker(asTexts(last).at(-1) ?? '') ? 1 : 0));
 }
 
 /**

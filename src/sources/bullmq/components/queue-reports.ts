@@ -25,18 +25,19 @@ export interface QueueReport
 /**
  * Reads the lengths of queues, their workers and their stalled jobs.
  *
- * @param workers the connected workers; `null` if unknown
+ * @param connected the connected workers; `null` if unknown
  * @throws RedisError when Redis is unreachable, late, or refuses to be read
  */
 export async function readQueueReports(
   access: QueueAccess,
   queues: readonly QueueRef[],
-  workers: WorkersByQueue,
+  connected: Promise<WorkersByQueue>,
   options: ReadOptions,
 ): Promise<readonly QueueReport[]> {
-  const [figures, active] = await Promise.all([
+  const [figures, active, workers] = await Promise.all([
     readQueueFigures(access, queues, options),
     readActiveJobs(access, queues, options),
+    connected,
   ]);
   return queues.flatMap((queue) => {
     const [own, held] = [figures.get(queue), active.get(queue)];

@@ -57,7 +57,7 @@ async function findEntries(
   queues: readonly QueueRef[],
   options: ReadOptions,
 ): Promise<readonly EntryRef[]> {
-  const sizes = await access.read(
+  const sizes = await access.readShared(
     queues.map((queue) => ({ queue, command: ['ZCARD', queue.key('repeat')] as const })),
     options,
   );

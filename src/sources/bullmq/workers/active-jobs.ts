@@ -38,13 +38,13 @@ export async function readActiveJobs(
   queues: readonly QueueRef[],
   options: ReadOptions,
 ): Promise<ReadonlyMap<QueueRef, ActiveJobs>> {
-  const counts = await access.read(
+  const counts = await access.readShared(
     queues.map((queue) => activeCommand(queue, 'LLEN')),
     options,
   );
   const busy = queues.filter((_, index) => asCount(counts[index]) > 0);
   const share = Math.max(1, Math.floor(MOST_JOBS / Math.max(1, busy.length)));
-  const lists = await access.read(
+  const lists = await access.readShared(
     busy.map((queue) => activeCommand(queue, 'LRANGE', String(-share), '-1')),
     options,
   );

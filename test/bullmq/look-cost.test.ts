@@ -1,0 +1,37 @@
+/** What one look at the whole deployment asks of Redis, by the number of queues. */
+import { describe, expect, it } from 'vitest';
+import { fillQueues } from '../helpers/bullmq-fill.ts';
+import { EXPRESS } from '../helpers/hosts.ts';
+import { redisMissing, titleUnless } from '../helpers/redis-server.ts';
+import { serve } from '../router/host-kit.ts';
+import { useSourceRedis } from './source-redis.ts';
+
+const QUEUES = Array.from({ length: 50 }, (_, index) => `q${index}`);
+/** Settings, ten lengths, the next jobs of two lists and two sets, and the end of its event stream. */
+const MOST_PER_QUEUE = 15;
+/** Commands about the whole server. */
+const MOST_PER_SERVER = 20;
+
+describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'one look at many queues'), () => {
+  const on = useSourceRedis(...QUEUES);
+
+  /** How many commands the server got since the last call. */
+  async function commands(): Promise<number> {
+    const stats = await on.redis.info('commandstats');
+    await on.redis.config('RESETSTAT');
+    return [...stats.matchAll(/:calls=(\d+)/g)].reduce((sum, [, calls]) => sum + Number(calls), 0);
+  }
+
+  it('asks each of them once for what components, checks and rules all need', async () => {
+    const ended = { part: 'completed', count: 3, time: Date.now() - 60_000 } as const;
+    await fillQueues(on.server.port, ...QUEUES.map((queue) => ({ queue, ...ended })));
+    for (const queue of QUEUES) await on.redis.xadd(`bull:${queue}:events`, '*', 'event', 'drained');
+    const { sources } = on;
+    // The first look searches for the queues. Another router reads everything again, findings included.
+    const [first, second] = [await serve(EXPRESS, { sources }), await serve(EXPRESS, { sources })];
+    await first.get('/api/components/');
+    await commands();
+    await second.get('/api/components/');
+    expect(await commands()).toBeLessThanOrEqual(MOST_PER_QUEUE * QUEUES.length + MOST_PER_SERVER);
+  });
+});
