@@ -14,13 +14,22 @@ const HOME = '.cache/stryker';
 /** The tests that judge a folder, if they are not those of the folder of the same name alone. */
 const JUDGES = {
   causes: ['test/**/*cause*.test.ts'],
-  findings: ['test/findings/**/*.test.ts', 'test/routes/findings.test.ts'],
+  findings: [
+    'test/findings/**/*.test.ts',
+    'test/routes/findings.test.ts',
+    'test/routes/running-tasks.test.ts',
+  ],
   graph: ['test/graph/**/*.test.ts', 'test/routes/workflow*.test.ts'],
   'history/answers': ['test/history/**/*.test.ts', 'test/select/**/*.test.ts'],
   'history/merge': ['test/history/**/*.test.ts', 'test/stored/**/*.test.ts'],
-  read: ['test/read/**/*.test.ts', 'test/router/**/*.test.ts'],
+  read: ['test/read/**/*.test.ts', 'test/router/**/*.test.ts', 'test/combine/combine-sources.test.ts'],
   redact: ['test/redact/**/*.test.ts', 'test/secrets/**/*.test.ts'],
-  select: ['test/select/**/*.test.ts', 'test/routes/**/*.test.ts'],
+  select: [
+    'test/select/**/*.test.ts',
+    'test/routes/**/*.test.ts',
+    'test/router/conditions.test.ts',
+    'test/combine/task-stats.test.ts',
+  ],
   serialize: ['test/serialize/**/*.test.ts', 'test/routes/**/*.test.ts'],
 };
 
