@@ -7,8 +7,8 @@ import { serve } from '../router/host-kit.ts';
 import { useSourceRedis } from './source-redis.ts';
 
 const QUEUES = Array.from({ length: 50 }, (_, index) => `q${index}`);
-/** Settings, ten lengths, the next jobs of two lists and two sets, and the end of its event stream. */
-const MOST_PER_QUEUE = 15;
+/** Settings, nine lengths, the next jobs of two lists and of a set, and the end of its event stream. */
+const MOST_PER_QUEUE = 14;
 /** Commands about the whole server. */
 const MOST_PER_SERVER = 20;
 

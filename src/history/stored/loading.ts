@@ -122,11 +122,7 @@ async function loadTasks(state: StoredState, session: StoreSession, query: Store
 }
 
 /** Loads tasks with their long texts, a few at a time. */
-export async function loadWhole(
-  state: StoredState,
-  session: StoreSession,
-  ids: readonly string[],
-): Promise<void> {
+async function loadWhole(state: StoredState, session: StoreSession, ids: readonly string[]): Promise<void> {
   for (let at = 0; at < ids.length; at += WHOLE_AT_ONCE) {
     const batch = ids.slice(at, at + WHOLE_AT_ONCE);
     const whole = await state.calls.ask('load', () => session.tasks.read(batch));

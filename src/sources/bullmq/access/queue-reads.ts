@@ -40,24 +40,32 @@ type Send = (
 
 const sendEach: Send = (reader, commands, options) => reader.outcomes(commands, options);
 
+/** A command that was sent with others. */
+interface SentCommand {
+  readonly outcomes: Promise<readonly Outcome[]>;
+  readonly at: number;
+}
+
 /** @returns sends equal commands that overlap once, whoever asks */
 export function createSharedSend(): Send {
-  const underWay = new WeakMap<RedisReader, Map<string, () => Promise<Outcome | undefined>>>();
-  return (reader, commands, { signal, timeoutMs } = {}) => {
-    const known = underWay.get(reader) ?? new Map();
+  const underWay = new WeakMap<RedisReader, Map<string, SentCommand>>();
+  return async (reader, commands, { signal, timeoutMs } = {}) => {
+    const known = underWay.get(reader) ?? new Map<string, SentCommand>();
     underWay.set(reader, known);
     const keys = commands.map((command) => command.join('\0'));
     const added = keys.flatMap((key, index) =>
       known.has(key) ? [] : [{ key, command: commands[index] ?? [] }],
     );
     // Without the signal of a caller: others may wait, too.
-    const sent = reader
+    const outcomes = reader
       .outcomes(added.map(({ command }) => command))
       .finally(() => added.map(({ key }) => known.delete(key)));
-    // Without any caller, it must not be an unhandled rejection.
-    sent.catch(() => {});
-    for (const [at, { key }] of added.entries()) known.set(key, () => sent.then((all) => all[at]));
-    return withDeadline(Promise.all(keys.map((key) => known.get(key)?.())), signal, timeoutMs);
+    for (const [at, { key }] of added.entries()) known.set(key, { outcomes, at });
+    const sent = keys.map((key) => known.get(key));
+    const batches = [...new Set([outcomes, ...sent.map((one) => one?.outcomes)])];
+    const replies = await withDeadline(Promise.all(batches), signal, timeoutMs);
+    const byBatch = new Map(batches.map((batch, index) => [batch, replies[index]]));
+    return sent.map((one) => byBatch.get(one?.outcomes)?.[one?.at ?? 0]);
   };
 }
 

@@ -1,6 +1,6 @@
 /** Since when the job of a queue that has been due for longest has waited. */
 import type { ReadOptions } from '../../../redis/reader.ts';
-import { asScored, asTexts } from '../../../redis/replies.ts';
+import { asCount, asScored, asTexts } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import type { QueueCommand } from '../access/queue-reads.ts';
 import type { JobRef, QueueRef } from '../access/queue-ref.ts';
@@ -79,33 +79,35 @@ async function readHeads(
   queues: readonly QueueRef[],
   options: ReadOptions,
 ): Promise<readonly JobRef[]> {
-  const byPriority = await Promise.all(
-    queues.map(async (queue) => {
-      const found = await readPriorities(
-        (list) => access.readShared(list, options),
-        queue,
-        MOST_PRIORITIES - 1,
-      );
-      return found.map((priority): QueueCommand => {
-        const from = String(priority * PRIORITY_SPAN);
-        return {
-          queue,
-          command: ['ZRANGEBYSCORE', queue.key('prioritized'), from, '+inf', 'LIMIT', '0', '1'],
-        };
-      });
-    }),
-  );
   // The last entry of a list may be a mark of an older BullMQ instead of a job.
   const lists = queues.flatMap((queue) =>
     (['wait', 'paused'] as const).map(
       (part): QueueCommand => ({ queue, command: ['LRANGE', queue.key(part), ...NEXT_TWO] }),
     ),
   );
-  const asked = [...lists, ...byPriority.flat()];
-  const replies = await access.readShared(asked, options);
-  return asked.flatMap(({ queue }, index) => {
-    const id = asTexts(replies[index]).findLast((member) => !isMarker(member));
+  const sizes = queues.map(
+    (queue): QueueCommand => ({ queue, command: ['ZCARD', queue.key('prioritized')] }),
+  );
+  const replies = await access.readShared([...lists, ...sizes], options);
+  const prioritized = queues.filter((_, index) => asCount(replies[lists.length + index]) > 0);
+  const heads = (await Promise.all(prioritized.map((queue) => headsCommands(access, queue, options)))).flat();
+  const next = [...replies.slice(0, lists.length), ...(await access.readShared(heads, options))];
+  return [...lists, ...heads].flatMap(({ queue }, index) => {
+    const id = asTexts(next[index]).findLast((member) => !isMarker(member));
     return id === undefined ? [] : [{ queue, id }];
+  });
+}
+
+/** The commands that read the next job of each priority. */
+async function headsCommands(
+  access: QueueAccess,
+  queue: QueueRef,
+  options: ReadOptions,
+): Promise<readonly QueueCommand[]> {
+  const found = await readPriorities((list) => access.readShared(list, options), queue, MOST_PRIORITIES - 1);
+  return found.map((priority) => {
+    const from = String(priority * PRIORITY_SPAN);
+    return { queue, command: ['ZRANGEBYSCORE', queue.key('prioritized'), from, '+inf', 'LIMIT', '0', '1'] };
   });
 }
 
