@@ -9,7 +9,6 @@ import type { SqlDatabase } from '../sql/sql-database.ts';
 import { isStoreError } from '../sql/store-error.ts';
 import { SEARCHED } from '../sql/task-statements.ts';
 import { moveOpen } from './move-open.ts';
-import { POSTGRES } from './postgres-dialect.ts';
 
 /** How long a change of the tables waits for others, in milliseconds: meanwhile all other statements wait for it. */
 const LOCK_MS = 300;

@@ -5,7 +5,7 @@ import type { StoredHistory } from '../../../history/stored-history.ts';
 import type { Component } from '../../../model.ts';
 import type { ComponentSource } from '../../../source.ts';
 import { type CeleryParts, createAnswers } from '../answers.ts';
-import { type ClosableParts, closable, meterOf } from '../celery-source.ts';
+import { type ClosableParts, closable } from '../celery-source.ts';
 import { type Live, type LiveOptions, openLive } from '../live.ts';
 import { createPublishedDeployment } from '../published/published-deployment.ts';
 import { createPublisher } from '../published/publisher.ts';
