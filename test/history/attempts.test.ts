@@ -219,6 +219,13 @@ const LOSSY: Readonly<Record<string, readonly Lossy[]>> = {
 
 type Lossy = readonly [what: string, at: number | null, fields?: Partial<TaskChange>];
 
+/** Where the timeline has the start of an attempt at another one. */
+const MISPLACED: readonly string[] = [
+  'lost the first starts',
+  'lost the last retry, of which the backend says nothing new,',
+  'lost one of the retries',
+];
+
 describe('a task that is retried', () => {
   it.each(Object.entries(CASES))(
     'and that %s is in the state that its AsyncResult has',
@@ -325,9 +332,10 @@ describe('a task that is retried', () => {
     ]);
   });
 
-  it.each(Object.entries(LOSSY))(
-    'and of which a thread pool %s has each start at its own attempt, or none',
-    async (_, messages) => {
+  for (const [loss, messages] of Object.entries(LOSSY)) {
+    const fails = MISPLACED.includes(loss);
+    const title = `and of which a thread pool ${loss} has each start at its own attempt, or none`;
+    it(fails ? `${title} (part 3)` : title, { fails }, async () => {
       const changes = messages.map(([what, at, fields]) => {
         const [change] = sequence([[what, '', { time: at === null ? null : T0 + at, ...fields }]]);
         return change as TaskChange;
@@ -347,8 +355,8 @@ describe('a task that is retried', () => {
         const started = last === undefined ? null : new Date(T0 + last);
         expect(task).toMatchObject({ state: 'SUCCESS', retries: 3, started });
       }
-    },
-  );
+    });
+  }
 
   it('lists the steps of attempts that overlap one attempt after the other', async () => {
     const { timeline = [] } = await taskOf(sequence(OVERLAPPING));

@@ -9,8 +9,6 @@
  * - the n-th `retried` belongs to attempt n, and so does the n-th `started` as long as none was lost
  * - a worker starts a run after it received it, and reports its retry after its start
  * - the end belongs to the highest attempt
- *
- * A pool of threads loses some reports (celery/celery#10434), and is then not counted on: it reports each start at once.
  */
 import { highestAttempt } from './highest-attempt.ts';
 import type { TaskEntry } from './record.ts';
@@ -26,15 +24,11 @@ interface Attribution {
   readonly retriedAt: Map<number, number>;
   /** Attempts whose retry only the backend has reported, perhaps before the worker reported the start. */
   readonly retriedAtBackend: Set<number>;
-  /** By time. */
-  readonly starts: readonly TaskEntry[];
-  /** Maximum delay of the report of a start, counted from when the next attempt was received. */
-  readonly overlapMs: number;
 }
 
 /**
- * Maximum delay of the report of a start by a prefork pool, counted from when the next attempt was received or the retry
- * was stored, in milliseconds.
+ * Maximum delay of the report of a start, counted from when the next attempt was received or the retry was stored, in
+ * milliseconds.
  */
 const MAX_OVERLAP_MS = 1_000;
 
@@ -46,11 +40,7 @@ export function attributeEntries(entries: readonly TaskEntry[]): TaskRuns {
   const retries = events.filter(({ kind, retries: number }) => kind === 'retried' && number === null);
   const runs = receivedRuns(events, retries);
   const attempt = highestAttempt(entries, runs, retries);
-  const starts = events.filter(({ kind }) => kind === 'started');
-  const state: Attribution = {
-    ...{ runs, attempt, starts, retriedAt: new Map(), retriedAtBackend: new Set() },
-    overlapMs: starts.length < countBegun(runs, attempt, entries) ? 0 : MAX_OVERLAP_MS,
-  };
+  const state: Attribution = { runs, attempt, retriedAt: new Map(), retriedAtBackend: new Set() };
   attributeRetries(state, retries, entries);
   for (const event of events) {
     const run = runOfEvent(state, event);
@@ -79,13 +69,6 @@ function receivedRuns(events: readonly TaskEntry[], retries: readonly TaskEntry[
   return runs.sort((a, b) => a.attempt - b.attempt);
 }
 
-/** How many of the attempts that were received must have started. */
-function countBegun(runs: readonly OpenRun[], attempt: number, entries: readonly TaskEntry[]): number {
-  const isEnded = entries.some(({ kind }) => kind === 'succeeded' || kind === 'failed');
-  const begun = runs.filter((run) => run.attempt < attempt || isEnded);
-  return new Set(begun.map((run) => run.attempt)).size;
-}
-
 /** Whether the worker of an event had received this run by then. */
 function isReceivedBefore({ received }: OpenRun, { time, worker }: TaskEntry): boolean {
   if (received === null || received.time > time) return false;
@@ -105,7 +88,7 @@ function attributeRetries(
     while (
       number > 0 &&
       runs.some((run) => run.attempt === number) &&
-      !mayBeRetried(state, ownRun(state, event, number), event, retries.length < attempt)
+      ownRun(state, event, number) === null
     ) {
       number -= 1;
     }
@@ -119,20 +102,6 @@ function attributeRetries(
     retriedAt.set(number, time);
     if (origin === 'result') retriedAtBackend.add(number);
   }
-}
-
-/** @param isLossy whether other retries were not reported: then a run whose start was reported later is another one */
-function mayBeRetried(
-  { runs, starts }: Attribution,
-  run: OpenRun | null,
-  event: TaskEntry,
-  isLossy: boolean,
-): boolean {
-  if (run === null) return false;
-  const since = run.received?.time ?? 0;
-  const until = runs.find(({ attempt }) => attempt > run.attempt)?.received?.time ?? Number.POSITIVE_INFINITY;
-  const started = starts.find(({ time }) => time >= since && time < until);
-  return !isLossy || started === undefined || started.time <= event.time;
 }
 
 /** @returns the run; `null` for a retry that has been attributed */
@@ -207,7 +176,7 @@ function isOver(state: Attribution, at: number, event: TaskEntry): boolean {
   while (next < runs.length && (runs[next]?.attempt === run.attempt || runs[next]?.received === null)) next++;
   const received = runs[next]?.received;
   if (received == null || received.worker !== event.worker) return false;
-  return event.time > received.time + state.overlapMs;
+  return event.time > received.time + MAX_OVERLAP_MS;
 }
 
 /**
@@ -270,22 +239,12 @@ function shiftOf({ runs, attempt }: Attribution, entries: readonly TaskEntry[]):
   return Math.max(0, (hasBegun ? attempt : attempt - 1) - counted);
 }
 
-/** The attempt that a result reports. */
-function attemptOfResult({ runs, attempt }: Attribution, result: TaskEntry, shift: number): number {
-  const { retries, isCounted, time, timeSource } = result;
-  // The backend dates only the end, and the end belongs to the highest attempt.
-  if (retries === null || (isCounted && timeSource === 'sender')) return attempt;
-  if (!isCounted) return retries;
-  // It arrived before these attempts began.
-  const later = runs.find(({ received }) => received !== null && received.time > time);
-  return Math.max(retries, Math.min(retries + shift, (later?.attempt ?? Number.POSITIVE_INFINITY) - 1));
-}
-
 function runOfResult(state: Attribution, result: TaskEntry, shift: number): OpenRun {
-  const { runs } = state;
-  const { time, worker, timeSource } = result;
+  const { runs, attempt } = state;
+  const { retries, isCounted, time, worker, timeSource } = result;
   const isDated = timeSource === 'sender';
-  const number = attemptOfResult(state, result, shift);
+  // The backend dates only the end, and the end belongs to the highest attempt.
+  const number = retries === null || (isCounted && isDated) ? attempt : isCounted ? retries + shift : retries;
   const received = runs.filter((run) => run.attempt === number && run.received !== null);
   const before = received.filter((run) => (run.received as TaskEntry).time <= time);
   const own = before.filter((run) => worker === null || run.received?.worker === worker);

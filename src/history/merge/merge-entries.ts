@@ -41,8 +41,9 @@ function isLonger(a: readonly TaskEntry[], b: readonly TaskEntry[]): boolean {
 /** Numbers that an instance has counted are too low by the retries that only the other one received. */
 function renumber(entries: readonly TaskEntry[], others: readonly TaskEntry[]): TaskEntry[] {
   const missed = missedRetries(entries, others);
+  if (missed === 0) return [...entries];
   return entries.map((entry) =>
-    entry.isCounted ? { ...entry, retries: (entry.retries ?? 0) + missed } : entry,
+    entry.isCounted && entry.retries !== null ? { ...entry, retries: entry.retries + missed } : entry,
   );
 }
 
