@@ -101,7 +101,6 @@ async function inPostgres(): Promise<EngineFigures> {
     async after() {
       await run('VACUUM ANALYZE task_monitor_task');
       await run('VACUUM ANALYZE task_monitor_rollup');
-      await run('VACUUM ANALYZE task_monitor_failures');
     },
   };
   try {

@@ -1,43 +1,47 @@
 /** What this instance knows better than the store: tasks that are not written yet. */
 import type { Task } from '../../../model.ts';
+import { type Steps, scheduler } from '../../../scheduler.ts';
 import type { ReadContext } from '../../../source.ts';
 import type { StoredTask } from '../../store.ts';
 import { bothOf } from '../task-backlog.ts';
+import { FIRST_READ, nextReadSize } from './read-size.ts';
 import type { ReaderContext } from './reader-context.ts';
 import { type ColdTask, readStored, rowOf } from './stored-rows.ts';
 
 /** Unwritten tasks. They can be read until they are written and dropped: whoever finds one gone reads the stored one. */
 export interface Overlay {
   readonly ids: Set<string>;
+  /** Whether more tasks wait to be written than an overlay has: the store answers for the others. */
+  readonly isCut: boolean;
   read(id: string): ColdTask | null;
   row(id: string): Task | null;
 }
 
-/** Most unwritten tasks that are completed with what is stored of them. */
+/** Most tasks of an overlay, the last that changed; fewer if each has to be completed with what is stored of it. */
+const MOST = 5_000;
 const MOST_COMPLETED = 1_000;
+/** Tasks that are completed between two pauses. */
+const TASKS_AT_ONCE = 8;
 
 /**
- * Whether this instance knows of some tasks only a part, and others know the rest: then the store is the answer, and what
- * this instance has not written yet is added to it.
+ * Whether the store may know more of a task in memory: others write what this instance does not hear, or memory is being
+ * filled. Then the store is the answer, and what this instance has not written yet is added to it.
  */
-export function knowsParts({ hearing, droppedThrough }: ReaderContext): boolean {
-  return hearing() === 'part' && droppedThrough() === Number.POSITIVE_INFINITY;
+export function isStoreAhead({ droppedThrough }: Pick<ReaderContext, 'droppedThrough'>): boolean {
+  return droppedThrough() === Number.POSITIVE_INFINITY;
 }
 
 /** Rejects with an error of the API if the store has to be read and cannot be. */
 export async function readOverlay(reader: ReaderContext, context: ReadContext): Promise<Overlay> {
-  const { memory, reads } = reader;
-  const ids = new Set(reader.unwritten());
-  const whole = new Map<string, ColdTask>();
-  if (knowsParts(reader) && ids.size > 0 && ids.size <= MOST_COMPLETED) {
-    for (const task of await reads.read((session) => session.tasks.find([...ids]), context)) {
-      const [rest, own] = [readStored(task, task.texts !== null), reader.readTask(task.id)];
-      if (rest !== null && own !== null) whole.set(task.id, bothOf(rest, own));
-    }
-  }
+  const { memory } = reader;
+  const isPart = isStoreAhead(reader);
+  const all = [...reader.unwritten()];
+  const ids = new Set(all.slice(-(isPart ? MOST_COMPLETED : MOST)));
+  const whole = isPart ? await readWhole(reader, [...ids], context) : new Map<string, ColdTask>();
   const read = (id: string): ColdTask | null => whole.get(id) ?? reader.readTask(id);
   return {
     ids,
+    isCut: ids.size < all.length,
     read,
     row(id) {
       const row = whole.has(id) ? null : memory.row(id);
@@ -45,6 +49,32 @@ export async function readOverlay(reader: ReaderContext, context: ReadContext): 
       return cold === null ? row : rowOf(cold, memory);
     },
   };
+}
+
+/** The stored ones of these tasks, with what this instance knows of them. */
+async function readWhole(
+  { reads, readTask }: ReaderContext,
+  ids: readonly string[],
+  context: ReadContext,
+): Promise<ReadonlyMap<string, ColdTask>> {
+  const whole = new Map<string, ColdTask>();
+  let size = FIRST_READ;
+  for (let at = 0; at < ids.length; ) {
+    const asked = ids.slice(at, at + size);
+    at += asked.length;
+    const stored = await reads.read((session) => session.tasks.find(asked), context);
+    await scheduler.run('list', addWhole(stored), context);
+    size = nextReadSize(stored);
+  }
+  return whole;
+
+  function* addWhole(stored: readonly StoredTask[]): Steps<void> {
+    for (const [at, task] of stored.entries()) {
+      const [rest, own] = [readStored(task, task.texts !== null), readTask(task.id)];
+      if (rest !== null && own !== null) whole.set(task.id, bothOf(rest, own));
+      if (at % TASKS_AT_ONCE === TASKS_AT_ONCE - 1) yield;
+    }
+  }
 }
 
 /** A task as stored, perhaps on two days by two instances, with what this instance knows. @param stored with long texts */

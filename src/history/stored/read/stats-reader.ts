@@ -7,6 +7,7 @@ import type { StoreSession } from '../../store.ts';
 import { DAY_MS } from '../rollups/rollup-folder.ts';
 import { depthsOfRollups, isCounted, statsOfRollups } from '../rollups/rollup-stats.ts';
 import type { StoredView } from '../stored-view.ts';
+import { isStoreAhead } from './overlay.ts';
 import { storeQuery } from './store-query.ts';
 import { isStoreAway, type StoreReads } from './store-reads.ts';
 import { causesOfStore, withFirstSeen } from './stored-causes.ts';
@@ -121,7 +122,7 @@ async function withDepths(
 ): Promise<TaskStats> {
   const samples = view.memory.queues.samples(query.filter.queues);
   const known = await scheduler.run('stats', depthsOf(samples, statsWindow(query)), context);
-  const isWhole = known.length > 0 && view.hearing() !== 'part';
+  const isWhole = known.length > 0 && !isStoreAhead(view);
   if (isWhole || view.session() === null) return { ...stats, queueDepths: known };
   try {
     const { stepSeconds, depths } = await reads.read(

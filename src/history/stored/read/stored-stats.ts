@@ -5,7 +5,7 @@ import { passesFilters } from '../../../select/task-filter.ts';
 import { createStatsAccumulator } from '../../../select/task-stats.ts';
 import type { Awaitable, ReadContext, TaskQuery, TaskStats, TaskStatsQuery } from '../../../source.ts';
 import type { StoredTask } from '../../store.ts';
-import { readOverlay } from './overlay.ts';
+import { isStoreAhead, readOverlay } from './overlay.ts';
 import type { ReaderContext } from './reader-context.ts';
 import { asksForEngineState, isDecidedHere, storeQuery } from './store-query.ts';
 import { isStoreAway } from './store-reads.ts';
@@ -60,8 +60,7 @@ async function sumBoth(
   const add = (tasks: readonly StoredTask[]): Promise<void> =>
     Promise.resolve(scheduler.run('stats', addStored(reader, asked, cold, tasks), context));
   // Memory has nothing that the store lacks, but what is not written yet.
-  const isStored = reader.droppedThrough() === Number.POSITIVE_INFINITY;
-  const overlay = isStored ? await readOverlay(reader, context) : null;
+  const overlay = isStoreAhead(reader) ? await readOverlay(reader, context) : null;
   const knownFrom = await readStore();
   const statistics = createStatsAccumulator(query, {
     isWhole: (from, to) => from >= knownFrom && memory.isWhole(from, to),
@@ -79,7 +78,7 @@ async function sumBoth(
       const last = await scanTasks(reader, storeQuery(asked), MOST_READ, add, context);
       return last?.timestamp ?? Number.NEGATIVE_INFINITY;
     } catch (error) {
-      if (!isStoreAway(error) || since === Number.POSITIVE_INFINITY) throw error;
+      if (!isStoreAway(error) || overlay !== null || since === Number.POSITIVE_INFINITY) throw error;
       cold.clear();
       return since + 1;
     }

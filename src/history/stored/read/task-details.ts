@@ -3,7 +3,7 @@ import type { TaskDetail, TaskRelation } from '../../../model.ts';
 import type { Awaitable, ReadContext } from '../../../source.ts';
 import { isThenable } from '../../../values.ts';
 import { withDetails } from '../../merge/task.ts';
-import { knowsParts, wholeOf } from './overlay.ts';
+import { isStoreAhead, wholeOf } from './overlay.ts';
 import type { ReaderContext } from './reader-context.ts';
 import { isStoreAway } from './store-reads.ts';
 import { type ColdTask, rowOf } from './stored-rows.ts';
@@ -50,7 +50,7 @@ async function readBoth(
   context: ReadContext,
 ): Promise<TaskDetail | null> {
   const { reads } = reader;
-  const isWhole = known !== null && !knowsParts(reader);
+  const isWhole = known !== null && !isStoreAhead(reader);
   const isInMemory = isWhole || (known === null && reader.readTask(id) !== null);
   const ms = known === null ? undefined : CHILDREN_MS;
   try {
@@ -84,7 +84,7 @@ function childrenIn(
   const children = new Set(memory.children(id));
   for (const [child, { parentId }] of droppedTasks()) if (parentId === id) children.add(child);
   // What memory knows whole is newer.
-  const isNewer = knowsParts(reader) ? () => false : memory.has;
+  const isNewer = isStoreAhead(reader) ? () => false : memory.has;
   for (const child of sent) if (!isNewer(child)) children.add(child);
   for (const { parent, child, relation } of relations) {
     if (parent === id && relation !== 'group' && relation !== 'chord') children.add(child);

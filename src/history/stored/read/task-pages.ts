@@ -93,16 +93,17 @@ interface Listed {
 
 async function readPage(reader: ReaderContext, query: TaskQuery, context: ReadContext): Promise<TaskPage> {
   const overlay = await readOverlay(reader, context);
-  const own = await scheduler.run('list', rowsOf(overlay, query), context);
   const counting = countStored(reader, overlay, query, context).catch(() => null);
-  const total = async (ms: number): Promise<number | null> => {
-    const stored = await (ms === Number.POSITIVE_INFINITY ? counting : Promise.race([counting, pause(ms)]));
-    return typeof stored === 'number' ? stored + own.length : null;
-  };
-  if (query.limit === 0) return { tasks: [], next: null, total: await total(Number.POSITIVE_INFINITY) };
-  const page = await mergePage(reader, query, overlay, own, context);
-  const isWhole = query.after === null && page.next === null;
-  return { ...page, total: isWhole ? page.tasks.length : await total(COUNT_MS) };
+  if (query.limit === 0) {
+    const stored = await counting;
+    const own = stored === null ? [] : await scheduler.run('list', rowsOf(overlay, query), context);
+    return { tasks: [], next: null, total: stored === null ? null : stored + own.length };
+  }
+  const { own, ...page } = await mergePage(reader, query, overlay, context);
+  if (overlay.isCut) return { ...page, cursorExact: false };
+  if (query.after === null && page.next === null) return { ...page, total: page.tasks.length };
+  const stored = await Promise.race([counting, pause(COUNT_MS)]);
+  return { ...page, total: typeof stored === 'number' ? stored + own : null };
 }
 
 /** The unwritten tasks of a list, wherever it begins. */
@@ -126,7 +127,7 @@ async function countStored(
   query: TaskQuery,
   context: ReadContext,
 ): Promise<number | null> {
-  if (isDecidedHere(query) || overlay.ids.size > MOST_EXCEPT) return null;
+  if (isDecidedHere(query) || overlay.isCut || overlay.ids.size > MOST_EXCEPT) return null;
   const asked = storeQuery({ ...query, after: null }, { except: [...overlay.ids] });
   const count = await reads.read((session) => session.tasks.count(asked, MOST_COUNTED + 1), context);
   return count > MOST_COUNTED ? null : count;
@@ -141,17 +142,17 @@ interface Merge {
   end: TaskPosition | null;
 }
 
+/** @returns the page, and how many unwritten tasks the whole list has */
 async function mergePage(
   reader: ReaderContext,
   query: TaskQuery,
   overlay: Overlay,
-  own: readonly Listed[],
   context: ReadContext,
-): Promise<TaskPage> {
+): Promise<TaskPage & { readonly own: number }> {
   const { limit, scan } = query;
   const isSearch = isDecidedHere(query);
   const merge: Merge = { query, rows: new Map(), end: query.after };
-  for (const row of own) list(merge, row);
+  let own: readonly Listed[] | null = null;
   // One more than the page, to know whether another follows.
   const most = isSearch ? scan : limit + 1;
   let batch = Math.min(most, FIRST_BATCH);
@@ -163,10 +164,15 @@ async function mergePage(
     const tasks = await reader.reads.read((session) => session.tasks.list(asked), context, ms);
     merge.end = tasks.length < batch ? null : positionOf(tasks.at(-1) as StoredTask, query.sort);
     examined += tasks.length;
+    // Once the store has answered: while it is away, memory answers at once.
+    if (own === null) {
+      own = await scheduler.run('list', rowsOf(overlay, query), context);
+      for (const row of own) list(merge, row);
+    }
     await scheduler.run(isSearch ? 'search' : 'list', addStored(merge, reader, overlay, tasks), context);
     const isSearched = isSearch && (examined >= scan || performance.now() > searchUntil);
     if (merge.end === null || isSearched || countRead(merge) > limit)
-      return await scheduler.run('list', cut(merge), context);
+      return { ...(await scheduler.run('list', cut(merge), context)), own: own.length };
     batch = Math.min(most, nextReadSize(tasks));
   }
 }

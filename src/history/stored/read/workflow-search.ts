@@ -6,7 +6,7 @@ import { type Steps, scheduler } from '../../../scheduler.ts';
 import type { ReadContext } from '../../../source.ts';
 import type { DroppedTask } from '../../memory/tap.ts';
 import type { StoredLink, StoredRelatives } from '../../store.ts';
-import { knowsParts } from './overlay.ts';
+import { isStoreAhead } from './overlay.ts';
 import type { ReaderContext } from './reader-context.ts';
 import { rowOf } from './stored-rows.ts';
 import type { WorkflowNode } from './workflow-nodes.ts';
@@ -52,7 +52,7 @@ export function createWorkflowSearch(reader: ReaderContext, id: string): Workflo
   const search: WorkflowSearch = {
     ...{
       reader,
-      isStoreAhead: knowsParts(reader),
+      isStoreAhead: isStoreAhead(reader),
       dropped: new Map(reader.droppedTasks()),
       droppedBy: new Map(),
     },
