@@ -39,10 +39,7 @@ export function valueLengthOf({ maxValueLength = VALUE_LENGTH }: RetentionOption
 }
 
 /** The metered data of a deployment that is collected here. RabbitMQ counts consumers, and lists no messages. */
-function meterOf(
-  { broker }: Pick<LiveOptions, 'broker'>,
-  history: History,
-): Omit<MeterContext, 'parts'> {
+function meterOf({ broker }: Pick<LiveOptions, 'broker'>, history: History): Omit<MeterContext, 'parts'> {
   return { history, hasConsumers: broker?.queues?.listsMessages === false };
 }
 
