@@ -217,6 +217,57 @@ const LOSSY: Readonly<Record<string, readonly Lossy[]>> = {
   ],
 };
 
+/** What is known while a task waits for its retry, in milliseconds after the first message. */
+const WAITS: readonly (readonly [string, readonly Message[], object])[] = [
+  [
+    'its worker has ended the attempt',
+    [
+      ['received(0)', ''],
+      ['started', ''],
+      ['retried', ''],
+    ],
+    { timestamp: 6 },
+  ],
+  [
+    'the message of the next one is sent',
+    [
+      ['received(0)', ''],
+      ['started', ''],
+      ['retried', ''],
+      ['sent(1)', '', { eta: T0 + 50 }],
+    ],
+    { timestamp: 9, sent: 9, eta: 50 },
+  ],
+  [
+    'it was sent before the attempt ended',
+    [
+      ['received(0)', ''],
+      ['started', ''],
+      ['sent(1)', ''],
+      ['retried', ''],
+    ],
+    { timestamp: 9, sent: 6 },
+  ],
+  [
+    'another worker has received it before the attempt ended',
+    [
+      ['received(0)', ''],
+      ['started', ''],
+      ['received(1)', '', { worker: W2, eta: T0 + 60 }],
+      ['retried', ''],
+    ],
+    { worker: W2, timestamp: 9, received: 6, started: null, eta: 60 },
+  ],
+  [
+    'the backend alone reports the retry',
+    [
+      ['started', '', { time: T0 + 3 }],
+      ['retried(0)', '', { origin: 'result', worker: null, time: T0 + 4 }],
+    ],
+    { timestamp: 4, received: null },
+  ],
+];
+
 type Lossy = readonly [what: string, at: number | null, fields?: Partial<TaskChange>];
 
 /** Where the timeline has the start of an attempt at another one. */
@@ -381,6 +432,22 @@ describe('a task that is retried', () => {
     // It waited for its eta, and from then on not at all.
     expect(await taskOf([...waiting, restarted as TaskChange])).toMatchObject({ waitSeconds: 0 });
   });
+
+  it.each(WAITS)(
+    'has worker and times of what is known while it waits: %s',
+    async (_, messages, expected) => {
+      const { timestamp, worker, sent, received, started, eta } = await taskOf(sequence(messages));
+      const msOf = (date: Date | null | undefined) => (date == null ? null : date.getTime() - T0);
+      expect({
+        worker,
+        timestamp: msOf(timestamp),
+        sent: msOf(sent),
+        received: msOf(received),
+        started: msOf(started),
+        eta: msOf(eta),
+      }).toEqual({ worker: W1, sent: null, received: 0, started: 3, eta: null, ...expected });
+    },
+  );
 
   it('has no eta while only that of its first attempt is known', async () => {
     const changes = [
