@@ -8,6 +8,16 @@ const BY_SPECIFICITY = ['child', 'chunks', 'starmap', 'map', 'flow', 'chain', 'l
 /** From a task to the one that runs after it and had created it, as in flows of BullMQ. */
 export const FLOW = 'flow';
 
+/** Longest line of parents that is followed. */
+const MAX_STEPS = 64;
+
+/** What is known of a group that is the header of a chord. */
+interface Chord {
+  readonly header: Set<string>;
+  /** One, unless the body is itself a group. */
+  readonly bodies: Set<string>;
+}
+
 /**
  * How specific a kind of relation is. Of two relations between the same tasks, the more specific one is kept.
  * Kinds that only the engine knows rank just above `child`.
@@ -24,7 +34,7 @@ export function specificityOf(relation: string): number {
  * its parent, which runs after it, replaces the relation from that parent.
  */
 export function* relationsOf(tree: ReadableTree): Steps<readonly TaskRelation[]> {
-  const bodies = yield* bodiesByGroup(tree);
+  const chords = yield* chordsByGroup(tree);
   const flows = yield* flowsOf(tree);
   const kept = new Map<string, TaskRelation>();
   let count = 0;
@@ -41,18 +51,34 @@ export function* relationsOf(tree: ReadableTree): Steps<readonly TaskRelation[]>
   for (const { links } of tree.tasks.values()) {
     const { id, parentId, groupId, chordId } = links;
     if (parentId !== null && flows.get(id)?.has(parentId) !== true) add(parentId, id, 'child');
-    // Celery 5.6 gives a chord body the group id of its header, although the body is not a member of that
-    // group.
-    if (groupId !== null && bodies.get(groupId)?.has(id) !== true) add(groupId, id, 'group');
+    if (groupId !== null && !isBehindHeader(tree, chords.get(groupId), id)) add(groupId, id, 'group');
     if (chordId !== null) add(id, chordId, 'chord');
     if (++count % ITEMS_PER_STEP === 0) yield;
   }
   for (const { parent, child, relation } of tree.relations) {
-    const isBody = relation === 'group' && parent !== null && bodies.get(parent)?.has(child) === true;
-    if (!isBody) add(parent, child, relation);
+    const isBehind =
+      relation === 'group' && parent !== null && isBehindHeader(tree, chords.get(parent), child);
+    if (!isBehind) add(parent, child, relation);
     if (++count % ITEMS_PER_STEP === 0) yield;
   }
   return [...kept.values()];
+}
+
+/**
+ * Whether a task with the id of a chord's group is not a member of that group: Celery 5.6 gives the id to the body as
+ * well, and to the last step of a body that is a chain.
+ */
+function isBehindHeader({ tasks }: ReadableTree, chord: Chord | undefined, id: string): boolean {
+  if (chord === undefined) return false;
+  if (chord.bodies.has(id)) return true;
+  // The header of a task that replaced itself with the chord has the body as its parent.
+  if (chord.header.has(id)) return false;
+  let parent = tasks.get(id)?.links.parentId ?? null;
+  for (let step = 0; parent !== null && step < MAX_STEPS; step++) {
+    if (chord.bodies.has(parent)) return true;
+    parent = tasks.get(parent)?.links.parentId ?? null;
+  }
+  return false;
 }
 
 /** By task: its parents that run after it. */
@@ -69,8 +95,8 @@ function* flowsOf({ relations }: ReadableTree): Steps<ReadonlyMap<string, Readon
   return flows;
 }
 
-/** Ids of the chord bodies by the group id of their header, from both task fields and listed relations. */
-function* bodiesByGroup({ tasks, relations }: ReadableTree): Steps<ReadonlyMap<string, ReadonlySet<string>>> {
+/** Chords by the group id of their header, from both task fields and listed relations. */
+function* chordsByGroup({ tasks, relations }: ReadableTree): Steps<ReadonlyMap<string, Chord>> {
   const groups = new Map<string, string>();
   const headers: (readonly [header: string, body: string])[] = [];
   let count = 0;
@@ -86,14 +112,17 @@ function* bodiesByGroup({ tasks, relations }: ReadableTree): Steps<ReadonlyMap<s
     if (chordId !== null) headers.push([id, chordId]);
     if (++count % ITEMS_PER_STEP === 0) yield;
   }
-  const bodies = new Map<string, Set<string>>();
+  const chords = new Map<string, Chord>();
   for (const [header, body] of headers) {
     if (++count % ITEMS_PER_STEP === 0) yield;
     const group = groups.get(header);
     if (group === undefined) continue;
-    const known = bodies.get(group);
-    if (known === undefined) bodies.set(group, new Set([body]));
-    else known.add(body);
+    const known = chords.get(group);
+    if (known === undefined) chords.set(group, { header: new Set([header]), bodies: new Set([body]) });
+    else {
+      known.header.add(header);
+      known.bodies.add(body);
+    }
   }
-  return bodies;
+  return chords;
 }

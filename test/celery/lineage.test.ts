@@ -96,7 +96,7 @@ describe('the body of a chord', () => {
     expect(only(await told(deployment, 'a'), 'chord')).toEqual(['a chord body']);
   });
 
-  it('is known by the group of its header, as Celery 5.3 sets it, when no header task has listed it', async () => {
+  it('is known by the group of its header, as Celery 5.6 sets it, when no header task has listed it', async () => {
     const deployment = open();
     deployment.publish('a', { group_id: 'g' });
     deployment.publish('added', { group_id: 'g', parent_id: 'b' });

@@ -229,6 +229,27 @@ describe('the body of a chord', () => {
     const { edges } = buildGraph({ rootId: 'b', tasks, relations }, 'b', 10);
     expect(edges.map(({ id }) => id).sort()).toEqual(['g->h:group', 'h->b:chord']);
   });
+
+  it('is no member of its header if it is a chain, whose last step has its group', () => {
+    const tasks: Task[] = [
+      { id: 'h', state: 'SUCCESS', groupId: 'g', chordId: 'b' },
+      { id: 'b', state: 'SUCCESS', parentId: 'h' },
+      { id: 'next', state: 'SUCCESS', parentId: 'b' },
+      { id: 'last', state: 'SUCCESS', parentId: 'next', groupId: 'g' },
+    ];
+    const { edges } = buildGraph({ rootId: 'h', tasks }, 'h', 10);
+    const kinds = ['b->next:child', 'g->h:group', 'h->b:chord', 'next->last:child'];
+    expect(edges.map(({ id }) => id).sort()).toEqual(kinds);
+  });
+
+  it('is the parent of its header if a task replaced itself with the chord', () => {
+    const tasks: Task[] = [
+      { id: 'b', state: 'SUCCESS', parentId: 'h' },
+      { id: 'h', state: 'SUCCESS', parentId: 'b', groupId: 'g', chordId: 'b' },
+    ];
+    const { edges } = buildGraph({ rootId: 'b', tasks }, 'b', 10);
+    expect(edges.map(({ id }) => id)).toContain('g->h:group');
+  });
 });
 
 describe('a workflow of which something has not been seen', () => {

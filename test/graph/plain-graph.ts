@@ -13,20 +13,27 @@ function relationsOf({ tasks, relations = [] }: TaskTree): TaskRelation[] {
   const headers = relations.filter(({ relation, parent }) => relation === 'chord' && parent !== null);
   for (const { id, chordId } of tasks)
     if (chordId != null) headers.push({ parent: id, child: chordId, relation: 'chord' });
-  const isBody = (group: string | null, id: string): boolean =>
-    headers.some(
-      ({ parent, child }) => child === id && group !== null && groupOf.get(parent ?? '') === group,
-    );
+  const parentOf = new Map(tasks.map(({ id, parentId }) => [id, parentId ?? null]));
+  /** Whether it is the body of the chord with this header, or behind that. */
+  function isBehind(group: string | null, id: string): boolean {
+    const own = headers.filter(({ parent }) => group !== null && groupOf.get(parent ?? '') === group);
+    const isBody = (one: string): boolean => own.some(({ child }) => child === one);
+    const parents = new Set<string>();
+    for (let at = parentOf.get(id) ?? null; at !== null && !parents.has(at); at = parentOf.get(at) ?? null)
+      parents.add(at);
+    return isBody(id) || (own.every(({ parent }) => parent !== id) && [...parents].some(isBody));
+  }
   const all: TaskRelation[] = [];
   for (const { id, parentId = null, groupId = null, chordId = null } of tasks) {
     const runsAfter = relations.some(
       (one) => one.relation === 'flow' && one.parent === id && one.child === parentId,
     );
     if (parentId !== null && !runsAfter) all.push({ parent: parentId, child: id, relation: 'child' });
-    if (groupId !== null && !isBody(groupId, id)) all.push({ parent: groupId, child: id, relation: 'group' });
+    if (groupId !== null && !isBehind(groupId, id))
+      all.push({ parent: groupId, child: id, relation: 'group' });
     if (chordId !== null) all.push({ parent: id, child: chordId, relation: 'chord' });
   }
-  all.push(...relations.filter((one) => one.relation !== 'group' || !isBody(one.parent, one.child)));
+  all.push(...relations.filter((one) => one.relation !== 'group' || !isBehind(one.parent, one.child)));
   const kept: TaskRelation[] = [];
   for (const { parent, child, relation } of all) {
     const at = kept.findIndex(

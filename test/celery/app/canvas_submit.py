@@ -5,6 +5,7 @@ import sys
 import time
 from datetime import datetime, timedelta, timezone
 
+import celery
 from celery import chain, chord, group
 
 import canvas as c
@@ -101,8 +102,11 @@ grouped(result.id, [know('group that sends later', m.id, 'canvas.chatty', group=
                     for m in result.results])
 
 
-# Chords. Celery 5.3 and later send the body with the group of its header, and of a body that is a chain its last step:
-# neither is a member of the group.
+# Chords. Celery 5.6 and later give the body, or the last step of a body that is a chain, the group of the header before
+# the header is sent. It is no member of the group for that.
+BODY_HAS_GROUP = celery.VERSION >= (5, 6)
+
+
 def send_chord(case, headers, body, state='SUCCESS', header_states=None, **more):
     result = chord(headers, body).apply_async()
     ids = [header.id for header in result.parent.results]
@@ -111,7 +115,7 @@ def send_chord(case, headers, body, state='SUCCESS', header_states=None, **more)
              group=result.parent.id, chord=result.id, **more)
     ran = state == 'SUCCESS'
     know(case, result.id, body.task, state, parent=SEEN if ran else None, root=SEEN if ran else None,
-         group=SEEN if ran else None, never_sent=not ran)
+         group=SEEN if ran else result.parent.id if BODY_HAS_GROUP else None, never_sent=not ran)
     grouped(result.parent.id, ids, result.id)
     return result
 

@@ -1,6 +1,6 @@
 /**
  * Which task is the body of a chord, and which tasks are its header. The body is named by a message that
- * waits for it, by the group that Celery 5.3 and later give it, by a stored group, or by a list of results
+ * waits for it, by the group that Celery 5.6 and later give it, by a stored group, or by a list of results
  * that it was called with.
  */
 import type { ListArgument } from './header-results.ts';

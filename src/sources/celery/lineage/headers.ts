@@ -1,5 +1,5 @@
 /**
- * Which tasks with the id of a chord's group are its header. Celery 5.3 and later give that id to the body
+ * Which tasks with the id of a chord's group are its header. Celery 5.6 and later give that id to the body
  * as well, and to the last step of a body that is a chain (celery/canvas.py, `_chord.run`).
  */
 import { type LinkedGroup, type LinkedTask, linkedTask, type PendingLinks } from './pending-links.ts';

@@ -51,7 +51,7 @@ function relateErrback(linking: Linking, task: LinkedTask, parent: LinkedTask): 
 
 /**
  * The parent of a body is the header task that ended last, or, if a worker sent the chord as a step of a
- * chain, the step before it, which lists the header. Celery 5.3 and later give the body the group id of its
+ * chain, the step before it, which lists the header. Celery 5.6 and later give the body the group id of its
  * header.
  */
 function relateBody(linking: Linking, task: LinkedTask, parent: LinkedTask): void {

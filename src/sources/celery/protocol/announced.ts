@@ -16,7 +16,7 @@ export interface Announced {
   readonly relations: readonly TaskRelation[];
   /** Relations that follow the body of its chord. Their root is the root of the header task that ends last. */
   readonly behindChord: readonly TaskRelation[];
-  /** Bodies of chords that belong to the group of their header, as in Celery 5.3 and later. */
+  /** Bodies of chords that belong to the group of their header, as in Celery 5.6 and later. */
   readonly groups: readonly { readonly id: string; readonly groupId: string }[];
   readonly errbacks: readonly { readonly parent: string; readonly child: string }[];
   /** Names of the tasks that will be sent. */
