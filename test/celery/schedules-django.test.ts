@@ -290,7 +290,10 @@ describe('the next run of an entry of django-celery-beat', () => {
       // At its start, or at its next time after that.
       [crontab('0 7 * * *', { start_time: at(72_000) }), { last: -10 }, null],
       [crontab('0 7 * * *', { start_time }), { last: -10 }, 66_600],
+      [crontab('*/5 * * * *', { start_time: at(300) }), { last: -10 }, null],
       [crontab('* * * * *', { start_time }), { last: -10 }, 90],
+      [crontab('0 7 * * *', { start_time: at(63_000) }), { last: null, updatedAt: -60 }, null],
+      [crontab('* * * * *', { start_time }), { last: null, updatedAt: -60 }, 90],
       // Counted from the change of the entry, or from when beat has read it.
       [interval(7200), { last: null, updatedAt: -3600 }, 3600],
       [interval(7200), { last: null, updatedAt: -60 }, null],

@@ -102,6 +102,7 @@ def fill():
     entry('start of a crontab', crontab('*/5 * * * *'), last=-10, start_time=at(next_hour()))
     # Far from 7:00 at any time of day: less than a minute before it, both readings of a start would agree.
     entry('start of a daily crontab', crontab('0 7 * * *'), last=-10, start_time=at(noon_after_tomorrow()))
+    entry('start of a crontab, never', crontab('0 7 * * *'), start_time=at(noon_after_tomorrow()))
     entry('started', interval(30), last=-10, start_time=at(-5000))
     entry('expires later', interval(30), last=-10, expires=at(5000))
     entry('expires before', interval(1, 'hours'), last=-10, expires=at(60))

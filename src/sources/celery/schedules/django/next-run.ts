@@ -58,16 +58,16 @@ function dueAt(entry: DjangoEntry, facts: RunFacts, after: RunAfter): number | n
 }
 
 /**
- * For an entry that is overdue when it starts: an interval runs at the start. A crontab runs at the start up to version
- * 2.4, and at its next time since.
+ * For an entry that is overdue when it starts: an interval runs at the start, and so does a crontab up to version 2.7.
+ * Since 2.8, beat looks at a crontab again at its next time after the start, or earlier if it reads its entries anew.
  */
 function runFrom({ rule }: DjangoEntry, startAt: number, after: RunAfter): number | null {
-  return rule.crontab === null ? startAt : agreed(startAt, after(startAt - 1));
+  return rule.crontab === null ? startAt : agreed(startAt, after(startAt));
 }
 
 /**
- * An interval without a run begins when beat has read the entry (up to version 2.5), or when the entry was changed
- * (since). With a start, since version 2.5 it is overdue from the beginning.
+ * An entry without a run begins when beat has read it (up to version 2.7), or when it was changed (since). With a start,
+ * since version 2.5 it is overdue from the beginning.
  */
 function firstRun(entry: DjangoEntry, facts: RunFacts, after: RunAfter): number | null {
   const { changedAt, startAt, rule } = entry;
@@ -77,8 +77,7 @@ function firstRun(entry: DjangoEntry, facts: RunFacts, after: RunAfter): number 
   if (due === null) return null;
   if (startAt === null) return rule.crontab === null ? agreed(due, after(changedAt)) : due;
   if (changedAt >= startAt) return agreed(due, changedAt);
-  const sinceStart = rule.crontab === null ? startAt : after(startAt - 1);
-  return agreed(Math.max(due, startAt), sinceStart);
+  return agreed(Math.max(due, startAt), runFrom(entry, startAt, after));
 }
 
 function agreed(one: number, other: number | null): number | null {
