@@ -136,6 +136,18 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'running workers on Rabbi
       expect(hints).toEqual([[], []]);
     });
 
+    it('have their queues without the management API, with counts up to RabbitMQ 4.2', async () => {
+      const blind = celerySources({ broker: rabbit.url(virtualHost, `least-${virtualHost}`) });
+      const idle = async () =>
+        (await blind.queues.listQueues(context))?.find(({ name }) => name === 'q2') ?? null;
+      await until(async () => (await idle())?.consumers === 1);
+      const { version } = (await componentOf(blind, 'broker')).config;
+      const [major = 0, minor = 0] = String(version).split('.').map(Number);
+      const isHidden = major > 4 || (major === 4 && minor >= 3);
+      expect(await idle()).toMatchObject({ waiting: isHidden ? null : 0, reserved: null });
+      await blind.close();
+    });
+
     it('have nothing of the monitor left in the broker when it is closed', async () => {
       await sources.close();
       const left = await rabbit.queues(virtualHost);

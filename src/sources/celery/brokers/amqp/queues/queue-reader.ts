@@ -37,12 +37,16 @@ export interface AmqpQueueReaderOptions {
 
 /** The result of a passive declaration. */
 interface Depth {
-  /** `null`: it does not exist, or is exclusive to another connection. */
-  readonly waiting: number | null;
-  readonly consumers: number | null;
+  readonly waiting: number;
+  readonly consumers: number;
 }
 
+/** `absent`: the queue does not exist, or is exclusive to another connection. */
+type NoDepth = 'absent' | 'refused';
+
 interface Absence {
+  /** From RabbitMQ 4.3 on, a queue may be looked at only by a user with any right to it. */
+  readonly isRefused: boolean;
   readonly lookAt: number;
   readonly pause: number;
 }
@@ -122,8 +126,8 @@ async function measure(state: ReaderState, names: readonly string[], now: number
     if (isNew && (now < (absence?.lookAt ?? now) || missed >= MOST_MISSED)) continue;
     // A queue that is not listed does not exist, unless it is younger than the list.
     const isListed = managed === null || managed.has(name) || state.known.has(name) || !isNew;
-    const depth = isListed ? await depthOf(state, name) : null;
-    if (depth !== null) {
+    const depth = isListed ? await depthOf(state, name) : 'absent';
+    if (typeof depth !== 'string') {
       depths.set(name, depth);
       absent.delete(name);
       continue;
@@ -131,19 +135,20 @@ async function measure(state: ReaderState, names: readonly string[], now: number
     if (isListed) missed += 1;
     depths.delete(name);
     const pause = Math.min((absence?.pause ?? FIRST_PAUSE_MS / 2) * 2, LONGEST_PAUSE_MS);
-    absent.set(name, { lookAt: now + pause, pause });
+    absent.set(name, { isRefused: depth === 'refused', lookAt: now + pause, pause });
   }
 }
 
-/** @returns `null` if there is no such queue, or it may not be looked at; RabbitMQ has ended the channel then */
-async function depthOf(state: ReaderState, name: string): Promise<Depth | null> {
+/** RabbitMQ has ended the channel if it does not tell. */
+async function depthOf(state: ReaderState, name: string): Promise<Depth | NoDepth> {
   if (state.channel?.isOpen() !== true) state.channel = await state.connection.channel();
   try {
     const { messageCount, consumerCount } = await state.channel.request((raw) => raw.checkQueue(name));
     return { waiting: messageCount, consumers: consumerCount };
   } catch (error) {
     const { code } = describeAmqpError(error);
-    if (code === 'NOTFOUND' || code === 'LOCKED' || code === 'NOPERM') return null;
+    if (code === 'NOPERM') return 'refused';
+    if (code === 'NOTFOUND' || code === 'LOCKED') return 'absent';
     throw error;
   }
 }
@@ -161,15 +166,19 @@ function readingOf(state: ReaderState, names: readonly string[]): QueueReading {
   };
 }
 
-/** @returns `null` for a queue that does not exist, unless the host names it */
-function countsOf({ depths, absent, configured, management }: ReaderState, name: string): QueueCounts | null {
+/** @returns `null` for a queue that does not exist, as far as is known, unless the host names it */
+function countsOf(state: ReaderState, name: string): QueueCounts | null {
+  const { depths, absent, configured, known, management } = state;
   const depth = depths.get(name);
-  if (depth !== undefined) {
-    const reserved = management?.queues()?.get(name)?.unacknowledged ?? null;
-    return { name, ...depth, reserved };
+  const managed = management?.queues()?.get(name);
+  const reserved = managed?.unacknowledged ?? null;
+  if (depth !== undefined) return { name, ...depth, reserved };
+  const absence = absent.get(name);
+  const isNamed = configured.includes(name);
+  if (absence?.isRefused === true && (isNamed || known.has(name) || managed !== undefined)) {
+    return { name, waiting: managed?.ready ?? null, consumers: null, reserved };
   }
-  const isNamed = absent.has(name) && configured.includes(name);
-  return isNamed ? { name, waiting: 0, consumers: 0, reserved: 0 } : null;
+  return absence?.isRefused === false && isNamed ? { name, waiting: 0, consumers: 0, reserved: 0 } : null;
 }
 
 /** Whether no queue holds a message of a task, neither ready nor delayed nor unacknowledged. */
