@@ -145,8 +145,10 @@ function isKnowable(field: string, truth: Truth, sent: boolean): boolean {
       return truth.countdown !== null && begins(truth).every(({ attempt }) => attempt === 0);
     case 'worker':
     case 'started':
-    case 'waitSeconds':
       return hasRun(truth);
+    case 'waitSeconds':
+      // A client dates its event after it has sent the message. If it is held up in between, the task starts earlier.
+      return hasRun(truth) && Number(last(truth)?.at) >= truth.sent[1];
     case 'finished':
       return state !== 'STARTED';
     case 'runtime':
