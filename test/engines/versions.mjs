@@ -4,7 +4,7 @@
  * `npm run versions -- sid` tries one release, `npm run versions -- sid valkey` one server, and writes nothing.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 const PAGE = `${ROOT}docs/versions.md`;
@@ -49,19 +49,40 @@ function versionsOf(path) {
   };
 }
 
-/** @returns whether all tests have passed, and none was skipped for want of a service */
-function hasPassed(release, server) {
+/** Runs the tests. @returns why they have not passed, a line for each reason; none if all have, and none was skipped */
+function problemsOf(release, server) {
   const valkey = server === 'valkey' ? { TASK_MONITOR_VALKEY: '1' } : {};
   const report = `${ROOT}.cache/versions-${release}-${server}.json`;
+  // That of an earlier run must not speak for this one.
+  rmSync(report, { force: true });
   const env = { ...process.env, TASK_MONITOR_ENGINES: release, TASK_MONITOR_REPORT: report, ...valkey };
   console.log(`\n== ${release} with ${server}`);
   const line = ['run', '--config', 'test/live.config.ts', ...TESTS.map((folder) => `test/${folder}`)];
-  const { status } = spawnSync('npx', ['vitest', ...line], { stdio: 'inherit', cwd: ROOT, env });
-  if (!existsSync(report)) return false;
-  const cases = JSON.parse(readFileSync(report, 'utf8')).testResults.flatMap((file) => file.assertionResults);
-  const skipped = cases.filter(({ fullName }) => /\(skipped: install /.test(fullName));
-  for (const { fullName } of skipped) console.log(`skipped: ${fullName}`);
-  return status === 0 && skipped.length === 0;
+  const { status, signal, error } = spawnSync('npx', ['vitest', ...line], {
+    stdio: 'inherit',
+    cwd: ROOT,
+    env,
+  });
+  const end = error?.message ?? `vitest ended with ${signal ?? status}`;
+  if (!existsSync(report)) return [`the run was aborted, without a report: ${end}`];
+  // What `test/count-reporter.ts` writes.
+  const { files, errors } = JSON.parse(readFileSync(report, 'utf8'));
+  const tests = files.flatMap(({ path, tests }) => tests.map((test) => ({ ...test, path })));
+  const problems = [
+    ...errors.map((message) => `error outside of tests: ${message}`),
+    ...tests
+      .filter(({ outcome }) => outcome === 'failed')
+      .map(({ path, title }) => `failed: ${path} > ${title}`),
+    ...files
+      .filter((file) => file.hasFailed && file.tests.every(({ outcome }) => outcome !== 'failed'))
+      .map(({ path }) => `failed outside of its tests: ${path}`),
+    ...tests
+      .filter(({ outcome }) => outcome === 'pending')
+      .map(({ path, title }) => `not run: ${path} > ${title}`),
+    ...tests.filter(({ title }) => /\(skipped: install /.test(title)).map(({ title }) => `skipped: ${title}`),
+  ];
+  if (tests.length === 0) problems.push('no test was run');
+  return status === 0 || problems.length > 0 ? problems : [end];
 }
 
 const [onlyRelease, onlyServer] = process.argv.slice(2);
@@ -73,9 +94,10 @@ for (const { release, title } of SETS) {
   const versions = versionsOf((program) => `${ROOT}.cache/engines/${release}/bin/${program}`);
   for (const server of SERVERS) {
     if (onlyServer !== undefined && server !== onlyServer) continue;
-    const passed = hasPassed(release, server);
-    isGood = isGood && passed;
-    console.log(`-- ${passed ? 'passed' : 'failed'}: ${release} with ${server}`);
+    const problems = problemsOf(release, server);
+    isGood = isGood && problems.length === 0;
+    for (const problem of problems) console.log(problem);
+    console.log(`-- ${problems.length === 0 ? 'passed' : 'failed'}: ${release} with ${server}`);
     const name = server === 'redis' ? 'Redis' : 'Valkey';
     rows.push([
       title,
