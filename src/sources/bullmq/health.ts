@@ -3,7 +3,7 @@ import { describeError, type RedisProblem } from '../../redis/problems.ts';
 import type { ReadOptions } from '../../redis/reader.ts';
 import type { HealthSource, ReadContext } from '../../source.ts';
 import type { QueueAccess } from './access/queue-access.ts';
-import { settingsCommand } from './components/queue-figures.ts';
+import { readSettings } from './components/queue-figures.ts';
 import { readWorkers } from './workers/read-workers.ts';
 import { WORKERS_HIDDEN } from './workers/worker-source.ts';
 
@@ -38,8 +38,7 @@ async function findProblem(access: QueueAccess, signal: AbortSignal): Promise<Re
 
 /** @throws RedisError if a queue cannot be read */
 async function readAll(access: QueueAccess, options: ReadOptions): Promise<void> {
-  const queues = await access.queues(options);
-  await access.readShared(queues.map(settingsCommand), options);
+  await readSettings(access, await access.queues(options), options);
 }
 
 async function checkWorkers(access: QueueAccess, signal: AbortSignal): Promise<WorkerHealthCheck> {

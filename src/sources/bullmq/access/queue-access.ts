@@ -10,7 +10,7 @@ import type { ReadOptions, RedisReader } from '../../../redis/reader.ts';
 import type { SourceStatus } from '../../../source.ts';
 import type { GivenQueue, ResolvedOptions } from './options.ts';
 import { createQueueDiscovery } from './queue-discovery.ts';
-import { createQueueReads, createSharedSend, type QueueCommand } from './queue-reads.ts';
+import { createQueueReads, type QueueCommand } from './queue-reads.ts';
 import {
   createQueueRef,
   type JobRef,
@@ -19,6 +19,7 @@ import {
   splitTaskId,
   taskIdOf,
 } from './queue-ref.ts';
+import { createReadEach, type ReadEach } from './queue-rounds.ts';
 
 /** Finds queues and reads them. */
 export interface QueueAccess {
@@ -38,13 +39,8 @@ export interface QueueAccess {
    * @throws RedisError when Redis is unreachable, late, or refuses one of them
    */
   read(list: readonly QueueCommand[], options?: ReadOptions): Promise<unknown[]>;
-  /**
-   * The same for lengths, settings and heads of queues, which several parts ask for in one look: a command that is under
-   * way is not sent again. Its reply may thus be a moment older than the call.
-   *
-   * @throws RedisError as `read`
-   */
-  readShared(list: readonly QueueCommand[], options?: ReadOptions): Promise<unknown[]>;
+  /** Reads the same of each queue: lengths, settings and heads, which several parts ask for in one look. */
+  readonly readEach: ReadEach;
   /** One reader per Redis, for commands about a server and not about a queue. */
   readers(): readonly RedisReader[];
   /** The job of this task id, which need not exist; `null` if no queue has that name. */
@@ -80,7 +76,7 @@ export function createQueueAccess({ from, redactor }: ResolvedOptions): QueueAcc
     redactor,
     queues,
     read: createQueueReads(),
-    readShared: createQueueReads(createSharedSend()),
+    readEach: createReadEach(),
     readers: () => readers,
     async find(taskId, options) {
       const parts = splitTaskId(taskId);

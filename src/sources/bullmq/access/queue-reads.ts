@@ -1,6 +1,5 @@
 /** Reads of many queues at once, each Redis with as few writes as possible. */
 import type { RedisCommand } from '../../../redis/client.ts';
-import { withDeadline } from '../../../redis/deadline.ts';
 import { isOutage, RedisError } from '../../../redis/problems.ts';
 import type { Outcome, ReadOptions, RedisReader } from '../../../redis/reader.ts';
 import type { QueueRef } from './queue-ref.ts';
@@ -31,52 +30,15 @@ interface Group {
   readonly indexes: number[];
 }
 
-/** Sends commands to one Redis. */
-type Send = (
-  reader: RedisReader,
-  commands: readonly RedisCommand[],
-  options?: ReadOptions,
-) => Promise<readonly (Outcome | undefined)[]>;
-
-const sendEach: Send = (reader, commands, options) => reader.outcomes(commands, options);
-
-/** A command that was sent with others. */
-interface SentCommand {
-  readonly outcomes: Promise<readonly Outcome[]>;
-  readonly at: number;
-}
-
-/** @returns sends equal commands that overlap once, whoever asks */
-export function createSharedSend(): Send {
-  const underWay = new WeakMap<RedisReader, Map<string, SentCommand>>();
-  return async (reader, commands, { signal, timeoutMs } = {}) => {
-    const known = underWay.get(reader) ?? new Map<string, SentCommand>();
-    underWay.set(reader, known);
-    const keys = commands.map((command) => command.join('\0'));
-    const added = keys.flatMap((key, index) =>
-      known.has(key) ? [] : [{ key, command: commands[index] ?? [] }],
-    );
-    // Without the signal of a caller: others may wait, too.
-    const outcomes = reader
-      .outcomes(added.map(({ command }) => command))
-      .finally(() => added.map(({ key }) => known.delete(key)));
-    for (const [at, { key }] of added.entries()) known.set(key, { outcomes, at });
-    const sent = keys.map((key) => known.get(key));
-    const batches = [...new Set([outcomes, ...sent.map((one) => one?.outcomes)])];
-    const replies = await withDeadline(Promise.all(batches), signal, timeoutMs);
-    const byBatch = new Map(batches.map((batch, index) => [batch, replies[index]]));
-    return sent.map((one) => byBatch.get(one?.outcomes)?.[one?.at ?? 0]);
-  };
-}
-
 /**
  * @returns sends commands and resolves with their replies, in their order. A key of another type is answered with
  *   `null`, as if it were absent. Rejects with a `RedisError` when a Redis is unreachable, late, or refuses a command
  *   that is not optional.
  */
-export function createQueueReads(
-  send: Send = sendEach,
-): (list: readonly QueueCommand[], options?: ReadOptions) => Promise<unknown[]> {
+export function createQueueReads(): (
+  list: readonly QueueCommand[],
+  options?: ReadOptions,
+) => Promise<unknown[]> {
   /** When to send it again, by `performance.now()`. */
   const refusedUntil = new WeakMap<RedisReader, number>();
 
@@ -93,7 +55,7 @@ export function createQueueReads(
     const replies: unknown[] = new Array(list.length).fill(null);
     await Promise.all(
       [...groups].map(async ([reader, { commands, indexes }]) => {
-        const outcomes = await send(reader, commands, options);
+        const outcomes = await reader.outcomes(commands, options);
         for (const [at, index] of indexes.entries()) {
           const outcome = outcomes[at];
           if (list[index]?.isOptional && isRefused(outcome)) refusedUntil.set(reader, now + REFUSED_MS);
@@ -109,7 +71,12 @@ function isRefused(outcome: Outcome | undefined): boolean {
   return outcome?.problem != null && !isOutage(outcome.problem);
 }
 
-function replyOf(outcome: Outcome | undefined): unknown {
+/**
+ * The reply to a command. One about a key of another type is `null`.
+ *
+ * @throws RedisError when Redis refuses it
+ */
+export function replyOf(outcome: Outcome | undefined): unknown {
   if (outcome?.problem && !NO_SUCH_VALUE.has(outcome.problem.code)) throw new RedisError(outcome.problem);
   return outcome?.reply ?? null;
 }

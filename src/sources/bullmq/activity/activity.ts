@@ -8,6 +8,7 @@ import type { QueueHistory } from '../../../history/aggregate/queue-history.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { shareCalls } from '../../../single-flight.ts';
 import type { Activity } from '../../../source.ts';
+import { inPortions } from '../access/in-portions.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import type { QueueRef } from '../access/queue-ref.ts';
 import { depthsInterval, recordDepths } from '../components/queue-depths.ts';
@@ -121,14 +122,18 @@ async function countAll(
 ): Promise<boolean> {
   const count = Math.max(1, followed.length);
   const until = performance.now() + MOST_MS;
-  const outcomes = await Promise.all(
-    followed.map(([queue, tail]) => {
-      const budget = { entries: MOST_ENTRIES / count, size: MOST_CHARACTERS / count, until };
-      return countEvents(counting, queue, tail, budget, options);
-    }),
+  const outcomes = await inPortions(followed, (some) =>
+    Promise.all(
+      some.map(([queue, tail]) => {
+        const budget = { entries: MOST_ENTRIES / count, size: MOST_CHARACTERS / count, until };
+        return countEvents(counting, queue, tail, budget, options);
+      }),
+    ),
   );
   const gaps = followed.filter(([{ gap }]) => gap !== null);
   const most = Math.max(1, Math.floor(MOST_ENDED / Math.max(1, gaps.length)));
-  await Promise.all(gaps.map(([queue]) => countEnded(counting, queue, most, options)));
+  await inPortions(gaps, (some) =>
+    Promise.all(some.map(([queue]) => countEnded(counting, queue, most, options))),
+  );
   return outcomes.every((isWhole) => isWhole);
 }

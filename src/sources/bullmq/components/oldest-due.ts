@@ -2,7 +2,7 @@
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount, asScored, asTexts } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import type { QueueCommand } from '../access/queue-reads.ts';
+import type { ReadCommands } from '../access/queue-reads.ts';
 import type { JobRef, QueueRef } from '../access/queue-ref.ts';
 import { factsCommand, factsOf, type JobFacts } from '../jobs/job-facts.ts';
 import { dueTime, isMarker } from '../jobs/job-sets.ts';
@@ -64,13 +64,14 @@ export async function readNextDelayed(
   queues: readonly QueueRef[],
   options: ReadOptions,
 ): Promise<readonly (JobRef & { readonly due: number })[]> {
-  const replies = await access.readShared(
-    queues.map((queue) => ({ queue, command: ['ZRANGE', queue.key('delayed'), '0', '2', 'WITHSCORES'] })),
+  const next = await access.readEach(
+    queues,
+    (queue) => [['ZRANGE', queue.key('delayed'), '0', '2', 'WITHSCORES']],
+    ([reply], queue) =>
+      asScored(reply).map(({ member, score }) => ({ queue, id: member, due: dueTime(score) })),
     options,
   );
-  return queues.flatMap((queue, index) =>
-    asScored(replies[index]).map(({ member, score }) => ({ queue, id: member, due: dueTime(score) })),
-  );
+  return [...next.values()].flat();
 }
 
 /** The next job of each waiting list and of each priority. */
@@ -79,36 +80,57 @@ async function readHeads(
   queues: readonly QueueRef[],
   options: ReadOptions,
 ): Promise<readonly JobRef[]> {
-  // The last entry of a list may be a mark of an older BullMQ instead of a job.
-  const lists = queues.flatMap((queue) =>
-    (['wait', 'paused'] as const).map(
-      (part): QueueCommand => ({ queue, command: ['LRANGE', queue.key(part), ...NEXT_TWO] }),
-    ),
+  const prioritized: QueueRef[] = [];
+  const heads = await access.readEach(
+    queues,
+    (queue) => [
+      ['LRANGE', queue.key('wait'), ...NEXT_TWO],
+      ['LRANGE', queue.key('paused'), ...NEXT_TWO],
+      ['ZCARD', queue.key('prioritized')],
+    ],
+    ([wait, paused, size], queue) => {
+      if (asCount(size) > 0) prioritized.push(queue);
+      return [...nextOf(queue, wait), ...nextOf(queue, paused)];
+    },
+    options,
   );
-  const sizes = queues.map(
-    (queue): QueueCommand => ({ queue, command: ['ZCARD', queue.key('prioritized')] }),
-  );
-  const replies = await access.readShared([...lists, ...sizes], options);
-  const prioritized = queues.filter((_, index) => asCount(replies[lists.length + index]) > 0);
-  const heads = (await Promise.all(prioritized.map((queue) => headsCommands(access, queue, options)))).flat();
-  const next = [...replies.slice(0, lists.length), ...(await access.readShared(heads, options))];
-  return [...lists, ...heads].flatMap(({ queue }, index) => {
-    const id = asTexts(next[index]).findLast((member) => !isMarker(member));
-    return id === undefined ? [] : [{ queue, id }];
-  });
+  return [...heads.values(), ...(await readFirst(access, prioritized, options)).values()].flat();
 }
 
-/** The commands that read the next job of each priority. */
-async function headsCommands(
+/** The next job of each priority. */
+async function readFirst(
   access: QueueAccess,
-  queue: QueueRef,
+  queues: readonly QueueRef[],
   options: ReadOptions,
-): Promise<readonly QueueCommand[]> {
-  const found = await readPriorities((list) => access.readShared(list, options), queue, MOST_PRIORITIES - 1);
-  return found.map((priority) => {
-    const from = String(priority * PRIORITY_SPAN);
-    return { queue, command: ['ZRANGEBYSCORE', queue.key('prioritized'), from, '+inf', 'LIMIT', '0', '1'] };
-  });
+): Promise<ReadonlyMap<QueueRef, readonly JobRef[]>> {
+  const read: ReadCommands = async (list) => {
+    const commands = new Map(list.map(({ queue, command }) => [queue, [command]]));
+    const asked = [...commands.keys()];
+    const replies = await access.readEach(
+      asked,
+      (queue) => commands.get(queue) ?? [],
+      ([reply]) => reply,
+      options,
+    );
+    return [...replies.values()];
+  };
+  const found = await readPriorities(read, queues, MOST_PRIORITIES - 1);
+  return access.readEach(
+    queues,
+    (queue) =>
+      (found.get(queue) ?? []).map((priority) => {
+        const from = String(priority * PRIORITY_SPAN);
+        return ['ZRANGEBYSCORE', queue.key('prioritized'), from, '+inf', 'LIMIT', '0', '1'];
+      }),
+    (replies, queue) => replies.flatMap((reply) => nextOf(queue, reply)),
+    options,
+  );
+}
+
+/** The job that runs next. The last entry of a list may be a mark of an older BullMQ instead of a job. */
+function nextOf(queue: QueueRef, reply: unknown): readonly JobRef[] {
+  const id = asTexts(reply).findLast((member) => !isMarker(member));
+  return id === undefined ? [] : [{ queue, id }];
 }
 
 /** BullMQ keeps no time at which a delayed job joined the others, so its delay is taken from its options. */

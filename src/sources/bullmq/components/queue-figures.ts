@@ -1,9 +1,8 @@
 /** Sizes and settings of queues: a handful of commands each, however many jobs there are. */
-
+import type { RedisCommand } from '../../../redis/client.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount, asFields, asNumber, asTexts } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import type { QueueCommand } from '../access/queue-reads.ts';
 import type { QueueRef } from '../access/queue-ref.ts';
 import { isMarker } from '../jobs/job-sets.ts';
 
@@ -52,27 +51,16 @@ const PARTS: readonly (readonly [name: string, part: string, ...args: string[]])
   ['ZCARD', 'repeat'],
 ];
 
-/**
- * @param read `access.read` if the figures must not be older than the call
- * @throws RedisError when Redis is away, late, or refuses one of the commands
- */
-export async function readQueueFigures(
+/** @throws RedisError when Redis is away, late, or refuses one of the commands */
+export function readQueueFigures(
   access: QueueAccess,
   queues: readonly QueueRef[],
   options: ReadOptions,
-  read: QueueAccess['read'] = access.readShared,
 ): Promise<ReadonlyMap<QueueRef, QueueFigures>> {
-  const replies = await read(
-    queues.flatMap((queue) => commandsOf(queue, PARTS)),
-    options,
-  );
-  return new Map(
-    queues.map((queue, index) => {
-      const from = index * PARTS.length;
-      return [queue, figuresOf(replies.slice(from, from + PARTS.length))];
-    }),
-  );
+  return access.readEach(queues, (queue) => commandsOf(queue, PARTS), figuresOf, options);
 }
+
+const SETTINGS = PARTS.slice(0, 1);
 
 /** The jobs of a queue that a free worker could take: the {@link PARTS} that {@link takeable} adds up. */
 const TAKEABLE = PARTS.slice(1, 6);
@@ -82,34 +70,40 @@ const TAKEABLE = PARTS.slice(1, 6);
  *
  * @throws RedisError when Redis is away, late, or refuses one of the commands
  */
-export async function readTakeable(
+export function readTakeable(
   access: QueueAccess,
   queues: readonly QueueRef[],
   options: ReadOptions,
 ): Promise<ReadonlyMap<QueueRef, number>> {
-  const replies = await access.readShared(
-    queues.flatMap((queue) => commandsOf(queue, TAKEABLE)),
+  return access.readEach(
+    queues,
+    (queue) => commandsOf(queue, TAKEABLE),
+    ([wait, lastWaiting, paused, lastPaused, prioritized]) =>
+      jobsIn(wait, lastWaiting) + jobsIn(paused, lastPaused) + asCount(prioritized),
     options,
   );
-  return new Map(
-    queues.map((queue, index) => {
-      const from = index * TAKEABLE.length;
-      const [wait, lastWaiting, paused, lastPaused, prioritized] = replies.slice(
-        from,
-        from + TAKEABLE.length,
-      );
-      return [queue, jobsIn(wait, lastWaiting) + jobsIn(paused, lastPaused) + asCount(prioritized)];
-    }),
+}
+
+/**
+ * Reads the settings of queues, which exist as long as they do.
+ *
+ * @throws RedisError when Redis is away, late, or refuses one of the commands
+ */
+export async function readSettings(
+  access: QueueAccess,
+  queues: readonly QueueRef[],
+  options: ReadOptions,
+): Promise<void> {
+  await access.readEach(
+    queues,
+    (queue) => commandsOf(queue, SETTINGS),
+    () => {},
+    options,
   );
 }
 
-/** Reads the settings of a queue, which exist as long as it does. */
-export function settingsCommand(queue: QueueRef): QueueCommand {
-  return commandsOf(queue, PARTS.slice(0, 1))[0] as QueueCommand;
-}
-
-function commandsOf(queue: QueueRef, parts: typeof PARTS): readonly QueueCommand[] {
-  return parts.map(([name, part, ...args]) => ({ queue, command: [name, queue.key(part), ...args] }));
+function commandsOf(queue: QueueRef, parts: typeof PARTS): readonly RedisCommand[] {
+  return parts.map(([name, part, ...args]) => [name, queue.key(part), ...args]);
 }
 
 function figuresOf(replies: readonly unknown[]): QueueFigures {

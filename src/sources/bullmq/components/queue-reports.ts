@@ -1,7 +1,8 @@
 import type { ReadOptions } from '../../../redis/reader.ts';
+import { type Steps, scheduler } from '../../../scheduler.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import type { QueueRef } from '../access/queue-ref.ts';
-import { readActiveJobs } from '../workers/active-jobs.ts';
+import { type ActiveJobs, readActiveJobs } from '../workers/active-jobs.ts';
 import type { WorkersByQueue } from '../workers/worker-connections.ts';
 import { type JobCounts, type QueueFigures, readQueueFigures, takeable } from './queue-figures.ts';
 
@@ -39,10 +40,20 @@ export async function readQueueReports(
     readActiveJobs(access, queues, options),
     connected,
   ]);
-  return queues.flatMap((queue) => {
+  return scheduler.run('queues', reportsOf(queues, figures, active, workers));
+}
+
+function* reportsOf(
+  queues: readonly QueueRef[],
+  figures: ReadonlyMap<QueueRef, QueueFigures>,
+  active: ReadonlyMap<QueueRef, ActiveJobs>,
+  workers: WorkersByQueue,
+): Steps<readonly QueueReport[]> {
+  const reports: QueueReport[] = [];
+  for (const queue of queues) {
     const [own, held] = [figures.get(queue), active.get(queue)];
-    if (own === undefined || held === undefined) return [];
-    return {
+    if (own === undefined || held === undefined) continue;
+    reports.push({
       ...own,
       name: queue.name,
       waiting: takeable(own.counts),
@@ -50,6 +61,8 @@ export async function readQueueReports(
       consumers: workers?.get(queue)?.length ?? null,
       stalled: held.jobs.filter(({ isLost }) => isLost).length,
       isWhole: held.isWhole,
-    };
-  });
+    });
+    yield;
+  }
+  return reports;
 }

@@ -1,6 +1,7 @@
 /** The tails of all queues. They are updated together, at most once a second, for all requests. */
 import { withDeadline } from '../../../redis/deadline.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
+import { inPortions } from '../access/in-portions.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import type { QueueRef } from '../access/queue-ref.ts';
 import { type FeedItem, readItems } from './feed-items.ts';
@@ -124,22 +125,33 @@ function isDue({ now, updatedAt }: TailsState): boolean {
 }
 
 async function update(state: TailsState, all: readonly StreamTail[]): Promise<void> {
-  const { access, tails, memory } = state;
+  const { tails } = state;
   const startedAt = state.now();
+  await inPortions(all, (some) => updateSome(state, some, startedAt));
+  // Queues may have been removed.
+  const kept = new Set(all);
+  for (const [name, tail] of tails) if (!kept.has(tail)) tails.delete(name);
+  shrinkTails(tails.values());
+  state.updatedAt = startedAt;
+}
+
+async function updateSome(
+  state: TailsState,
+  some: readonly StreamTail[],
+  startedAt: number,
+): Promise<readonly []> {
+  const { access, memory } = state;
   const options = { timeoutMs: UPDATE_MS };
-  const news = await readNews(access, all, options);
+  const news = await readNews(access, some, options);
   const hasNews = news.some(
     ({ entries, isFresh, tail }) => entries.length > 0 || (isFresh && tail.items.length > 0),
   );
   const lists = news.map(({ tail, entries }) => ({ queue: tail.queue, entries }));
   const items = await readItems(access, lists, memory, options);
-  // Queues may have been removed.
-  for (const [name, tail] of tails) if (!all.includes(tail)) tails.delete(name);
   for (const [at, one] of news.entries()) addNews(one, items[at] ?? [], startedAt);
-  shrinkTails(tails.values());
-  // Before the first update, no entry has been read.
+  // Before the first update, no entry has been read. A later portion may fail.
   if (hasNews && state.updatedAt > Number.NEGATIVE_INFINITY) state.revision += 1;
-  state.updatedAt = startedAt;
+  return [];
 }
 
 async function extendTail(state: TailsState, tail: StreamTail, options: ReadOptions): Promise<void> {

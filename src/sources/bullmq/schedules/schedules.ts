@@ -57,11 +57,13 @@ async function findEntries(
   queues: readonly QueueRef[],
   options: ReadOptions,
 ): Promise<readonly EntryRef[]> {
-  const sizes = await access.readShared(
-    queues.map((queue) => ({ queue, command: ['ZCARD', queue.key('repeat')] as const })),
+  const sizes = await access.readEach(
+    queues,
+    (queue) => [['ZCARD', queue.key('repeat')]],
+    ([size]) => asCount(size),
     options,
   );
-  const counts = queues.map((queue, index) => ({ queue, count: asCount(sizes[index]) }));
+  const counts = [...sizes].map(([queue, count]) => ({ queue, count }));
   const shares = shareOut(counts.filter(({ count }) => count > 0));
   // One command for each queue: between two, an entry that runs would move.
   const replies = await access.read(

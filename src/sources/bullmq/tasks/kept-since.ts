@@ -53,7 +53,6 @@ export function createKeptSince(
       access,
       unknown.map(({ queue }) => queue),
       options,
-      access.read,
     );
     for (const { queue, added } of unknown) {
       const kept = Object.values(figures.get(queue)?.counts ?? {}).reduce((sum, count) => sum + count, 0);

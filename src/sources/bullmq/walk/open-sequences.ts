@@ -133,7 +133,7 @@ async function partsOf(
   if (set.part !== 'prioritized' || known.includes(name)) return whole;
   const isSplit = known.length > 0;
   const most = isSplit ? MOST_KNOWN_PRIORITIES : MOST_PRIORITIES;
-  const priorities = await readPriorities(read, queue, most);
+  const priorities = (await readPriorities(read, [queue], most)).get(queue) ?? [];
   if (!isSplit && priorities.length > most) return whole;
   return priorities.map((priority) => ({
     name: `${name}/${priority}`,

@@ -3,7 +3,6 @@
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount, asFields, asTexts } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import type { QueueCommand } from '../access/queue-reads.ts';
 import type { JobRef, QueueRef } from '../access/queue-ref.ts';
 import { shortText, timeOf } from '../jobs/job-facts.ts';
 import { isMarker } from '../jobs/job-sets.ts';
@@ -38,34 +37,29 @@ export async function readActiveJobs(
   queues: readonly QueueRef[],
   options: ReadOptions,
 ): Promise<ReadonlyMap<QueueRef, ActiveJobs>> {
-  const counts = await access.readShared(
-    queues.map((queue) => activeCommand(queue, 'LLEN')),
+  const counts = await access.readEach(
+    queues,
+    (queue) => [['LLEN', queue.key('active')]],
+    ([length]) => asCount(length),
     options,
   );
-  const busy = queues.filter((_, index) => asCount(counts[index]) > 0);
+  const busy = queues.filter((queue) => counts.get(queue) !== 0);
   const share = Math.max(1, Math.floor(MOST_JOBS / Math.max(1, busy.length)));
-  const lists = await access.readShared(
-    busy.map((queue) => activeCommand(queue, 'LRANGE', String(-share), '-1')),
+  const lists = await access.readEach(
+    busy,
+    (queue) => [['LRANGE', queue.key('active'), String(-share), '-1']],
+    ([list], queue) => jobsOf(queue, list),
     options,
   );
-  const jobs = await withWorkers(
-    access,
-    busy.flatMap((queue, index) => jobsOf(queue, lists[index])),
-    options,
-  );
+  const jobs = await withWorkers(access, [...lists.values()].flat(), options);
   const found = new Map(queues.map((queue) => [queue, [] as ActiveJob[]]));
   for (const job of jobs) found.get(job.queue)?.push(job);
   return new Map(
-    queues.map((queue, index) => {
-      const own = found.get(queue) ?? [];
-      const count = asCount(counts[index]);
-      return [queue, { count, jobs: own, isWhole: count <= share }];
-    }),
+    [...counts].map(([queue, count]) => [
+      queue,
+      { count, jobs: found.get(queue) ?? [], isWhole: count <= share },
+    ]),
   );
-}
-
-function activeCommand(queue: QueueRef, name: string, ...args: readonly string[]): QueueCommand {
-  return { queue, command: [name, queue.key('active'), ...args] };
 }
 
 function jobsOf(queue: QueueRef, list: unknown): readonly JobRef[] {
