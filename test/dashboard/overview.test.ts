@@ -194,6 +194,27 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the verdict of the o
     await page.getByRole('button', { name: /^failed 20$/ }).waitFor();
   });
 
+  it('compares nothing with a period of which less than half was observed', async () => {
+    const sources = withStats(changed(), (stats) => {
+      // Observed for 70 minutes: of the hour before this one, the last ten.
+      const isKnown = (t: Date): boolean => Date.now() - t.getTime() < 70 * MINUTE;
+      const unknown = { received: null, succeeded: null, failed: null, retried: null };
+      return {
+        ...stats,
+        series: stats.series.map((step) => (isKnown(step.t) ? step : { ...step, ...unknown })),
+      };
+    });
+    const { page, go } = await open(sources);
+    const row = page.getByRole('row', { name: /^mail\.send/ });
+    await row.getByText('–').first().waitFor();
+    await go('#/?compare=1');
+    await page.getByRole('button', { name: /^failed 20$/ }).waitFor();
+    await row.getByTitle('No earlier data').first().waitFor();
+    await go('#/names/mail.send?compare=1');
+    await page.locator('.tiles').getByTitle('No earlier data').first().waitFor();
+    expect(await page.getByText('▲').count()).toBe(0);
+  });
+
   it('compares names and queues with the period before', async () => {
     const sources: MonitorSources = {
       ...withStats(changed(), (stats) => {

@@ -54,7 +54,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'an incident of a running
     const played = (await app.script('incident.py', WORKER, ORDER)) as Played;
     deploy = played.deploy;
     facts = factsOf(played, async () => Number(await books.get('books:reports')));
-  }, 240_000);
+  }, 400_000);
 
   afterAll(async () => {
     books?.destroy();

@@ -2,6 +2,13 @@ import type { StatsStepBody, TaskStatsBody } from '../../client.ts';
 
 type Figure = Exclude<keyof StatsStepBody, 't'>;
 
+/** The previous period if it can be compared: of less than half of it, nobody can say what was usual. */
+export function comparable(before: TaskStatsBody | null | undefined): TaskStatsBody | null {
+  if (before == null) return null;
+  const known = before.series.filter(({ succeeded }) => succeeded !== null);
+  return 2 * known.length < before.series.length ? null : before;
+}
+
 /** A figure of each step of a period. */
 export const valuesOf = (stats: TaskStatsBody, figure: Figure): readonly (number | null)[] =>
   stats.series.map((step) => step[figure] ?? null);

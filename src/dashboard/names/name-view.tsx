@@ -13,6 +13,7 @@ import { ViewHead } from '../parts/view-head.tsx';
 import { tasksWithStats, usePrevious, useRange } from '../range/use-range.ts';
 import { linkTo, nameLink } from '../route.ts';
 import { count, percent, secondsOf } from '../text/numbers.ts';
+import { comparable } from './before-values.ts';
 import { NameCharts } from './name-charts.tsx';
 
 const LATEST = 10;
@@ -52,6 +53,7 @@ export function NameView({ id }: { readonly id: string }) {
     ),
   );
   const stats = data?.stats ?? null;
+  const statsBefore = comparable(before?.stats);
   const all = linkTo('tasks', { name: id });
   return (
     <>
@@ -67,10 +69,10 @@ export function NameView({ id }: { readonly id: string }) {
       {data !== null && stats === null && <NoStats />}
       {stats !== null && (
         <>
-          <Figures stats={stats} before={before === null ? undefined : (before.stats ?? null)} />
-          <NameCharts id={id} stats={stats} before={before?.stats ?? null} />
+          <Figures stats={stats} before={before === null ? undefined : statsBefore} />
+          <NameCharts id={id} stats={stats} before={statsBefore} />
           <div class="columns even">
-            <TopCauses stats={stats} before={before?.stats ?? null} filters={{ name: id }} />
+            <TopCauses stats={stats} before={statsBefore} filters={{ name: id }} />
             <Related stats={stats} />
           </div>
         </>

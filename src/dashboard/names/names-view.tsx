@@ -8,6 +8,7 @@ import { ViewHead } from '../parts/view-head.tsx';
 import { usePrevious, useRange } from '../range/use-range.ts';
 import { linkHere } from '../route.ts';
 import { secondsOf } from '../text/numbers.ts';
+import { comparable } from './before-values.ts';
 import { NAME_ORDERS, type NameOrder, NamesTable, sortedNames, useHeldNames } from './names-table.tsx';
 
 /** Maximum number of names in the API. */
@@ -33,7 +34,7 @@ export function NamesView({ query }: { readonly query: URLSearchParams }) {
   const order = isOrder(asked) ? asked : DEFAULT_ORDER;
   const names = data?.stats?.names ?? [];
   const { isHeld, pointer, focus } = useHold();
-  const sorted = sortedNames(names, before?.stats?.names ?? null, order);
+  const sorted = sortedNames(names, comparable(before?.stats)?.names ?? null, order);
   const rows = useHeldNames(sorted, order, isHeld, MOST_NAMES);
   return (
     <>

@@ -2,6 +2,7 @@ import type { TaskStatsBody } from '../../client.ts';
 import { CONSEQUENCE, consequencesOf } from '../failures/cause-count.ts';
 import { client, connection } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
+import { comparable } from '../names/before-values.ts';
 import { Change } from '../parts/change.tsx';
 import { lazy } from '../parts/lazy.tsx';
 import { Empty, NoStats } from '../parts/problem.tsx';
@@ -47,7 +48,7 @@ export function OverviewView() {
   const workers = useResource('workers', (signal) => client.workers({ signal }), { news: isWorker });
   const components = useResource('components', (signal) => client.components({ signal }), { every: 10_000 });
   const figures = stats.data?.stats ?? null;
-  const before = earlier.data?.stats ?? null;
+  const before = comparable(earlier.data?.stats);
   // The list shows all times, unless its address has a period.
   const period = range.isChosen ? {} : { range: '1h' };
 
