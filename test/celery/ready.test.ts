@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CelerySourcesOptions } from '../../src/celery.ts';
+import { captureLogs } from '../faults/kit/log-capture.ts';
 import { holdTime, openArrayDeployment, pass } from './array-deployment.ts';
 
 type CeleryReady = Parameters<NonNullable<CelerySourcesOptions['onReady']>>[0];
@@ -37,6 +38,15 @@ describe('onReady', () => {
     expect(summaries).toEqual([{ source: 'celery', workers: 2, reporting: 1 }]);
     await pass(60_000);
     expect(summaries).toHaveLength(1);
+  });
+
+  it('has one line of debug output beside it', async () => {
+    const lines = captureLogs();
+    told();
+    await pass(60_000);
+    expect(lines.filter((line) => line.includes('connected'))).toEqual([
+      expect.stringContaining('celery: connected; 0 workers, 0 of them have reported tasks'),
+    ]);
   });
 
   it('is called where no worker is heard', async () => {
