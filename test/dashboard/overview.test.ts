@@ -209,9 +209,9 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the verdict of the o
     await row.getByText('–').first().waitFor();
     await go('#/?compare=1');
     await page.getByRole('button', { name: /^failed 20$/ }).waitFor();
-    await row.getByTitle('No earlier data').first().waitFor();
+    await row.getByTitle('Not enough earlier data').first().waitFor();
     await go('#/names/mail.send?compare=1');
-    await page.locator('.tiles').getByTitle('No earlier data').first().waitFor();
+    await page.locator('.tiles').getByTitle('Not enough earlier data').first().waitFor();
     expect(await page.getByText('▲').count()).toBe(0);
   });
 

@@ -34,7 +34,7 @@ export function Change(props: {
   const { now, before, text, isCount = false } = props;
   const isPartial = useStartInBefore() !== null;
   if (isCount && isPartial) return null;
-  const title = before === null ? 'No earlier data' : `Before: ${text(before)}`;
+  const title = before === null ? 'Not enough earlier data' : `Before: ${text(before)}`;
   return (
     <span class="dim change" title={title}>
       {' '}

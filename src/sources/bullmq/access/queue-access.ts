@@ -19,7 +19,7 @@ import {
   splitTaskId,
   taskIdOf,
 } from './queue-ref.ts';
-import { createReadEach, type ReadEach } from './queue-rounds.ts';
+import { createReadEach, type ReadEach } from './read-each.ts';
 
 /** Finds queues and reads them. */
 export interface QueueAccess {

@@ -122,18 +122,18 @@ async function countAll(
 ): Promise<boolean> {
   const count = Math.max(1, followed.length);
   const until = performance.now() + MOST_MS;
-  const outcomes = await inPortions(followed, (some) =>
-    Promise.all(
-      some.map(([queue, tail]) => {
-        const budget = { entries: MOST_ENTRIES / count, size: MOST_CHARACTERS / count, until };
-        return countEvents(counting, queue, tail, budget, options);
-      }),
-    ),
-  );
+  let isWhole = true;
+  for await (const some of inPortions(followed)) {
+    const counted = some.map(([queue, tail]) => {
+      const budget = { entries: MOST_ENTRIES / count, size: MOST_CHARACTERS / count, until };
+      return countEvents(counting, queue, tail, budget, options);
+    });
+    for (const isCounted of await Promise.all(counted)) isWhole &&= isCounted;
+  }
   const gaps = followed.filter(([{ gap }]) => gap !== null);
   const most = Math.max(1, Math.floor(MOST_ENDED / Math.max(1, gaps.length)));
-  await inPortions(gaps, (some) =>
-    Promise.all(some.map(([queue]) => countEnded(counting, queue, most, options))),
-  );
-  return outcomes.every((isWhole) => isWhole);
+  for await (const some of inPortions(gaps)) {
+    await Promise.all(some.map(([queue]) => countEnded(counting, queue, most, options)));
+  }
+  return isWhole;
 }

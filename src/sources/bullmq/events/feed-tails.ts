@@ -127,7 +127,7 @@ function isDue({ now, updatedAt }: TailsState): boolean {
 async function update(state: TailsState, all: readonly StreamTail[]): Promise<void> {
   const { tails } = state;
   const startedAt = state.now();
-  await inPortions(all, (some) => updateSome(state, some, startedAt));
+  for await (const some of inPortions(all)) await updateSome(state, some, startedAt);
   // Queues may have been removed.
   const kept = new Set(all);
   for (const [name, tail] of tails) if (!kept.has(tail)) tails.delete(name);
@@ -135,11 +135,7 @@ async function update(state: TailsState, all: readonly StreamTail[]): Promise<vo
   state.updatedAt = startedAt;
 }
 
-async function updateSome(
-  state: TailsState,
-  some: readonly StreamTail[],
-  startedAt: number,
-): Promise<readonly []> {
+async function updateSome(state: TailsState, some: readonly StreamTail[], startedAt: number): Promise<void> {
   const { access, memory } = state;
   const options = { timeoutMs: UPDATE_MS };
   const news = await readNews(access, some, options);
@@ -151,7 +147,6 @@ async function updateSome(
   for (const [at, one] of news.entries()) addNews(one, items[at] ?? [], startedAt);
   // Before the first update, no entry has been read. A later portion may fail.
   if (hasNews && state.updatedAt > Number.NEGATIVE_INFINITY) state.revision += 1;
-  return [];
 }
 
 async function extendTail(state: TailsState, tail: StreamTail, options: ReadOptions): Promise<void> {

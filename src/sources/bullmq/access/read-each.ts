@@ -26,8 +26,8 @@ export type ReadEach = <Result>(
   options?: ReadOptions,
 ) => Promise<ReadonlyMap<QueueRef, Result>>;
 
-/** One read that is under way. */
-interface Rider {
+/** A read that is under way at one Redis. */
+interface Read {
   /** The queues that have not been asked yet. */
   readonly left: Set<QueueRef>;
   commandsOf(queue: QueueRef): readonly RedisCommand[];
@@ -36,16 +36,16 @@ interface Rider {
   end(error?: unknown): void;
 }
 
-/** What riders need of a few queues. */
-interface Portion {
+/** Commands about a few queues. */
+interface Batch {
   readonly commands: RedisCommand[];
-  /** Which queue to give to which rider, and the indexes of its commands. */
-  readonly stops: { readonly rider: Rider; readonly queue: QueueRef; readonly at: readonly number[] }[];
+  /** Which read takes the replies about which queue, and the indexes of its commands. */
+  readonly takers: { readonly read: Read; readonly queue: QueueRef; readonly at: readonly number[] }[];
 }
 
 /** The reads of one Redis, the oldest first. */
-interface Round {
-  readonly riders: Set<Rider>;
+interface Pending {
+  readonly reads: Set<Read>;
   isRunning: boolean;
 }
 
@@ -53,91 +53,88 @@ interface Round {
 const AT_ONCE = 100;
 
 export function createReadEach(): ReadEach {
-  const rounds = new WeakMap<RedisReader, Round>();
+  const pendingOf = new WeakMap<RedisReader, Pending>();
 
   return async (queues, commandsOf, take, { signal, timeoutMs } = {}) => {
     const results = new Map<QueueRef, ReturnType<typeof take>>();
-    const takeOne: Rider['take'] = (replies, queue) => void results.set(queue, take(replies, queue));
+    const takeOne: Read['take'] = (replies, queue) => void results.set(queue, take(replies, queue));
     const left = new Map<RedisReader, Set<QueueRef>>();
     for (const queue of queues) left.set(queue.reader, (left.get(queue.reader) ?? new Set()).add(queue));
-    const leaving: (() => void)[] = [];
-    const rides = [...left].map(
+    const forget: (() => void)[] = [];
+    const ended = [...left].map(
       ([reader, own]) =>
         new Promise<void>((resolve, reject) => {
-          const round = rounds.get(reader) ?? { riders: new Set(), isRunning: false };
-          rounds.set(reader, round);
+          const pending = pendingOf.get(reader) ?? { reads: new Set(), isRunning: false };
+          pendingOf.set(reader, pending);
           const end = (error?: unknown): void => (error === undefined ? resolve() : reject(error));
-          const rider: Rider = { left: own, commandsOf, take: takeOne, end };
-          round.riders.add(rider);
-          leaving.push(() => void round.riders.delete(rider));
-          if (!round.isRunning) void goRound(reader, round);
+          const read: Read = { left: own, commandsOf, take: takeOne, end };
+          pending.reads.add(read);
+          forget.push(() => void pending.reads.delete(read));
+          if (!pending.isRunning) void readPending(reader, pending);
         }),
     );
     try {
-      await withDeadline(Promise.all(rides), signal, timeoutMs);
+      await withDeadline(Promise.all(ended), signal, timeoutMs);
     } finally {
-      for (const leave of leaving) leave();
+      for (const one of forget) one();
     }
     return new Map(queues.map((queue) => [queue, results.get(queue) as ReturnType<typeof take>]));
   };
 }
 
-async function goRound(reader: RedisReader, round: Round): Promise<void> {
-  const { riders } = round;
-  round.isRunning = true;
+async function readPending(reader: RedisReader, pending: Pending): Promise<void> {
+  const { reads } = pending;
+  pending.isRunning = true;
   // All reads that begin in this turn take part from the first queue on.
   await nextTurn();
-  while (riders.size > 0) {
+  while (reads.size > 0) {
     try {
-      const portion = await scheduler.run('queues', nextPortion(riders));
+      const batch = await scheduler.run('queues', nextBatch(reads));
       // Without the signal of a caller: others wait, too.
-      const outcomes = await reader.outcomes(portion.commands);
-      await scheduler.run('queues', takeReplies(portion, outcomes, riders));
+      const outcomes = await reader.outcomes(batch.commands);
+      await scheduler.run('queues', takeReplies(batch, outcomes, reads));
     } catch (error) {
-      for (const rider of riders) rider.end(error);
-      riders.clear();
+      for (const read of reads) read.end(error);
+      reads.clear();
     }
   }
-  round.isRunning = false;
+  pending.isRunning = false;
 }
 
-/** The next queues of the oldest rider. All riders that still need one of them get it. */
-function* nextPortion(riders: ReadonlySet<Rider>): Steps<Portion> {
-  const { commands, stops }: Portion = { commands: [], stops: [] };
-  const [oldest] = riders;
+/** Commands about the next queues of the oldest read, for all reads that still need one of them. */
+function* nextBatch(reads: ReadonlySet<Read>): Steps<Batch> {
+  const { commands, takers }: Batch = { commands: [], takers: [] };
+  const [oldest] = reads;
   for (const queue of oldest?.left ?? []) {
     const known = new Map<string, number>();
-    for (const rider of riders) {
-      if (!rider.left.delete(queue)) continue;
-      const at = rider.commandsOf(queue).map((command) => {
+    for (const read of reads) {
+      if (!read.left.delete(queue)) continue;
+      const at = read.commandsOf(queue).map((command) => {
         const key = command.join('\0');
         const index = known.get(key) ?? commands.push(command) - 1;
         known.set(key, index);
         return index;
       });
-      stops.push({ rider, queue, at });
+      takers.push({ read, queue, at });
     }
     if (commands.length >= AT_ONCE) break;
     yield;
   }
-  return { commands, stops };
+  return { commands, takers };
 }
 
-function* takeReplies({ stops }: Portion, outcomes: readonly Outcome[], riders: Set<Rider>): Steps<void> {
-  for (const { rider, queue, at } of stops) {
+function* takeReplies({ takers }: Batch, outcomes: readonly Outcome[], reads: Set<Read>): Steps<void> {
+  for (const { read, queue, at } of takers) {
+    // Nobody waits any more for a read that has been forgotten.
+    if (!reads.has(read)) continue;
     try {
-      if (riders.has(rider))
-        rider.take(
-          at.map((index) => replyOf(outcomes[index])),
-          queue,
-        );
+      const replies = at.map((index) => replyOf(outcomes[index]));
+      read.take(replies, queue);
     } catch (error) {
-      riders.delete(rider);
-      rider.end(error);
+      reads.delete(read);
+      read.end(error);
     }
     yield;
   }
-  for (const rider of riders) {
-    if (rider.left.size === 0 && riders.delete(rider)) rider.end();
-  }
+  for (const read of reads) if (read.left.size === 0 && reads.delete(read)) read.end();
 }
