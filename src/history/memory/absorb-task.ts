@@ -5,7 +5,7 @@ import { applyRelations } from '../merge/merge.ts';
 import { mergeRecords } from '../merge/merge-records.ts';
 import { copyRecord } from '../merge/record.ts';
 import { causeOfRecord } from '../merge/record-cause.ts';
-import { isSameRecord } from '../merge/same-record.ts';
+import { isSameRecord } from '../merge/record-fields.ts';
 import { isName } from '../names.ts';
 import { reportedRoot } from '../table/record-table.ts';
 import { allocateSlot, type Records } from '../table/records.ts';

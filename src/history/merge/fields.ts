@@ -4,11 +4,11 @@ import type { TaskFacts } from '../history.ts';
 import { type Claimant, wins } from './claimant.ts';
 import { OPENING } from './precedence.ts';
 import type { MutableRecord } from './record.ts';
-import { keepStamps } from './stamps.ts';
+import { FIELD_ROWS, SAME_FIELDS, type SameField } from './record-fields.ts';
 
 /** Takes the fields that the claimant may set. */
 export function takeFields(record: MutableRecord, facts: TaskFacts, by: Claimant): void {
-  const { name, args, queue, eta, kind, stamps, traceId } = facts;
+  const { name, args, queue, eta } = facts;
   const { claims } = by;
   if (isGiven(name, by) && wins(claims.name, record.ranks.name, by, record.name === null)) {
     record.name = name;
@@ -20,11 +20,14 @@ export function takeFields(record: MutableRecord, facts: TaskFacts, by: Claimant
   }
   if (facts.parentId !== undefined || facts.rootId !== undefined) takeLineage(record, facts, by);
   takeCanvas(record, facts, by);
-  if (kind != null && wins(claims.kind, 0, by, record.kind === null)) record.kind = kind;
-  if (stamps != null && wins(claims.stamps, 0, by, record.stamps === null)) {
-    record.stamps = keepStamps(stamps) ?? record.stamps;
-  }
-  if (traceId != null && wins(claims.trace, 0, by, record.traceId === null)) record.traceId = traceId;
+  for (const field of SAME_FIELDS) takeSame(record, field, facts[field], by);
+}
+
+function takeSame(record: MutableRecord, field: SameField, value: unknown, by: Claimant): void {
+  if (value == null || !wins(by.claims.same, 0, by, record[field] === null)) return;
+  const { keep } = FIELD_ROWS[field];
+  const kept = keep === undefined ? value : keep(value);
+  if (kept !== null) Object.assign(record, { [field]: kept });
 }
 
 /** Group and chord of a task. */

@@ -7,6 +7,7 @@ import { mergeEntries } from './merge-entries.ts';
 import { OPENING, RESULT_RANK } from './precedence.ts';
 import { laterProgress } from './progress.ts';
 import { KIND_ORDER, type MutableRecord, type Ranks, type TaskEntry, type TaskRecord } from './record.ts';
+import { SAME_FIELDS } from './record-fields.ts';
 
 /** Which of two values of the same rank is kept: that of the record with the later (or earlier) message of a kind. */
 type Tie = (entries: readonly TaskEntry[], rank: number) => number;
@@ -184,9 +185,7 @@ function takeOthers(record: MutableRecord, later: TaskRecord, earlier: TaskRecor
   const isOneOpening = latestOpening(later.entries, OPENING) >= latestOpening(earlier.entries, OPENING);
   const [opened, before] = isOneOpening ? [later, earlier] : [earlier, later];
   record.expires = opened.expires ?? before.expires;
-  record.kind = later.kind ?? earlier.kind;
-  record.stamps = later.stamps ?? earlier.stamps;
-  record.traceId = later.traceId ?? earlier.traceId;
+  for (const field of SAME_FIELDS) Object.assign(record, { [field]: later[field] ?? earlier[field] });
   record.progress = laterProgress(later.progress, earlier.progress);
   record.hasNoParent = later.hasNoParent || earlier.hasNoParent;
   const isOwnEnd = (entry: TaskEntry): boolean => entry.origin === 'event' && isEnd(entry);

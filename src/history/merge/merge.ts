@@ -10,12 +10,7 @@ import { addTruncated, takeCanvas, takeFields } from './fields.ts';
 import { takeOutcome, takeTruncated } from './outcome.ts';
 import { takeProgress } from './progress.ts';
 import { copyRecord, type MutableRecord, type TaskRecord } from './record.ts';
-
-/** The fields that a header or a relation can set. */
-const FILLED = [
-  ...(['name', 'queue', 'args', 'kwargs', 'eta', 'expires', 'parentId', 'hasNoParent', 'rootId'] as const),
-  ...(['groupId', 'chordId', 'kind', 'stamps', 'traceId'] as const),
-] as const;
+import { HEADER_FIELDS } from './record-fields.ts';
 
 /**
  * Merges a message into a record.
@@ -99,7 +94,7 @@ function fillIn(record: MutableRecord, facts: TaskFacts): boolean {
 
 function isFilledIn(before: TaskRecord, after: TaskRecord): boolean {
   return (
-    FILLED.some((field) => before[field] !== after[field]) ||
+    HEADER_FIELDS.some((field) => before[field] !== after[field]) ||
     before.ranks.group !== after.ranks.group ||
     before.ranks.chord !== after.ranks.chord
   );

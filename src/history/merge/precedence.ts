@@ -49,18 +49,7 @@ export interface Claim {
 export type Rule<Who extends string> = { readonly [Name in Who]?: Claim };
 
 /** A field of what a task is, or fields that are claimed together. */
-export type Field =
-  | 'name'
-  | 'args'
-  | 'eta'
-  | 'queue'
-  | 'expires'
-  | 'lineage'
-  | 'group'
-  | 'chord'
-  | 'kind'
-  | 'stamps'
-  | 'trace';
+export type Field = 'name' | 'args' | 'eta' | 'queue' | 'expires' | 'lineage' | 'group' | 'chord' | 'same';
 
 /**
  * A field of how an attempt ended. The result has its own rules, {@link RESULT_PRECEDENCE}; the run time is that of the
@@ -88,15 +77,6 @@ const OF_THE_CANVAS: Rule<Reporter> = {
   read: { rank: 3, tie: 'last' },
   header: { rank: 2, tie: 'first' },
   relation: { rank: 1, tie: 'last' },
-};
-
-/** Every message carries the same value, so the last one may decide. */
-const SAME_IN_ALL: Rule<Reporter> = {
-  sent: { rank: 1, tie: 'last' },
-  received: { rank: 1, tie: 'last' },
-  event: { rank: 1, tie: 'last' },
-  read: { rank: 1, tie: 'last' },
-  header: { rank: 0, tie: 'if unknown' },
 };
 
 /** What a task is: the precedence of each field. */
@@ -142,9 +122,14 @@ export const PRECEDENCE: Readonly<Record<Field, Rule<Reporter>>> = {
   },
   group: OF_THE_CANVAS,
   chord: OF_THE_CANVAS,
-  kind: SAME_IN_ALL,
-  stamps: SAME_IN_ALL,
-  trace: SAME_IN_ALL,
+  /** Every message carries the same value, so the last one may decide. */
+  same: {
+    sent: { rank: 1, tie: 'last' },
+    received: { rank: 1, tie: 'last' },
+    event: { rank: 1, tie: 'last' },
+    read: { rank: 1, tie: 'last' },
+    header: { rank: 0, tie: 'if unknown' },
+  },
 };
 
 /** How an attempt ended: the precedence of each field. */

@@ -5,6 +5,7 @@
 import type { TaskTextField } from '../../model.ts';
 import type { TaskChangeType } from '../history.ts';
 import type { KeptProgress } from './progress.ts';
+import { NOTHING_KNOWN } from './record-fields.ts';
 import type { Stamps } from './stamps.ts';
 
 /**
@@ -138,30 +139,11 @@ const NOTHING_TRUNCATED: TaskRecord['truncated'] = [];
 /** @returns a task of which nothing is known but its id */
 export function emptyRecord(id: string): MutableRecord {
   return {
+    ...NOTHING_KNOWN,
     id,
     entries: [],
     ranks: { name: 0, args: 0, queue: 0, eta: 0, lineage: 0, group: 0, chord: 0, result: 0, exception: 0 },
-    name: null,
-    queue: null,
-    args: null,
-    kwargs: null,
-    eta: null,
-    expires: null,
-    parentId: null,
-    hasNoParent: false,
-    rootId: null,
-    groupId: null,
-    chordId: null,
-    kind: null,
-    stamps: null,
-    traceId: null,
-    progress: null,
-    result: null,
-    exception: null,
-    traceback: null,
-    runtime: null,
     truncated: NOTHING_TRUNCATED,
-    isMissing: false,
   };
 }
 

@@ -1,5 +1,5 @@
 /** Records as text, and back. Long texts are stored separately, so that a list does not read them. */
-import { isTraceId, type TaskCause, type TaskTextField } from '../../model.ts';
+import type { TaskCause, TaskTextField } from '../../model.ts';
 import { isRecord, isTime } from '../../values.ts';
 import type { KeptTask } from '../memory/tap.ts';
 import {
@@ -10,9 +10,8 @@ import {
   type TaskEntry,
   type TaskRecord,
 } from '../merge/record.ts';
+import { FIELD_NAMES, FIELD_ROWS, NOTHING_KNOWN } from '../merge/record-fields.ts';
 import type { StoredRecord } from '../store.ts';
-import { readProgress, writeProgress } from './progress-text.ts';
-import { readStamps, writeStamps } from './stamps-text.ts';
 
 /** Of the format. Texts of another version are not read. */
 const VERSION = 1;
@@ -20,14 +19,6 @@ const VERSION = 1;
 const LONGEST_INLINE = 2_048;
 
 const TEXT_FIELDS: readonly TaskTextField[] = ['args', 'kwargs', 'result', 'exception', 'traceback'];
-const TASK_KINDS: readonly unknown[] = ['map', 'starmap', 'chunks'];
-const STRINGS = [
-  ...(['name', 'queue', 'parentId', 'rootId', 'groupId', 'chordId'] as const),
-  ...(['args', 'kwargs', 'result', 'exception', 'traceback'] as const),
-];
-const NUMBERS = ['eta', 'expires', 'runtime'] as const;
-const FLAGS = ['hasNoParent', 'isMissing'] as const;
-
 // The record contains positions in these lists: new names are added at the end.
 const KINDS: readonly EntryKind[] = [
   ...(['sent', 'received', 'revoking', 'started', 'custom', 'retried', 'requeued'] as const),
@@ -53,21 +44,15 @@ export interface RecordText {
 export function writeRecordText(record: TaskRecord, cause: TaskCause | null): RecordText {
   const known: Record<string, unknown> = { v: VERSION };
   const long: Record<string, string> = {};
-  for (const field of STRINGS) {
-    const text = record[field];
-    if (text === null) continue;
-    if (isTextField(field) && text.length > LONGEST_INLINE) {
-      known[field] = startOf(text);
-      long[field] = text;
-    } else known[field] = text;
+  for (const field of FIELD_NAMES) {
+    const value = record[field];
+    if (value === null || value === NOTHING_KNOWN[field]) continue;
+    if (typeof value === 'string' && isTextField(field) && value.length > LONGEST_INLINE) {
+      known[field] = startOf(value);
+      long[field] = value;
+    } else known[field] = FIELD_ROWS[field].text.write?.(value) ?? value;
   }
-  for (const field of NUMBERS) if (record[field] !== null) known[field] = record[field];
-  for (const field of FLAGS) if (record[field]) known[field] = true;
-  if (record.kind !== null) known.kind = record.kind;
   if (record.truncated.length > 0) known.truncated = record.truncated;
-  if (record.stamps !== null) known.stamps = writeStamps(record.stamps);
-  if (record.traceId !== null) known.traceId = record.traceId;
-  if (record.progress !== null) known.progress = writeProgress(record.progress);
   known.entries = record.entries.map(writeEntry);
   known.ranks = RANKS.map((rank) => record.ranks[rank]);
   const fields = Object.keys(long);
@@ -105,21 +90,13 @@ function readText(
   const long: readonly unknown[] = Array.isArray(known.long) ? known.long : NOTHING;
   const whole = texts === null || long.length === 0 ? null : parse(texts);
   const shortened: TaskTextField[] = [];
-  for (const field of STRINGS) {
-    const value = known[field];
-    if (typeof value !== 'string') continue;
-    record[field] = value;
-    if (long.length === 0 || !long.includes(field) || !isTextField(field)) continue;
-    const end = whole?.[field];
-    if (typeof end === 'string') record[field] = end;
-    else shortened.push(field);
+  for (const field of FIELD_NAMES) {
+    const value = FIELD_ROWS[field].text.read(known[field]) ?? null;
+    if (value === null) continue;
+    const end = long.includes(field) ? whole?.[field] : undefined;
+    Object.assign(record, { [field]: typeof end === 'string' ? end : value });
+    if (isTextField(field) && long.includes(field) && typeof end !== 'string') shortened.push(field);
   }
-  for (const field of NUMBERS) record[field] = isTime(known[field]) ? known[field] : null;
-  for (const field of FLAGS) record[field] = known[field] === true;
-  if (TASK_KINDS.includes(known.kind)) record.kind = known.kind as TaskRecord['kind'];
-  record.stamps = known.stamps === undefined ? null : readStamps(known.stamps);
-  if (isTraceId(known.traceId)) record.traceId = known.traceId;
-  record.progress = readProgress(known.progress);
   record.truncated = truncatedOf(known.truncated, shortened);
   for (let at = 0; at < RANKS.length; at++)
     record.ranks[RANKS[at] as keyof Ranks] = numberOr(known.ranks[at]) ?? 0;

@@ -1,9 +1,9 @@
 /** Packs the records of tasks into the columns of a table, and unpacks them. */
 import { lifeOf, retriesIn, type TaskLife } from '../merge/life.ts';
-import { progressSize } from '../merge/progress.ts';
 import type { MutableRecord, Ranks, TaskRecord } from '../merge/record.ts';
+import { NOTHING_KNOWN, RARE_FIELDS, type RareField } from '../merge/record-fields.ts';
 import { hasKind, readEntries, writeEntries } from './entry-table.ts';
-import { extraOf, FACT, inlineBytes, type Records } from './records.ts';
+import { type Extra, extraBytes, extraOf, FACT, inlineBytes, type Records } from './records.ts';
 import type { Text } from './values.ts';
 
 /** A rank takes three bits. */
@@ -18,8 +18,8 @@ function unpackRecord(records: Records, slot: number): MutableRecord {
   const name = records.name[slot] as number;
   const queue = records.queue[slot] as number;
   const facts = records.facts[slot] as number;
-  const extra = records.extras.size === 0 ? undefined : records.extras.get(slot);
-  return {
+  const record: MutableRecord = {
+    ...NOTHING_KNOWN,
     id: records.ids[slot] as string,
     entries: readEntries(records.entries, records.heads[slot] as number),
     ranks: unpackRanks(records.ranks[slot] as number),
@@ -27,24 +27,30 @@ function unpackRecord(records: Records, slot: number): MutableRecord {
     queue: queue === 0 ? null : records.queues.text(queue),
     args: textOf(records, records.args[slot]),
     kwargs: textOf(records, records.kwargs[slot]),
-    eta: extra?.eta ?? null,
-    expires: extra?.expires ?? null,
     parentId: records.parents[slot] ?? null,
     hasNoParent: (facts & FACT.NO_PARENT) !== 0,
     rootId: reportedRoot(records, slot),
-    groupId: extra?.groupId ?? null,
-    chordId: extra?.chordId ?? null,
-    kind: extra?.kind ?? null,
-    stamps: extra?.stamps ?? null,
-    traceId: extra?.traceId ?? null,
-    progress: extra?.progress ?? null,
     result: textOf(records, records.results[slot]),
-    exception: textOf(records, extra?.exception),
-    traceback: textOf(records, extra?.traceback),
     runtime: runtimeOf(records, slot),
-    truncated: extra?.truncated ?? NO_FIELDS,
+    truncated: NO_FIELDS,
     isMissing: (facts & FACT.MISSING) !== 0,
   };
+  const extra = records.extras.size === 0 ? undefined : records.extras.get(slot);
+  if (extra !== undefined) readExtra(records, record, extra);
+  return record;
+}
+
+function readExtra(records: Records, record: MutableRecord, extra: Extra): void {
+  copyRare(extra, record);
+  record.groupId = extra.groupId;
+  record.chordId = extra.chordId;
+  record.exception = textOf(records, extra.exception);
+  record.traceback = textOf(records, extra.traceback);
+  record.truncated = extra.truncated;
+}
+
+function copyRare(from: Pick<TaskRecord, RareField>, to: Pick<MutableRecord, RareField>): void {
+  for (const field of RARE_FIELDS) Object.assign(to, { [field]: from[field] });
 }
 
 /** @returns state, worker and times of a task */
@@ -85,30 +91,16 @@ export function writeRecord(records: Records, slot: number, record: TaskRecord):
 }
 
 function hasExtra(record: TaskRecord): boolean {
-  return (
-    record.eta !== null ||
-    record.expires !== null ||
-    record.kind !== null ||
-    record.stamps !== null ||
-    record.traceId !== null ||
-    record.progress !== null ||
-    record.exception !== null ||
-    record.traceback !== null ||
-    record.truncated.length > 0
-  );
+  if (record.exception !== null || record.traceback !== null || record.truncated.length > 0) return true;
+  for (const field of RARE_FIELDS) if (record[field] !== null) return true;
+  return false;
 }
 
 function writeExtra(records: Records, slot: number, record: TaskRecord): void {
   const extra = extraOf(records, slot);
-  extra.eta = record.eta;
-  extra.expires = record.expires;
-  extra.kind = record.kind;
+  records.textBytes += extraBytes(record) - extraBytes(extra);
+  copyRare(record, extra);
   extra.truncated = record.truncated;
-  records.textBytes += (record.stamps?.size ?? 0) - (extra.stamps?.size ?? 0);
-  extra.stamps = record.stamps;
-  extra.traceId = record.traceId;
-  records.textBytes += progressSize(record.progress) - progressSize(extra.progress);
-  extra.progress = record.progress;
   const { exception, traceback } = extra;
   extra.exception = replaceText(records, exception, record.exception);
   if (extra.exception !== exception) clearFact(records, slot, FACT.EXCEPTION_REDACTED | FACT.CAUSE_FOUND);

@@ -2,29 +2,21 @@
  * The tasks as columns: typed arrays hold what every task has (about 60 bytes a task), a map holds what few tasks have.
  * A task is a row number, its "slot", which is reused after the task was dropped.
  */
-import { TASK_STATES, type TaskTextField } from '../../model.ts';
-import { type KeptProgress, progressSize } from '../merge/progress.ts';
-import type { Stamps } from '../merge/stamps.ts';
+import { TASK_STATES } from '../../model.ts';
+import { progressSize } from '../merge/progress.ts';
+import type { MutableRecord } from '../merge/record.ts';
+import { RARE_FIELDS, type RareField } from '../merge/record-fields.ts';
 import { type CauseTable, createCauseTable } from './cause-table.ts';
 import { createEntryTable, type EntryTable, releaseEntries } from './entry-table.ts';
 import { createHeldRecords, type HeldRecords } from './held-records.ts';
 import { createInternedStrings, type InternedStrings } from './interned-strings.ts';
 import { createValueStore, type Text, type ValueStore } from './values.ts';
 
-/** Data that only some tasks have. Times in milliseconds. */
-export interface Extra {
+/** Data that only some tasks have. */
+export type Extra = Pick<MutableRecord, RareField | 'groupId' | 'chordId' | 'truncated'> & {
   exception: Text | null;
   traceback: Text | null;
-  eta: number | null;
-  expires: number | null;
-  groupId: string | null;
-  chordId: string | null;
-  kind: 'map' | 'starmap' | 'chunks' | null;
-  stamps: Stamps | null;
-  traceId: string | null;
-  progress: KeptProgress | null;
-  truncated: readonly TaskTextField[];
-}
+};
 
 /** Bits of {@link Records.facts}: what is true of a task. */
 export const FACT = {
@@ -159,7 +151,7 @@ export function freeSlot(records: Records, slot: number): void {
   if (extra !== undefined) {
     dropText(records, extra.exception);
     dropText(records, extra.traceback);
-    records.textBytes -= (extra.stamps?.size ?? 0) + progressSize(extra.progress);
+    records.textBytes -= extraBytes(extra);
     records.extras.delete(slot);
   }
   records.slots.delete(records.ids[slot] as string);
@@ -178,23 +170,20 @@ export function freeSlot(records: Records, slot: number): void {
   records.free.push(slot);
 }
 
+const NO_EXTRA: Extra = {
+  ...(Object.fromEntries(RARE_FIELDS.map((field) => [field, null])) as Pick<Extra, RareField>),
+  groupId: null,
+  chordId: null,
+  exception: null,
+  traceback: null,
+  truncated: [],
+};
+
 /** @returns the data that only some tasks have, to be changed */
 export function extraOf(records: Records, slot: number): Extra {
   let extra = records.extras.get(slot);
   if (extra === undefined) {
-    extra = {
-      exception: null,
-      traceback: null,
-      eta: null,
-      expires: null,
-      groupId: null,
-      chordId: null,
-      kind: null,
-      stamps: null,
-      traceId: null,
-      progress: null,
-      truncated: [],
-    };
+    extra = { ...NO_EXTRA };
     records.extras.set(slot, extra);
   }
   return extra;
@@ -223,6 +212,11 @@ function grow(records: Records): void {
 function dropText(records: Records, text: Text | null): void {
   records.textBytes -= inlineBytes(text);
   records.values.drop(text);
+}
+
+/** Bytes of data that only some tasks have, without texts. */
+export function extraBytes({ stamps, progress }: Pick<Extra, 'stamps' | 'progress'>): number {
+  return (stamps?.size ?? 0) + progressSize(progress);
 }
 
 /** Bytes of a short text, or of what a large value takes outside the store of values. */

@@ -4,11 +4,11 @@
  * changes later is redacted again when it is read.
  */
 import type { TaskTextField } from '../../model.ts';
-import { type Redactor, redactValue } from '../../redact.ts';
+import type { Redactor } from '../../redact.ts';
+import { progressSize, redactedProgress } from '../merge/progress.ts';
 import type { MutableRecord, TaskEntry } from '../merge/record.ts';
-import type { Stamps } from '../merge/stamps.ts';
+import { redactedStamps } from '../merge/stamps.ts';
 import { entriesAt, setRedactedDetail } from './entry-table.ts';
-import { redactedProgress, redactProgress } from './progress-redaction.ts';
 import { readRecord } from './record-table.ts';
 import { FACT, inlineBytes, type Records } from './records.ts';
 import type { Text } from './values.ts';
@@ -61,8 +61,7 @@ export function createTableRedaction(records: Records, redactor: Redactor | null
     record(slot) {
       for (const field of FIELDS) redactField(records, slot, field, redactor);
       redactDetails(records, slot, redactor);
-      redactStamps(records, slot, redactor);
-      redactProgress(records, slot, redactor);
+      redactExtra(records, slot, redactor);
       const held = records.held.records.get(slot);
       return held === undefined ? readRecord(records, slot) : redactedCopy(records, slot, held, redactor);
     },
@@ -162,15 +161,13 @@ function redactDetails({ entries, heads }: Records, slot: number, redactor: Reda
   }
 }
 
-function redactStamps({ extras }: Records, slot: number, redactor: Redactor): void {
-  const extra = extras.get(slot);
-  if (extra !== undefined) extra.stamps = redactedStamps(extra.stamps, redactor);
-}
-
-function redactedStamps(stamps: Stamps | null, redactor: Redactor): Stamps | null {
-  if (stamps === null || stamps.isRedacted === true) return stamps;
-  const { value, size } = stamps;
-  return { value: redactValue(value, 'stamps', redactor), size, isRedacted: true };
+function redactExtra(records: Records, slot: number, redactor: Redactor): void {
+  const extra = records.extras.get(slot);
+  if (extra === undefined) return;
+  extra.stamps = redactedStamps(extra.stamps, redactor);
+  const shown = redactedProgress(extra.progress, redactor);
+  records.textBytes += progressSize(shown) - progressSize(extra.progress);
+  extra.progress = shown;
 }
 
 /**
@@ -191,11 +188,9 @@ function redactedCopy(
   }
   const packed = readPackedDetails(records, slot, () => true);
   const entries = held.entries.map((entry) => redactedEntry(entry, packed, redactor));
-  const { stamps } = held;
-  if (stamps !== null && stamps.isRedacted !== true) {
-    copy.stamps = { ...stamps, value: redactValue(stamps.value, 'stamps', redactor) };
-  }
-  return { ...copy, progress: redactedProgress(held.progress, redactor), entries };
+  copy.stamps = redactedStamps(held.stamps, redactor);
+  copy.progress = redactedProgress(held.progress, redactor);
+  return { ...copy, entries };
 }
 
 /** @param isWanted by the position of an entry */

@@ -1,0 +1,129 @@
+/**
+ * The fields of a record. What is kept, compared, merged and stored of a task follows from this table; `precedence.ts`
+ * decides which message sets a field.
+ */
+import { isTraceId } from '../../model.ts';
+import { isTime } from '../../values.ts';
+import type { Field } from './precedence.ts';
+import { isSameProgress, PROGRESS_TEXT } from './progress.ts';
+import type { Ranks, TaskEntry, TaskRecord } from './record.ts';
+import { keepStamps, STAMPS_TEXT } from './stamps.ts';
+
+/** A field of a record that has a row in the table. */
+export type RecordField = Exclude<keyof TaskRecord, 'id' | 'entries' | 'ranks' | 'truncated'>;
+
+/** How a value is kept in the text that a store has of a task. */
+export interface TextForm<Value> {
+  /** @returns what JSON keeps. Default: the value itself */
+  write?(value: Value): unknown;
+  /** @returns `null` if this is not what was written */
+  read(written: unknown): Value | null;
+}
+
+/** What there is to know about a field. */
+interface FieldRow<Value> {
+  /**
+   * Who sets it.
+   * - a row of `PRECEDENCE`: messages, by that row; a header of the task's message, too
+   * - `end`: the messages that end an attempt
+   * - `own`: a rule of its own
+   */
+  readonly by: Field | 'end' | 'own';
+  readonly text: TextForm<NonNullable<Value>>;
+  /** Few tasks have it: it takes no column of the table in memory. */
+  readonly isRare?: true;
+  /** What is kept of a given value; `null`: nothing. Default: the value. */
+  keep?(given: unknown): Value;
+  /** Default: equality. */
+  isSame?(one: Value, other: Value): boolean;
+}
+
+const STRING: TextForm<string> = { read: (written) => (typeof written === 'string' ? written : null) };
+const NUMBER: TextForm<number> = { read: (written) => (isTime(written) ? written : null) };
+const FLAG: TextForm<boolean> = { read: (written) => (written === true ? true : null) };
+
+/** Every field but the texts that are cut, which are described with the texts. */
+export const RECORD_FIELDS = {
+  name: { by: 'name', text: STRING },
+  queue: { by: 'queue', text: STRING },
+  args: { by: 'args', text: STRING },
+  kwargs: { by: 'args', text: STRING },
+  eta: { by: 'eta', text: NUMBER, isRare: true },
+  expires: { by: 'expires', text: NUMBER, isRare: true },
+  parentId: { by: 'lineage', text: STRING },
+  hasNoParent: { by: 'lineage', text: FLAG },
+  rootId: { by: 'lineage', text: STRING },
+  groupId: { by: 'group', text: STRING },
+  chordId: { by: 'chord', text: STRING },
+  kind: {
+    by: 'same',
+    isRare: true,
+    text: {
+      read: (written) =>
+        written === 'map' || written === 'starmap' || written === 'chunks' ? written : null,
+    },
+  },
+  stamps: {
+    by: 'same',
+    isRare: true,
+    text: STAMPS_TEXT,
+    keep: keepStamps,
+    // They never change once they are known.
+    isSame: (one, other) => (one === null) === (other === null),
+  },
+  traceId: { by: 'same', isRare: true, text: { read: (written) => (isTraceId(written) ? written : null) } },
+  progress: { by: 'own', isRare: true, text: PROGRESS_TEXT, isSame: isSameProgress },
+  result: { by: 'end', text: STRING },
+  exception: { by: 'end', text: STRING },
+  traceback: { by: 'end', text: STRING },
+  runtime: { by: 'end', text: NUMBER },
+  isMissing: { by: 'own', text: FLAG },
+} as const satisfies { readonly [Name in RecordField]: FieldRow<TaskRecord[Name]> };
+
+type FieldBy<By extends string> = {
+  [Name in RecordField]: (typeof RECORD_FIELDS)[Name]['by'] extends By ? Name : never;
+}[RecordField];
+
+/** A field of which every message carries the same value. */
+export type SameField = FieldBy<'same'>;
+
+/** A field that few tasks have. */
+export type RareField = {
+  [Name in RecordField]: (typeof RECORD_FIELDS)[Name] extends { readonly isRare: true } ? Name : never;
+}[RecordField];
+
+/** The table, for what is alike for all fields. */
+export const FIELD_ROWS: Readonly<Record<RecordField, FieldRow<unknown>>> = RECORD_FIELDS;
+export const FIELD_NAMES = Object.keys(RECORD_FIELDS) as readonly RecordField[];
+export const SAME_FIELDS = FIELD_NAMES.filter(
+  (name) => FIELD_ROWS[name].by === 'same',
+) as readonly SameField[];
+export const RARE_FIELDS = FIELD_NAMES.filter((name) => FIELD_ROWS[name].isRare) as readonly RareField[];
+
+/** Fields that the header of a task's message can set. */
+export const HEADER_FIELDS = FIELD_NAMES.filter((name) => !['end', 'own'].includes(FIELD_ROWS[name].by));
+
+/** The fields of a task of which nothing is known. */
+export const NOTHING_KNOWN = Object.fromEntries(
+  FIELD_NAMES.map((name) => [name, FIELD_ROWS[name].text === FLAG ? false : null]),
+) as Pick<TaskRecord, RecordField>;
+
+/** Whether two records know the same. */
+export function isSameRecord(one: TaskRecord, other: TaskRecord): boolean {
+  return (
+    FIELD_NAMES.every((name) => isSameValue(name, one[name], other[name])) &&
+    one.entries.length === other.entries.length &&
+    one.entries.every((entry, at) => isSameEntry(entry, other.entries[at] as TaskEntry)) &&
+    (Object.keys(one.ranks) as (keyof Ranks)[]).every((rank) => one.ranks[rank] === other.ranks[rank]) &&
+    one.truncated.length === other.truncated.length &&
+    one.truncated.every((field) => other.truncated.includes(field))
+  );
+}
+
+function isSameValue(name: RecordField, one: unknown, other: unknown): boolean {
+  return FIELD_ROWS[name].isSame?.(one, other) ?? one === other;
+}
+
+function isSameEntry(one: TaskEntry, other: TaskEntry): boolean {
+  return (Object.keys(one) as (keyof TaskEntry)[]).every((key) => one[key] === other[key]);
+}
