@@ -5,6 +5,8 @@ import type { TaskIndex } from './task-index.ts';
 
 /** Most tasks dropped for their age or bytes at once, so that no message waits long. */
 const MAX_EVICTED = 1_000;
+/** By how many tasks and bytes the bounds may be exceeded while the oldest tasks wait to be written. */
+const MOST_WAITING = { tasks: 20_000, bytes: 64 * 1024 * 1024 };
 
 /** Drops tasks so that the rest stays within the bounds of the retention. */
 export interface Eviction {
@@ -26,20 +28,18 @@ export interface Eviction {
   /** Whether a task has become too old. */
   isOverdue(): boolean;
   /**
-   * Drops the tasks that exceed a bound. Those that are in no index yet do not count.
+   * Drops the tasks that exceed a bound. Those that are in no index yet do not count; those that wait to be written
+   * stay for a while.
    *
    * @returns how many tasks
    */
   evict(): number;
   /** The latest change among the tasks that were dropped or not taken in; `-Infinity`: none was. */
   droppedThrough(): number;
-  /**
-   * Drops tasks as if they had never been in memory. The indexes must be up to date.
-   *
-   * @param most how many at once
-   * @returns whether any are left
-   */
-  forget(most: number): boolean;
+  /** Drops a task as if it had never been in memory. The indexes must be up to date. */
+  forget(slot: number): void;
+  /** From now on, the tasks that were dropped so far do not count as such. */
+  restart(): void;
   /** Drops everything. */
   clear(): void;
 }
@@ -55,6 +55,8 @@ interface EvictionContext {
   beside(): number;
   /** Updates the indexes of a task that has changed since. @returns whether it has changed */
   packHeld(slot: number): boolean;
+  /** Whether a task waits to be written. */
+  isUnwritten(slot: number): boolean;
   /** Called before a task is dropped because of a bound. */
   dropping(slot: number): void;
   /** Called before any task is dropped. */
@@ -101,17 +103,16 @@ export function createEviction(context: EvictionContext): Eviction {
         if (slot === -1) return count;
         // A task that has changed is no longer the oldest.
         if (context.packHeld(slot)) continue;
+        if (context.isUnwritten(slot) && mayExceed(state)) return count;
         context.dropping(slot);
         drop(state, slot);
         count++;
       }
     },
     droppedThrough: () => state.droppedThrough,
-    forget(most) {
-      for (let count = 0; count < most && records.slots.size > 0; count++) drop(state, index.all.first());
-      if (records.slots.size > 0) return true;
+    forget: (slot) => drop(state, slot),
+    restart() {
       state.droppedThrough = Number.NEGATIVE_INFINITY;
-      return false;
     },
     clear() {
       while (records.slots.size > 0) drop(state, index.all.first());
@@ -131,6 +132,14 @@ function takesIn(state: EvictionState, timestamp: () => number | null, heardAt: 
 function isFull(state: EvictionState): boolean {
   const { records, retention } = state;
   return records.slots.size >= retention.maxTasks || bytesOf(state) >= retention.maxBytes;
+}
+
+function mayExceed(state: EvictionState): boolean {
+  const { index, retention } = state;
+  return (
+    index.all.size <= retention.maxTasks + MOST_WAITING.tasks &&
+    bytesOf(state) <= retention.maxBytes + MOST_WAITING.bytes
+  );
 }
 
 function isOverdue({ arrivals, clock, retention }: EvictionState): boolean {

@@ -1,8 +1,7 @@
 import { absorbTask } from './absorb-task.ts';
 import { isSeenWhole } from './memory-reader.ts';
 import { catchUp, type MemoryState } from './memory-state.ts';
-import { detachKept, readKept } from './read-kept.ts';
-import type { Tables } from './tables.ts';
+import { readKept } from './read-kept.ts';
 import type { MemoryAccess } from './tap.ts';
 import type { Recorder } from './task-recorder.ts';
 
@@ -11,14 +10,17 @@ const FORGOTTEN_AT_ONCE = 100;
 
 /** The interface of a history in memory for the code that stores it. */
 export function createMemoryAccess(state: MemoryState, recorder: Recorder): MemoryAccess {
-  const { tables, workers, feed, coverage, aggregate, revisions } = state;
+  const { tables, workers, feed, coverage, aggregate, revisions, tap } = state;
   return {
     instance: feed.instance,
     counts: aggregate,
     isWatched: (from, to) => isSeenWhole(state, from, to),
     catchUp: () => catchUp(state),
-    readTask: (id) => readWith(tables, id, readKept),
-    detachTask: (id) => readWith(tables, id, detachKept),
+    has: (id) => tables.records.slots.has(id),
+    readTask(id) {
+      const slot = tables.records.slots.get(id);
+      return slot === undefined ? null : readKept(tables, slot);
+    },
     readWorker: workers.read,
     readEvents: feed.readHeard,
     absorbTask: (task, heardAt) => absorbTask(state, task, heardAt),
@@ -40,23 +42,19 @@ export function createMemoryAccess(state: MemoryState, recorder: Recorder): Memo
     },
     *forgetTasks() {
       catchUp(state);
-      while (tables.eviction.forget(FORGOTTEN_AT_ONCE)) {
+      let count = 0;
+      for (const [id, slot] of tables.records.slots) {
+        if (tap?.isUnwritten(id) === true) continue;
+        tables.eviction.forget(slot);
+        if (++count % FORGOTTEN_AT_ONCE !== 0) continue;
         revisions.tasks++;
         yield;
         catchUp(state);
       }
+      tables.eviction.restart();
       tables.relations.clear();
       revisions.tasks++;
     },
     droppedThrough: tables.eviction.droppedThrough,
   };
-}
-
-function readWith<Result>(
-  tables: Tables,
-  id: string,
-  read: (tables: Tables, slot: number) => Result,
-): Result | null {
-  const slot = tables.records.slots.get(id);
-  return slot === undefined ? null : read(tables, slot);
 }

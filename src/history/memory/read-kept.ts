@@ -3,48 +3,13 @@ import type { TaskRecord } from '../merge/record.ts';
 import { FACT, type Records } from '../table/records.ts';
 import { shortenedIn } from '../table/redaction.ts';
 import type { Tables } from './tables.ts';
-import type { DroppedTask, KeptTask } from './tap.ts';
+import type { KeptTask } from './tap.ts';
 
 /** @returns a task as it is kept beyond memory; it must not be changed */
 export function readKept({ records, redaction }: Tables, slot: number): KeptTask {
   const record = redaction.record(slot);
   const rootId = record.rootId ?? records.roots[slot] ?? null;
   return keptOf(record, rootId, shortenedIn(records, slot, record), foundCause(records, slot));
-}
-
-/** @returns the same, independent of later changes of the task; its secrets are removed when it is read */
-export function detachKept({ records, redaction }: Tables, slot: number): DroppedTask {
-  const { record, redacted } = redaction.detach(slot);
-  const rootId = record.rootId ?? records.roots[slot] ?? null;
-  const cut = shortenedIn(records, slot, record);
-  const cause = foundCause(records, slot);
-  let kept: KeptTask | null = null;
-  return {
-    ...relativesOf(record),
-    textLength: textLength(record),
-    read() {
-      kept ??= keptOf(redacted(), rootId, cut, cause);
-      return kept;
-    },
-  };
-}
-
-/** @returns a task that was read */
-export function droppedTask(task: KeptTask): DroppedTask {
-  return { ...relativesOf(task.record), textLength: textLength(task.record), read: () => task };
-}
-
-function relativesOf({
-  parentId,
-  groupId,
-  chordId,
-}: TaskRecord): Pick<DroppedTask, 'parentId' | 'groupId' | 'chordId'> {
-  return { parentId, groupId, chordId };
-}
-
-function textLength({ args, kwargs, result, exception, traceback }: TaskRecord): number {
-  const lengths = [args, kwargs, result, exception, traceback].map((text) => text?.length ?? 0);
-  return lengths.reduce((sum, length) => sum + length, 0);
 }
 
 /** The cause found in texts of which memory may now keep only the beginning. @returns `undefined`: not searched yet */

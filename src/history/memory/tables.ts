@@ -35,7 +35,7 @@ export function createTables(
   flags: FlagContext,
   redactor: Redactor | null,
   beside: () => number,
-  tap: Pick<HistoryTap, 'taskChanged' | 'taskDropping'> | null,
+  tap: Pick<HistoryTap, 'taskChanged' | 'taskDropping' | 'isUnwritten'> | null,
 ) {
   const records = createRecords(retention.maxValueBytes, retention.maxValueLength);
   // Placeholders could hide parts of secrets from a router's rules.
@@ -63,6 +63,7 @@ export function createTables(
     clock,
     beside: () => relations.bytes() + relativeBytes(index) + beside(),
     packHeld: packing.packHeld,
+    isUnwritten: (slot) => tap?.isUnwritten(records.ids[slot] as string) === true,
     dropping(slot) {
       tap?.taskDropping(records.ids[slot] as string);
     },

@@ -13,7 +13,9 @@ export type { HeardItem } from '../feed/feed-absorb.ts';
 export interface HistoryTap {
   /** A task, or the root that follows from its parents, has changed; called once its indexes have caught up. */
   taskChanged(id: string): void;
-  /** A task is about to be dropped from memory; it can still be read. Not called when the history is closed. */
+  /** Whether a change of a task waits to be written: it stays in memory for a while. */
+  isUnwritten(id: string): boolean;
+  /** A task is about to be dropped from memory because of a bound. Not called when the history is closed. */
   taskDropping(id: string): void;
   relationAdded(relation: TaskRelation): void;
   /** A message of a worker, or about one of its tasks, has arrived. */
@@ -41,17 +43,6 @@ export interface KeptTask {
   readonly cause?: TaskCause | null;
 }
 
-/** A task that memory has dropped, with all that is known about it. */
-export interface DroppedTask {
-  readonly parentId: string | null;
-  readonly groupId: string | null;
-  readonly chordId: string | null;
-  /** Characters of its texts. */
-  readonly textLength: number;
-  /** The task without secrets. They are removed at the first call, which takes long for long texts. */
-  read(): KeptTask;
-}
-
 /** A task that is taken in. */
 export type AbsorbedTask = Omit<KeptTask, 'shortened'> & Partial<KeptTask>;
 
@@ -67,8 +58,8 @@ export interface MemoryAccess {
   catchUp(): void;
   /** `null`: the task is not in memory. Its texts are redacted. */
   readTask(id: string): KeptTask | null;
-  /** The present task, to be read after memory has dropped it: dropping tasks cannot wait for redaction. */
-  detachTask(id: string): DroppedTask | null;
+  /** Whether a task is in memory. */
+  has(id: string): boolean;
   readWorker(hostname: string): StoredWorker | null;
   /**
    * @returns the items that this instance has received after a number, oldest first, `most` at most, without secrets
@@ -97,7 +88,7 @@ export interface MemoryAccess {
   absorbEvents(heard: ReadonlyMap<string, readonly HeardItem[]>): Steps<void>;
   /** Records that everything between these times was seen by the instance that stored it. */
   absorbCoverage(from: number, to: number): void;
-  /** Drops all tasks and relations without calling the tap, as if there had been none. */
+  /** Drops all tasks that are written, and all relations, without calling the tap, as if there had been none. */
   forgetTasks(): Steps<void>;
   /**
    * The latest change among the tasks that were dropped from memory or refused; `-Infinity`: none was. All tasks that

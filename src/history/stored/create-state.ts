@@ -11,7 +11,7 @@ import { createStoreCalls } from './store-calls.ts';
 import { createStoreClock } from './store-clock.ts';
 import { isShared, ownNow, type Pace, type StoredState } from './stored-state.ts';
 import type { StoredView } from './stored-view.ts';
-import { createTaskBacklog, keptTask, noteChanged, noteDropping } from './task-backlog.ts';
+import { createTaskBacklog, noteChanged, noteDropping } from './task-backlog.ts';
 import { createTextCopies } from './text-copies.ts';
 import { noteRelation } from './write-behind.ts';
 
@@ -83,7 +83,10 @@ function createAccess(access: MemoryAccess, stateNow: () => StoredState): Memory
   const isDeaf = (): boolean => stateNow().hearing === 'nothing';
   return {
     ...access,
-    absorbTask: (task, heardAt) => (isDeaf() ? 'refused' : access.absorbTask(task, heardAt)),
+    absorbTask(task, heardAt) {
+      const isAdded = !access.has(task.record.id);
+      return isAdded && isDeaf() ? 'refused' : access.absorbTask(task, heardAt);
+    },
     absorbRelation(relation) {
       if (!isDeaf()) access.absorbRelation(relation);
     },
@@ -97,10 +100,8 @@ function createTap(stateNow: () => StoredState): HistoryTap {
       const { tasks, clock } = stateNow();
       noteChanged(tasks, id, clock.elapsed());
     },
-    taskDropping(id) {
-      const { tasks, access } = stateNow();
-      noteDropping(tasks, id, access.detachTask);
-    },
+    isUnwritten: (id) => stateNow().tasks.changed.has(id),
+    taskDropping: (id) => noteDropping(stateNow().tasks, id),
     relationAdded: (relation) => noteRelation(stateNow(), relation),
     workerChanged(hostname) {
       const state = stateNow();
@@ -130,8 +131,7 @@ export function createView(state: StoredState): StoredView {
       state.access.catchUp();
       return state.tasks.changed.keys();
     },
-    readTask: (id) => keptTask(state.tasks, state.access, id),
-    droppedTasks: () => state.tasks.dropped,
+    readTask: state.access.readTask,
     revision: () => state.revision,
     countedSince: () => state.countedSince,
     noteRead: (error) => state.calls.note('read', error),

@@ -11,7 +11,6 @@ import { createStoredReader } from './read/stored-reader.ts';
 import { createNotes } from './shared-notes.ts';
 import { statusOf } from './status.ts';
 import { hasOthers, isHolder, mayWrite, PACE, type Pace, type StoredState } from './stored-state.ts';
-import { keepChanged } from './task-backlog.ts';
 
 /** Longest time to write the remaining changes when the history is closed, in milliseconds. */
 const CLOSE_MS = 2_000;
@@ -69,10 +68,7 @@ export function createStoredHistory(
 
 async function setHearing(state: StoredState, jobs: Jobs, hearing: Hearing): Promise<void> {
   if (state.hearing === hearing) return;
-  if (hearing === 'nothing') {
-    await waitFor(jobs.write(), { ms: CLOSE_MS });
-    await scheduler.run('store', keepChanged(state.tasks, state.access.detachTask));
-  }
+  if (hearing === 'nothing') await waitFor(jobs.write(), { ms: CLOSE_MS });
   changeHearing(state, hearing);
   if (hearing === 'nothing') await scheduler.run('store', state.access.forgetTasks());
   jobs.wake();

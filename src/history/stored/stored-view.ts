@@ -2,7 +2,7 @@
  * The interface of a stored history for its reads. `read/` answers from this; `create-stored-history.ts` provides it.
  */
 import type { MemoryView } from '../memory/memory-view.ts';
-import type { DroppedTask, KeptTask } from '../memory/tap.ts';
+import type { KeptTask } from '../memory/tap.ts';
 import type { StoreRetention, StoreSession } from '../store.ts';
 import type { Hearing } from '../stored-history.ts';
 
@@ -27,13 +27,8 @@ export interface StoredView {
   droppedThrough(): number;
   /** Ids of the tasks that wait to be written. */
   unwritten(): Iterable<string>;
-  /** A task in memory, or one that waits to be written; `null`: neither. */
+  /** `null`: the task is not in memory. */
   readTask(id: string): KeptTask | null;
-  /**
-   * By id: tasks that memory has dropped before they were written. The store does not know them yet. Written tasks
-   * disappear from here: code that needs all of them across a pause copies the map.
-   */
-  droppedTasks(): ReadonlyMap<string, DroppedTask>;
   /**
    * Increases when others may have written something that changes an answer of this history, and when the store answers
    * again.

@@ -2,7 +2,6 @@
 
 import { runInSlices } from '../../scheduler/in-slices.ts';
 import type { Steps } from '../../scheduler.ts';
-import { droppedTask } from '../memory/read-kept.ts';
 import type { MemoryAccess } from '../memory/tap.ts';
 import type { TaskRecord } from '../merge/record.ts';
 import { type StoredTask, type TaskStore, WHOLE_AT_ONCE } from '../store.ts';
@@ -11,7 +10,7 @@ import { createPauses } from './pauses.ts';
 import { readKeptTask } from './record-text.ts';
 import type { StoreCalls } from './store-calls.ts';
 import type { StoreClock } from './store-clock.ts';
-import { keepDropped, rememberVersion, type TaskBacklog } from './task-backlog.ts';
+import { rememberVersion, type TaskBacklog } from './task-backlog.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -86,11 +85,11 @@ function* takeIn(
     // Two instances that first wrote it at midnight have stored it twice.
     if (known === undefined || known.version === 0 || known.day < day)
       rememberVersion(backlog, id, { day, version });
-    if (kept === null) continue;
+    // One that memory has dropped meanwhile is lost.
+    if (kept === null || !access.has(id)) continue;
     const { record } = kept;
     stored.set(id, record);
-    if (backlog.dropped.has(id)) keepDropped(backlog, id, droppedTask({ record, rootId, shortened: [] }));
-    else access.absorbTask({ record, rootId }, task.timestamp ?? 0);
+    access.absorbTask({ record, rootId }, task.timestamp ?? 0);
     if (pauses.isDue()) {
       yield;
       pauses.begin();

@@ -14,7 +14,7 @@ import type { StoredTask, StoreSession } from '../store.ts';
 import type { CauseNotes } from './cause-notes.ts';
 import { createPauses } from './pauses.ts';
 import { writeRecordText } from './record-text.ts';
-import { keptTask, lose, noteWritten, settle } from './task-backlog.ts';
+import { lose, rememberVersion, settle } from './task-backlog.ts';
 import { type Batch, dayAt, lookUp, type TaskWriterContext } from './task-lookup.ts';
 
 /** Tasks of one statement: few, so that none holds up the event loop; more where many wait. */
@@ -32,7 +32,7 @@ const ATTEMPTS = 3;
  * @returns how many no longer wait
  */
 export async function writeTasks(context: TaskWriterContext, session: WrittenSession): Promise<number> {
-  const { backlog, calls } = context;
+  const { backlog, access, calls } = context;
   const { tasks: store } = session;
   const { changed, writing, versions } = backlog;
   const before = changed.size;
@@ -47,7 +47,8 @@ export async function writeTasks(context: TaskWriterContext, session: WrittenSes
         tasks.length === 0 ? NONE : await calls.ask('write', () => writeBatch(context, session, tasks));
       for (const { id, day, version } of tasks) {
         if (!done.has(id)) continue;
-        noteWritten(backlog, id, { day, version });
+        // Of a task that memory has dropped meanwhile, later messages contain only a part.
+        if (access.has(id)) rememberVersion(backlog, id, { day, version });
         settle(backlog, id);
         writing.delete(id);
       }
@@ -56,7 +57,6 @@ export async function writeTasks(context: TaskWriterContext, session: WrittenSes
     }
   } finally {
     writing.clear();
-    backlog.gone.clear();
     // A task that has changed again before it could be written has waited since its first change.
     backlog.again.clear();
   }
@@ -116,7 +116,7 @@ function* storedTasks(context: TaskWriterContext, batch: Batch): Steps<StoredTas
   const tasks: StoredTask[] = [];
   let text = 0;
   for (const id of batch.open) {
-    const task = keptTask(backlog, context.access, id);
+    const task = context.access.readTask(id);
     const { day, version } = backlog.versions.get(id) ?? { day: today, version: 0 };
     const whole = task === null || version === 0 ? task : wholeTask(task, batch.stored.get(id));
     if (task === null) lose(backlog, id);

@@ -47,6 +47,8 @@ export async function writeBehind(state: StoredState): Promise<void> {
     const oldest = oldestWaiting(state);
     if (written <= 0 || oldest === null || oldest > through || !mayWrite(state)) break;
   }
+  // This instance has stopped receiving: what it has written is read from the store.
+  if (state.hearing === 'nothing' && tasks.changed.size === 0) await scheduler.run('store', state.access.forgetTasks());
   state.lastWrite = clock.now() - clock.ahead();
 }
 

@@ -19,20 +19,10 @@ export interface TableRedaction {
   searched(slot: number): void;
   /** The record of a task, without secrets. It must not be changed. */
   record(slot: number): MutableRecord;
-  /** The present record of a task, and a function that removes its secrets later, independent of the task. */
-  detach(slot: number): DetachedRecord;
   /** The texts that the table holds of a task have no secrets. */
   mark(slot: number): void;
   /** Whether secrets are removed here. */
   readonly isActive: boolean;
-}
-
-/** A record that the table may drop. */
-export interface DetachedRecord {
-  /** With secrets. */
-  readonly record: MutableRecord;
-  /** The same without secrets. */
-  redacted(): MutableRecord;
 }
 
 const FACT_OF: Readonly<Record<TaskTextField, number>> = {
@@ -48,11 +38,9 @@ const FIELDS = Object.keys(FACT_OF) as TaskTextField[];
 /** @param redactor `null`: texts stay as they are */
 export function createTableRedaction(records: Records, redactor: Redactor | null): TableRedaction {
   if (redactor === null) {
-    const record = (slot: number): MutableRecord => readRecord(records, slot);
-    const detach = (slot: number): DetachedRecord => detached(record(slot));
-    return { isActive: false, searched() {}, mark() {}, record, detach };
+    return { isActive: false, searched() {}, mark() {}, record: (slot) => readRecord(records, slot) };
   }
-  const table: TableRedaction = {
+  return {
     isActive: true,
     mark: (slot) => markRedacted(records, slot),
     searched(slot) {
@@ -64,35 +52,6 @@ export function createTableRedaction(records: Records, redactor: Redactor | null
       redactExtra(records, slot, redactor);
       const held = records.held.records.get(slot);
       return held === undefined ? readRecord(records, slot) : redactedCopy(records, slot, held, redactor);
-    },
-    detach: (slot) =>
-      records.held.records.has(slot) ? detached(table.record(slot)) : detachPacked(records, slot, redactor),
-  };
-  return table;
-}
-
-function detached(record: MutableRecord): DetachedRecord {
-  return { record, redacted: () => record };
-}
-
-function detachPacked(records: Records, slot: number, redactor: Redactor): DetachedRecord {
-  const record = readRecord(records, slot);
-  const facts = records.facts[slot] as number;
-  const raw = FIELDS.filter((field) => (facts & FACT_OF[field]) === 0 && record[field] !== null);
-  const cut = raw.filter((field) => records.values.read(textAt(records, slot, field)).cut);
-  const shown = readPackedDetails(records, slot, (at) => records.entries.redactedDetails.has(at));
-  return {
-    record,
-    redacted() {
-      const copy = { ...record };
-      for (const field of raw) {
-        const isCut = cut.includes(field) || record.truncated.includes(field);
-        copy[field] = redactor.text(record[field] ?? '', field, isCut);
-      }
-      copy.entries = record.entries.map((entry) => redactedEntry(entry, shown, redactor));
-      copy.stamps = redactedStamps(record.stamps, redactor);
-      copy.progress = redactedProgress(record.progress, redactor);
-      return copy;
     },
   };
 }
@@ -186,23 +145,18 @@ function redactedCopy(
     if (text === null || text === records.values.read(textAt(records, slot, field)).text) continue;
     copy[field] = redactor.text(text, field, held.truncated.includes(field));
   }
-  const packed = readPackedDetails(records, slot, () => true);
+  const packed = readPackedDetails(records, slot);
   const entries = held.entries.map((entry) => redactedEntry(entry, packed, redactor));
   copy.stamps = redactedStamps(held.stamps, redactor);
   copy.progress = redactedProgress(held.progress, redactor);
   return { ...copy, entries };
 }
 
-/** @param isWanted by the position of an entry */
-function readPackedDetails(
-  { entries, heads }: Records,
-  slot: number,
-  isWanted: (at: number) => boolean,
-): ReadonlySet<string> {
+function readPackedDetails({ entries, heads }: Records, slot: number): ReadonlySet<string> {
   const details = new Set<string>();
   for (const at of entriesAt(entries, heads[slot] as number)) {
     const detail = entries.details.get(at);
-    if (detail !== undefined && isWanted(at)) details.add(detail);
+    if (detail !== undefined) details.add(detail);
   }
   return details;
 }

@@ -35,13 +35,12 @@ export function listKnown(
   ids: Iterable<string>,
   context: ReadContext,
 ): Awaitable<ReadonlySet<string>> {
-  const { memory, droppedThrough, droppedTasks, known } = reader;
-  const dropped = droppedTasks();
+  const { memory, droppedThrough, known } = reader;
   const found = new Set<string>();
   const open: string[] = [];
   const isAll = droppedThrough() === Number.NEGATIVE_INFINITY;
   for (const id of ids) {
-    const isKnown = memory.has(id) || dropped.has(id) || (isAll ? false : known.get(id));
+    const isKnown = memory.has(id) || (isAll ? false : known.get(id));
     if (isKnown === true) found.add(id);
     else if (isKnown === null && open.length < MOST_READ) open.push(id);
   }

@@ -56,16 +56,12 @@ async function readOpen(
 
 /** Adds the tasks that memory does not hold. */
 function* addOpen(
-  { memory, droppedTasks }: ReaderContext,
+  { memory }: ReaderContext,
   known: OpenTaskSummary,
   stored: readonly StoredTask[],
 ): Steps<OpenTaskSummary> {
   const open = new Map<string, ColdTask>();
   let count = 0;
-  for (const [id, task] of [...droppedTasks()]) {
-    open.set(id, task.read());
-    if (++count % TASKS_AT_ONCE === 0) yield;
-  }
   for (const task of stored) {
     const cold = open.has(task.id) ? null : readStored(task, false);
     if (cold !== null) open.set(task.id, cold);

@@ -31,14 +31,13 @@ export async function storedCallers(
 ): Promise<CallerFigures> {
   if (tasks.length > MOST_TASKS) return UNKNOWN_CALLERS;
   try {
-    const dropped = await scheduler.run('stats', droppedOf(reader), context);
-    const parents = await readParents(reader, tasks, dropped, context);
-    const sent = await readSent(reader, tasks, dropped, context);
+    const parents = await readParents(reader, tasks, context);
+    const sent = await readSent(reader, tasks, context);
     const figures = await scheduler.run('stats', count(), context);
     return sent === null ? { ...figures, callees: null } : figures;
 
     function* count(): Steps<CallerFigures> {
-      return yield* countCallers(tasks, yield* namesIn(reader, dropped, parents, sent ?? []));
+      return yield* countCallers(tasks, yield* namesIn(reader, parents, sent ?? []));
     }
   } catch (error) {
     if (!isStoreAway(error)) throw error;
@@ -46,26 +45,14 @@ export async function storedCallers(
   }
 }
 
-/** Tasks that memory has dropped and that are not written yet, by id. */
-function* droppedOf({ droppedTasks }: ReaderContext): Steps<ReadonlyMap<string, Cold>> {
-  const cold = new Map<string, Cold>();
-  for (const [id, dropped] of [...droppedTasks()]) {
-    const { name, parentId } = dropped.read().record;
-    cold.set(id, { id, name, parentId });
-    if (cold.size % TASKS_AT_ONCE === 0) yield;
-  }
-  return cold;
-}
-
 /** The stored parents that memory does not know. */
 async function readParents(
   { memory, reads }: ReaderContext,
   tasks: readonly SentTask[],
-  dropped: ReadonlyMap<string, Cold>,
   context: ReadContext,
 ): Promise<readonly Cold[]> {
   const ids = new Set(tasks.flatMap(({ parentId }) => parentId ?? []));
-  const asked = [...ids].filter((id) => !memory.has(id) && !dropped.has(id));
+  const asked = [...ids].filter((id) => !memory.has(id));
   const parents: Cold[] = [];
   for (let at = 0; at < asked.length; at += BATCH) {
     const batch = asked.slice(at, at + BATCH);
@@ -78,7 +65,6 @@ async function readParents(
 async function readSent(
   { reads }: ReaderContext,
   tasks: readonly SentTask[],
-  dropped: ReadonlyMap<string, Cold>,
   context: ReadContext,
 ): Promise<readonly Cold[] | null> {
   const sent: Cold[] = [];
@@ -86,7 +72,7 @@ async function readSent(
     const batch = tasks.slice(at, at + BATCH).map(({ id }) => id);
     const most = MOST_SENT + 1 - sent.length;
     const found = await reads.read((session) => session.tasks.linked('parentId', batch, most), context);
-    for (const task of found) if (!dropped.has(task.id)) sent.push(task);
+    sent.push(...found);
     if (found.length >= most) return null;
   }
   return sent;
@@ -94,18 +80,17 @@ async function readSent(
 
 function* namesIn(
   { memory }: ReaderContext,
-  dropped: ReadonlyMap<string, Cold>,
   parents: readonly Cold[],
   sent: readonly Cold[],
 ): Steps<FamilyNames> {
   const { family } = memory;
   const names = new Map<string, string | null>();
-  for (const { id, name } of [...parents, ...dropped.values()]) {
+  for (const { id, name } of parents) {
     names.set(id, name);
     if (names.size % TASKS_AT_ONCE === 0) yield;
   }
   const byParent = new Map<string, Cold[]>();
-  for (const [at, task] of [...sent, ...dropped.values()].entries()) {
+  for (const [at, task] of sent.entries()) {
     if (at % TASKS_AT_ONCE === 0) yield;
     if (task.parentId === null) continue;
     const others = byParent.get(task.parentId);

@@ -5,12 +5,12 @@ import { passesFilters } from '../../../select/task-filter.ts';
 import { createStatsAccumulator } from '../../../select/task-stats.ts';
 import type { Awaitable, ReadContext, TaskQuery, TaskStats, TaskStatsQuery } from '../../../source.ts';
 import type { StoredTask } from '../../store.ts';
-import { isStoreAhead, readOverlay } from './overlay.ts';
+import { isStoreAhead, type Overlay, readOverlay } from './overlay.ts';
 import type { ReaderContext } from './reader-context.ts';
 import { asksForEngineState, isDecidedHere, storeQuery } from './store-query.ts';
 import { isStoreAway } from './store-reads.ts';
 import { storedCallers } from './stored-callers.ts';
-import { type ColdTask, figuresOf, readStored, rowOf } from './stored-rows.ts';
+import { figuresOf, readStored, rowOf } from './stored-rows.ts';
 import { scanTasks } from './task-scan.ts';
 
 /** Most stored tasks that are read for one answer. */
@@ -91,10 +91,7 @@ async function sumBoth(
         statistics.add(task.figures());
       });
     }
-    const dropped = reader.droppedTasks();
-    yield* overlay === null
-      ? addOwn(reader, window, cold, [...dropped.keys()], (id) => dropped.get(id)?.read() ?? null)
-      : addOwn(reader, window, cold, overlay.ids, overlay.read);
+    if (overlay !== null) yield* addOwn(reader, window, cold, overlay);
     let count = 0;
     for (const [id, figures] of cold) {
       if (overlay !== null || isStillCold(reader, window, id)) statistics.add(figures);
@@ -125,13 +122,12 @@ function* addStored(
   }
 }
 
-/** Tasks that are not written yet are newer than the stored ones. @param read `null`: it is written by now */
+/** Tasks that are not written yet are newer than the stored ones. */
 function* addOwn(
   { memory }: ReaderContext,
   query: TaskQuery,
   cold: ColdFigures,
-  ids: Iterable<string>,
-  read: (id: string) => ColdTask | null,
+  { ids, read }: Overlay,
 ): Steps<void> {
   let count = 0;
   for (const id of ids) {

@@ -80,9 +80,8 @@ function childrenIn(
   sent: readonly string[],
   relations: readonly TaskRelation[],
 ): readonly string[] {
-  const { memory, droppedTasks } = reader;
+  const { memory } = reader;
   const children = new Set(memory.children(id));
-  for (const [child, { parentId }] of droppedTasks()) if (parentId === id) children.add(child);
   // What memory knows whole is newer.
   const isNewer = isStoreAhead(reader) ? () => false : memory.has;
   for (const child of sent) if (!isNewer(child)) children.add(child);

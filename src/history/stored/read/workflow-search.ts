@@ -4,11 +4,9 @@
 import type { Task, TaskRelation } from '../../../model.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import type { ReadContext } from '../../../source.ts';
-import type { DroppedTask } from '../../memory/tap.ts';
 import type { StoredLink, StoredRelatives } from '../../store.ts';
 import { isStoreAhead } from './overlay.ts';
 import type { ReaderContext } from './reader-context.ts';
-import { rowOf } from './stored-rows.ts';
 import type { WorkflowNode } from './workflow-nodes.ts';
 
 /** Most tasks of a workflow that are read: those of the largest graph that the API shows. */
@@ -23,10 +21,6 @@ export interface WorkflowSearch {
   readonly reader: ReaderContext;
   /** Whether the store knows more of the tasks in memory. */
   readonly isStoreAhead: boolean;
-  /** Tasks that memory has dropped before they were written. */
-  readonly dropped: ReadonlyMap<string, DroppedTask>;
-  /** Their ids, by those of their parent, group and chord; filled by the first look-up. */
-  readonly droppedBy: Map<string, string[]>;
   readonly nodes: Map<string, WorkflowNode>;
   /** The nodes that only the store knows. */
   readonly stored: Set<string>;
@@ -50,30 +44,18 @@ interface IdQueue {
 /** @param id of a task of the workflow */
 export function createWorkflowSearch(reader: ReaderContext, id: string): WorkflowSearch {
   const search: WorkflowSearch = {
-    ...{
-      reader,
-      isStoreAhead: isStoreAhead(reader),
-      dropped: new Map(reader.droppedTasks()),
-      droppedBy: new Map(),
-    },
-    ...{ nodes: new Map(), stored: new Set(), relations: new Map(), isCut: false },
-    ...{ tasks: newQueue(), groups: newQueue(), roots: newQueue() },
+    reader,
+    isStoreAhead: isStoreAhead(reader),
+    nodes: new Map(),
+    stored: new Set(),
+    relations: new Map(),
+    tasks: newQueue(),
+    groups: newQueue(),
+    roots: newQueue(),
+    isCut: false,
   };
   reachTask(search, id);
   return search;
-}
-
-function* relateDropped({ dropped, droppedBy }: WorkflowSearch): Steps<void> {
-  let count = 0;
-  for (const [id, { parentId, groupId, chordId }] of dropped) {
-    for (const relative of [parentId, groupId, chordId]) {
-      if (relative === null) continue;
-      const known = droppedBy.get(relative);
-      if (known === undefined) droppedBy.set(relative, [id]);
-      else known.push(id);
-    }
-    if (++count % IDS_AT_ONCE === 0) yield;
-  }
 }
 
 function newQueue(): IdQueue {
@@ -94,8 +76,8 @@ export async function searchOn(search: WorkflowSearch, context: ReadContext): Pr
     string[],
   ];
   const { reads, memory, known } = search.reader;
-  const { isStoreAhead, dropped, stored } = search;
-  const isNewest = (id: string): boolean => !isStoreAhead && (memory.has(id) || dropped.has(id));
+  const { isStoreAhead, stored } = search;
+  const isNewest = (id: string): boolean => !isStoreAhead && memory.has(id);
   const unknown = tasks.filter((id) => !isNewest(id) && !stored.has(id));
   const most = MOST_TASKS + 1;
   const linked = (link: StoredLink, ids: readonly string[]): Promise<readonly StoredRelatives[]> =>
@@ -123,19 +105,16 @@ function take(queue: IdQueue): string[] {
 
 /** Adds what memory knows about all found ids. */
 function* lookUp(search: WorkflowSearch): Steps<void> {
-  const { tasks, groups, roots, reader, dropped, droppedBy } = search;
-  if (droppedBy.size === 0) yield* relateDropped(search);
+  const { tasks, groups, roots, reader } = search;
   roots.open.push(...roots.fresh.splice(0));
   let count = 0;
   for (const queue of [groups, tasks, groups, tasks]) {
     // Ids found meanwhile are appended.
     for (let at = 0; at < queue.fresh.length; at++) {
       const id = queue.fresh[at] as string;
-      const cold = dropped.get(id)?.read();
-      const node = reader.memory.row(id) ?? (cold && { ...cold.record, rootId: cold.rootId });
-      if (queue === tasks && node !== undefined) addNode(search, node);
+      const node = queue === tasks ? reader.memory.row(id) : null;
+      if (node !== null) addNode(search, node);
       for (const other of reader.memory.linked(id)) reachTask(search, other);
-      for (const other of droppedBy.get(id) ?? []) reachTask(search, other);
       for (const relation of reader.memory.relations(id)) addRelation(search, relation);
       if (++count % IDS_AT_ONCE === 0) yield;
     }
@@ -160,11 +139,11 @@ function* addFound(
 }
 
 function addStored(search: WorkflowSearch, task: StoredRelatives): void {
-  const { reader, isStoreAhead, dropped, stored, nodes } = search;
+  const { reader, isStoreAhead, stored, nodes } = search;
   reachTask(search, task.id);
   if (!search.tasks.known.has(task.id)) return;
   // The data in memory is newer.
-  if (!isStoreAhead && (reader.memory.has(task.id) || dropped.has(task.id))) return;
+  if (!isStoreAhead && reader.memory.has(task.id)) return;
   if (isStoreAhead) nodes.delete(task.id);
   stored.add(task.id);
   addNode(search, task);
@@ -202,10 +181,6 @@ function reach({ known, fresh }: IdQueue, id: string): void {
 }
 
 /** The row of a task of the workflow as it is now; `null`: memory does not have it. */
-export function rowIn({ reader, isStoreAhead, stored, dropped }: WorkflowSearch, id: string): Task | null {
-  if (isStoreAhead && stored.has(id)) return null;
-  const row = reader.memory.row(id);
-  if (row !== null) return row;
-  const cold = dropped.get(id)?.read();
-  return cold === undefined ? null : rowOf(cold, reader.memory);
+export function rowIn({ reader, isStoreAhead, stored }: WorkflowSearch, id: string): Task | null {
+  return isStoreAhead && stored.has(id) ? null : reader.memory.row(id);
 }
