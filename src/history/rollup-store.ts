@@ -15,13 +15,13 @@ export interface StoredRollup {
   /** Its start. */
   readonly start: number;
   readonly level: RollupLevel;
-  /** The instance that counted: `''` if every instance receives everything. Cells of several writers are added. */
+  /** The instance that counted; `''` if one at a time receives everything. Cells of several writers are added. */
   readonly writer: string;
   /** This one and the next two are `''` where the level does not tell them apart. */
   readonly name: string;
   readonly queue: string;
   readonly worker: string;
-  /** Of two cells with the same key, the one with the larger weight is kept. */
+  /** Of two cells with the same key, the one with the larger weight is kept. Of an added one, the number of the addition. */
   readonly weight: number;
   /** Nine numbers, 0 or more, which are in columns of their own. */
   readonly counts: readonly number[];
@@ -73,6 +73,11 @@ export interface RollupPeak {
  * for each minute of two days, each hour and each day of 90 days; charts read levels 0 to 3, and level 4 by name.
  */
 export interface RollupStore {
+  /**
+   * Adds cells to those under the same keys: their counts, and their texts at the end of the stored ones. A cell to which
+   * an addition of this weight or a larger one was made before stays as it is.
+   */
+  add(cells: readonly StoredRollup[]): Promise<void>;
   /** Writes cells. Where a heavier cell is stored under the key, it stays; an equal one may be replaced. */
   write(cells: readonly StoredRollup[]): Promise<void>;
   /** @returns cells, oldest first, `most` at most */

@@ -152,12 +152,23 @@ export function arrayRollups({ store, rows }: ArrayContext): RollupStore {
         isAmong(queues, cell.queue) &&
         isAmong(workers, cell.worker),
     );
+  const keyOf = ({ span, level, start, writer, name, queue, worker }: StoredRollup): string =>
+    JSON.stringify([span, level, start, writer, name, queue, worker]);
   return {
+    add: (cells) =>
+      call(store, 'rollups.add', () => {
+        for (const cell of cells) {
+          const known = rollups.get(keyOf(cell));
+          if (known !== undefined && known.weight >= cell.weight) continue;
+          const counts = cell.counts.map((count, at) => count + (known?.counts[at] ?? 0));
+          const times = cell.times === null ? (known?.times ?? null) : (known?.times ?? '') + cell.times;
+          rollups.set(keyOf(cell), { ...cell, counts, times });
+        }
+      }),
     write: (cells) =>
       call(store, 'rollups.write', () => {
         for (const cell of cells) {
-          const { span, level, start, writer, name, queue, worker } = cell;
-          const key = JSON.stringify([span, level, start, writer, name, queue, worker]);
+          const key = keyOf(cell);
           const known = rollups.get(key);
           if (known === undefined || known.weight <= cell.weight) rollups.set(key, { ...cell });
         }

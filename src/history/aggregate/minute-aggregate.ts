@@ -35,7 +35,8 @@ export type Outcome = keyof typeof OUTCOMES;
 
 /** What a store keeps of the aggregate, and what it already contains. */
 export interface KeptCounts {
-  readonly tasks: TaskCells;
+  /** What was counted since it was last taken. */
+  tasks: TaskCells;
   readonly queues: QueueGauges;
   /** Minutes since 1970, before this process, for which there are counts. */
   readonly counted: Set<number>;
@@ -136,6 +137,13 @@ const NOWHERE: EventOrigin = { queue: null, worker: null };
 
 function createKeptCounts(maxBytes: number): KeptCounts {
   return { tasks: createTaskCells(maxBytes), queues: new Map(), counted: new Set() };
+}
+
+/** Takes what was counted; counting goes on from nothing. */
+export function takeTaskCells(kept: KeptCounts): TaskCells {
+  const taken = kept.tasks;
+  kept.tasks = createTaskCells(taken.cells.maxBytes);
+  return taken;
 }
 
 function addEvent(state: AggregateState, cell: number, outcome: Outcome, ms: number): void {

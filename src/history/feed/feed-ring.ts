@@ -50,8 +50,8 @@ export interface FeedRing {
   /** Sequence number of the newest item. */
   newest: number;
   size: number;
-  /** Grows when items of others are added, so that sequence numbers may have changed. */
-  version: number;
+  /** By instance: number of the newest of its items that was added. */
+  readonly absorbed: Map<string, number>;
   /** The feed was closed. */
   isCleared: boolean;
 }
@@ -84,7 +84,7 @@ export function createFeedRing(capacity: number, instance: string, startedAt: nu
     hasDropped: false,
     newest: 0,
     size: 0,
-    version: 0,
+    absorbed: new Map(),
     isCleared: false,
   };
 }
@@ -143,7 +143,7 @@ function noteDropped(ring: FeedRing): void {
 
 /** Takes over the items of another ring of the same instance. */
 export function replaceRing(ring: FeedRing, { ...other }: FeedRing): void {
-  Object.assign(ring, other, { heard: ring.heard, version: ring.version });
+  Object.assign(ring, other, { heard: ring.heard });
 }
 
 /** Drops all items; sequence numbers continue. */

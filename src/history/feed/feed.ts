@@ -19,7 +19,6 @@ import {
   createFeedRing,
   eventAt,
   type FeedItem,
-  firstSince,
   isHeld,
   itemAt,
   oldestIn,
@@ -97,10 +96,9 @@ export function createFeed(context: FeedContext): Feed {
     },
     readHeard: (after, most) => readHeard(state, after, most),
     *absorb(heard) {
-      const isAdded = yield* absorbItems(ring, heard, clockOffset());
-      // Items may have moved.
-      if (isAdded && state.gapAfter >= 0) state.gapAfter = firstSince(ring, state.gapAt + 1) - 1;
-      return isAdded;
+      const moved = yield* absorbItems(ring, heard, clockOffset());
+      if (state.gapAfter >= 0) state.gapAfter += moved ?? 0;
+      return moved !== null;
     },
     markGap() {
       if (state.gapAfter < ring.newest) state.gaps++;

@@ -80,8 +80,8 @@ export interface MemoryAccess {
   /** The later of the known and the given data is used. */
   absorbWorker(worker: StoredWorker): void;
   /**
-   * Adds items of other instances, or of earlier processes, to the feed. Known items are left out. Items more than 10 s
-   * older than the newest one are inserted where they belong; call it with many of them at once.
+   * Adds items of other instances, or of earlier processes, to the feed: the first ones before those of this process,
+   * all others behind the newest. Known items are left out. One call at a time.
    *
    * @param heard items whose details have no secrets, by the instance that received them
    */

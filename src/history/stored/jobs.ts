@@ -116,6 +116,7 @@ async function open(state: StoredState): Promise<void> {
     rollupDays: store.retention.rollupDays,
     // Minutes are those of this instance's clock, which counts.
     clock: () => Math.floor(ownNow(state)),
+    storeClock: state.clock.now,
   });
 }
 
@@ -132,13 +133,18 @@ function warnOnce(state: StoredState): void {
 
 /** Loads, writes and folds the counts by minute, and finds out how far back they reach. */
 async function countUp(state: StoredState): Promise<void> {
-  const { rollups, session, calls, hearing, isReadOnly, options } = state;
+  const { rollups, session, calls, hearing, isReadOnly, options, lease } = state;
   if (rollups === null || session === null) return;
   // An instance that never receives messages reads the counts of others on request.
   if (!isReadOnly || hearing === 'all') {
     const isWriter = mayWrite(state) && hearing !== 'nothing';
     const keeps = isHolder(state) && !isReadOnly;
-    const role = { writes: isWriter, folds: keeps, drops: keeps && !areClocksApart(state) };
+    const role = {
+      writes: isWriter,
+      leaves: hearing === 'nothing' || lease.isTaken,
+      folds: keeps,
+      drops: keeps && !areClocksApart(state),
+    };
     await calls.ask('upkeep', () => rollups.turn(role), COUNT_DEADLINE_MS);
   }
   const { rollupDays } = options.store.retention;
@@ -151,7 +157,7 @@ async function countUp(state: StoredState): Promise<void> {
 /** Reads what others have written, if this instance does not receive everything itself. */
 async function readCopies(state: StoredState): Promise<void> {
   const { session, hearing, texts, feed, calls } = state;
-  if (session === null || hearing === 'all') return;
+  if (session === null || hearing === 'all' || state.isLoading) return;
   const changed = await texts.refresh(session.snapshots);
   if (changed.has(TEXT.tasks)) state.revision++;
   if (changed.has(TEXT.workers)) takeInTexts(state);

@@ -27,7 +27,18 @@ export function createRollupStore(source: SourceDatabase): RollupStore {
     COLUMNS,
     `ON CONFLICT (${KEY}) DO UPDATE SET ${replaced} WHERE stored.weight <= excluded.weight`,
   );
+  const sums = COUNT_COLUMNS.map(([name]) => `${name} = stored.${name} + excluded.${name}`).join(', ');
+  const added = insertBatch(
+    table,
+    COLUMNS,
+    `ON CONFLICT (${KEY}) DO UPDATE SET weight = excluded.weight, ${sums},
+       times = CASE WHEN excluded.times IS NULL THEN stored.times ELSE coalesce(stored.times, '') || excluded.times END
+     WHERE stored.weight < excluded.weight`,
+  );
   return {
+    async add(cells) {
+      await source.batch(added, cells.map(rowOf));
+    },
     async write(cells) {
       await source.batch(upserted, cells.map(rowOf));
     },

@@ -9,6 +9,8 @@ import { createRollupWriter, type RollupWriter, skipCounts, writeCounts } from '
 export interface RollupRole {
   /** Whether it writes what it counts. */
   readonly writes: boolean;
+  /** Whether another instance does, so that it is not written here. */
+  readonly leaves: boolean;
   /** Whether it folds: it holds the lease. */
   readonly folds: boolean;
   /** Whether it also drops old cells. */
@@ -30,15 +32,16 @@ export interface Rollups {
 export interface RollupsOptions {
   readonly store: RollupStore;
   readonly access: Pick<MemoryAccess, 'counts' | 'isWatched'>;
-  /** The instance that counts: `''` if every instance receives everything, otherwise this one. */
+  /** The instance that counts; `''` if one at a time receives everything. */
   readonly writer: string;
   readonly rollupDays: number;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
+  /** The clock of the database. */
+  readonly storeClock: () => number;
 }
 
 interface RollupsState extends RollupsOptions {
-  writer: string;
   own: RollupWriter | null;
   /** When everything was last compared, and when recent spans were; `-Infinity`: this instance did not hold the lease. */
   foldedAllAt: number;
@@ -54,7 +57,9 @@ const RECENT_MS = 3 * HOUR_MS;
 export function createRollups(options: RollupsOptions): Rollups {
   const state: RollupsState = {
     ...options,
-    ...{ own: newWriter(options), foldedAllAt: Number.NEGATIVE_INFINITY, foldedAt: Number.NEGATIVE_INFINITY },
+    own: newWriter(options),
+    foldedAllAt: Number.NEGATIVE_INFINITY,
+    foldedAt: Number.NEGATIVE_INFINITY,
   };
   let running: Promise<void> = Promise.resolve();
   return {
@@ -68,18 +73,18 @@ export function createRollups(options: RollupsOptions): Rollups {
   };
 }
 
-function newWriter({ access, store, writer, clock }: RollupsOptions): RollupWriter | null {
+function newWriter({ access, ...options }: RollupsOptions): RollupWriter | null {
   const { counts, isWatched } = access;
   const { kept } = counts;
-  return kept === null ? null : createRollupWriter({ store, counts, kept, isWatched, writer, clock });
+  return kept === null ? null : createRollupWriter({ ...options, counts, kept, isWatched });
 }
 
-async function turn(state: RollupsState, { writes, folds, drops }: RollupRole): Promise<void> {
+async function turn(state: RollupsState, { writes, leaves, folds, drops }: RollupRole): Promise<void> {
   const { own } = state;
   if (own !== null) {
     if (!own.isLoaded) await loadCounts(own);
     if (writes) await writeCounts(own);
-    else skipCounts(own);
+    else if (leaves) skipCounts(own);
   }
   if (folds) await fold(state, drops);
   else state.foldedAllAt = Number.NEGATIVE_INFINITY;

@@ -1,30 +1,10 @@
-/**
- * Keeps the counts of the per-minute aggregate: writes those that have changed, and loads them at the start so that
- * counting continues. A cell is always written as a whole, so that writing it again changes nothing.
- */
+/** Adds to a store what was counted since the last time. */
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import { MINUTE_MS } from '../../aggregate/cells.ts';
-import type { KeptCounts, MinuteAggregate } from '../../aggregate/minute-aggregate.ts';
-import {
-  absorbTaskCell,
-  cellsOf,
-  changedMinutes,
-  freeOldMinutes,
-  freeUnbased,
-  needsBase,
-} from '../../aggregate/task-cells.ts';
+import { type KeptCounts, type MinuteAggregate, takeTaskCells } from '../../aggregate/minute-aggregate.ts';
+import { cellsOf } from '../../aggregate/task-cells.ts';
 import type { RollupStore, StoredRollup } from '../../rollup-store.ts';
-import {
-  addCell,
-  columnsOf,
-  keysOf,
-  type RollupSums,
-  type SumsByKey,
-  storedCell,
-  storedGauge,
-  sumsOf,
-  WATCHED,
-} from './rollup-cells.ts';
+import { addCell, keysOf, type SumsByKey, storedCell, storedGauge, sumsOf, WATCHED } from './rollup-cells.ts';
 
 /** The counts, and where they are kept. */
 export interface RollupContext {
@@ -33,159 +13,118 @@ export interface RollupContext {
   readonly kept: KeptCounts;
   /** Whether everything that happened between these times was seen here. */
   readonly isWatched: (from: number, to: number) => boolean;
-  /** `''` if every instance receives everything. */
+  /** `''` if one instance at a time receives everything. */
   readonly writer: string;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
+  /** The clock of the database. */
+  readonly storeClock: () => number;
 }
 
-/** How far writing has come. Minutes since 1970. */
+/** How far writing has come. */
 export interface RollupWriter extends RollupContext {
   isLoaded: boolean;
-  /** The minute in which counting began here. */
-  startMinute: number;
-  /** Whether another instance wrote last time. */
-  hasSkipped: boolean;
-  /** The first round of changes that is not written. */
-  unwritten: number;
-  /** Seconds that were watched before this process, of the minutes around its start. */
-  readonly watchedBefore: Map<number, number>;
-  /** The last minute for which the watched time is written. */
-  watchedMinute: number;
+  /** The minute since 1970 in which counting began here. */
+  readonly startMinute: number;
+  /** Up to when it is written which time was watched, milliseconds since 1970. */
+  watchedThrough: number;
+  /**
+   * What is being added: after a failure it is unknown whether the store has it, so that the same cells are added again,
+   * which changes nothing where the store has them.
+   */
+  adding: readonly StoredRollup[] | null;
+  /** Number of the last addition. */
+  addition: number;
 }
 
-/** Rounds of changes that an instance writes again when it takes over: three turns of 10 s. */
-const REPEATED_ROUNDS = 3;
 /** Cells of one call of the store. */
 const BATCH = 1_000;
-/** Most cells that are read at once. */
-export const MOST_CELLS = 100_000;
-/** Longest time that is recorded as not watched, in minutes. */
-const MOST_UNWATCHED = 60;
+/** Longest time of which it is found out later whether it was watched, in milliseconds. */
+const MOST_UNWATCHED_MS = 60 * MINUTE_MS;
 /** A part of a minute that is watched or not, in milliseconds. */
 const WATCH_MS = 10_000;
 
 /** Nothing is read or written yet. */
 export function createRollupWriter(context: RollupContext): RollupWriter {
-  const startMinute = Math.floor(context.clock() / MINUTE_MS);
+  const now = context.clock();
   return {
     ...context,
-    ...{ isLoaded: context.writer !== '', startMinute, hasSkipped: false, unwritten: 0 },
-    ...{ watchedBefore: new Map(), watchedMinute: startMinute },
+    isLoaded: context.writer !== '',
+    startMinute: Math.floor(now / MINUTE_MS),
+    watchedThrough: Math.floor(now / WATCH_MS) * WATCH_MS,
+    adding: null,
+    addition: 0,
   };
 }
 
-/** Writes what has changed. Rejects with what the store throws; the changes are then written next time. */
+/** Writes what was counted. Rejects with what the store throws; the counts are then written next time. */
 export async function writeCounts(writer: RollupWriter): Promise<void> {
-  const { store, kept } = writer;
-  const { tasks } = kept;
-  if (writer.hasSkipped) {
-    // Another instance has written late counts, and which ones is unknown.
-    freeUnbased(tasks);
-    writer.hasSkipped = false;
-  }
-  const from = writer.unwritten;
-  const until = tasks.round++;
-  const minutes = changedMinutes(tasks, from);
-  await readBases(
-    writer,
-    minutes.filter((minute) => needsBase(tasks, minute)),
-  );
-  const thisMinute = Math.floor(writer.clock() / MINUTE_MS);
-  const cells = await scheduler.run('rollups', cellsToWrite(writer, minutes, from, thisMinute));
-  for (let at = 0; at < cells.length; at += BATCH) await store.write(cells.slice(at, at + BATCH));
-  writer.unwritten = until + 1;
-  writer.watchedMinute = thisMinute;
-  for (const minute of kept.queues.keys()) if (minute < thisMinute - 1) kept.queues.delete(minute);
-  const later = new Set(changedMinutes(tasks, writer.unwritten));
-  freeOldMinutes(tasks, (minute) => later.has(minute));
-}
-
-/** Another instance writes what is not written here. */
-export function skipCounts(writer: RollupWriter): void {
-  const { kept } = writer;
-  const { tasks } = kept;
-  const thisMinute = Math.floor(writer.clock() / MINUTE_MS);
-  tasks.round++;
-  writer.hasSkipped = true;
-  writer.unwritten = Math.max(writer.unwritten, tasks.round - REPEATED_ROUNDS);
-  writer.watchedMinute = Math.max(writer.watchedMinute, thisMinute - 1);
-  for (const minute of kept.queues.keys()) if (minute < thisMinute - 1) kept.queues.delete(minute);
-  freeOldMinutes(tasks, () => false);
-}
-
-/** Adds the stored cells of minutes in which something was counted late. */
-async function readBases(writer: RollupWriter, minutes: readonly number[]): Promise<void> {
   const { store, kept, clock } = writer;
-  for (const minute of minutes) {
-    const from = minute * MINUTE_MS;
-    const all = { names: [], queues: [], workers: [] };
-    const stored = await store.read({ level: 4, span: 60, from, to: from + MINUTE_MS, ...all }, MOST_CELLS);
-    for (const cell of stored) {
-      if (cell.writer !== writer.writer) continue;
-      absorbTaskCell(kept.tasks, { ...cell, minute, columns: columnsOf(cell) }, 'add', clock());
-    }
-    kept.tasks.based.add(minute);
-  }
+  await addCells(writer);
+  writer.adding = await scheduler.run('rollups', takeCells(writer));
+  await addCells(writer);
+  const gauges = [...kept.queues].flatMap(([minute, queues]) =>
+    [...queues].map(([queue, gauge]) => storedGauge(queue, minute, gauge, writer.writer)),
+  );
+  for (let at = 0; at < gauges.length; at += BATCH) await store.write(gauges.slice(at, at + BATCH));
+  forgetGauges(kept, clock());
 }
 
-/** The cells of these minutes on all levels, as far as they have changed. */
-function* cellsToWrite(
-  writer: RollupWriter,
-  changedIn: readonly number[],
-  from: number,
-  thisMinute: number,
-): Steps<StoredRollup[]> {
-  const { kept } = writer;
-  const minutes = new Map(changedIn.map((minute) => [minute, newMinute(writer, minute)]));
-  for (
-    let minute = Math.max(writer.watchedMinute, thisMinute - MOST_UNWATCHED);
-    minute <= thisMinute;
-    minute++
-  ) {
-    if (!minutes.has(minute)) minutes.set(minute, newMinute(writer, minute));
-  }
-  for (const cell of cellsOf(kept.tasks, (minute) => minutes.has(minute))) {
-    const { sums, changed } = minutes.get(cell.minute) as MinuteSums;
-    for (const key of keysOf(cell)) {
-      const sum = sumsOf(sums, key);
-      addCell(sum, cell);
-      if (cell.round >= from) changed.add(sum);
-    }
+async function addCells(writer: RollupWriter): Promise<void> {
+  const { store, adding } = writer;
+  if (adding === null) return;
+  for (let at = 0; at < adding.length; at += BATCH) await store.add(adding.slice(at, at + BATCH));
+  writer.adding = null;
+}
+
+/** Another instance writes the same. */
+export function skipCounts(writer: RollupWriter): void {
+  takeTaskCells(writer.kept);
+  writer.adding = null;
+  writer.watchedThrough = Math.floor(writer.clock() / WATCH_MS) * WATCH_MS;
+  forgetGauges(writer.kept, writer.clock());
+}
+
+/** The gauges of the present minute and the one before may still change. */
+function forgetGauges({ queues }: KeptCounts, now: number): void {
+  for (const minute of queues.keys()) if (minute < Math.floor(now / MINUTE_MS) - 1) queues.delete(minute);
+}
+
+/** What was counted and watched since the last time, on all levels. */
+function* takeCells(writer: RollupWriter): Steps<StoredRollup[]> {
+  const taken = takeTaskCells(writer.kept);
+  writer.addition = Math.max(writer.addition + 1, Math.floor(writer.storeClock()));
+  const minutes = watchedMinutes(writer);
+  for (const cell of cellsOf(taken)) {
+    const sums = minutes.get(cell.minute) ?? new Map();
+    minutes.set(cell.minute, sums);
+    for (const key of keysOf(cell)) addCell(sumsOf(sums, key), cell);
     yield;
   }
   const cells: StoredRollup[] = [];
-  for (const [minute, { changed }] of minutes) {
-    for (const sum of changed) {
-      cells.push(storedCell(sum, 60, minute * MINUTE_MS, writer.writer));
+  for (const [minute, sums] of minutes) {
+    for (const sum of sums.values()) {
+      cells.push({ ...storedCell(sum, 60, minute * MINUTE_MS, writer.writer), weight: writer.addition });
       yield;
     }
-  }
-  for (const [minute, queues] of kept.queues) {
-    for (const [queue, gauge] of queues) cells.push(storedGauge(queue, minute, gauge, writer.writer));
-    yield;
   }
   return cells;
 }
 
-/** The sums of one minute, and those of them that are to be written. */
-interface MinuteSums {
-  readonly sums: SumsByKey;
-  readonly changed: Set<RollupSums>;
-}
-
-function newMinute(writer: RollupWriter, minute: number): MinuteSums {
-  const sums: SumsByKey = new Map();
-  const total = sumsOf(sums, { level: 0, name: '', queue: '', worker: '' });
-  if (minute >= writer.startMinute - 1) total.counts[WATCHED] = watchedSeconds(writer, minute);
-  return { sums, changed: new Set([total]) };
-}
-
-/** How many seconds of a minute were watched, here and before this process. */
-function watchedSeconds({ isWatched, clock, watchedBefore }: RollupWriter, minute: number): number {
-  let watched = watchedBefore.get(minute) ?? 0;
-  for (let from = minute * MINUTE_MS; from < (minute + 1) * MINUTE_MS; from += WATCH_MS) {
-    if (from + WATCH_MS <= clock() && isWatched(from, from + WATCH_MS)) watched += WATCH_MS / 1_000;
+/** By minute: how many seconds of it were watched since the last time. */
+function watchedMinutes(writer: RollupWriter): Map<number, SumsByKey> {
+  const { clock, isWatched } = writer;
+  const now = clock();
+  const minutes = new Map<number, SumsByKey>();
+  let from = Math.max(writer.watchedThrough, Math.ceil((now - MOST_UNWATCHED_MS) / WATCH_MS) * WATCH_MS);
+  for (; from + WATCH_MS <= now; from += WATCH_MS) {
+    if (!isWatched(from, from + WATCH_MS)) continue;
+    const minute = Math.floor(from / MINUTE_MS);
+    const sums = minutes.get(minute) ?? new Map();
+    minutes.set(minute, sums);
+    const total = sumsOf(sums, { level: 0, name: '', queue: '', worker: '' });
+    total.counts[WATCHED] = (total.counts[WATCHED] as number) + WATCH_MS / 1_000;
   }
-  return Math.min(60, watched);
+  writer.watchedThrough = from;
+  return minutes;
 }
