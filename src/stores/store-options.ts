@@ -5,7 +5,7 @@ import { isRecord } from '../values.ts';
 
 /** For how long a store keeps what is written. */
 export interface StoreRetentionOptions {
-  /** Days for which ended tasks and their relations are kept. 1 to 3,650, in SQLite 1 to 100. Default 7. */
+  /** Days for which ended tasks and their relations are kept. 1 to 3,650. Default 7. */
   readonly taskDays?: number;
   /** Days for which the counts behind charts are kept. 1 to 3,650. Default 90. */
   readonly rollupDays?: number;
@@ -58,14 +58,12 @@ const HINTS = {
  *
  * @param caller the function that was called
  * @param known all keys that it takes
- * @param mostTaskDays for how long tasks may be kept
  * @throws TypeError that says what to write
  */
 export function resolveStoreOptions(
   caller: string,
   options: unknown,
   known: object,
-  mostTaskDays: number = DAYS.most,
 ): ResolvedStoreOptions {
   if (!isRecord(options)) {
     throw wrongOption(caller, 'options', 'an object such as { retention: { taskDays: 7 } }', options);
@@ -81,15 +79,8 @@ export function resolveStoreOptions(
   const retention = readGroup(caller, 'retention', options.retention, RETENTION_KEYS, '{ taskDays: 7 }');
   return {
     retention: {
-      taskDays: readInteger(caller, 'retention.taskDays', retention.taskDays, {
-        least: DAYS.least,
-        most: mostTaskDays,
-        fallback: 7,
-      }),
-      rollupDays: readInteger(caller, 'retention.rollupDays', retention.rollupDays, {
-        ...DAYS,
-        fallback: 90,
-      }),
+      taskDays: readInteger(caller, 'retention.taskDays', retention.taskDays, { ...DAYS, fallback: 7 }),
+      rollupDays: readInteger(caller, 'retention.rollupDays', retention.rollupDays, { ...DAYS, fallback: 90 }),
     },
     isReadOnly: readBoolean(caller, 'readOnly', options.readOnly, false),
     deployment: deployment ?? null,

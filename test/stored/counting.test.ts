@@ -22,7 +22,7 @@ describe('counts in a store', () => {
       record(one, lab.ended(5));
       let failures = 0;
       lab.store[moment] = (call) => {
-        if (call !== 'rollups.write' || failures++ > 0) return;
+        if (call !== 'rollups.add' || failures++ > 0) return;
         throw new Error('away');
       };
       await write(one, lab);

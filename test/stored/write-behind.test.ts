@@ -274,7 +274,7 @@ describe('the clean-up', () => {
     store.now = () => Date.now() + databaseAhead;
     const history = instanceOf({ store }, {}, { intervalMs: 5, leaseMs: 10_000, renewalMs: 1_000 });
     runTask(history, 'a');
-    await vi.waitFor(() => expect(store.calls).toContain('rollups.write'), WAIT);
+    await vi.waitFor(() => expect(store.calls).toContain('rollups.add'), WAIT);
     await vi.waitFor(() => expect(history.status()).toMatchObject({ phase: 'ready', waiting: 0 }), WAIT);
     await vi.waitFor(() => expect(history.status().bytes).not.toBeNull(), WAIT);
     // The counts are folded after they were written.

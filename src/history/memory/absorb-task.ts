@@ -1,34 +1,29 @@
 /** Absorbs tasks that an earlier process or another instance has stored. */
 import { isDone, type TaskTextField } from '../../model.ts';
 import { lifeOf } from '../merge/life.ts';
-import { applyRelations } from '../merge/merge.ts';
-import { mergeRecords } from '../merge/merge-records.ts';
+import { applyRelations, applyStep, type RecordStep } from '../merge/merge.ts';
 import { copyRecord } from '../merge/record.ts';
 import { causeOfRecord } from '../merge/record-cause.ts';
-import { isSameRecord } from '../merge/record-fields.ts';
 import { isName } from '../names.ts';
-import { reportedRoot } from '../table/record-table.ts';
-import { allocateSlot, type Records } from '../table/records.ts';
+import { allocateSlot } from '../table/records.ts';
 import { markShortened } from '../table/redaction.ts';
 import { evict, type MemoryState } from './memory-state.ts';
-import { readKept } from './read-kept.ts';
 import type { AbsorbedTask, KeptTask } from './tap.ts';
 import { canvasOf, shared } from './write-relatives.ts';
 
-/**
- * @param heardAt when its last message arrived, milliseconds since 1970
- * @returns see `MemoryAccess.absorbTask`
- */
+/** @returns see `MemoryAccess.absorbTask` */
 export function absorbTask(
   state: MemoryState,
   task: AbsorbedTask,
   heardAt: number,
+  steps?: readonly RecordStep[],
 ): 'same' | 'merged' | 'refused' {
   const { tables, isClosed } = state;
   const { id } = task.record;
   if (isClosed || !isName(id)) return 'refused';
   const slot = tables.records.slots.get(id);
-  return slot === undefined ? addTask(state, task, heardAt) : mergeTask(state, slot, task, heardAt);
+  if (slot === undefined) return addTask(state, task, heardAt);
+  return steps === undefined ? 'same' : mergeTask(state, slot, task, heardAt, steps);
 }
 
 function addTask(
@@ -58,33 +53,19 @@ function mergeTask(
   slot: number,
   { record: given, rootId, shortened = [] }: AbsorbedTask,
   heardAt: number,
-): 'same' | 'merged' {
+  steps: readonly RecordStep[],
+): 'merged' {
   const { tables } = state;
-  const { records, relations } = tables;
   tables.packHeld(slot);
-  const own = readKept(tables, slot);
-  const isRootKnown = (records.roots[slot] ?? null) === rootId;
-  // As after a restart without a message meanwhile.
-  if (isRootKnown && isSameRecord(given, own.record) && !relations.has(given.id)) return 'same';
-  const merged = mergeRecords(given, own.record);
-  if (relations.has(given.id)) applyRelations(merged, canvasOf(given.id, relations));
-  if (!isSameRecord(merged, own.record) || mayTakeRoot(records, slot, rootId)) {
-    const isCut = (field: TaskTextField): boolean =>
-      (shortened.includes(field) && merged[field] === given[field]) ||
-      (own.shortened.includes(field) && merged[field] === own.record[field]);
-    const task = {
-      record: { ...merged, id: own.record.id },
-      rootId,
-      shortened: merged.truncated.filter(isCut),
-    };
-    write(state, slot, task, heardAt);
-    evict(state);
-  }
-  return isSameRecord(merged, given) && (records.roots[slot] ?? null) === rootId ? 'same' : 'merged';
-}
-
-function mayTakeRoot(records: Records, slot: number, rootId: string | null): boolean {
-  return rootId !== null && records.roots[slot] == null && reportedRoot(records, slot) === null;
+  const record = { ...copyRecord(given), id: tables.records.ids[slot] as string };
+  for (const step of steps) applyStep(record, step);
+  if (tables.relations.has(given.id)) applyRelations(record, canvasOf(given.id, tables.relations));
+  const isCut = (field: TaskTextField): boolean => record[field] === given[field];
+  write(state, slot, { record, rootId, shortened: shortened.filter(isCut) }, heardAt);
+  // The texts of the messages may have secrets.
+  tables.redaction.unmark(slot);
+  evict(state);
+  return 'merged';
 }
 
 function write(

@@ -23,7 +23,7 @@ export function createMemoryAccess(state: MemoryState, recorder: Recorder): Memo
     },
     readWorker: workers.read,
     readEvents: feed.readHeard,
-    absorbTask: (task, heardAt) => absorbTask(state, task, heardAt),
+    absorbTask: (task, heardAt, steps) => absorbTask(state, task, heardAt, steps),
     absorbRelation(relation) {
       if (!state.isClosed) recorder.absorbRelation(relation);
     },

@@ -12,6 +12,7 @@ import { familyNames } from '../answers/family-names.ts';
 import type { FlagContext } from '../answers/task-flags.ts';
 import { childrenOf } from '../answers/workflow.ts';
 import type { HistoryReader } from '../history.ts';
+import type { MutableRecord } from '../merge/record.ts';
 import { readRecord } from '../table/record-table.ts';
 import { causesBefore, isSeenWhole } from './memory-reader.ts';
 import { catchUp, type MemoryState } from './memory-state.ts';
@@ -34,6 +35,8 @@ export interface MemoryView {
   isOnline(hostname: string): boolean;
   /** Whether texts have no secrets. */
   readonly isRedacted: boolean;
+  /** A record without secrets. */
+  redacted(record: MutableRecord): MutableRecord;
   has(id: string): boolean;
   /** The row of a task as it is now; `null`: the task is not in memory. */
   row(id: string): Task | null;
@@ -70,6 +73,7 @@ export function createMemoryView(state: MemoryState, reader: HistoryReader): Mem
     counts: state.aggregate,
     isOnline: (hostname) => state.workers.isOnline(hostname),
     isRedacted: redaction.isActive,
+    redacted: redaction.redacted,
     has: (id) => records.slots.has(id),
     row(id) {
       const slot = slotOf(id);

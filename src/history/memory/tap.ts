@@ -4,6 +4,7 @@ import type { Steps } from '../../scheduler.ts';
 import type { MinuteAggregate } from '../aggregate/minute-aggregate.ts';
 import type { HeardItem } from '../feed/feed-absorb.ts';
 import type { FeedItem } from '../feed/feed-ring.ts';
+import type { RecordStep } from '../merge/merge.ts';
 import type { TaskRecord } from '../merge/record.ts';
 import type { StoredWorker } from '../workers/worker-record.ts';
 
@@ -13,6 +14,8 @@ export type { HeardItem } from '../feed/feed-absorb.ts';
 export interface HistoryTap {
   /** A task, or the root that follows from its parents, has changed; called once its indexes have caught up. */
   taskChanged(id: string): void;
+  /** A task was told something that has changed it; {@link HistoryTap.taskChanged} follows. */
+  stepTaken(id: string, step: RecordStep): void;
   /** Whether a change of a task waits to be written: it stays in memory for a while. */
   isUnwritten(id: string): boolean;
   /** A task is about to be dropped from memory because of a bound. Not called when the history is closed. */
@@ -66,16 +69,16 @@ export interface MemoryAccess {
    */
   readEvents(after: number, most: number): readonly HeardItem[];
   /**
-   * Absorbs a stored task, possibly of another instance, and merges it with what is known. Not a message: it is neither
-   * counted nor listed in the feed. Its age is that of `heardAt`. The tap hears of a change of this task that was not
-   * reported yet, and of other tasks whose root follows from this one.
+   * Absorbs a stored task. Not a message: it is neither counted nor listed in the feed. Its age is that of `heardAt`. The
+   * tap hears of other tasks whose root follows from this one.
    *
    * @param task without secrets; without `shortened`, all texts are as they arrived
    * @param heardAt when its last message arrived
+   * @param steps what this process was told of the task since. Default: a task in memory stays as it is
    * @returns `'same'`: memory now has the given task; `'merged'`: memory knew more, which must be stored, too;
    *   `'refused'`: it does not fit into memory, and counts as dropped
    */
-  absorbTask(task: AbsorbedTask, heardAt: number): 'same' | 'merged' | 'refused';
+  absorbTask(task: AbsorbedTask, heardAt: number, steps?: readonly RecordStep[]): 'same' | 'merged' | 'refused';
   absorbRelation(relation: TaskRelation): void;
   /** The later of the known and the given data is used. */
   absorbWorker(worker: StoredWorker): void;

@@ -110,6 +110,7 @@ function recordTask(state: RecorderState, change: TaskChange): void {
   else noteSign(state, change, arrivedAt);
   if (added.isChanged) {
     holdRecord(records.held, slot, record, bytesOf(change));
+    state.tap?.stepTaken(record.id, { change, arrivedAt });
     revisions.tasks++;
   }
   if (added.outcome === 'added') open.heardOf(slot, arrivedAt);
@@ -199,6 +200,7 @@ function recordFacts(state: RecorderState, slot: number, facts: TaskFacts): void
   tables.open.lookedAt(slot, state.clock());
   if (!applyFacts(record, facts)) return;
   holdRecord(records.held, slot, record, (facts.args?.length ?? 0) + (facts.kwargs?.length ?? 0));
+  state.tap?.stepTaken(record.id, { facts });
   revisions.tasks++;
   if (isFull(records.held)) state.packOldest();
 }
@@ -246,6 +248,7 @@ function recordMissing(
   if (missing) tables.open.missed(slot, state.clock());
   else tables.open.heardOf(slot, state.clock());
   holdRecord(records.held, slot, record, 0);
+  state.tap?.stepTaken(record.id, { isMissing: missing });
   revisions.tasks++;
   if (isFull(records.held)) state.packOldest();
 }

@@ -1,7 +1,7 @@
 /**
  * How messages make a task. `merge` is a pure function from a record and a message to the next record; the `apply`
- * functions do the same in place, for an owner that keeps no earlier version. `precedence.ts` decides which message
- * sets a field.
+ * functions do the same in place, for an owner that keeps no earlier version. Nothing else merges: what this process was
+ * told of a task that a store has is told to the stored record again. `precedence.ts` decides which message sets a field.
  */
 import type { TaskChange, TaskFacts } from '../history.ts';
 import { claimantOf, HEADER, RELATION } from './claimant.ts';
@@ -73,6 +73,19 @@ export function applyRelations(
   const before = { ...record, ranks: { ...record.ranks } };
   takeCanvas(record, canvas, RELATION);
   return isFilledIn(before, record);
+}
+
+/** What a history was told of a task. */
+export type RecordStep =
+  | { readonly change: TaskChange; readonly arrivedAt: number }
+  | { readonly facts: TaskFacts }
+  | { readonly isMissing: boolean };
+
+/** Tells a record the same again. */
+export function applyStep(record: MutableRecord, step: RecordStep): void {
+  if ('change' in step) applyChange(record, step.change, step.arrivedAt);
+  else if ('facts' in step) applyFacts(record, step.facts);
+  else record.isMissing = step.isMissing;
 }
 
 /** A task with any message is not missing. @returns whether it was missing */

@@ -1,12 +1,12 @@
 /**
- * The fields of a record. What is kept, compared, merged and stored of a task follows from this table; `precedence.ts`
+ * The fields of a record. What is kept, merged and stored of a task follows from this table; `precedence.ts`
  * decides which message sets a field.
  */
 import { isTraceId } from '../../model.ts';
 import { isTime } from '../../values.ts';
 import type { Field } from './precedence.ts';
-import { isSameProgress, PROGRESS_TEXT } from './progress.ts';
-import type { Ranks, TaskEntry, TaskRecord } from './record.ts';
+import { PROGRESS_TEXT } from './progress.ts';
+import type { TaskRecord } from './record.ts';
 import { keepStamps, STAMPS_TEXT } from './stamps.ts';
 
 /** A field of a record that has a row in the table. */
@@ -34,8 +34,6 @@ interface FieldRow<Value> {
   readonly isRare?: true;
   /** What is kept of a given value; `null`: nothing. Default: the value. */
   keep?(given: unknown): Value;
-  /** Default: equality. */
-  isSame?(one: Value, other: Value): boolean;
 }
 
 const STRING: TextForm<string> = { read: (written) => (typeof written === 'string' ? written : null) };
@@ -68,11 +66,9 @@ export const RECORD_FIELDS = {
     isRare: true,
     text: STAMPS_TEXT,
     keep: keepStamps,
-    // They never change once they are known.
-    isSame: (one, other) => (one === null) === (other === null),
   },
   traceId: { by: 'same', isRare: true, text: { read: (written) => (isTraceId(written) ? written : null) } },
-  progress: { by: 'own', isRare: true, text: PROGRESS_TEXT, isSame: isSameProgress },
+  progress: { by: 'own', isRare: true, text: PROGRESS_TEXT },
   result: { by: 'end', text: STRING },
   exception: { by: 'end', text: STRING },
   traceback: { by: 'end', text: STRING },
@@ -107,23 +103,3 @@ export const HEADER_FIELDS = FIELD_NAMES.filter((name) => !['end', 'own'].includ
 export const NOTHING_KNOWN = Object.fromEntries(
   FIELD_NAMES.map((name) => [name, FIELD_ROWS[name].text === FLAG ? false : null]),
 ) as Pick<TaskRecord, RecordField>;
-
-/** Whether two records know the same. */
-export function isSameRecord(one: TaskRecord, other: TaskRecord): boolean {
-  return (
-    FIELD_NAMES.every((name) => isSameValue(name, one[name], other[name])) &&
-    one.entries.length === other.entries.length &&
-    one.entries.every((entry, at) => isSameEntry(entry, other.entries[at] as TaskEntry)) &&
-    (Object.keys(one.ranks) as (keyof Ranks)[]).every((rank) => one.ranks[rank] === other.ranks[rank]) &&
-    one.truncated.length === other.truncated.length &&
-    one.truncated.every((field) => other.truncated.includes(field))
-  );
-}
-
-function isSameValue(name: RecordField, one: unknown, other: unknown): boolean {
-  return FIELD_ROWS[name].isSame?.(one, other) ?? one === other;
-}
-
-function isSameEntry(one: TaskEntry, other: TaskEntry): boolean {
-  return (Object.keys(one) as (keyof TaskEntry)[]).every((key) => one[key] === other[key]);
-}

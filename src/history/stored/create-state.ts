@@ -11,7 +11,7 @@ import { createStoreCalls } from './store-calls.ts';
 import { createStoreClock } from './store-clock.ts';
 import { isShared, ownNow, type Pace, type StoredState } from './stored-state.ts';
 import type { StoredView } from './stored-view.ts';
-import { createTaskBacklog, noteChanged, noteDropping } from './task-backlog.ts';
+import { createTaskBacklog, noteChanged, noteDropping, noteStep, stepsOf } from './task-backlog.ts';
 import { createTextCopies } from './text-copies.ts';
 import { noteRelation } from './write-behind.ts';
 
@@ -67,7 +67,7 @@ export function createState(
     hearsSince: hearing === 'all' ? clock.elapsed() : null,
     coverageWrittenAt: Number.NEGATIVE_INFINITY,
     caughtUpAt: clock.elapsed(),
-    ...{ reloadFrom: null, frozenAt: null, isLoading: true },
+    ...{ frozenAt: null, isLoading: true },
     ...{ revision: 0, batches: 0, lastWrite: null, bytes: null },
     cleanedAt: Number.NEGATIVE_INFINITY,
     ...{ unreadable: 0, hasWarned: false, lostBefore: 0, lostAt: null, isClosed: false },
@@ -83,9 +83,9 @@ function createAccess(access: MemoryAccess, stateNow: () => StoredState): Memory
   const isDeaf = (): boolean => stateNow().hearing === 'nothing';
   return {
     ...access,
-    absorbTask(task, heardAt) {
+    absorbTask(task, ...given) {
       const isAdded = !access.has(task.record.id);
-      return isAdded && isDeaf() ? 'refused' : access.absorbTask(task, heardAt);
+      return isAdded && isDeaf() ? 'refused' : access.absorbTask(task, ...given);
     },
     absorbRelation(relation) {
       if (!isDeaf()) access.absorbRelation(relation);
@@ -100,6 +100,7 @@ function createTap(stateNow: () => StoredState): HistoryTap {
       const { tasks, clock } = stateNow();
       noteChanged(tasks, id, clock.elapsed());
     },
+    stepTaken: (id, step) => noteStep(stateNow().tasks, id, step),
     isUnwritten: (id) => stateNow().tasks.changed.has(id),
     taskDropping: (id) => noteDropping(stateNow().tasks, id),
     relationAdded: (relation) => noteRelation(stateNow(), relation),
@@ -132,6 +133,7 @@ export function createView(state: StoredState): StoredView {
       return state.tasks.changed.keys();
     },
     readTask: state.access.readTask,
+    stepsOf: (id) => stepsOf(state.tasks, id),
     revision: () => state.revision,
     countedSince: () => state.countedSince,
     noteRead: (error) => state.calls.note('read', error),
@@ -139,7 +141,6 @@ export function createView(state: StoredState): StoredView {
 }
 
 function droppedThrough(state: StoredState): number {
-  const isMissing = state.reloadFrom !== null && state.calls.problem() === null;
-  if (state.isLoading || isMissing || isShared(state)) return Number.POSITIVE_INFINITY;
+  if (state.isLoading || isShared(state)) return Number.POSITIVE_INFINITY;
   return state.access.droppedThrough();
 }

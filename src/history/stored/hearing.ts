@@ -3,18 +3,11 @@ import type { Hearing } from '../stored-history.ts';
 import { unionOf } from './coverage-text.ts';
 import type { StoredState } from './stored-state.ts';
 
-/** Changes up to this long before a gap, in milliseconds, are read again. */
-const GAP_MARGIN_MS = 5_000;
-
-/** Messages may have been missed: changes that others wrote since the last received message are read. */
+/** Messages may have been missed. @param since milliseconds since 1970; `null`: since the last one */
 export function gapFound(state: StoredState, since: number | null): void {
   if (state.hearing !== 'all') return;
-  const { clock, feed } = state;
-  const now = clock.now() - clock.ahead();
-  const from = (since ?? feed.lastArrival ?? now) - GAP_MARGIN_MS;
-  state.reloadFrom = Math.min(from, state.reloadFrom ?? from);
   endSpan(state, since);
-  state.hearsSince = clock.elapsed();
+  state.hearsSince = state.clock.elapsed();
 }
 
 /** @param at when this instance stopped receiving everything, milliseconds since 1970; `null`: with the last message */

@@ -1,7 +1,7 @@
 /** The repeated work of a stored history: open the store, renew the lease, write, read copies, load, clean up. */
 import type { StoreSession } from '../store.ts';
 import { renewLease } from './lease.ts';
-import { loadSince, loadStored, takeInChunks, takeInTexts } from './loading.ts';
+import { loadStored, takeInChunks, takeInTexts } from './loading.ts';
 import { createPulse, type Pulse } from './pulse.ts';
 import { countedSince } from './rollups/counted-since.ts';
 import { createRollups } from './rollups/create-rollups.ts';
@@ -171,18 +171,12 @@ async function readCopies(state: StoredState): Promise<void> {
 }
 
 async function load(state: StoredState): Promise<void> {
-  const { session, reloadFrom } = state;
-  if (session === null) return;
-  if (state.isLoading) {
-    const { hearing } = state;
-    await loadStored(state, session);
-    if (state.hearing !== hearing) return;
-    state.isLoading = false;
-    state.revision++;
-  } else if (reloadFrom !== null && state.hearing === 'all') {
-    await loadSince(state, session, reloadFrom);
-    if (state.reloadFrom === reloadFrom) state.reloadFrom = null;
-  }
+  const { session, hearing } = state;
+  if (session === null || !state.isLoading) return;
+  await loadStored(state, session);
+  if (state.hearing !== hearing) return;
+  state.isLoading = false;
+  state.revision++;
 }
 
 /** Notices when the lease is taken or lost, even if the store does not answer. */

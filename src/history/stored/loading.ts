@@ -47,13 +47,6 @@ export async function loadStored(state: StoredState, session: StoreSession): Pro
   await loadTasks(state, session, ALL);
 }
 
-/** Loads the tasks that have changed since a moment, milliseconds since 1970, and the coverage of that time. */
-export async function loadSince(state: StoredState, session: StoreSession, moment: number): Promise<void> {
-  await state.texts.refresh(session.snapshots);
-  takeInTexts(state);
-  await loadTasks(state, session, { ...ALL, since: new Date(moment) });
-}
-
 /** Loads workers, and the time that others have covered. */
 export function takeInTexts(state: StoredState): void {
   const { texts, access, clock, hostnames } = state;
@@ -176,7 +169,8 @@ function* takeIn(state: StoredState, tasks: readonly StoredRecord[], isWhole: bo
     }
     if (!isWhole && kept.shortened.length > 0) result.ids.push(id);
     else {
-      const outcome = access.absorbTask(kept, isTime(timestamp) ? timestamp : clock.now() - clock.ahead());
+      const heardAt = isTime(timestamp) ? timestamp : clock.now() - clock.ahead();
+      const outcome = access.absorbTask(kept, heardAt, state.tasks.steps.get(id));
       if (outcome === 'refused') result.refused++;
       // Memory knew more than the store.
       if (outcome === 'merged') noteChanged(state.tasks, id, clock.elapsed());

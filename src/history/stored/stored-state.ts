@@ -111,8 +111,6 @@ export interface StoredState {
   caughtUpAt: number;
   /** Whether memory still lacks what the store has. */
   isLoading: boolean;
-  /** From which time on changes by others are to be read, milliseconds since 1970; `null`: none are. */
-  reloadFrom: number | null;
   /** Since when the source is disconnected, milliseconds since 1970; `null`: it is not. */
   frozenAt: number | null;
   /** Increases when others may have written something that changes an answer. */

@@ -3,6 +3,7 @@
  */
 import type { MemoryView } from '../memory/memory-view.ts';
 import type { KeptTask } from '../memory/tap.ts';
+import type { RecordStep } from '../merge/merge.ts';
 import type { StoreRetention, StoreSession } from '../store.ts';
 import type { Hearing } from '../stored-history.ts';
 
@@ -29,6 +30,8 @@ export interface StoredView {
   unwritten(): Iterable<string>;
   /** `null`: the task is not in memory. */
   readTask(id: string): KeptTask | null;
+  /** What this process was told of a task that no stored version is known to have. */
+  stepsOf(id: string): readonly RecordStep[];
   /**
    * Increases when others may have written something that changes an answer of this history, and when the store answers
    * again.

@@ -1,7 +1,6 @@
 /** Tasks that have changed and are not written yet. They stay in memory until they are, up to a bound. */
 
-import type { KeptTask } from '../memory/tap.ts';
-import { mergeRecords } from '../merge/merge-records.ts';
+import type { RecordStep } from '../merge/merge.ts';
 
 /** Tasks whose stored version is remembered. The others are looked up before they are written again. */
 const MOST_VERSIONS = 20_000;
@@ -21,6 +20,13 @@ export interface TaskBacklog {
   /** Tasks being written. */
   readonly writing: Set<string>;
   /**
+   * By id: what was told of a task since it was last written. If a version is stored that memory does not have, the same
+   * is told to that one.
+   */
+  readonly steps: Map<string, RecordStep[]>;
+  /** What was told before of tasks that are being written. */
+  readonly told: Map<string, readonly RecordStep[]>;
+  /**
    * Of tasks in memory that were written or read lately. If memory has dropped a task, later messages contain only a
    * part of it: the stored task must be read before they are written.
    */
@@ -31,7 +37,15 @@ export interface TaskBacklog {
 
 /** @returns an empty backlog */
 export function createTaskBacklog(): TaskBacklog {
-  return { changed: new Map(), again: new Map(), writing: new Set(), versions: new Map(), lost: 0 };
+  return {
+    changed: new Map(),
+    again: new Map(),
+    writing: new Set(),
+    steps: new Map(),
+    told: new Map(),
+    versions: new Map(),
+    lost: 0,
+  };
 }
 
 /** A task has changed. */
@@ -40,30 +54,35 @@ export function noteChanged({ changed, again, writing }: TaskBacklog, id: string
   else if (writing.has(id) && !again.has(id)) again.set(id, at);
 }
 
+/** A task was told something. */
+export function noteStep({ steps }: TaskBacklog, id: string, step: RecordStep): void {
+  const known = steps.get(id);
+  if (known === undefined) steps.set(id, [step]);
+  else known.push(step);
+}
+
+/** What was told of a task that no stored version is known to have. */
+export function stepsOf({ steps, told }: TaskBacklog, id: string): readonly RecordStep[] {
+  return [...(told.get(id) ?? []), ...(steps.get(id) ?? [])];
+}
+
 /** A task is about to be dropped from memory. One that waits is lost. */
 export function noteDropping(backlog: TaskBacklog, id: string): void {
-  const { changed, writing, again, versions } = backlog;
+  const { changed, writing, again, versions, steps } = backlog;
   versions.delete(id);
+  steps.delete(id);
   if (!changed.has(id)) return;
   // The write that is under way may still succeed; if it does not, the next one finds the task lost.
   if (writing.has(id) && !again.has(id)) return;
   lose(backlog, id);
 }
 
-/** Merges what two instances, or two times, know about one task. */
-export function bothOf(one: KeptTask, other: KeptTask): KeptTask {
-  const record = mergeRecords(one.record, other.record);
-  const shortened = [one, other].flatMap((task) =>
-    task.shortened.filter((field) => record[field] === task.record[field]),
-  );
-  return { record, rootId: other.rootId ?? one.rootId, shortened };
-}
-
-/** Removes a task that this or another instance has written. A task that has changed meanwhile waits again. */
-export function settle(backlog: TaskBacklog, id: string): void {
-  const later = backlog.again.get(id);
-  forget(backlog, id);
-  if (later !== undefined) backlog.changed.set(id, later);
+/** Removes a task that was written. A task that has changed meanwhile waits again. */
+export function settle({ changed, again }: TaskBacklog, id: string): void {
+  const later = again.get(id);
+  changed.delete(id);
+  again.delete(id);
+  if (later !== undefined) changed.set(id, later);
 }
 
 /** Removes a task that can no longer be read. */
@@ -75,6 +94,7 @@ export function lose(backlog: TaskBacklog, id: string): void {
 function forget(backlog: TaskBacklog, id: string): void {
   backlog.changed.delete(id);
   backlog.again.delete(id);
+  backlog.steps.delete(id);
 }
 
 /** Removes the tasks that have waited since before a moment: others have written them. */

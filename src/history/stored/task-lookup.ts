@@ -89,7 +89,7 @@ function* takeIn(
     if (kept === null || !access.has(id)) continue;
     const { record } = kept;
     stored.set(id, record);
-    access.absorbTask({ record, rootId }, task.timestamp ?? 0);
+    access.absorbTask({ record, rootId }, task.timestamp ?? 0, backlog.steps.get(id) ?? []);
     if (pauses.isDue()) {
       yield;
       pauses.begin();

@@ -14,7 +14,7 @@ import type { StoredTask, StoreSession } from '../store.ts';
 import type { CauseNotes } from './cause-notes.ts';
 import { createPauses } from './pauses.ts';
 import { writeRecordText } from './record-text.ts';
-import { lose, rememberVersion, settle } from './task-backlog.ts';
+import { lose, rememberVersion, settle, type TaskBacklog } from './task-backlog.ts';
 import { type Batch, dayAt, lookUp, type TaskWriterContext } from './task-lookup.ts';
 
 /** Tasks of one statement: few, so that none holds up the event loop; more where many wait. */
@@ -52,15 +52,25 @@ export async function writeTasks(context: TaskWriterContext, session: WrittenSes
         settle(backlog, id);
         writing.delete(id);
       }
+      putBack(backlog);
       // Another instance has written these, or their stored data has to be read.
       unknown = batch.open = batch.open.filter((id) => writing.has(id));
     }
   } finally {
+    putBack(backlog);
     writing.clear();
     // A task that has changed again before it could be written has waited since its first change.
     backlog.again.clear();
   }
   return before - changed.size;
+}
+
+/** What was told of tasks that could not be written is told again, before what followed. */
+function putBack({ steps, writing, told }: TaskBacklog): void {
+  for (const [id, taken] of told) {
+    if (taken.length > 0 && writing.has(id)) steps.set(id, [...taken, ...(steps.get(id) ?? [])]);
+  }
+  told.clear();
 }
 
 /** The tables to which tasks are written. */
@@ -124,6 +134,8 @@ function* storedTasks(context: TaskWriterContext, batch: Batch): Steps<StoredTas
     if (whole === null || text >= BATCH_TEXT) continue;
     // Later changes are not part of this write.
     backlog.again.delete(id);
+    backlog.told.set(id, backlog.steps.get(id) ?? []);
+    backlog.steps.delete(id);
     const stored = toStored(whole, day, version + 1, context.causes);
     text += stored.record.length + (stored.texts?.length ?? 0);
     tasks.push(stored);

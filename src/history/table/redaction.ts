@@ -21,6 +21,10 @@ export interface TableRedaction {
   record(slot: number): MutableRecord;
   /** The texts that the table holds of a task have no secrets. */
   mark(slot: number): void;
+  /** They may have some: they are redacted again, which leaves redacted ones as they are. */
+  unmark(slot: number): void;
+  /** A record that is not in the table, without secrets. */
+  redacted(record: MutableRecord): MutableRecord;
   /** Whether secrets are removed here. */
   readonly isActive: boolean;
 }
@@ -38,11 +42,19 @@ const FIELDS = Object.keys(FACT_OF) as TaskTextField[];
 /** @param redactor `null`: texts stay as they are */
 export function createTableRedaction(records: Records, redactor: Redactor | null): TableRedaction {
   if (redactor === null) {
-    return { isActive: false, searched() {}, mark() {}, record: (slot) => readRecord(records, slot) };
+    return {
+      isActive: false,
+      searched() {},
+      mark() {},
+      unmark() {},
+      record: (slot) => readRecord(records, slot),
+      redacted: (record) => record,
+    };
   }
   return {
     isActive: true,
-    mark: (slot) => markRedacted(records, slot),
+    mark: (slot) => markRedacted(records, slot, true),
+    unmark: (slot) => markRedacted(records, slot, false),
     searched(slot) {
       for (const field of SEARCHED) redactField(records, slot, field, redactor);
     },
@@ -53,22 +65,25 @@ export function createTableRedaction(records: Records, redactor: Redactor | null
       const held = records.held.records.get(slot);
       return held === undefined ? readRecord(records, slot) : redactedCopy(records, slot, held, redactor);
     },
+    redacted: (record) => redactedRecord(record, redactor, () => false, NO_DETAILS),
   };
 }
 
 const ALL_REDACTED = FIELDS.reduce((facts, field) => facts | FACT_OF[field], 0);
 
-function markRedacted({ facts, entries, heads, extras }: Records, slot: number): void {
-  facts[slot] = (facts[slot] as number) | ALL_REDACTED;
+function markRedacted({ facts, entries, heads, extras }: Records, slot: number, isRedacted: boolean): void {
+  const before = facts[slot] as number;
+  facts[slot] = isRedacted ? before | ALL_REDACTED : before & ~ALL_REDACTED;
   if (entries.details.size > 0) {
     for (const at of entriesAt(entries, heads[slot] as number)) {
-      if (entries.details.has(at)) entries.redactedDetails.add(at);
+      if (!isRedacted) entries.redactedDetails.delete(at);
+      else if (entries.details.has(at)) entries.redactedDetails.add(at);
     }
   }
   const extra = extras.get(slot);
   if (extra === undefined) return;
-  if (extra.stamps !== null) extra.stamps = { ...extra.stamps, isRedacted: true };
-  if (extra.progress !== null) extra.progress = { ...extra.progress, isRedacted: true };
+  if (extra.stamps !== null) extra.stamps = { ...extra.stamps, isRedacted };
+  if (extra.progress !== null) extra.progress = { ...extra.progress, isRedacted };
 }
 
 /** Redacts a text of the table, unless that was done before. */
@@ -139,17 +154,29 @@ function redactedCopy(
   held: MutableRecord,
   redactor: Redactor,
 ): MutableRecord {
-  const copy = { ...held };
+  const isPacked = (field: TaskTextField): boolean =>
+    held[field] === records.values.read(textAt(records, slot, field)).text;
+  return redactedRecord(held, redactor, isPacked, readPackedDetails(records, slot));
+}
+
+const NO_DETAILS: ReadonlySet<string> = new Set();
+
+/** @param isRedacted and details which texts and details have no secrets */
+function redactedRecord(
+  record: MutableRecord,
+  redactor: Redactor,
+  isRedacted: (field: TaskTextField) => boolean,
+  details: ReadonlySet<string>,
+): MutableRecord {
+  const copy = { ...record, entries: record.entries.map((entry) => redactedEntry(entry, details, redactor)) };
   for (const field of FIELDS) {
-    const text = held[field];
-    if (text === null || text === records.values.read(textAt(records, slot, field)).text) continue;
-    copy[field] = redactor.text(text, field, held.truncated.includes(field));
+    const text = record[field];
+    if (text === null || isRedacted(field)) continue;
+    copy[field] = redactor.text(text, field, record.truncated.includes(field));
   }
-  const packed = readPackedDetails(records, slot);
-  const entries = held.entries.map((entry) => redactedEntry(entry, packed, redactor));
-  copy.stamps = redactedStamps(held.stamps, redactor);
-  copy.progress = redactedProgress(held.progress, redactor);
-  return { ...copy, entries };
+  copy.stamps = redactedStamps(record.stamps, redactor);
+  copy.progress = redactedProgress(record.progress, redactor);
+  return copy;
 }
 
 function readPackedDetails({ entries, heads }: Records, slot: number): ReadonlySet<string> {

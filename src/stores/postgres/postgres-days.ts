@@ -3,13 +3,14 @@
  * other day, from an instance whose clock is wrong or that may not create tables, are kept in a table for the rest.
  */
 import { pause } from '../../waiting.ts';
-import { comingDays, DAY_TABLES, type DayTable, type DayTables, dayOf, endOf } from '../sql/days.ts';
 import type { TableNames } from '../sql/names.ts';
+import { DAY_TABLES, type DayTable, type DayTables } from '../sql/retention.ts';
 import type { SqlDatabase } from '../sql/sql-database.ts';
 import { isStoreError } from '../sql/store-error.ts';
 import { SEARCHED } from '../sql/task-statements.ts';
-import { moveOpen } from './move-open.ts';
 
+/** How many days ahead there are tables: each of them costs every read a part of its planning. */
+const DAYS_AHEAD = 2;
 /** How long a change of the tables waits for others, in milliseconds: meanwhile all other statements wait for it. */
 const LOCK_MS = 300;
 /** How often it is tried while others hold locks, and how long it pauses in between, in milliseconds. */
@@ -29,7 +30,7 @@ export function createPostgresDays(database: SqlDatabase, names: TableNames): Da
     async prepare(today) {
       const operators = await readOperators(database);
       const known = new Set((await readDays(database, names)).map(({ name }) => name));
-      for (const day of comingDays(today)) {
+      for (let day = today; day <= today + DAYS_AHEAD; day++) {
         const missing = DAY_TABLES.map((table) => ({ table, name: nameOf(names, table, day), day })).filter(
           ({ name }) => !known.has(name),
         );
@@ -44,11 +45,6 @@ export function createPostgresDays(database: SqlDatabase, names: TableNames): Da
       }
       isSearchable = operators !== null && (await areIndexed(database, names));
     },
-    // Rows of any day have a partition, and the database finds it.
-    open: async () => {},
-    tableOf: (table) => names[table],
-    tablesBefore: async (table) => [names[table]],
-    moveOpen: (...given) => moveOpen(database, names, ...given),
     async dropBefore(day) {
       const old = (await readDays(database, names)).filter((one) => one.day < day);
       for (const { name } of old) await change(database, [`DROP TABLE ${quoted(names, name)}`]);
@@ -58,7 +54,13 @@ export function createPostgresDays(database: SqlDatabase, names: TableNames): Da
 }
 
 function nameOf({ prefix }: TableNames, table: string, day: number): string {
-  return prefix + table + endOf(day);
+  return `${prefix}${table}_d${day}`;
+}
+
+/** @returns the day of a table with this name; `null`: it is not one of the store's tables of a day */
+function dayOf(names: TableNames, name: string): number | null {
+  const day = Number(/_d(\d+)$/.exec(name)?.[1]);
+  return DAY_TABLES.some((table) => name === nameOf(names, table, day)) ? day : null;
 }
 
 function quoted({ schema }: TableNames, name: string): string {

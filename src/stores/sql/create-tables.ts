@@ -1,6 +1,6 @@
 /** The statements that create the tables and indexes of the store. */
-import { DAY_TABLES, type DayTable } from './days.ts';
 import type { TableNames } from './names.ts';
+import { DAY_TABLES } from './retention.ts';
 import { SCHEMA_VERSION, TABLES, type Table } from './schema.ts';
 import type { SqlDialect } from './sql-database.ts';
 
@@ -33,46 +33,27 @@ const INDEXES: readonly (readonly [
   ['relation_parent', 'relation', 'source_id, parent'],
 ];
 
-/** The statements that create the store, without the tables of days where each day has its own. */
+/** The statements that create the store. */
 export function createStatements(dialect: SqlDialect, names: TableNames): readonly string[] {
   const text = dialect.type('text');
   const integer = dialect.type('integer');
-  const created = (Object.keys(TABLES) as (keyof typeof TABLES)[]).filter(
-    (name) => dialect.byDay !== null || !isByDay(name),
-  );
   return [
     `CREATE TABLE ${names.meta} (key ${text} PRIMARY KEY, value ${text} NOT NULL)`,
     `CREATE TABLE ${names.source} (name ${text} PRIMARY KEY, id ${integer} NOT NULL UNIQUE, deployment ${text}, kept_days ${integer} NOT NULL)`,
-    ...created.map((name) => createTable(dialect, names.of(name), TABLES[name])),
-    ...created.flatMap((name) => createIndexes(names, name, '')),
-    ...created.filter(isByDay).map(
-      // Rows of the rest are not dropped as a whole: they are found by their day.
-      (name) => `CREATE TABLE ${names.of(`${name}_rest`)} PARTITION OF ${names.of(name)} DEFAULT;
-CREATE INDEX ${names.index(`${name}_rest_day`)} ON ${names.of(`${name}_rest`)} (source_id, day)`,
+    ...Object.entries(TABLES).map(([name, table]) => createTable(dialect, names.of(name), table)),
+    ...INDEXES.map(
+      ([name, table, on, where]) =>
+        `CREATE INDEX ${names.index(name)} ON ${names.of(table)} (${on})${where === undefined ? '' : ` WHERE ${where}`}`,
     ),
+    ...DAY_TABLES.flatMap((name) => {
+      // Rows that are not dropped with a table of their day are found by it.
+      const table = dialect.byDay === null ? name : (`${name}_rest` as const);
+      const index = `CREATE INDEX ${names.index(`${table}_day`)} ON ${names.of(table)} (source_id, day)`;
+      if (table === name) return [index];
+      return [`CREATE TABLE ${names.of(table)} PARTITION OF ${names.of(name)} DEFAULT`, index];
+    }),
     `INSERT INTO ${names.meta} (key, value) VALUES ('schema', '${SCHEMA_VERSION}')`,
   ];
-}
-
-/** The statements that create a table of one day. @param end of its name and of those of its indexes */
-export function createDayTable(
-  dialect: SqlDialect,
-  names: TableNames,
-  table: DayTable,
-  end: string,
-): readonly string[] {
-  return [createTable(dialect, names.of(table + end), TABLES[table]), ...createIndexes(names, table, end)];
-}
-
-function isByDay(name: keyof typeof TABLES): name is DayTable {
-  return DAY_TABLES.some((one) => one === name);
-}
-
-function createIndexes(names: TableNames, of: keyof typeof TABLES, end: string): readonly string[] {
-  return INDEXES.filter(([, table]) => table === of).map(
-    ([name, table, on, where]) =>
-      `CREATE INDEX ${names.index(name + end)} ON ${names.of(table + end)} (${on})${where === undefined ? '' : ` WHERE ${where}`}`,
-  );
 }
 
 function createTable(dialect: SqlDialect, quoted: string, table: Table): string {

@@ -2,16 +2,17 @@
 import type { RelationStore } from '../../history/store.ts';
 import type { TaskRelation } from '../../model.ts';
 import { insertBatch } from './batches.ts';
-import { type DayTables, presentDay } from './days.ts';
 import { readPacked } from './packed-rows.ts';
+import { presentDay } from './retention.ts';
 import { TABLES } from './schema.ts';
 import type { SourceDatabase } from './source-database.ts';
 import { fromColumn, toColumn } from './text-key.ts';
 
-export function createRelationStore(source: SourceDatabase, days: DayTables): RelationStore {
+export function createRelationStore(source: SourceDatabase): RelationStore {
   const table = source.names.relation;
   const isNew = `NOT EXISTS (SELECT 1 FROM ${table} AS known WHERE known.source_id = new_source_id AND known.child = new_child
        AND known.relation = new_relation AND known.parent = new_parent)`;
+  const added = insertBatch(table, TABLES.relation.columns, 'ON CONFLICT DO NOTHING', isNew);
   return {
     async write(relations) {
       const day = presentDay();
@@ -21,9 +22,7 @@ export function createRelationStore(source: SourceDatabase, days: DayTables): Re
         parentColumn(parent),
         day,
       ]);
-      await days.open(new Set([day]));
-      const today = days.tableOf('relation', day);
-      await source.batch(insertBatch(today, TABLES.relation.columns, 'ON CONFLICT DO NOTHING', isNew), rows);
+      await source.batch(added, rows);
     },
     async read(ids, most) {
       if (ids.length === 0) return [];

@@ -2,7 +2,7 @@
 import type { SqlColumn } from './sql-database.ts';
 
 /** The schema that this code writes. */
-export const SCHEMA_VERSION = 2;
+export const SCHEMA_VERSION = 3;
 
 /** Number of counts of a rollup. */
 const ROLLUP_COUNTS = 9;

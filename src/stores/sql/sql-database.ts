@@ -26,7 +26,7 @@ export interface SqlDialect {
   readonly now: string;
   /** The clause for a table whose rows are kept in the order of its key, if the engine supports it. */
   readonly clustered: string;
-  /** The clause for partitions by day; `null`: `DayTables` creates a table for each day. */
+  /** The clause for partitions by day; `null`: one table has all days. */
   readonly byDay: string | null;
   /** The column that finds a row without an index; `null`: only the key does. */
   readonly rowId: string | null;

@@ -1,10 +1,10 @@
 /** The reads and writes of one source in a SQL database. */
 import type { StoreSession } from '../../history/store.ts';
 import { createCauseStore } from './cause-store.ts';
-import type { DayTables } from './days.ts';
 import { createFeedStore } from './feed-store.ts';
 import { createLease } from './lease.ts';
 import { createRelationStore } from './relation-store.ts';
+import type { DayTables } from './retention.ts';
 import { createRollupStore } from './rollup-store.ts';
 import { createSnapshotStore } from './snapshot-store.ts';
 import type { SourceDatabase } from './source-database.ts';
@@ -25,7 +25,7 @@ export function createSqlSession(
   return {
     isReadOnly,
     tasks: createTaskStore(source, days),
-    relations: createRelationStore(source, days),
+    relations: createRelationStore(source),
     feed: createFeedStore(source),
     snapshots: createSnapshotStore(source),
     rollups: createRollupStore(source),

@@ -1,10 +1,10 @@
 /** A store in a SQL database, which several sources of this process share. */
 import type { StoreEngine, StoreOpening, StoreRetention, StoreSession } from '../../history/store.ts';
 import { createStatements } from './create-tables.ts';
-import { type DayTables, presentDay } from './days.ts';
 import { ensureSchema, type SchemaScripts } from './ensure-schema.ts';
 import type { TableNames } from './names.ts';
 import { registerSource } from './register-source.ts';
+import { type DayTables, presentDay } from './retention.ts';
 import { SCHEMA_VERSION } from './schema.ts';
 import { createSourceDatabase } from './source-database.ts';
 import type { SqlDatabase } from './sql-database.ts';

@@ -136,7 +136,7 @@ export function listTasks(
   return { text, values: filters.values };
 }
 
-/** Reads the next value to sort by, of all tasks: one step in an index of each day. @param after `null`: the first one */
+/** Reads the next value to sort by, of all tasks: one step in an index. @param after `null`: the first one */
 export function nextValue(
   { table }: TaskTable,
   { sort, order }: StoredQuery,
@@ -145,7 +145,6 @@ export function nextValue(
   const key = SORT_COLUMNS[sort];
   const [direction, sign] = order === 'asc' ? ['ASC', '>'] : ['DESC', '<'];
   const condition = after === null ? 'IS NOT NULL' : `${sign} $2`;
-  // Not `min` or `max`: SQLite would read all rows of a view for them.
   return {
     text: `SELECT ${key} FROM ${table} WHERE source_id = $1 AND ${key} ${condition} ORDER BY ${key} ${direction} LIMIT 1`,
     values: after === null ? [] : [toColumn(after)],

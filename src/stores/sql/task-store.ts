@@ -2,13 +2,11 @@
 import type { StoredRelatives, StoredTask, TaskStore } from '../../history/store.ts';
 import { runInSlices } from '../../scheduler/in-slices.ts';
 import type { Steps } from '../../scheduler.ts';
-import { type DayTables, presentDay } from './days.ts';
 import { listPage } from './list-tasks.ts';
 import { readPacked } from './packed-rows.ts';
-import { dropDaysBefore } from './retention.ts';
+import { type DayTables, dropDaysBefore } from './retention.ts';
 import type { SourceDatabase } from './source-database.ts';
 import type { SqlRow } from './sql-database.ts';
-import { isStoreError } from './store-error.ts';
 import { recordOf, relativesOf, taskOf, taskRow } from './task-row.ts';
 import {
   countTasks,
@@ -40,14 +38,10 @@ export function createTaskStore(source: SourceDatabase, days: DayTables): TaskSt
     (await readPacked(source, ['id'], text, values)).map(([id]) => fromColumn(String(id)));
   return {
     async write(given) {
-      try {
-        return await writeTasks(source, days, given);
-      } catch (error) {
-        if (!isStoreError(error, 'conflict')) throw error;
-        // Another process may have dropped the table of a day.
-        await days.prepare(presentDay());
-        return writeTasks(source, days, given);
-      }
+      const [first, later] = await runInSlices('store', rowsOf(given));
+      const inserted = await source.batch(insertTasks(table), first);
+      const updated = await source.batch(updateTasks(source.database.dialect, table), later);
+      return new Set([...inserted, ...updated].map(([id]) => fromColumn(String(id))));
     },
     find: async (ids) => (ids.length === 0 ? [] : read(readTasks(tasks(), ids, 'listed'))),
     read: async (ids) => (ids.length === 0 ? [] : read(readTasks(tasks(), ids, 'whole'))),
@@ -68,36 +62,12 @@ export function createTaskStore(source: SourceDatabase, days: DayTables): TaskSt
   };
 }
 
-/** @returns the ids that were written */
-async function writeTasks(
-  source: SourceDatabase,
-  days: DayTables,
-  given: readonly StoredTask[],
-): Promise<ReadonlySet<string>> {
-  await days.open(new Set(given.map(({ day }) => day)));
-  const [first, later] = await runInSlices('store', rowsOf(given, days));
-  const written: SqlRow[] = [];
-  for (const [table, rows] of first) written.push(...(await source.batch(insertTasks(table), rows)));
-  for (const [table, rows] of later)
-    written.push(...(await source.batch(updateTasks(source.database.dialect, table), rows)));
-  return new Set(written.map(([id]) => fromColumn(String(id))));
-}
-
-/** Rows by the table to which they are written. */
-type RowsByTable = Map<string, SqlRow[]>;
-
 /** @returns the rows of tasks that are written for the first time, and of those that are written again */
-function* rowsOf(
-  tasks: readonly StoredTask[],
-  days: DayTables,
-): Steps<readonly [first: RowsByTable, later: RowsByTable]> {
-  const [first, later]: [RowsByTable, RowsByTable] = [new Map(), new Map()];
+function* rowsOf(tasks: readonly StoredTask[]): Steps<readonly [first: SqlRow[], later: SqlRow[]]> {
+  const first: SqlRow[] = [];
+  const later: SqlRow[] = [];
   for (const [at, task] of tasks.entries()) {
-    const rows = task.version === 1 ? first : later;
-    const table = days.tableOf('task', task.day);
-    const others = rows.get(table);
-    if (others === undefined) rows.set(table, [taskRow(task)]);
-    else others.push(taskRow(task));
+    (task.version === 1 ? first : later).push(taskRow(task));
     if (at % ROWS_AT_ONCE === ROWS_AT_ONCE - 1) yield;
   }
   return [first, later];

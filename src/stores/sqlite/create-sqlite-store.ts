@@ -2,11 +2,10 @@ import type { StoreEngine, StoreRetention } from '../../history/store.ts';
 import { guardDatabase } from '../sql/guarded-database.ts';
 import { tableNames } from '../sql/names.ts';
 import { createSqlStore } from '../sql/sql-store.ts';
-import { createFirstDays } from './day-statements.ts';
 import { createSqliteDatabase } from './sqlite-database.ts';
-import { createSqliteDays } from './sqlite-days.ts';
 import { SQLITE_SIZE } from './sqlite-dialect.ts';
 import { describeSqliteError } from './sqlite-errors.ts';
+import { figureStatements } from './sqlite-figures.ts';
 
 /** Parameters of a store in SQLite. */
 export interface SqliteStoreSettings {
@@ -32,9 +31,9 @@ export function createSqliteStore(settings: SqliteStoreSettings): StoreEngine {
     retention,
     isReadOnly,
     deployment,
-    days: createSqliteDays(database, names),
+    days: { prepare: async () => {}, dropBefore: async () => {}, canSearch: () => false },
     size: SQLITE_SIZE,
     beforeTables: async () => [],
-    afterTables: () => createFirstDays(names),
+    afterTables: () => figureStatements(names),
   });
 }

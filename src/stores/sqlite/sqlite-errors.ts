@@ -43,8 +43,6 @@ export function describeSqliteError(error: unknown): StoreError {
   if (!(error instanceof SqliteFault)) return new StoreError('failed', 'SQLite has failed.');
   const { number, code, message } = error.failure;
   // SQLite has no code of its own for these.
-  if (/^no such table: \w+_d\d+$/.test(message))
-    return new StoreError('conflict', 'Another instance has dropped the table of a day.');
   if (/^no such table/.test(message))
     return new StoreError('schema_missing', 'The SQLite file has no tables of express-task-monitor.');
   if (/^table .* already exists/.test(message))

@@ -2,8 +2,8 @@
  * The statistics that SQLite assumes about the rows. `ANALYZE` would derive them, but only when there are many rows;
  * without statistics, filters with a position read the index by time and skip rows that do not match.
  */
-import type { DayTable } from '../sql/days.ts';
 import type { TableNames } from '../sql/names.ts';
+import { DAY_TABLES, type DayTable } from '../sql/retention.ts';
 
 /** The index of the key, whose name SQLite makes of that of its table. */
 const KEY = null;
@@ -27,19 +27,28 @@ const FIGURES: Readonly<Record<DayTable, readonly (readonly [index: string | nul
     ['task_started', '1000000 1000000 1'],
     ['task_finished', '1000000 1000000 1'],
     ['task_runtime', '1000000 1000000 10'],
+    ['task_day', '1000000 1000000 150000'],
   ],
   relation: [
     [KEY, '100000 100000 2 2 1 1'],
     ['relation_parent', '100000 100000 5'],
+    ['relation_day', '100000 100000 15000'],
   ],
 };
 
-/** The statements that set the statistics of a table. @param end of its name and of those of its indexes */
-export function figureStatements({ prefix }: TableNames, table: DayTable, end: string): readonly string[] {
-  const name = prefix + table + end;
-  const rows = FIGURES[table].map(
-    ([index, figures]) =>
-      `('${name}', '${index === KEY ? `sqlite_autoindex_${name}_1` : prefix + index + end}', '${figures}')`,
+/** The statements that set the statistics. */
+export function figureStatements({ prefix }: TableNames): readonly string[] {
+  const rows = DAY_TABLES.flatMap((table) =>
+    FIGURES[table].map(([index, figures]) => {
+      const name = index === KEY ? `sqlite_autoindex_${prefix}${table}_1` : prefix + index;
+      return `('${prefix}${table}', '${name}', '${figures}')`;
+    }),
   );
-  return [`INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES ${rows.join(', ')}`];
+  return [
+    // Creates the table for the figures, and reads none of the app's own tables.
+    `ANALYZE ${prefix}lease`,
+    `INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES ${rows.join(', ')}`,
+    // Loads them.
+    'ANALYZE sqlite_schema',
+  ];
 }

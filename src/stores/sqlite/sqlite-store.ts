@@ -9,8 +9,6 @@ import { createSqliteStore } from './create-sqlite-store.ts';
 export interface SqliteStoreOptions extends StoreOptions {}
 
 const CALLER = 'sqliteStore';
-/** A list reads the tables of all days, and each prepared statement holds them: 0.4 MB with 100 days. */
-const MOST_TASK_DAYS = 100;
 
 /** The text of the thread's program, which the build puts here: bundlers would not find a file. */
 declare const SQLITE_THREAD: string | undefined;
@@ -35,7 +33,7 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): His
   if (typeof path !== 'string' || path === '' || path.startsWith(':') || path.startsWith('file:')) {
     throw wrongOption(CALLER, 'path', "the path of a file, such as 'monitor.db'", path);
   }
-  const resolved = resolveStoreOptions(CALLER, options, STORE_KEYS, MOST_TASK_DAYS);
+  const resolved = resolveStoreOptions(CALLER, options, STORE_KEYS);
   if (!nodeModule.isBuiltin('node:sqlite')) {
     throw new Error(
       `${CALLER} needs Node 22.13 or later, which has SQLite; this is Node ${process.versions.node}. Upgrade Node, or ` +

@@ -2,8 +2,9 @@
 import type { Task } from '../../../model.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import type { ReadContext } from '../../../source.ts';
+import { applyStep } from '../../merge/merge.ts';
+import { copyRecord } from '../../merge/record.ts';
 import type { StoredTask } from '../../store.ts';
-import { bothOf } from '../task-backlog.ts';
 import { FIRST_READ, nextReadSize } from './read-size.ts';
 import type { ReaderContext } from './reader-context.ts';
 import { type ColdTask, readStored, rowOf } from './stored-rows.ts';
@@ -51,9 +52,9 @@ export async function readOverlay(reader: ReaderContext, context: ReadContext): 
   };
 }
 
-/** The stored ones of these tasks, with what this instance knows of them. */
+/** The stored ones of these tasks, with what this instance was told of them since. */
 async function readWhole(
-  { reads, readTask }: ReaderContext,
+  reader: ReaderContext,
   ids: readonly string[],
   context: ReadContext,
 ): Promise<ReadonlyMap<string, ColdTask>> {
@@ -62,7 +63,7 @@ async function readWhole(
   for (let at = 0; at < ids.length; ) {
     const asked = ids.slice(at, at + size);
     at += asked.length;
-    const stored = await reads.read((session) => session.tasks.find(asked), context);
+    const stored = await reader.reads.read((session) => session.tasks.find(asked), context);
     await scheduler.run('list', addWhole(stored), context);
     size = nextReadSize(stored);
   }
@@ -70,16 +71,24 @@ async function readWhole(
 
   function* addWhole(stored: readonly StoredTask[]): Steps<void> {
     for (const [at, task] of stored.entries()) {
-      const [rest, own] = [readStored(task, task.texts !== null), readTask(task.id)];
-      if (rest !== null && own !== null) whole.set(task.id, bothOf(rest, own));
+      const known = completed(reader, task, task.texts !== null);
+      if (known !== null) whole.set(task.id, known);
       if (at % TASKS_AT_ONCE === TASKS_AT_ONCE - 1) yield;
     }
   }
 }
 
-/** A task as stored, perhaps on two days by two instances, with what this instance knows. @param stored with long texts */
-export function wholeOf(stored: readonly StoredTask[], own: ColdTask | null): ColdTask | null {
-  return stored
-    .flatMap((task) => readStored(task, true) ?? [])
-    .reduce<ColdTask | null>((whole, task) => (whole === null ? task : bothOf(task, whole)), own);
+/** A stored task, with what this instance was told of it since. @param isWhole whether its long texts were read, too */
+export function completed(
+  { memory, stepsOf }: ReaderContext,
+  stored: StoredTask,
+  isWhole: boolean,
+): ColdTask | null {
+  const rest = readStored(stored, isWhole);
+  const steps = stepsOf(stored.id);
+  if (rest === null || steps.length === 0) return rest;
+  const record = copyRecord(rest.record);
+  for (const step of steps) applyStep(record, step);
+  const shortened = rest.shortened.filter((field) => record[field] === rest.record[field]);
+  return { record: memory.redacted(record), rootId: rest.rootId, shortened };
 }

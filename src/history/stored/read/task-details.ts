@@ -3,7 +3,7 @@ import type { TaskDetail, TaskRelation } from '../../../model.ts';
 import type { Awaitable, ReadContext } from '../../../source.ts';
 import { isThenable } from '../../../values.ts';
 import { withDetails } from '../../merge/task.ts';
-import { isStoreAhead, wholeOf } from './overlay.ts';
+import { completed, isStoreAhead } from './overlay.ts';
 import type { ReaderContext } from './reader-context.ts';
 import { isStoreAway } from './store-reads.ts';
 import { type ColdTask, rowOf } from './stored-rows.ts';
@@ -61,8 +61,9 @@ async function readBoth(
     ]);
     const children = childrenIn(reader, id, sent, relations);
     if (isWhole) return { ...known, children };
-    // It may be in memory by now.
-    const cold = wholeOf(stored, reader.readTask(id));
+    // It may be in memory by now. Two instances that first wrote it at midnight have stored it twice.
+    const last = stored.toSorted((a, b) => a.version - b.version || a.day - b.day).at(-1);
+    const cold = (last === undefined ? null : completed(reader, last, true)) ?? reader.readTask(id);
     return cold === null ? null : detailOf(cold, children, reader);
   } catch (error) {
     if (known !== null && isStoreAway(error)) return known;

@@ -148,19 +148,18 @@ it('drops old days but for what is open, and writes of a process that has not no
   expect((await one.tasks.list(storedQuery())).map(({ id }) => id).toSorted()).toEqual(['kept', 'open']);
 });
 
-it('lets several processes create and drop days at once, and readers see all of them', async () => {
+it('lets several processes write and drop days at once, and readers see all of them', async () => {
   const { open } = newFile();
   const writers = await Promise.all(Array.from({ length: 3 }, () => open()));
   const reader = await open(true);
   expect(await reader.tasks.count(storedQuery(), 100)).toBe(0);
-  // Each of them creates days that the others have not heard of.
   await Promise.all(
     Array.from({ length: 12 }, (_, at) =>
       writers[at % 3]?.tasks.write([taskOf(`t${at}`, { day: DAY - at }), taskOf(`u${at}`, { day: DAY - 6 })]),
     ),
   );
   expect(await reader.tasks.count(storedQuery(), 100)).toBe(24);
-  // Others write into days while they are dropped.
+  // Others write into a day while it is dropped.
   const [first, ...others] = writers;
   await Promise.all([
     first?.tasks.dropBefore(DAY - 3, DAY),
@@ -190,28 +189,23 @@ it('uses the space of dropped days again', async () => {
 it("leaves the app's own tables in the file alone, whatever they are called", async () => {
   const { open, raw } = newFile();
   const session = await open();
-  const old = DAY - 9;
-  await session.tasks.write([taskOf('done', { day: old })]);
+  await session.tasks.write([taskOf('done', { day: DAY - 9 })]);
   const database = raw();
   const tables = ['monitoring_d1', 'monitors_d20', 'Monitor_readings_d3', 'monitor_custom_d7', 'monitor_d2'];
   for (const table of tables)
-    database.exec(`CREATE TABLE "${table}" (a); CREATE INDEX "i_${table}" ON "${table}" (a)`);
-  database.exec('CREATE VIEW monitoring_view_d4 AS SELECT 1');
+    database.exec(
+      `CREATE TABLE "${table}" (a); INSERT INTO "${table}" VALUES (1); CREATE INDEX "i_${table}" ON "${table}" (a)`,
+    );
   const objects = () =>
     database
-      .prepare('SELECT name FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name')
+      .prepare('SELECT name FROM sqlite_schema ORDER BY name')
       .all()
-      .map(({ name }) => String(name));
+      .map(({ name }) => name);
   const before = objects();
   await session.tasks.dropBefore(DAY - 7, DAY);
-  const gone = before.filter((name) => !objects().includes(name));
-  expect(gone.length).toBeGreaterThan(10);
-  expect(gone.filter((name) => !name.endsWith(`_d${old}`))).toEqual([]);
-  // An index that somebody has added to a table of the store goes with it.
-  await session.tasks.write([taskOf('done', { day: old })]);
-  database.exec(`CREATE INDEX "odd""name" ON monitor_task_d${old} (day)`);
-  await session.tasks.dropBefore(DAY - 7, DAY);
-  expect(objects()).toEqual(before.filter((name) => !gone.includes(name)));
+  expect(await session.tasks.list(storedQuery())).toEqual([]);
+  expect(objects()).toEqual(before);
+  for (const table of tables) expect(database.prepare(`SELECT a FROM "${table}"`).all()).toEqual([{ a: 1 }]);
 });
 
 it('shows all other tasks when somebody has written rows that are none of its own', async () => {
@@ -221,7 +215,7 @@ it('shows all other tasks when somebody has written rows that are none of its ow
   const database = raw();
   await expectForeignRowsSkipped(storeOf, {
     exec: (text) => database.exec(text),
-    tasks: `monitor_task_d${DAY}`,
+    tasks: 'monitor_task',
     long: 'hex(zeroblob(9000000))',
     numbers: ["changed = 'text'", "changed = x'00ff'", 'changed = -9e999', 'version = 9223372036854775807'],
   });
