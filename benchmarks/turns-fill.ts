@@ -1,5 +1,5 @@
 /** The data of the benchmark `turns`: as large as a store allows. */
-import { emptyRecord } from '../src/history/merge/record.ts';
+import { emptyRecord } from '../src/history/merge/record-fields.ts';
 import type { StoredRollup } from '../src/history/rollup-store.ts';
 import type { StoredTask, StoreSession } from '../src/history/store.ts';
 import { writeRecordText } from '../src/history/stored/record-text.ts';

@@ -171,8 +171,8 @@ export interface LeaseState {
   readonly isHeld: boolean;
   /** The clock of the database. */
   readonly now: number;
-  /** The holder's last report, as text that only the history reads; `null`: there is no holder. */
-  readonly report: string | null;
+  /** `null`: nobody holds it. */
+  readonly holder: string | null;
   /** When another instance than the holder last tried to take it, by the clock of the database; `null`: none did. */
   readonly contendedAt: number | null;
 }
@@ -184,9 +184,8 @@ export interface StoreLease {
    *
    * @param holder identifies this instance
    * @param forMs how long it lasts, in milliseconds: {@link LONGEST_LEASE_MS} at most
-   * @param report what other instances read about this one while it holds the lease
    */
-  acquire(holder: string, forMs: number, report: string): Promise<LeaseState>;
+  acquire(holder: string, forMs: number): Promise<LeaseState>;
   /** Reads the holder, without taking the lease. */
   look(): Promise<LeaseState>;
   release(holder: string): Promise<void>;

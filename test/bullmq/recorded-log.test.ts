@@ -40,7 +40,7 @@ it.skipIf(redisMissing !== null)(
     await happens();
     await until(() => rows.chunks.length === 1, 60_000);
     // Another instance takes over while the write is under way, writes, and leaves again.
-    rows.lease = { holder: 'other', expiresAt: LATER, report: '' };
+    rows.lease = { holder: 'other', expiresAt: LATER };
     await attempts(5);
     rows.chunks.push({ number: 2, instance: 'other', items: `[${LATER},[]]`, count: 1, addedAt: LATER });
     store.after = null;

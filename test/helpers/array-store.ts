@@ -27,7 +27,7 @@ export interface ArrayRows {
   readonly texts: Map<string, { readonly text: string; readonly revision: number }>;
   readonly rollups: Map<string, StoredRollup>;
   readonly causes: Map<string, StoredCause>;
-  lease: { holder: string; expiresAt: number; report: string } | null;
+  lease: { holder: string; expiresAt: number } | null;
   contended: { by: string; at: number } | null;
 }
 
@@ -200,18 +200,18 @@ function leaseOf({ store, rows }: ArrayContext): StoreLease {
     return {
       isHeld: held !== null && held.holder === holder,
       now,
-      report: held?.report ?? null,
+      holder: held?.holder ?? null,
       contendedAt: isContended ? contended.at : null,
     };
   };
   return {
-    acquire: (holder, forMs, report) =>
+    acquire: (holder, forMs) =>
       call(store, 'lease.acquire', () => {
         if (store.refuses(holder)) throw new Error('Connection refused');
         const now = store.now();
         const { lease } = rows;
         if (lease === null || lease.holder === holder || lease.expiresAt <= now)
-          rows.lease = { holder, expiresAt: now + forMs, report };
+          rows.lease = { holder, expiresAt: now + forMs };
         else rows.contended = { by: holder, at: now };
         return stateFor(holder);
       }),

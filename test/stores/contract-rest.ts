@@ -168,45 +168,45 @@ export function describeLease(open: Open): void {
     const one = await open();
     const two = await open({ source: one.source });
     const lease = one.session.lease;
-    expect(await lease.look()).toMatchObject({ isHeld: false, report: null, contendedAt: null });
-    const state = await lease.acquire('a', LONGEST_LEASE_MS, 'A');
-    expect(state).toEqual({ isHeld: true, now: expect.any(Number), report: 'A', contendedAt: null });
+    expect(await lease.look()).toMatchObject({ isHeld: false, holder: null, contendedAt: null });
+    const state = await lease.acquire('a', LONGEST_LEASE_MS);
+    expect(state).toEqual({ isHeld: true, now: expect.any(Number), holder: 'a', contendedAt: null });
     expect(Math.abs(state.now - Date.now())).toBeLessThan(60_000);
-    expect(await two.session.lease.acquire('b', LONGEST_LEASE_MS, 'B')).toMatchObject({
+    expect(await two.session.lease.acquire('b', LONGEST_LEASE_MS)).toMatchObject({
       isHeld: false,
-      report: 'A',
+      holder: 'a',
     });
-    const renewed = await lease.acquire('a', LONGEST_LEASE_MS, 'A2');
-    expect(renewed).toMatchObject({ isHeld: true, report: 'A2' });
+    const renewed = await lease.acquire('a', LONGEST_LEASE_MS);
+    expect(renewed).toMatchObject({ isHeld: true, holder: 'a' });
     expect(renewed.contendedAt).toBeGreaterThanOrEqual(state.now);
     expect(renewed.contendedAt).toBeLessThanOrEqual(renewed.now);
     await two.session.lease.release('b');
-    expect(await two.session.lease.look()).toMatchObject({ isHeld: false, report: 'A2' });
+    expect(await two.session.lease.look()).toMatchObject({ isHeld: false, holder: 'a' });
     await lease.release('a');
-    expect(await two.session.lease.look()).toMatchObject({ report: null });
-    expect(await two.session.lease.acquire('b', LONGEST_LEASE_MS, 'B')).toMatchObject({
+    expect(await two.session.lease.look()).toMatchObject({ holder: null });
+    expect(await two.session.lease.acquire('b', LONGEST_LEASE_MS)).toMatchObject({
       isHeld: true,
       contendedAt: null,
     });
-    expect(await lease.acquire('a', LONGEST_LEASE_MS, 'A')).toMatchObject({ isHeld: false, report: 'B' });
+    expect(await lease.acquire('a', LONGEST_LEASE_MS)).toMatchObject({ isHeld: false, holder: 'b' });
   });
 
   it('passes to another instance once it has expired', async () => {
     const { session } = await open();
-    await session.lease.acquire('a', 1, 'A');
-    await until(async () => (await session.lease.look()).report === null);
+    await session.lease.acquire('a', 1);
+    await until(async () => (await session.lease.look()).holder === null);
     const taken = await Promise.all(
-      ['b', 'c', 'd'].map((holder) => session.lease.acquire(holder, LONGEST_LEASE_MS, holder)),
+      ['b', 'c', 'd'].map((holder) => session.lease.acquire(holder, LONGEST_LEASE_MS)),
     );
     expect(taken.filter(({ isHeld }) => isHeld)).toHaveLength(1);
   });
 
   it('is free when it would last longer than any lease: the clock was set back', async () => {
     const { session } = await open();
-    await session.lease.acquire('dead', 4 * 3_600_000, 'dead');
-    expect(await session.lease.look()).toMatchObject({ report: null });
-    const taken = await session.lease.acquire('next', LONGEST_LEASE_MS, 'next');
-    expect(taken).toMatchObject({ isHeld: true, report: 'next' });
-    expect(await session.lease.look()).toMatchObject({ report: 'next' });
+    await session.lease.acquire('dead', 4 * 3_600_000);
+    expect(await session.lease.look()).toMatchObject({ holder: null });
+    const taken = await session.lease.acquire('next', LONGEST_LEASE_MS);
+    expect(taken).toMatchObject({ isHeld: true, holder: 'next' });
+    expect(await session.lease.look()).toMatchObject({ holder: 'next' });
   });
 }

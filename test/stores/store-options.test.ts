@@ -95,8 +95,8 @@ describe('the options of sqliteStore', () => {
     ['monitor.db', { readOnly: 1 }, /'readOnly' must be true or false/],
     [
       'monitor.db',
-      { retention: { taskDays: 101 } },
-      /'retention\.taskDays' must be .* from 1 to 100.*; it is 101/,
+      { retention: { taskDays: 3_651 } },
+      /'retention\.taskDays' must be .* from 1 to 3,?650.*; it is 3651/,
     ],
   ])('refuse %j with %j', (path, options, message) => {
     expect(() => sqliteStore(path as never, options as never)).toThrow(message);

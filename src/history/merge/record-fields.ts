@@ -6,7 +6,7 @@ import { isTraceId } from '../../model.ts';
 import { isTime } from '../../values.ts';
 import type { Field } from './precedence.ts';
 import { PROGRESS_TEXT } from './progress.ts';
-import type { TaskRecord } from './record.ts';
+import type { MutableRecord, TaskRecord } from './record.ts';
 import { keepStamps, STAMPS_TEXT } from './stamps.ts';
 
 /** A field of a record that has a row in the table. */
@@ -103,3 +103,16 @@ export const HEADER_FIELDS = FIELD_NAMES.filter((name) => !['end', 'own'].includ
 export const NOTHING_KNOWN = Object.fromEntries(
   FIELD_NAMES.map((name) => [name, FIELD_ROWS[name].text === FLAG ? false : null]),
 ) as Pick<TaskRecord, RecordField>;
+
+const NOTHING_TRUNCATED: TaskRecord['truncated'] = [];
+
+/** @returns a task of which nothing is known but its id */
+export function emptyRecord(id: string): MutableRecord {
+  return {
+    ...NOTHING_KNOWN,
+    id,
+    entries: [],
+    ranks: { name: 0, args: 0, queue: 0, eta: 0, lineage: 0, group: 0, chord: 0, result: 0, exception: 0 },
+    truncated: NOTHING_TRUNCATED,
+  };
+}

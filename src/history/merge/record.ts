@@ -5,7 +5,6 @@
 import type { TaskTextField } from '../../model.ts';
 import type { TaskChangeType } from '../history.ts';
 import type { KeptProgress } from './progress.ts';
-import { NOTHING_KNOWN } from './record-fields.ts';
 import type { Stamps } from './stamps.ts';
 
 /**
@@ -133,19 +132,6 @@ export type MutableRecord = {
   readonly entries: TaskEntry[];
   readonly ranks: { -readonly [Name in keyof Ranks]: number };
 };
-
-const NOTHING_TRUNCATED: TaskRecord['truncated'] = [];
-
-/** @returns a task of which nothing is known but its id */
-export function emptyRecord(id: string): MutableRecord {
-  return {
-    ...NOTHING_KNOWN,
-    id,
-    entries: [],
-    ranks: { name: 0, args: 0, queue: 0, eta: 0, lineage: 0, group: 0, chord: 0, result: 0, exception: 0 },
-    truncated: NOTHING_TRUNCATED,
-  };
-}
 
 /** @returns a copy that can be changed without changing the original */
 export function copyRecord(record: TaskRecord): MutableRecord {

@@ -46,8 +46,6 @@ export interface LeaseView {
   isWanted: boolean;
   /** The last time that another instance was noticed; `-Infinity`: none was. */
   othersSeenAt: number;
-  /** Up to when its holder has written what it received; `-Infinity`: unknown. */
-  writtenThrough: number;
 }
 
 /** Relations that wait to be written, and since when. */
@@ -63,8 +61,6 @@ export interface FeedBacklog {
   heard: number;
   /** Since when the oldest unwritten one waits. */
   since: number;
-  /** Numbers that had been received at some moments, the oldest first, while another instance writes. */
-  readonly marks: { readonly number: number; readonly at: number }[];
   /** Its arrival by the clock of this instance, milliseconds since 1970; `null`: nothing was received. */
   lastArrival: number | null;
   /** Number of the last chunk that was read. */
@@ -107,8 +103,6 @@ export interface StoredState {
   /** Since when this instance receives everything; `null`: it does not. */
   hearsSince: number | null;
   coverageWrittenAt: number;
-  /** When the changes of all messages until then were last collected. */
-  caughtUpAt: number;
   /** Whether memory still lacks what the store has. */
   isLoading: boolean;
   /** Since when the source is disconnected, milliseconds since 1970; `null`: it is not. */

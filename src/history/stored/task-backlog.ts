@@ -87,22 +87,10 @@ export function settle({ changed, again }: TaskBacklog, id: string): void {
 
 /** Removes a task that can no longer be read. */
 export function lose(backlog: TaskBacklog, id: string): void {
-  forget(backlog, id);
-  backlog.lost++;
-}
-
-function forget(backlog: TaskBacklog, id: string): void {
   backlog.changed.delete(id);
   backlog.again.delete(id);
   backlog.steps.delete(id);
-}
-
-/** Removes the tasks that have waited since before a moment: others have written them. */
-export function pruneBefore(backlog: TaskBacklog, moment: number): void {
-  for (const [id, since] of backlog.changed) {
-    if (since >= moment) return;
-    if (!backlog.writing.has(id)) forget(backlog, id);
-  }
+  backlog.lost++;
 }
 
 /** Remembers under which version a task is stored. */

@@ -9,7 +9,6 @@ import { type Span, unionOf, writeSpans } from './coverage-text.ts';
 import { writeFeedText } from './feed-text.ts';
 import { takeInTexts } from './loading.ts';
 import { isHolder, mayWrite, type StoredState, TEXT } from './stored-state.ts';
-import { pruneBefore } from './task-backlog.ts';
 import { writeTasks } from './task-writer.ts';
 import { writeWorkersText } from './worker-text.ts';
 
@@ -18,26 +17,16 @@ const MOST_RELATIONS = 20_000;
 const RELATIONS_AT_ONCE = 1_000;
 /** Most items of one chunk of the feed. */
 const ITEMS_AT_ONCE = 500;
-/**
- * How long before the holder's report, in milliseconds, an instance may have received something that the holder has
- * not.
- */
-const REPORT_MARGIN_MS = 5_000;
 /** Between two writes of the spans that were covered, in milliseconds. */
 const COVERAGE_MS = 5_000;
 
 /** Writes all changes until now, unless another instance does. */
 export async function writeBehind(state: StoredState): Promise<void> {
-  const heardThrough = state.clock.elapsed();
   state.access.catchUp();
-  state.caughtUpAt = heardThrough;
   // After the changes that were just collected, so that they are written, too.
   const through = state.clock.elapsed();
   const { session, clock, tasks } = state;
-  if (session === null || !mayWrite(state)) {
-    leaveToHolder(state);
-    return;
-  }
+  if (session === null || !mayWrite(state)) return;
   for (;;) {
     const written = tasks.changed.size === 0 ? 0 : await writeTasks({ ...state, backlog: tasks }, session);
     if (written > 0) state.texts.publish(TEXT.tasks, `${state.instance} ${++state.batches}`);
@@ -60,23 +49,6 @@ export function oldestWaiting({ tasks, relations, feed }: StoredState): number |
     feed.written < feed.heard ? feed.since : undefined,
   ].filter((since) => since !== undefined);
   return oldest.length === 0 ? null : Math.min(...oldest);
-}
-
-/** Drops changes that the holder of the lease has also received and written. */
-function leaveToHolder(state: StoredState): void {
-  if (state.hearing !== 'all' || !state.lease.isKnown) return;
-  const { relations, feed } = state;
-  const moment = state.lease.writtenThrough - REPORT_MARGIN_MS;
-  pruneBefore(state.tasks, moment);
-  const kept = relations.waiting.findIndex(({ since }) => since >= moment);
-  relations.waiting.splice(0, kept < 0 ? relations.waiting.length : kept);
-  // Those that follow are read from memory when this instance takes the lease.
-  feed.marks.push({ number: feed.heard, at: state.clock.elapsed() });
-  for (let mark = feed.marks[0]; mark !== undefined && mark.at < moment; mark = feed.marks[0]) {
-    feed.written = Math.max(feed.written, mark.number);
-    feed.since = mark.at;
-    feed.marks.shift();
-  }
 }
 
 /** Adds a relation to those that wait. */

@@ -2,7 +2,7 @@
 import { type LeaseState, LONGEST_LEASE_MS, type StoreLease } from '../../history/store.ts';
 import type { SourceDatabase } from './source-database.ts';
 import type { SqlRow } from './sql-database.ts';
-import { toColumn } from './text-key.ts';
+import { fromColumn, toColumn } from './text-key.ts';
 
 export function createLease(source: SourceDatabase): StoreLease {
   const table = source.names.lease;
@@ -12,22 +12,22 @@ export function createLease(source: SourceDatabase): StoreLease {
   const isFree = `(held.holder = excluded.holder OR NOT (${isRunning('held.expires_at', now)}))`;
   const take = (column: string): string =>
     `${column} = CASE WHEN ${isFree} THEN excluded.${column} ELSE held.${column} END`;
-  const read = `holder, CASE WHEN ${isRunning('expires_at', now)} THEN 1 ELSE 0 END, ${now}, report, contender, contended_at`;
+  const read = `holder, CASE WHEN ${isRunning('expires_at', now)} THEN 1 ELSE 0 END, ${now}, contender, contended_at`;
   // One statement: an instance that may not take the lease notes that it wants it.
-  const acquire = `INSERT INTO ${table} AS held (source_id, holder, expires_at, report)
-    VALUES ($1, $2, ${now} + CAST($3 AS ${source.database.dialect.type('real')}), $4)
-    ON CONFLICT (source_id) DO UPDATE SET ${take('holder')}, ${take('expires_at')}, ${take('report')},
+  const acquire = `INSERT INTO ${table} AS held (source_id, holder, expires_at)
+    VALUES ($1, $2, ${now} + CAST($3 AS ${source.database.dialect.type('real')}))
+    ON CONFLICT (source_id) DO UPDATE SET ${take('holder')}, ${take('expires_at')},
       contender = CASE WHEN ${isFree} THEN held.contender ELSE excluded.holder END,
       contended_at = CASE WHEN ${isFree} THEN held.contended_at ELSE ${now} END
     RETURNING ${read}`;
   return {
-    async acquire(holder, forMs, report) {
-      const [row] = await source.write(acquire, toColumn(holder), forMs, report);
-      return stateOf(row, toColumn(holder));
+    async acquire(holder, forMs) {
+      const [row] = await source.write(acquire, toColumn(holder), forMs);
+      return stateOf(row, holder);
     },
     async look() {
       // Without a lease there is still a row, for the clock.
-      const text = `SELECT holder, CASE WHEN ${isRunning('expires_at', 'clock.now')} THEN 1 ELSE 0 END, clock.now, report, contender, contended_at
+      const text = `SELECT holder, CASE WHEN ${isRunning('expires_at', 'clock.now')} THEN 1 ELSE 0 END, clock.now, contender, contended_at
         FROM (SELECT ${now} AS now) AS clock LEFT JOIN ${table} ON source_id = $1`;
       const [row] = await source.read(text);
       return stateOf(row, null);
@@ -42,13 +42,13 @@ export function createLease(source: SourceDatabase): StoreLease {
 }
 
 function stateOf(row: SqlRow = [], instance: string | null): LeaseState {
-  const [holder, isRunning, now, report, contender, contendedAt] = row;
+  const [holder, isRunning, now, contender, contendedAt] = row;
   const isHeld = Number(isRunning) === 1;
   const isContended = contendedAt !== null && contendedAt !== undefined && !(isHeld && contender === holder);
   return {
-    isHeld: isHeld && holder === instance,
+    isHeld: isHeld && fromColumn(String(holder)) === instance,
     now: Number(now),
-    report: isHeld ? String(report) : null,
+    holder: isHeld ? fromColumn(String(holder)) : null,
     contendedAt: isContended ? Number(contendedAt) : null,
   };
 }

@@ -31,7 +31,6 @@ export const TABLES = {
       ['source_id', 'integer'],
       ['holder', 'text'],
       ['expires_at', 'real'],
-      ['report', 'text'],
       ['contender', 'text'],
       ['contended_at', 'real'],
     ],

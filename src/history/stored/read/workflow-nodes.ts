@@ -1,10 +1,10 @@
+import { emptyRecord } from '../../merge/record-fields.ts';
 /** Puts tasks from memory and a store into a separate history, which finds their workflow. */
 import type { Task, TaskRelation, TaskTree } from '../../../model.ts';
 import type { Steps } from '../../../scheduler.ts';
 import { workflowOf } from '../../answers/workflow.ts';
 import { createMemoryState, type MemoryState } from '../../memory/memory-state.ts';
 import { canvasOf } from '../../memory/write-relatives.ts';
-import { emptyRecord } from '../../merge/record.ts';
 import { holdRecord } from '../../table/held-records.ts';
 import { allocateSlot } from '../../table/records.ts';
 
