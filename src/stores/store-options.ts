@@ -60,11 +60,7 @@ const HINTS = {
  * @param known all keys that it takes
  * @throws TypeError that says what to write
  */
-export function resolveStoreOptions(
-  caller: string,
-  options: unknown,
-  known: object,
-): ResolvedStoreOptions {
+export function resolveStoreOptions(caller: string, options: unknown, known: object): ResolvedStoreOptions {
   if (!isRecord(options)) {
     throw wrongOption(caller, 'options', 'an object such as { retention: { taskDays: 7 } }', options);
   }
@@ -80,7 +76,10 @@ export function resolveStoreOptions(
   return {
     retention: {
       taskDays: readInteger(caller, 'retention.taskDays', retention.taskDays, { ...DAYS, fallback: 7 }),
-      rollupDays: readInteger(caller, 'retention.rollupDays', retention.rollupDays, { ...DAYS, fallback: 90 }),
+      rollupDays: readInteger(caller, 'retention.rollupDays', retention.rollupDays, {
+        ...DAYS,
+        fallback: 90,
+      }),
     },
     isReadOnly: readBoolean(caller, 'readOnly', options.readOnly, false),
     deployment: deployment ?? null,

@@ -1,6 +1,8 @@
 /** Reads texts and names of tasks from the table. */
 import type { Task, TaskTextField } from '../../model.ts';
+import type { FamilyNames } from '../../select/callers.ts';
 import type { TaskFigures } from '../../select/task-figures.ts';
+import type { Relatives } from '../index/task-index.ts';
 import type { Records } from '../table/records.ts';
 import type { Text } from '../table/values.ts';
 
@@ -51,4 +53,20 @@ export function shortenedTexts(records: Records, slot: number, state: string): T
 
 function textOf(strings: Records['names'], string: number): string | null {
   return string === 0 ? null : strings.text(string);
+}
+
+/** The names of the tasks in memory and of those that they sent. The indexes must have caught up. */
+export function familyNames(records: Records, { byParent }: Pick<Relatives, 'byParent'>): FamilyNames {
+  return {
+    nameOf(id) {
+      const slot = records.slots.get(id);
+      return slot === undefined ? null : namesOf(records, slot).name;
+    },
+    *namesSentBy(id) {
+      for (const slot of byParent.list(id)) {
+        // It may have been dropped since the list was made.
+        if (records.parents[slot] === id) yield namesOf(records, slot).name;
+      }
+    },
+  };
 }

@@ -5,10 +5,9 @@ import type { TaskIndex } from '../index/task-index.ts';
 import { targetOf } from '../index/task-orders.ts';
 import type { Records } from '../table/records.ts';
 import { type Candidates, candidatesOf, copyCandidates, walkCandidates } from './candidates.ts';
-import { listOrder } from './list-order.ts';
 import type { Rows } from './rows.ts';
 import { type PageContext, takePage, takeWholePage } from './task-page.ts';
-import { type TaskWalk, visitSlots } from './task-walk.ts';
+import { listOrder, type TaskWalk, visitSlots } from './task-walk.ts';
 
 /** The task list. The indexes must have caught up. */
 export interface TaskList {

@@ -1,11 +1,17 @@
 /** Makes pages of matching tasks, in steps. */
-
 import type { Task } from '../../model.ts';
 import { type Steps, sortInSteps } from '../../scheduler.ts';
 import type { TaskPage, TaskPosition, TaskQuery } from '../../source.ts';
-import type { ListOrder } from './list-order.ts';
 import type { Rows } from './rows.ts';
-import { createStretch, isHeld, type TaskWalk, type Visited, visitSlots, walkTasks } from './task-walk.ts';
+import {
+  createStretch,
+  isHeld,
+  type ListOrder,
+  type TaskWalk,
+  type Visited,
+  visitSlots,
+  walkTasks,
+} from './task-walk.ts';
 
 /** What pages are made of. */
 export interface PageContext {

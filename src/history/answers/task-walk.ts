@@ -1,8 +1,9 @@
 /** Walks over indexes in steps. An index may change whenever the work pauses, so each stretch seeks its start. */
 import type { Steps } from '../../scheduler.ts';
-import type { TaskPosition } from '../../source.ts';
+import { comparePositions } from '../../select/task-order.ts';
+import type { TaskPosition, TaskQuery, TaskSort } from '../../source.ts';
+import { readLife } from '../table/record-table.ts';
 import type { Records } from '../table/records.ts';
-import type { ListOrder } from './list-order.ts';
 
 /** Most tasks visited between two pauses. */
 const STRETCH = 128;
@@ -84,4 +85,31 @@ export function createStretch({ isSearch }: Pick<TaskWalk, 'isSearch'>): () => b
 /** Whether the task is still in memory: its slot may belong to another task by now. */
 export function isHeld({ indexed, ids }: Records, { slot, position }: Visited): boolean {
   return indexed[slot] === 1 && ids[slot] === position.id;
+}
+
+/** How a list is ordered. */
+export interface ListOrder {
+  /** The present position of a task. */
+  positionOf(slot: number): TaskPosition;
+  /** Negative where `a` comes first. */
+  compare(a: TaskPosition, b: TaskPosition): number;
+}
+
+/** @returns the order of this query */
+export function listOrder({ sort, order }: TaskQuery, records: Records): ListOrder {
+  return {
+    positionOf: (slot) => ({ key: sortKey(sort, slot, records), id: records.ids[slot] as string }),
+    compare: (a, b) => comparePositions(a, b, order),
+  };
+}
+
+function sortKey(sort: TaskSort, slot: number, records: Records): number | string | null {
+  if (sort === 'state') return records.states.text(records.state[slot] as number);
+  if (sort === 'name') {
+    const name = records.name[slot] as number;
+    return name === 0 ? null : records.names.text(name);
+  }
+  if (sort !== 'timestamp') return readLife(records, slot)[sort];
+  const time = records.timestamp[slot] as number;
+  return Number.isNaN(time) ? null : time;
 }

@@ -1,8 +1,8 @@
 /** The workflow of a task: all tasks reachable through parents, groups, chords and reported relations. */
 import type { Task, TaskTree } from '../../model.ts';
 import type { Steps } from '../../scheduler.ts';
-import type { Relatives } from '../index/relatives.ts';
 import type { Roots } from '../index/roots.ts';
+import type { Relatives } from '../index/task-index.ts';
 import type { Records } from '../table/records.ts';
 import type { Edge, RelationStore } from '../table/relation-store.ts';
 import type { SlotGroups } from '../table/slot-groups.ts';

@@ -1,6 +1,14 @@
 /** Adds items that other instances or earlier processes have received to the ring of the feed. */
 import { type Steps, sortInSteps } from '../../scheduler.ts';
-import { append, createFeedRing, type FeedItem, type FeedRing, itemAt, oldestIn, replaceRing } from './feed-ring.ts';
+import {
+  append,
+  createFeedRing,
+  type FeedItem,
+  type FeedRing,
+  itemAt,
+  oldestIn,
+  replaceRing,
+} from './feed-ring.ts';
 
 /** An item with its number and the time at which it arrived at the instance that received it. */
 export interface HeardItem {
@@ -59,7 +67,8 @@ function* arrange(
     let number = absorbed.get(instance) ?? 0;
     let last = Number.NEGATIVE_INFINITY;
     for (const one of items) {
-      if (!Number.isSafeInteger(one.number) || one.number <= number || !Number.isFinite(one.arrivedAt)) continue;
+      if (!Number.isSafeInteger(one.number) || one.number <= number || !Number.isFinite(one.arrivedAt))
+        continue;
       number = one.number;
       // The difference between the clocks is estimated again from time to time.
       last = Math.max(last, one.arrivedAt - offset);

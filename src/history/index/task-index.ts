@@ -3,21 +3,24 @@
  * time of the last change.
  */
 import type { FindCause } from '../../causes/find-cause.ts';
-import type { TaskCause } from '../../model.ts';
-import { lifeOf } from '../merge/life.ts';
+import type { TaskCause, TaskTextField } from '../../model.ts';
+import { lifeOf, type TaskLife } from '../merge/life.ts';
 import { KIND_ORDER, type TaskRecord } from '../merge/record.ts';
 import { etaOf } from '../merge/task.ts';
-import { freeSlot, type Records } from '../table/records.ts';
-import { causeOf } from './cause-of.ts';
-import { type ColumnIndex, createColumnIndex } from './column-index.ts';
+import { FACT, freeSlot, type Records } from '../table/records.ts';
+import { createSlotGroups, type SlotGroups } from '../table/slot-groups.ts';
 import { createEtaIndex, type EtaIndex } from './eta-index.ts';
-import type { MemberOrder } from './member-lists.ts';
 import { createOrderedSlots, type OrderedSlots } from './ordered-slots.ts';
-import { createRelatives, type Relatives, removeRelative } from './relatives.ts';
-import { createRootIndex, type RootIndex } from './root-index.ts';
 import { NO_KEY } from './slot-blocks.ts';
 import { createSortIndexes, type SortIndexes } from './sort-index.ts';
 import { orderById } from './task-orders.ts';
+import {
+  type ColumnIndex,
+  createColumnIndex,
+  createRootIndex,
+  type MemberOrder,
+  type RootIndex,
+} from './value-index.ts';
 
 /** Columns of interned strings that are indexed. */
 export const INDEXED_COLUMNS = ['state', 'name', 'worker', 'queue', 'cause'] as const;
@@ -176,4 +179,74 @@ function dropTask(index: IndexState, slot: number): void {
   removeRelative(index, records, slot);
   index.etas.remove(slot);
   freeSlot(records, slot);
+}
+
+/**
+ * The cause of a task whose record has been packed. The result is kept as long as the texts: the table may later keep
+ * only a part of long ones.
+ *
+ * @param given the cause found earlier; `undefined`: none was searched
+ */
+export function causeOf(
+  records: Records,
+  slot: number,
+  record: TaskRecord,
+  { state, kind }: Pick<TaskLife, 'state' | 'kind'>,
+  find: FindCause,
+  given: TaskCause | null | undefined,
+): TaskCause | null {
+  const facts = records.facts[slot] as number;
+  if (state !== 'FAILURE' || kind === 'propagated') {
+    records.facts[slot] = facts & ~FACT.CAUSE_FOUND;
+    return null;
+  }
+  if (given === undefined && (facts & FACT.CAUSE_FOUND) !== 0)
+    return records.causes.read(records.cause[slot] as number);
+  records.facts[slot] = facts | FACT.CAUSE_FOUND;
+  if (given !== undefined) return given;
+  const { exception, traceback } = record;
+  return find({
+    exception,
+    traceback,
+    isExceptionCut: isCut(records, slot, record, 'exception'),
+    isTracebackCut: isCut(records, slot, record, 'traceback'),
+  });
+}
+
+/** Whether the sender has cut the text, or the table keeps only its beginning and nothing else is known. */
+function isCut(
+  { extras, values }: Records,
+  slot: number,
+  record: TaskRecord,
+  field: Extract<TaskTextField, 'exception' | 'traceback'>,
+): boolean {
+  if (record.truncated.includes(field)) return true;
+  const { text, cut } = values.read(extras.get(slot)?.[field] ?? null);
+  return cut && text === record[field];
+}
+
+/** Tasks by the ids of their relatives. */
+export interface Relatives {
+  readonly byParent: SlotGroups;
+  readonly byGroup: SlotGroups;
+  /** Header tasks by the id of their chord's body. */
+  readonly byChord: SlotGroups;
+}
+
+/** @returns empty groups */
+export function createRelatives(): Relatives {
+  return { byParent: createSlotGroups(), byGroup: createSlotGroups(), byChord: createSlotGroups() };
+}
+
+/** Takes a task out of all groups. */
+export function removeRelative(
+  { byParent, byGroup, byChord }: Relatives,
+  records: Records,
+  slot: number,
+): void {
+  const parent = records.parents[slot];
+  if (parent != null) byParent.remove(parent, slot);
+  const extra = records.extras.get(slot);
+  if (extra?.groupId != null) byGroup.remove(extra.groupId, slot);
+  if (extra?.chordId != null) byChord.remove(extra.chordId, slot);
 }

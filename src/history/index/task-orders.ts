@@ -2,9 +2,8 @@
 import type { TaskPosition } from '../../source.ts';
 import type { InternedStrings } from '../table/interned-strings.ts';
 import type { Records } from '../table/records.ts';
-import { type CompareSlots, createOrderedSlots, type OrderedSlots } from './ordered-slots.ts';
+import { type CompareSlots, createOrderedSlots, type OrderedSlots, type SlotWalk } from './ordered-slots.ts';
 import { NO_KEY, type SeekTarget } from './slot-blocks.ts';
-import type { SlotWalk } from './slot-walk.ts';
 
 type Direction = 'asc' | 'desc';
 

@@ -1,7 +1,6 @@
-import { absorbTask } from './absorb-task.ts';
+import { absorbTask, readKept } from './kept-tasks.ts';
 import { isSeenWhole } from './memory-reader.ts';
 import { catchUp, type MemoryState } from './memory-state.ts';
-import { readKept } from './read-kept.ts';
 import type { MemoryAccess } from './tap.ts';
 import type { Recorder } from './task-recorder.ts';
 

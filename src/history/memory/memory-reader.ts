@@ -1,7 +1,9 @@
 import type { CausesBefore } from '../../causes/cause-groups.ts';
 import { type Steps, scheduler } from '../../scheduler.ts';
+import { countCallers, type FamilyNames } from '../../select/callers.ts';
 import { depthsOf } from '../../select/queue-depths.ts';
 import { statsWindow } from '../../select/stats-steps.ts';
+import { createStatsAccumulator, type StatsOptions } from '../../select/task-stats.ts';
 import type {
   Activity,
   Awaitable,
@@ -12,12 +14,12 @@ import type {
   TaskStats,
   TaskStatsQuery,
 } from '../../source.ts';
-import { familyNames } from '../answers/family-names.ts';
 import { summarizeOpen } from '../answers/open-summary.ts';
-import { summarize } from '../answers/summary.ts';
+import { familyNames } from '../answers/read-task.ts';
+import type { Rows } from '../answers/rows.ts';
+import type { TaskList } from '../answers/task-list.ts';
 import { childrenOf, workflowOf } from '../answers/workflow.ts';
-import type { HistoryReader } from '../history.ts';
-import { createChangeTimes } from './change-times.ts';
+import type { HistoryPart, HistoryReader } from '../history.ts';
 import { catchUp, type MemoryState } from './memory-state.ts';
 
 /**
@@ -182,4 +184,66 @@ function statsOf(
     dropped: counts.dropped,
     lagSeconds: lag === null ? null : lag / 1000,
   };
+}
+
+/** The next change by the clock alone, as it was found last. */
+interface FoundChange {
+  /** The revisions for which it was found. */
+  revision: number;
+  /** It is valid until then, milliseconds. */
+  until: number;
+  at: Date | null;
+}
+
+/**
+ * @returns a function that finds when the clock alone next changes an answer (a worker's status, an overdue task);
+ *   `null`: never. Called for every request, so it searches once per revision.
+ */
+export function createChangeTimes(state: MemoryState): (part: HistoryPart) => Date | null {
+  const { tables, workers, revisions, clock } = state;
+  const unknown: FoundChange = { revision: -1, until: 0, at: null };
+  const found = { tasks: unknown, workers: unknown };
+
+  function find(part: 'tasks' | 'workers'): number {
+    const next = workers.nextChange();
+    if (part === 'workers') return next;
+    tables.catchUp();
+    return Math.min(next, tables.index.etas.nextAfter(clock()));
+  }
+
+  return (part) => {
+    if (part === 'events' || state.frozenAt !== null) return null;
+    const revision = revisions.tasks + revisions.workers;
+    const known = found[part];
+    if (known.revision === revision && clock() < known.until) return known.at;
+    const until = find(part);
+    const at = Number.isFinite(until) ? new Date(until) : null;
+    found[part] = { revision, until, at };
+    return at;
+  };
+}
+
+const MINUTE_MS = 60_000;
+
+/**
+ * Sums up the tasks that last changed within the window.
+ *
+ * @param names of all tasks
+ * @param options which part of that time was observed
+ */
+export function* summarize(
+  query: TaskStatsQuery,
+  tasks: TaskList,
+  rows: Rows,
+  names: FamilyNames,
+  options: StatsOptions,
+): Steps<TaskStats> {
+  const { now, minutes, filter } = query;
+  const start = now.getTime() - minutes * MINUTE_MS;
+  const since = filter.since !== null && filter.since.getTime() > start ? filter.since : new Date(start);
+  const statistics = createStatsAccumulator(query, options);
+  const window = { ...filter, since, after: null, sort: 'timestamp', order: 'desc' } as const;
+  yield* tasks.visit(window, (slot) => statistics.add(rows.figures(slot)));
+  const stats = yield* statistics.result();
+  return query.callers === true ? { ...stats, ...(yield* countCallers(statistics.counted, names)) } : stats;
 }

@@ -1,5 +1,4 @@
 /** The view of a history in memory for a reader that also reads a store. */
-
 import type { CausesBefore } from '../../causes/cause-groups.ts';
 import type { Task, TaskRelation } from '../../model.ts';
 import type { Steps } from '../../scheduler.ts';
@@ -8,7 +7,7 @@ import type { TaskFigures } from '../../select/task-figures.ts';
 import type { TaskQuery } from '../../source.ts';
 import type { MinuteAggregate } from '../aggregate/minute-aggregate.ts';
 import type { QueueHistory } from '../aggregate/queue-history.ts';
-import { familyNames } from '../answers/family-names.ts';
+import { familyNames } from '../answers/read-task.ts';
 import type { FlagContext } from '../answers/task-flags.ts';
 import { childrenOf } from '../answers/workflow.ts';
 import type { HistoryReader } from '../history.ts';

@@ -4,8 +4,8 @@ import type { Rows } from '../answers/rows.ts';
 import type { OpenTasks } from '../index/open-tasks.ts';
 import type { TaskIndex } from '../index/task-index.ts';
 import type { MutableRecord, TaskRecord } from '../merge/record.ts';
-import { releaseHeld } from '../table/held-records.ts';
 import { writeRecord } from '../table/record-table.ts';
+import { releaseHeld } from '../table/records.ts';
 import type { HistoryTap } from './tap.ts';
 import { type RelatedTables, relate } from './write-relatives.ts';
 

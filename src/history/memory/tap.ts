@@ -78,7 +78,11 @@ export interface MemoryAccess {
    * @returns `'same'`: memory now has the given task; `'merged'`: memory knew more, which must be stored, too;
    *   `'refused'`: it does not fit into memory, and counts as dropped
    */
-  absorbTask(task: AbsorbedTask, heardAt: number, steps?: readonly RecordStep[]): 'same' | 'merged' | 'refused';
+  absorbTask(
+    task: AbsorbedTask,
+    heardAt: number,
+    steps?: readonly RecordStep[],
+  ): 'same' | 'merged' | 'refused';
   absorbRelation(relation: TaskRelation): void;
   /** The later of the known and the given data is used. */
   absorbWorker(worker: StoredWorker): void;

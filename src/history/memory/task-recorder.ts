@@ -1,25 +1,22 @@
 /** Records messages about tasks: merges them into records, and updates indexes, workers and feed. */
-
 import type { TaskRelation } from '../../model.ts';
 import type { MinuteAggregate } from '../aggregate/minute-aggregate.ts';
 import { mayEndUnseen } from '../changes.ts';
 import type { Feed } from '../feed/feed.ts';
-import { feedTypeOf } from '../feed/feed-types.ts';
-import type { HistoryWriter, TaskChange, TaskFacts } from '../history.ts';
+import type { EventListener, HeardEvent } from '../heard-events.ts';
+import type { HistoryWriter, TaskChange, TaskChangeType, TaskFacts } from '../history.ts';
 import type { Added } from '../merge/entries.ts';
 import { applyChange, applyFacts, applyRelations } from '../merge/merge.ts';
-import { KIND_ORDER, stateOf, type TaskEntry } from '../merge/record.ts';
+import { KIND_ORDER, stateOf, type TaskEntry, type TaskRecord } from '../merge/record.ts';
 import { isName } from '../names.ts';
-import { holdRecord, isFull } from '../table/held-records.ts';
 import { readLife, readRecord } from '../table/record-table.ts';
-import { allocateSlot } from '../table/records.ts';
+import { allocateSlot, holdRecord, isFull } from '../table/records.ts';
 import type { WorkerTable } from '../workers/worker-table.ts';
 import { countEvent } from './count-event.ts';
 import type { Coverage } from './coverage.ts';
 import { addEvent } from './memory-state.ts';
 import type { Tables } from './tables.ts';
 import type { HistoryTap } from './tap.ts';
-import { tellEvent } from './tell-event.ts';
 import { canvasOf, isReported, shared } from './write-relatives.ts';
 
 /** Approximate size of an unpacked entry of a record, in bytes. */
@@ -251,4 +248,46 @@ function recordMissing(
   state.tap?.stepTaken(record.id, { isMissing: missing });
   revisions.tasks++;
   if (isFull(records.held)) state.packOldest();
+}
+
+/** Tells listeners of a change that has been merged into its record, if it is a live event. */
+export function tellEvent(
+  listeners: ReadonlySet<EventListener>,
+  record: TaskRecord,
+  change: TaskChange,
+): void {
+  if (change.origin !== 'event' || change.stored === true) return;
+  const sent = record.entries.findLast(isHeardSending);
+  const event: HeardEvent = {
+    change,
+    name: record.name,
+    queue: sent === undefined ? null : record.queue,
+    sentAt: sent?.time ?? null,
+    eta: record.eta,
+  };
+  for (const listener of listeners) listener(event);
+}
+
+function isHeardSending({ kind, origin, isStored }: TaskEntry): boolean {
+  return kind === 'sent' && origin === 'event' && !isStored;
+}
+
+/** Celery's names of the changes. For a custom state that only the result backend reports, Celery sends no event. */
+const FEED_TYPES: Readonly<Record<TaskChangeType, string>> = {
+  sent: 'task-sent',
+  received: 'task-received',
+  started: 'task-started',
+  succeeded: 'task-succeeded',
+  failed: 'task-failed',
+  retried: 'task-retried',
+  revoked: 'task-revoked',
+  rejected: 'task-rejected',
+  requeued: 'task-rejected',
+  custom: 'state-changed',
+};
+
+/** The usual name of the type; the feed would keep the copy of it that each message brings. */
+export function feedTypeOf({ type, eventType }: TaskChange): string {
+  const usual = FEED_TYPES[type];
+  return eventType === undefined || eventType === usual ? usual : eventType;
 }

@@ -1,6 +1,6 @@
 /** Keeps the relatives of a task in the table and its indexes. */
-import type { Relatives } from '../index/relatives.ts';
 import type { Roots } from '../index/roots.ts';
+import type { Relatives } from '../index/task-index.ts';
 import { lifeOf } from '../merge/life.ts';
 import { OPENING } from '../merge/precedence.ts';
 import type { TaskRecord } from '../merge/record.ts';

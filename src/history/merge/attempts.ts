@@ -2,9 +2,8 @@
  * The runs of a task. A task may run more than once: a retry is its next attempt, and an attempt that is
  * delivered again, or replaced, runs again. `attribution.ts` decides which message belongs to which run.
  */
-import { attributeEntries } from './attribution.ts';
+import { attributeEntries, type Run, type TaskRuns } from './attribution.ts';
 import { KIND_ORDER, type TaskEntry } from './record.ts';
-import type { Run, TaskRuns } from './run.ts';
 
 /** @param entries in any order: the runs do not depend on it */
 export function runsOf(entries: readonly TaskEntry[]): TaskRuns {

@@ -6,8 +6,7 @@
 import type { TaskChange, TaskFacts } from '../history.ts';
 import { claimantOf, HEADER, RELATION } from './claimant.ts';
 import { type Added, addEntry, MAX_ENTRIES } from './entries.ts';
-import { addTruncated, takeCanvas, takeFields } from './fields.ts';
-import { takeOutcome, takeTruncated } from './outcome.ts';
+import { addTruncated, takeCanvas, takeFields, takeOutcome, takeTruncated } from './fields.ts';
 import { takeProgress } from './progress.ts';
 import { copyRecord, type MutableRecord, type TaskRecord } from './record.ts';
 import { HEADER_FIELDS } from './record-fields.ts';

@@ -1,4 +1,5 @@
 /** Makes the task that answers show from a record. */
+import { createCauseFinder } from '../../causes/find-cause.ts';
 import type { Task, TaskCause, TaskDetail, TaskFlag, TaskProgress, TaskTextField } from '../../model.ts';
 import { attemptsIn } from '../../select/task-attempts.ts';
 import type { TaskFigures } from '../../select/task-figures.ts';
@@ -149,4 +150,40 @@ function ownRoot({ id, rootId, parentId, hasNoParent }: TaskRecord): string | nu
 
 function dateOf(time: number | null): Date | null {
   return time === null ? null : new Date(time);
+}
+
+const find = createCauseFinder(null);
+
+/**
+ * The cause of a task, from a record without secrets; `null`: it has none, or its texts do not show one.
+ *
+ * @param shortened texts of which the record has only the beginning
+ */
+export function causeOfRecord(
+  { exception, traceback, truncated }: TaskRecord,
+  { state, kind }: Pick<TaskLife, 'state' | 'kind'>,
+  shortened: readonly TaskTextField[],
+): TaskCause | null {
+  if (state !== 'FAILURE' || kind === 'propagated') return null;
+  const isCut = (field: TaskTextField): boolean => truncated.includes(field) || shortened.includes(field);
+  return find({
+    exception,
+    traceback,
+    isExceptionCut: isCut('exception'),
+    isTracebackCut: isCut('traceback'),
+  });
+}
+
+/** A kept or stored task, with the cause found in its whole texts. */
+interface FoundCause {
+  readonly record: TaskRecord;
+  readonly shortened: readonly TaskTextField[];
+  readonly cause?: TaskCause | null;
+}
+
+/** The cause that was found, which a task has only while it has failed; else the one in its record. */
+export function causeOfKept({ record, shortened, cause }: FoundCause, life: TaskLife): TaskCause | null {
+  return cause !== undefined && life.state === 'FAILURE' && life.kind !== 'propagated'
+    ? cause
+    : causeOfRecord(record, life, shortened);
 }

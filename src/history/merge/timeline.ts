@@ -1,8 +1,8 @@
 /** The changes in the life of a task as its page lists them: oldest first, each change once. */
 import type { TaskChangeEntry } from '../../model.ts';
 import { runsOf } from './attempts.ts';
+import type { Run } from './attribution.ts';
 import { KIND_ORDER, stateOf, type TaskEntry } from './record.ts';
-import type { Run } from './run.ts';
 
 /** One change. */
 interface Step {

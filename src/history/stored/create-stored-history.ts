@@ -4,13 +4,12 @@ import { waitFor } from '../../waiting.ts';
 import type { MemoryHistoryOptions } from '../memory-history.ts';
 import type { Hearing, StoredHistory, StoredHistoryOptions } from '../stored-history.ts';
 import { createState, createView } from './create-state.ts';
-import { createEventLog } from './event-log.ts';
 import { changeHearing, freezeAt } from './hearing.ts';
 import { createJobs, type Jobs } from './jobs.ts';
 import { createStoredReader } from './read/stored-reader.ts';
-import { createNotes } from './shared-notes.ts';
-import { statusOf } from './status.ts';
+import { createEventLog, createNotes } from './shared-texts.ts';
 import { hasOthers, isHolder, mayWrite, PACE, type Pace, type StoredState } from './stored-state.ts';
+import { statusOf } from './upkeep.ts';
 
 /** Longest time to write the remaining changes when the history is closed, in milliseconds. */
 const CLOSE_MS = 2_000;

@@ -1,10 +1,9 @@
 /** The repeated work of a stored history: open the store, renew the lease, write, read copies, load, clean up. */
 import type { StoreSession } from '../store.ts';
-import { renewLease } from './lease.ts';
+import { renewLease } from './hearing.ts';
 import { loadStored, takeInChunks, takeInTexts } from './loading.ts';
 import { createPulse, type Pulse } from './pulse.ts';
-import { countedSince } from './rollups/counted-since.ts';
-import { createRollups } from './rollups/create-rollups.ts';
+import { countedSince, createRollups } from './rollups/create-rollups.ts';
 import { areClocksApart, isHolder, mayWrite, ownNow, type StoredState, TEXT } from './stored-state.ts';
 import { keepStore, noteLosses } from './upkeep.ts';
 import { writeBehind } from './write-behind.ts';

@@ -11,14 +11,12 @@ import {
   type StoreSession,
   WHOLE_AT_ONCE,
 } from '../store.ts';
-import { readSpans, unionOf } from './coverage-text.ts';
-import { readFeedText } from './feed-text.ts';
 import { createPauses } from './pauses.ts';
-import { FIRST_READ, nextReadSize } from './read/read-size.ts';
+import { FIRST_READ, nextReadSize } from './read/stored-tasks.ts';
 import { readKeptTask } from './record-text.ts';
 import { type StoredState, TEXT } from './stored-state.ts';
 import { noteChanged } from './task-backlog.ts';
-import { readWorkersText } from './worker-text.ts';
+import { readFeedText, readSpans, readWorkersText, unionOf } from './texts.ts';
 
 /** Bounds of one page of tasks: fewer pages fill memory sooner. */
 const PAGE = { most: 2_000, characters: 1_000_000 };

@@ -2,8 +2,8 @@
 import type { TaskCause, TaskTextField } from '../../model.ts';
 import { isRecord, isTime } from '../../values.ts';
 import type { KeptTask } from '../memory/tap.ts';
-import { type EntryKind, type MutableRecord, type Ranks, type TaskEntry, type TaskRecord } from '../merge/record.ts';
-import { FIELD_NAMES, FIELD_ROWS, NOTHING_KNOWN, emptyRecord } from '../merge/record-fields.ts';
+import type { EntryKind, MutableRecord, Ranks, TaskEntry, TaskRecord } from '../merge/record.ts';
+import { emptyRecord, FIELD_NAMES, FIELD_ROWS, NOTHING_KNOWN } from '../merge/record-fields.ts';
 import type { StoredRecord } from '../store.ts';
 
 /** Of the format. Texts of another version are not read. */

@@ -1,17 +1,16 @@
 /** The state of a stored history, shared by its parts. Times as `StoreClock.elapsed` unless a name says otherwise. */
-
 import type { TaskRelation } from '../../model.ts';
 import type { MemoryAccess } from '../memory/tap.ts';
 import type { MemoryHistory } from '../memory-history.ts';
 import type { StoreSession } from '../store.ts';
 import type { Hearing, StoredHistoryOptions } from '../stored-history.ts';
 import type { CauseNotes } from './cause-notes.ts';
-import type { Span } from './coverage-text.ts';
 import type { Rollups } from './rollups/create-rollups.ts';
+import type { TextCopies } from './shared-texts.ts';
 import type { StoreCalls } from './store-calls.ts';
 import type { StoreClock } from './store-clock.ts';
 import type { TaskBacklog } from './task-backlog.ts';
-import type { TextCopies } from './text-copies.ts';
+import type { Span } from './texts.ts';
 
 /** Kinds of texts that the history itself keeps. */
 export const TEXT = {

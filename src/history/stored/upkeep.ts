@@ -1,7 +1,8 @@
 /** Maintenance of the store by the holder of the lease: old days are dropped, and the feed is kept short. */
-import { lostIn } from './status.ts';
+import type { StoreStatus } from '../stored-history.ts';
 import { areClocksApart, isHolder, type StoredState } from './stored-state.ts';
-import { dayAt } from './task-lookup.ts';
+import { dayAt } from './task-writer.ts';
+import { oldestWaiting } from './write-behind.ts';
 
 /** Between two clean-ups, in milliseconds. */
 const CLEAN_MS = 60 * 60_000;
@@ -37,4 +38,32 @@ export async function keepStore(state: StoredState): Promise<void> {
     state.cleanedAt = now;
   }
   state.bytes = await calls.ask('upkeep', () => session.size());
+}
+
+/** Tasks, relations and feed items that were dropped before they could be written. */
+export function lostIn({ tasks, relations, feed }: StoredState): number {
+  return tasks.lost + relations.lost + feed.lost;
+}
+
+/** How the store of a history is doing. */
+export function statusOf(state: StoredState): StoreStatus {
+  const { options, session, lease, tasks, calls, clock } = state;
+  const problem = calls.problem();
+  const oldest = oldestWaiting(state);
+  return {
+    engine: options.store.engine,
+    phase: session === null ? 'opening' : state.isLoading ? 'loading' : 'ready',
+    isHolder: lease.isKnown || isHolder(state) ? isHolder(state) : null,
+    waiting: tasks.changed.size,
+    waitingSince: oldest === null ? null : Math.round(clock.databaseAt(oldest) - clock.ahead()),
+    lastWrite: state.lastWrite,
+    error: problem?.sentence ?? null,
+    code: problem?.code ?? null,
+    remedy: problem?.remedy ?? null,
+    lost: lostIn(state),
+    lostAt: state.lostAt,
+    bytes: state.bytes,
+    areClocksApart: areClocksApart(state),
+    unreadable: state.unreadable,
+  };
 }

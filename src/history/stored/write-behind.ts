@@ -1,16 +1,13 @@
 /** Writes the changes since the last time: tasks, relations, feed, workers and texts. */
-
 import type { TaskRelation } from '../../model.ts';
 import { runInSlices } from '../../scheduler/in-slices.ts';
 import { type Steps, scheduler } from '../../scheduler.ts';
 import type { StoreSession } from '../store.ts';
 import type { StoredWorker } from '../workers/worker-record.ts';
-import { type Span, unionOf, writeSpans } from './coverage-text.ts';
-import { writeFeedText } from './feed-text.ts';
 import { takeInTexts } from './loading.ts';
 import { isHolder, mayWrite, type StoredState, TEXT } from './stored-state.ts';
 import { writeTasks } from './task-writer.ts';
-import { writeWorkersText } from './worker-text.ts';
+import { type Span, unionOf, writeFeedText, writeSpans, writeWorkersText } from './texts.ts';
 
 /** Most relations that wait, and most of one statement. */
 const MOST_RELATIONS = 20_000;
@@ -37,7 +34,8 @@ export async function writeBehind(state: StoredState): Promise<void> {
     if (written <= 0 || oldest === null || oldest > through || !mayWrite(state)) break;
   }
   // This instance has stopped receiving: what it has written is read from the store.
-  if (state.hearing === 'nothing' && tasks.changed.size === 0) await scheduler.run('store', state.access.forgetTasks());
+  if (state.hearing === 'nothing' && tasks.changed.size === 0)
+    await scheduler.run('store', state.access.forgetTasks());
   state.lastWrite = clock.now() - clock.ahead();
 }
 

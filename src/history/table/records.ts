@@ -8,7 +8,6 @@ import type { MutableRecord } from '../merge/record.ts';
 import { RARE_FIELDS, type RareField } from '../merge/record-fields.ts';
 import { type CauseTable, createCauseTable } from './cause-table.ts';
 import { createEntryTable, type EntryTable, releaseEntries } from './entry-table.ts';
-import { createHeldRecords, type HeldRecords } from './held-records.ts';
 import { createInternedStrings, type InternedStrings } from './interned-strings.ts';
 import { createValueStore, type Text, type ValueStore } from './values.ts';
 
@@ -228,4 +227,56 @@ export function inlineBytes(text: Text | null): number {
 function widen<T extends Float64Array | Uint32Array | Uint16Array | Uint8Array>(from: T, to: T): T {
   to.set(from as ArrayLike<number>);
   return to;
+}
+
+/** Most records that are held. With more, they no longer fit into the processor's cache. */
+const MAX_HELD = 192;
+/** Most bytes that messages may add to held records, estimated, before some of these are packed. */
+const MAX_BYTES = 4 * 1024 * 1024;
+
+/** The changed records. */
+export interface HeldRecords {
+  /** By slot, in the order in which they first changed. */
+  readonly records: Map<number, MutableRecord>;
+  /** Estimate. */
+  bytes: number;
+}
+
+/** @returns no records */
+export function createHeldRecords(): HeldRecords {
+  return { records: new Map(), bytes: 0 };
+}
+
+/**
+ * Holds a record that has changed.
+ *
+ * @param bytes by which it has grown, about
+ */
+export function holdRecord(held: HeldRecords, slot: number, record: MutableRecord, bytes: number): void {
+  held.bytes += bytes;
+  held.records.set(slot, record);
+}
+
+/** Whether some of the held records must be packed before another message is merged. */
+export function isFull({ records, bytes }: HeldRecords): boolean {
+  return records.size >= MAX_HELD || bytes >= MAX_BYTES;
+}
+
+/**
+ * Passes on held records and releases them, those that have been held for longest first.
+ *
+ * @param keep how many stay
+ */
+export function releaseHeld(
+  held: HeldRecords,
+  keep: number,
+  pack: (slot: number, record: MutableRecord) => void,
+): void {
+  const { records } = held;
+  if (records.size > 0) held.bytes *= keep / records.size;
+  for (const [slot, record] of records) {
+    if (records.size <= keep) return;
+    pack(slot, record);
+    records.delete(slot);
+  }
 }

@@ -1,6 +1,8 @@
 /** The data about one worker, and how its messages change it. */
 import type { Worker, WorkerStatus } from '../../model.ts';
+import { isRecord } from '../../values.ts';
 import type { WorkerChange } from '../history.ts';
+import { isName } from '../names.ts';
 
 /** Celery's own default, used until a worker reports its interval. */
 const DEFAULT_INTERVAL_MS = 2_000;
@@ -146,4 +148,85 @@ export function toWorker({ hostname, heartbeatAt, facts }: WorkerRecord, status:
     // As last reported: a running count would change every answer.
     uptimeSeconds: facts.uptimeSeconds == null ? null : Math.floor(facts.uptimeSeconds),
   };
+}
+
+/** How long a worker may be silent before it counts as offline, at least. */
+const STALE_MS = 60_000;
+/** How long a silent worker is reported as missing. */
+const MISSING_MS = 5 * 60_000;
+
+/** Online while its messages arrive in time, then stale, then offline; offline at once after a goodbye. */
+export function statusOf(worker: WorkerRecord, now: number): WorkerStatus {
+  if (worker.saidGoodbye) return 'offline';
+  const silent = now - worker.heardAt;
+  if (worker.isHeard && silent <= onlineMs(worker)) return 'online';
+  return silent <= Math.max(STALE_MS, onlineMs(worker)) ? 'stale' : 'offline';
+}
+
+/** Whether it went silent without a goodbye a short while ago. */
+export function isMissing(worker: WorkerRecord, now: number): boolean {
+  // A worker known only from stored messages may have gone long ago.
+  return worker.isHeard && !worker.saidGoodbye && now - worker.heardAt < MISSING_MS;
+}
+
+/** Whether an offline worker is no longer listed. @param expiryMs how long it is */
+export function isExpired(worker: WorkerRecord, now: number, expiryMs: number): boolean {
+  return statusOf(worker, now) === 'offline' && now - worker.heardAt > expiryMs;
+}
+
+/** The next time at which its status, or whether it is listed, changes by the clock alone. */
+export function nextChangeOf(worker: WorkerRecord, now: number, expiryMs: number): number {
+  const stale = worker.heardAt + onlineMs(worker);
+  const offline = Math.max(stale, worker.heardAt + STALE_MS);
+  // Just after these times, not at them.
+  if (worker.isHeard && !worker.saidGoodbye && now <= stale) return stale + 1;
+  if (!worker.saidGoodbye && now <= offline) return offline + 1;
+  return worker.heardAt + expiryMs + 1;
+}
+
+/** @returns a copy that survives JSON */
+export function toStored(worker: WorkerRecord): StoredWorker {
+  const { bornAt, facts } = worker;
+  return { ...worker, facts: { ...facts }, bornAt: Number.isFinite(bornAt) ? bornAt : null };
+}
+
+/** @returns a record of its own; `null` if it is not a worker */
+export function fromStored(stored: StoredWorker): WorkerRecord | null {
+  const { hostname, heardAt, isHeard, heartbeatAt, intervalMs, clockAheadMs, bornAt, saidGoodbye, facts } =
+    stored;
+  const times = [heardAt, intervalMs, clockAheadMs, heartbeatAt ?? 0, bornAt ?? 0];
+  if (!isName(hostname) || !times.every(Number.isFinite) || !isRecord(facts)) return null;
+  return {
+    ...{ hostname, heardAt, isHeard, heartbeatAt, intervalMs, clockAheadMs, saidGoodbye },
+    bornAt: bornAt ?? Number.NEGATIVE_INFINITY,
+    facts: { ...facts },
+  };
+}
+
+/**
+ * Merges what another instance knows about a worker: for each field, the later value.
+ *
+ * @returns whether anything has changed
+ */
+export function mergeWorker(known: WorkerRecord, given: WorkerRecord): boolean {
+  const isLater = given.isHeard && (!known.isHeard || given.heardAt > known.heardAt);
+  const isBeat = (given.heartbeatAt ?? 0) > (known.heartbeatAt ?? 0);
+  const isBorn = given.bornAt > known.bornAt;
+  if (!isLater && !isBeat && !isBorn) return false;
+  if (isLater) {
+    known.heardAt = given.heardAt;
+    known.saidGoodbye = given.saidGoodbye;
+    known.isHeard = true;
+  }
+  if (isBeat) {
+    known.heartbeatAt = given.heartbeatAt;
+    known.intervalMs = given.intervalMs;
+    known.clockAheadMs = given.clockAheadMs;
+  }
+  if (isBorn) known.bornAt = given.bornAt;
+  const [later, earlier] = isLater || isBeat ? [given, known] : [known, given];
+  const isOther =
+    later.facts.pid != null && earlier.facts.pid != null && later.facts.pid !== earlier.facts.pid;
+  known.facts = isOther ? later.facts : { ...earlier.facts, ...later.facts };
+  return true;
 }

@@ -2,20 +2,24 @@
 import type { Worker } from '../../model.ts';
 import type { SilentWorker } from '../../source.ts';
 import type { HeardWorker, WorkerChange, WorkerCheck } from '../history.ts';
-import { heardWorkers } from './heard-workers.ts';
-import { fromStored, mergeWorker, toStored } from './stored-worker.ts';
 import {
   applyChange,
+  fromStored,
   isEvictedBefore,
+  isExpired,
+  isMissing,
   isOvertaken,
+  mergeWorker,
   newWorker,
+  nextChangeOf,
   onlineMs,
   type StoredWorker,
   soleQueueOf,
+  statusOf,
+  toStored,
   toWorker,
   type WorkerRecord,
 } from './worker-record.ts';
-import { isExpired, isMissing, nextChangeOf, statusOf } from './worker-status.ts';
 
 /** The workers. */
 export interface WorkerTable {
@@ -254,4 +258,18 @@ function findOldest(state: WorkerState): void {
 function drop(state: WorkerState, worker: WorkerRecord): void {
   state.workers.delete(worker.hostname);
   if (state.last === worker) state.last = null;
+}
+
+/** Workers that send messages; the others are named by stored messages alone. @param now milliseconds */
+export function heardWorkers(workers: Iterable<WorkerRecord>, now: number): HeardWorker[] {
+  return [...workers]
+    .filter(({ isHeard }) => isHeard)
+    .map(({ hostname, heardAt, saidGoodbye, facts }) => ({
+      hostname,
+      silentMs: now - heardAt,
+      saidGoodbye,
+      active: facts.active ?? null,
+      queues: facts.queues ?? null,
+      poolSize: facts.poolSize ?? null,
+    }));
 }

@@ -1,5 +1,9 @@
 /** Statements over rows: their texts, from the columns of a table. */
-import type { SqlBatch, SqlColumn } from './sql-database.ts';
+
+import { runInSlices } from '../../scheduler/in-slices.ts';
+import type { Steps } from '../../scheduler.ts';
+import type { SourceDatabase } from './source-database.ts';
+import type { SqlBatch, SqlColumn, SqlRow, SqlValue } from './sql-database.ts';
 
 /** Columns as a list, such as `id, day`. @param prefix text before each */
 export function listColumns(columns: readonly SqlColumn[], prefix = ''): string {
@@ -36,4 +40,48 @@ const LONGEST = { record: 4 * MIB, texts: 64 * MIB, items: 16 * MIB, content: 16
 /** A column of long texts as it is read: NULL for what is too long. */
 export function bounded(column: keyof typeof LONGEST): string {
   return `CASE WHEN octet_length(${column}) <= ${LONGEST[column]} THEN ${column} END AS ${column}`;
+}
+
+/**
+ * Follows each field. A backslash in a column begins one of JSON's escapes, and none of them is this one: `toColumn`.
+ */
+const END = String.raw`\,`;
+const FIELD = /([^\\]*(?:\\[^,][^\\]*)*)\\,/gy;
+/** Before a field that is not NULL. */
+const PRESENT = '=';
+/** Rows between two pauses. */
+const ROWS_AT_ONCE = 64;
+
+/**
+ * Reads rows of texts.
+ *
+ * @param columns of the statement; all of them are texts as `toColumn` writes them
+ * @param statement whose order of rows does not matter
+ */
+export async function readPacked(
+  source: SourceDatabase,
+  columns: readonly string[],
+  statement: string,
+  values: readonly SqlValue[],
+): Promise<readonly SqlRow[]> {
+  const fields = columns.map((column) => `coalesce('${PRESENT}' || ${column}, '') || end_of_field`);
+  const text = `SELECT string_agg(${fields.join(' || ')}, '')
+    FROM (${statement}) AS found CROSS JOIN (SELECT CAST($${values.length + 2} AS text) AS end_of_field) AS format`;
+  const [row] = await source.read(text, ...values, END);
+  const packed = row?.[0] ?? null;
+  return packed === null ? [] : runInSlices('store', unpack(String(packed), columns.length));
+}
+
+function* unpack(packed: string, width: number): Steps<SqlRow[]> {
+  const rows: SqlRow[] = [];
+  let row: (string | null)[] = [];
+  for (const [, field = ''] of packed.matchAll(FIELD)) {
+    // A part of a text keeps the whole text in memory as long as it is referred to.
+    row.push(field === '' ? null : Buffer.from(field.slice(PRESENT.length)).toString());
+    if (row.length < width) continue;
+    rows.push(row);
+    row = [];
+    if (rows.length % ROWS_AT_ONCE === 0) yield;
+  }
+  return rows;
 }

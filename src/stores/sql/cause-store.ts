@@ -8,8 +8,7 @@ import type {
 } from '../../history/cause-store.ts';
 import { runInSlices } from '../../scheduler/in-slices.ts';
 import type { Steps } from '../../scheduler.ts';
-import { insertBatch } from './batches.ts';
-import { readPacked } from './packed-rows.ts';
+import { insertBatch, readPacked } from './batches.ts';
 import { TABLES } from './schema.ts';
 import type { SourceDatabase } from './source-database.ts';
 import type { SqlField, SqlRow, SqlValue } from './sql-database.ts';

@@ -1,6 +1,5 @@
 /** Pages of the list of stored tasks. */
 import type { StoredQuery } from '../../history/store.ts';
-import { listByValue } from './list-by-value.ts';
 import type { SourceDatabase } from './source-database.ts';
 import type { SqlRow } from './sql-database.ts';
 import {
@@ -60,4 +59,34 @@ async function isCommonValue(
   const { text, values } = countValue(tasks, query, value, COMMON);
   const [row] = await source.read(text, ...values);
   return Number(row?.[0]) === COMMON;
+}
+
+/** If few tasks of each value pass the filters, the following values are read with one statement. */
+const MOST_VALUES = 20;
+/** Follows every id. */
+const LAST_ID = '\u{10ffff}';
+
+/**
+ * Reads the rows of a page value by value. Rows of one value are sorted by id, so the database finds the first ones by
+ * the index; for all values at once, it would have to sort every task.
+ *
+ * @param nextValue returns the value after another one, or the first one
+ */
+export async function listByValue<Row>(
+  { after, limit }: Pick<StoredQuery, 'after' | 'limit'>,
+  readPart: (part: ListPart) => Promise<readonly Row[]>,
+  nextValue: (after: string | null) => Promise<string | null>,
+): Promise<readonly Row[]> {
+  const rows: Row[] = [];
+  let last: string | null = after === null ? null : String(after.key);
+  let position: StoredQuery['after'] = after === null ? null : { key: null, id: after.id };
+  for (let visited = 0; visited < MOST_VALUES; visited++) {
+    const value = position === null ? await nextValue(last) : last;
+    if (value === null) return rows;
+    rows.push(...(await readPart({ hasKey: true, value, after: position, limit: limit - rows.length })));
+    if (rows.length >= limit) return rows;
+    [last, position] = [value, null];
+  }
+  const rest = { hasKey: true, after: { key: last, id: LAST_ID }, limit: limit - rows.length };
+  return [...rows, ...(await readPart(rest))];
 }

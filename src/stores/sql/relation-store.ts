@@ -1,8 +1,7 @@
 /** The relations of a source. */
 import type { RelationStore } from '../../history/store.ts';
 import type { TaskRelation } from '../../model.ts';
-import { insertBatch } from './batches.ts';
-import { readPacked } from './packed-rows.ts';
+import { insertBatch, readPacked } from './batches.ts';
 import { presentDay } from './retention.ts';
 import { TABLES } from './schema.ts';
 import type { SourceDatabase } from './source-database.ts';

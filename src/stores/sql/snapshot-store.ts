@@ -1,8 +1,10 @@
 /** Texts that one instance keeps for the others. */
-import type { SnapshotStore } from '../../history/store.ts';
+import type { FeedChunk, FeedStore, SnapshotStore } from '../../history/store.ts';
 import { bounded, insertBatch } from './batches.ts';
 import { TABLES } from './schema.ts';
 import type { SourceDatabase } from './source-database.ts';
+import type { SqlRow } from './sql-database.ts';
+import { StoreError } from './store-error.ts';
 import { fromColumn, toColumn } from './text-key.ts';
 
 export function createSnapshotStore(source: SourceDatabase): SnapshotStore {
@@ -30,5 +32,54 @@ export function createSnapshotStore(source: SourceDatabase): SnapshotStore {
       const rows = await source.read(text, kinds.map(toColumn));
       return new Map(rows.map(([kind, content]) => [fromColumn(String(kind)), String(content ?? '')]));
     },
+  };
+}
+
+const READ = `number, instance, ${bounded('items')}, item_count, added_at`;
+
+/** How many times to retry when another instance takes the number of a chunk first. */
+const ATTEMPTS = 20;
+
+export function createFeedStore(source: SourceDatabase): FeedStore {
+  const table = source.names.feed;
+  // A number follows the highest one that is committed. If another instance commits that number first, this row is not
+  // inserted. So chunks appear in the order of their numbers.
+  const append = `INSERT INTO ${table} (source_id, number, instance, items, item_count, added_at)
+    SELECT CAST($1 AS integer), coalesce(max(number), 0) + 1, $2, $3, CAST($4 AS integer), ${source.database.dialect.now}
+    FROM ${table} WHERE source_id = $1 ON CONFLICT DO NOTHING RETURNING number`;
+  // Each chunk with the number of items in later ones.
+  const later = `SELECT ${READ}, sum(item_count) OVER (ORDER BY number DESC) - item_count AS later FROM ${table} WHERE source_id = $1`;
+  return {
+    async append(instance, items, count) {
+      for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+        const [row] = await source.write(append, toColumn(instance), items, count);
+        if (row !== undefined) return Number(row[0]);
+      }
+      throw new StoreError('conflict', 'Too many instances add to the feed at once.');
+    },
+    async read(after, most) {
+      const text = `SELECT ${READ} FROM ${table} WHERE source_id = $1 AND number > $2 ORDER BY number LIMIT $3`;
+      return (await source.read(text, after, most)).map(chunkOf);
+    },
+    async newest(count) {
+      const text = `SELECT ${READ} FROM (${later}) AS chunks WHERE later < $2 ORDER BY number`;
+      return (await source.read(text, count)).map(chunkOf);
+    },
+    async trim(count) {
+      // The newest chunk stays, since the next number follows from it.
+      const text = `DELETE FROM ${table} WHERE source_id = $1 AND number <=
+        (SELECT max(number) FROM (${later}) AS chunks WHERE later >= $2)`;
+      await source.write(text, Math.max(1, count));
+    },
+  };
+}
+
+function chunkOf([number, instance, items, count, addedAt]: SqlRow): FeedChunk {
+  return {
+    number: Number(number),
+    instance: fromColumn(String(instance)),
+    items: String(items),
+    count: Number(count),
+    addedAt: Number(addedAt),
   };
 }

@@ -1,14 +1,18 @@
 /** A store in a SQL database, which several sources of this process share. */
 import type { StoreEngine, StoreOpening, StoreRetention, StoreSession } from '../../history/store.ts';
+import { createCauseStore } from './cause-store.ts';
 import { createStatements } from './create-tables.ts';
-import { ensureSchema, type SchemaScripts } from './ensure-schema.ts';
+import { createLease } from './lease.ts';
 import type { TableNames } from './names.ts';
-import { registerSource } from './register-source.ts';
+import { ensureSchema, registerSource, type SchemaScripts } from './register.ts';
+import { createRelationStore } from './relation-store.ts';
 import { type DayTables, presentDay } from './retention.ts';
+import { createRollupStore } from './rollup-store.ts';
 import { SCHEMA_VERSION } from './schema.ts';
-import { createSourceDatabase } from './source-database.ts';
+import { createFeedStore, createSnapshotStore } from './snapshot-store.ts';
+import { createSourceDatabase, type SourceDatabase } from './source-database.ts';
 import type { SqlDatabase } from './sql-database.ts';
-import { createSqlSession } from './sql-session.ts';
+import { createTaskStore } from './task-store.ts';
 
 /** Parameters of a SQL store. */
 export interface SqlStoreOptions {
@@ -71,5 +75,33 @@ function scriptsOf({ database, names, beforeTables, afterTables }: SqlStoreOptio
     version: SCHEMA_VERSION,
     create: async () =>
       [...(await beforeTables()), ...createStatements(database.dialect, names), ...afterTables()].join(';\n'),
+  };
+}
+
+/** Parameters of a session besides its source. */
+export interface SessionOptions {
+  readonly isReadOnly: boolean;
+  readonly days: DayTables;
+  /** The statement that gives the bytes on disk. */
+  readonly size: string;
+}
+
+export function createSqlSession(
+  source: SourceDatabase,
+  { isReadOnly, days, size }: SessionOptions,
+): StoreSession {
+  return {
+    isReadOnly,
+    tasks: createTaskStore(source, days),
+    relations: createRelationStore(source),
+    feed: createFeedStore(source),
+    snapshots: createSnapshotStore(source),
+    rollups: createRollupStore(source),
+    causes: createCauseStore(source),
+    lease: createLease(source),
+    async size() {
+      const [row] = await source.database.read(size, [1]);
+      return Number(row?.[0] ?? 0);
+    },
   };
 }

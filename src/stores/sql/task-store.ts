@@ -2,8 +2,8 @@
 import type { StoredRelatives, StoredTask, TaskStore } from '../../history/store.ts';
 import { runInSlices } from '../../scheduler/in-slices.ts';
 import type { Steps } from '../../scheduler.ts';
+import { readPacked } from './batches.ts';
 import { listPage } from './list-tasks.ts';
-import { readPacked } from './packed-rows.ts';
 import { type DayTables, dropDaysBefore } from './retention.ts';
 import type { SourceDatabase } from './source-database.ts';
 import type { SqlRow } from './sql-database.ts';

@@ -7,10 +7,10 @@ import type { StoreSession } from '../../store.ts';
 import { DAY_MS } from '../rollups/rollup-folder.ts';
 import { depthsOfRollups, isCounted, statsOfRollups } from '../rollups/rollup-stats.ts';
 import type { StoredView } from '../stored-view.ts';
-import { isStoreAhead } from './overlay.ts';
-import { storeQuery } from './store-query.ts';
 import { isStoreAway, type StoreReads } from './store-reads.ts';
 import { causesOfStore, withFirstSeen } from './stored-causes.ts';
+import { storeQuery } from './task-pages.ts';
+import { isStoreAhead } from './unwritten-tasks.ts';
 
 /** Most stored tasks that statistics read; of windows with more, the counts know more. */
 const MOST_TASKS = 20_000;

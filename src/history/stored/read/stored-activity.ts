@@ -1,17 +1,19 @@
 /** The data for rules, if memory lacks tasks that have not ended. */
 import { type Steps, scheduler } from '../../../scheduler.ts';
+import { shareCalls } from '../../../single-flight.ts';
 import { ALL_TASKS } from '../../../source/task-query.ts';
-import type { Activity, Awaitable, OpenTaskSummary, ReadContext } from '../../../source.ts';
+import type { Activity, Awaitable, OpenTaskSummary, ReadContext, TaskGroup } from '../../../source.ts';
+import { MINUTE_MS, WIDTH } from '../../aggregate/cells.ts';
 import { summarizeOpen } from '../../answers/open-summary.ts';
-import { absorbTask } from '../../memory/absorb-task.ts';
+import { absorbTask } from '../../memory/kept-tasks.ts';
 import { catchUp, createMemoryState } from '../../memory/memory-state.ts';
+import type { StoredRollup } from '../../rollup-store.ts';
 import type { StoredTask } from '../../store.ts';
-import { sumOfOpen } from './open-sums.ts';
+import { columnsOf } from '../rollups/rollup-cells.ts';
 import type { ReaderContext } from './reader-context.ts';
-import { storeQuery } from './store-query.ts';
 import { isStoreAway } from './store-reads.ts';
-import { type ColdTask, readStored } from './stored-rows.ts';
-import { scanTasks } from './task-scan.ts';
+import { type ColdTask, readStored, scanTasks } from './stored-tasks.ts';
+import { storeQuery } from './task-pages.ts';
 
 /** Most stored tasks that are summed up. */
 const MOST_OPEN = 5_000;
@@ -81,4 +83,107 @@ function* addOpen(
   const { flags, isOnline } = memory;
   const { missedAt } = scratch.tables.open;
   return sumOfOpen(known, yield* summarizeOpen({ records, index, flags, isOnline, missedAt }));
+}
+
+/** Most running tasks that are listed. */
+const MOST_RUNNING = 2_000;
+/** Maximum number of ids listed for a group. */
+const MOST_EXAMPLES = 3;
+
+/** @param earlier the summary whose tasks changed first, so that they are listed first */
+export function sumOfOpen(later: OpenTaskSummary, earlier: OpenTaskSummary): OpenTaskSummary {
+  const running = [...earlier.running, ...later.running].sort((a, b) => a.startedAt - b.startedAt);
+  return {
+    running: running.slice(0, MOST_RUNNING),
+    isWhole: earlier.isWhole && later.isWhole && running.length <= MOST_RUNNING,
+    lost: sumBy([...earlier.lost, ...later.lost], ({ worker }) => worker),
+    overdue: sumOf(earlier.overdue, later.overdue),
+    missing: sumOf(earlier.missing ?? null, later.missing ?? null),
+    waiting: sumBy([...earlier.waiting, ...later.waiting], ({ queue }) => queue),
+  };
+}
+
+function sumBy<Group extends TaskGroup>(
+  groups: readonly Group[],
+  keyOf: (group: Group) => string | null,
+): readonly Group[] {
+  const sums = new Map<string | null, Group>();
+  for (const group of groups) sums.set(keyOf(group), sumOf(sums.get(keyOf(group)) ?? null, group));
+  return [...sums.values()];
+}
+
+function sumOf<Group extends TaskGroup>(earlier: Group | null, later: Group): Group;
+function sumOf(earlier: TaskGroup | null, later: TaskGroup | null): TaskGroup | null;
+function sumOf(earlier: TaskGroup | null, later: TaskGroup | null): TaskGroup | null {
+  if (earlier === null || later === null) return earlier ?? later;
+  const times = [earlier.since, later.since].filter((time) => time !== null);
+  return {
+    ...later,
+    count: earlier.count + later.count,
+    since: times.length === 0 ? null : Math.min(...times),
+    states: [...new Set([...earlier.states, ...later.states])],
+    examples: [...earlier.examples, ...later.examples].slice(0, MOST_EXAMPLES),
+  };
+}
+
+/** The number of minutes whose counts are judged. */
+const MINUTES = 24 * 60;
+/** Minutes of one read. */
+const MINUTES_AT_ONCE = 120;
+/** Minutes that may still change. */
+const OPEN_MINUTES = 5;
+/** Most cells of one read. */
+const MOST_CELLS = 20_000;
+/** Between two reads, in milliseconds: counts are written every 10 s. */
+const READ_MS = 5_000;
+
+/**
+ * @returns loads what was counted since the last time, once for concurrent calls; rejects with what the store throws
+ */
+export function createStoredCounts(reader: Pick<ReaderContext, 'reads' | 'memory'>): () => Promise<void> {
+  /** All minutes before this one have been loaded. */
+  let from = Number.NEGATIVE_INFINITY;
+  return shareCalls(async () => {
+    const to = Math.floor(Date.now() / MINUTE_MS) + 1;
+    const first = Math.max(from, to - MINUTES);
+    for (let start = first; start < to; start += MINUTES_AT_ONCE) {
+      const cells = await read(reader, start, Math.min(to, start + MINUTES_AT_ONCE));
+      await scheduler.run('activity', absorb(reader, cells));
+    }
+    from = to - OPEN_MINUTES;
+  }, READ_MS);
+}
+
+function read(
+  { reads }: Pick<ReaderContext, 'reads'>,
+  from: number,
+  to: number,
+): Promise<readonly StoredRollup[]> {
+  const all = { names: [], queues: [], workers: [] };
+  const query = { level: 1, span: 60, from: from * MINUTE_MS, to: to * MINUTE_MS, ...all } as const;
+  // No caller's signal ends it: others may wait for it, too.
+  return reads.read((session) => session.rollups.read(query, MOST_CELLS), {
+    signal: new AbortController().signal,
+  });
+}
+
+/** Counts of several instances for one name and minute are added. They are adjacent. */
+function* absorb({ memory }: Pick<ReaderContext, 'memory'>, cells: readonly StoredRollup[]): Steps<void> {
+  const sums = new Map<string, { readonly cell: StoredRollup; readonly columns: Float64Array }>();
+  for (const cell of cells) {
+    const key = `${cell.start} ${cell.name}`;
+    const columns = columnsOf(cell);
+    const known = sums.get(key);
+    if (known === undefined) sums.set(key, { cell, columns });
+    else {
+      for (let column = 0; column < WIDTH; column++) {
+        known.columns[column] = (known.columns[column] as number) + (columns[column] as number);
+      }
+    }
+    yield;
+  }
+  for (const { cell, columns } of sums.values()) {
+    memory.counts.absorb(cell.name, cell.start / MINUTE_MS, columns, Date.now());
+    yield;
+  }
 }

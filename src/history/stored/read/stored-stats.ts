@@ -5,13 +5,12 @@ import { passesFilters } from '../../../select/task-filter.ts';
 import { createStatsAccumulator } from '../../../select/task-stats.ts';
 import type { Awaitable, ReadContext, TaskQuery, TaskStats, TaskStatsQuery } from '../../../source.ts';
 import type { StoredTask } from '../../store.ts';
-import { isStoreAhead, type Overlay, readOverlay } from './overlay.ts';
 import type { ReaderContext } from './reader-context.ts';
-import { asksForEngineState, isDecidedHere, storeQuery } from './store-query.ts';
 import { isStoreAway } from './store-reads.ts';
 import { storedCallers } from './stored-callers.ts';
-import { figuresOf, readStored, rowOf } from './stored-rows.ts';
-import { scanTasks } from './task-scan.ts';
+import { figuresOf, readStored, rowOf, scanTasks } from './stored-tasks.ts';
+import { asksForEngineState, isDecidedHere, storeQuery } from './task-pages.ts';
+import { isStoreAhead, type Overlay, readOverlay } from './unwritten-tasks.ts';
 
 /** Most stored tasks that are read for one answer. */
 const MOST_READ = 20_000;

@@ -3,10 +3,10 @@ import type { TaskDetail, TaskRelation } from '../../../model.ts';
 import type { Awaitable, ReadContext } from '../../../source.ts';
 import { isThenable } from '../../../values.ts';
 import { withDetails } from '../../merge/task.ts';
-import { completed, isStoreAhead } from './overlay.ts';
 import type { ReaderContext } from './reader-context.ts';
 import { isStoreAway } from './store-reads.ts';
-import { type ColdTask, rowOf } from './stored-rows.ts';
+import { type ColdTask, rowOf } from './stored-tasks.ts';
+import { completed, isStoreAhead } from './unwritten-tasks.ts';
 
 /** Most children of a task that are listed: those of the largest graph. */
 const MOST_CHILDREN = 20_000;

@@ -1,19 +1,17 @@
 /** Pages of the task list over memory and a store: of memory alone if that suffices, else of the store with an overlay. */
-
 import type { Task } from '../../../model.ts';
 import { type Steps, scheduler, sortInSteps } from '../../../scheduler.ts';
 import { passesFilters } from '../../../select/task-filter.ts';
 import { comparePositions, sortKeyOf } from '../../../select/task-order.ts';
+import { isFigureCondition, type TaskCondition } from '../../../source/task-condition.ts';
 import type { Awaitable, ReadContext, TaskPage, TaskPosition, TaskQuery } from '../../../source.ts';
 import { isThenable } from '../../../values.ts';
 import { pause } from '../../../waiting.ts';
-import type { StoredTask } from '../../store.ts';
-import { type Overlay, readOverlay } from './overlay.ts';
-import { nextReadSize } from './read-size.ts';
+import type { StoredQuery, StoredTask } from '../../store.ts';
 import type { ReaderContext } from './reader-context.ts';
-import { asksForEngineState, isDecidedHere, storeQuery } from './store-query.ts';
 import { isStoreAway } from './store-reads.ts';
-import { positionOf, readStored, rowOf } from './stored-rows.ts';
+import { nextReadSize, positionOf, readStored, rowOf } from './stored-tasks.ts';
+import { type Overlay, readOverlay } from './unwritten-tasks.ts';
 
 /** Tasks that are made into rows between two pauses. */
 const ROWS_AT_ONCE = 8;
@@ -216,4 +214,71 @@ function* cut(merge: Merge): Steps<TaskPage> {
   const page = sorted.slice(0, limit);
   const next = sorted.length > limit ? (page.at(-1)?.position ?? null) : merge.end;
   return { tasks: page.map(({ task }) => task), next, total: null };
+}
+
+/** The filters, order and position of a query, without its text. */
+export function storeQuery(query: TaskQuery, changed: Partial<StoredQuery> = {}): StoredQuery {
+  const {
+    limit,
+    after,
+    states,
+    names,
+    workers,
+    queues,
+    causes,
+    rootId,
+    parentId,
+    groupId,
+    conditions,
+    since,
+    until,
+    sort,
+    order,
+  } = query;
+  return {
+    ...{ limit, after, states, names, workers, queues, causes, rootId, parentId, groupId },
+    ...{ since, until, sort, order },
+    conditions: conditions.filter(isStoredCondition),
+    // A version without causes may have left one when the task did not fail after all.
+    ...(query.causes.length > 0 && states.length === 0 && { states: ['FAILURE'] }),
+    isOpen: false,
+    hint: hintOf(query.q),
+    ...changed,
+  };
+}
+
+/** Decided by rows, since a stored task may have no cause yet. */
+const NOT_STORED: ReadonlySet<string> = new Set(['engineState', 'cause', 'wait', 'retries']);
+
+/** Whether a store decides a condition: it has the fields by which lists are filtered, and the run time. */
+function isStoredCondition({ field }: TaskCondition): boolean {
+  return !NOT_STORED.has(field);
+}
+
+/** Whether rows of the store have to be read to decide which of them belong to a list. */
+export function isDecidedHere({ q, conditions }: Pick<TaskQuery, 'q' | 'conditions'>): boolean {
+  return q !== null || !conditions.every(isStoredCondition);
+}
+
+/** Whether only tasks with an engine state pass: no recorded task has one. */
+export function asksForEngineState({ engineStates, conditions }: TaskQuery): boolean {
+  if (engineStates.length > 0) return true;
+  return conditions.some(
+    (condition) => !isFigureCondition(condition) && condition.field === 'engineState' && !condition.isNegated,
+  );
+}
+
+/** Letters and digits that JSON, patterns of SQL and lower case leave as they are. */
+const PLAIN = /[a-z0-9 ]+/g;
+/** A shorter text is in most tasks. */
+const SHORTEST_HINT = 3;
+
+/**
+ * The longest part of a text searched for that a store can look for: the stored text must contain it unchanged, and
+ * databases differ from JavaScript in the lower case of letters beyond ASCII.
+ */
+function hintOf(q: string | null): string | null {
+  let longest = '';
+  for (const [part] of q?.matchAll(PLAIN) ?? []) if (part.length > longest.length) longest = part;
+  return longest.length < SHORTEST_HINT ? null : longest;
 }

@@ -1,13 +1,20 @@
 /** The workflow of a task, from memory and a store. */
-import type { Task, TaskTree } from '../../../model.ts';
-import { scheduler } from '../../../scheduler.ts';
+
+import type { Task, TaskRelation, TaskTextField, TaskTree } from '../../../model.ts';
+import { type Steps, scheduler } from '../../../scheduler.ts';
 import type { Awaitable, ReadContext } from '../../../source.ts';
 import { isThenable } from '../../../values.ts';
+import { workflowOf } from '../../answers/workflow.ts';
+import { createMemoryState, type MemoryState } from '../../memory/memory-state.ts';
+import { canvasOf } from '../../memory/write-relatives.ts';
+import { emptyRecord } from '../../merge/record-fields.ts';
+import { type StoredTask, WHOLE_AT_ONCE } from '../../store.ts';
+import { allocateSlot, holdRecord } from '../../table/records.ts';
+import { ownCopy } from '../../table/redaction.ts';
 import type { ReaderContext } from './reader-context.ts';
 import { isStoreAway } from './store-reads.ts';
+import { type ColdTask, FIRST_READ, nextReadSize, readStored, rowOf } from './stored-tasks.ts';
 import { isRecent } from './task-details.ts';
-import { findWorkflow } from './workflow-nodes.ts';
-import { readRows, withTracebacks } from './workflow-rows.ts';
 import { createWorkflowSearch, hasMore, rowIn, searchOn } from './workflow-search.ts';
 
 /** Most times that the store is asked. A workflow of so many steps without a common root is listed in part. */
@@ -66,4 +73,166 @@ async function readBoth(
     if (known !== null && isStoreAway(error)) return { ...known, truncated: true };
     throw error;
   }
+}
+
+/** The relations of a task. */
+export type WorkflowNode = Pick<Task, 'id' | 'parentId' | 'rootId' | 'groupId' | 'chordId'>;
+
+/** Tasks that are indexed between two pauses. */
+const NODES_AT_ONCE = 32;
+/** Relations that are added between two pauses. */
+const RELATIONS_AT_ONCE = 256;
+
+/**
+ * Finds the workflow of a task among others.
+ *
+ * @param nodes the task is one of them
+ * @param rowOf the row of a task as it is now; `null`: it is no longer known
+ */
+export function* findWorkflow(
+  id: string,
+  nodes: ReadonlyMap<string, WorkflowNode>,
+  relations: Iterable<TaskRelation>,
+  rowOf: (id: string) => Task | null,
+): Steps<TaskTree> {
+  const state = createMemoryState({
+    ...{ maxTasks: nodes.size + 1, maxBytes: Number.MAX_SAFE_INTEGER, maxAgeMs: Number.MAX_SAFE_INTEGER },
+    ...{ maxEvents: 1, maxWorkers: 1, now: Date.now },
+  });
+  yield* addRelations(state, relations);
+  yield* addNodes(state, nodes.values());
+  const { records, roots } = state.tables;
+  const passing = roots.passing();
+  if (passing !== null) yield;
+  const tree = yield* workflowOf(records.slots.get(id) as number, state.tables);
+  const tasks: Task[] = [];
+  for (const [at, node] of tree.tasks.entries()) {
+    const row = rowOf(node.id);
+    if (row !== null) tasks.push(related(row, node));
+    if (at % NODES_AT_ONCE === NODES_AT_ONCE - 1) yield;
+  }
+  return { ...tree, tasks };
+}
+
+function* addRelations({ tables }: MemoryState, relations: Iterable<TaskRelation>): Steps<void> {
+  let added = 0;
+  for (const { parent, child, relation } of relations) {
+    if (parent !== null) tables.relations.add(parent, child, relation);
+    if (++added % RELATIONS_AT_ONCE === 0) yield;
+  }
+}
+
+function* addNodes({ tables }: MemoryState, nodes: Iterable<WorkflowNode>): Steps<void> {
+  const { records, relations } = tables;
+  let added = 0;
+  for (const { id, parentId = null, rootId = null, groupId = null, chordId = null } of nodes) {
+    const record = Object.assign(emptyRecord(id), { parentId, rootId, groupId, chordId });
+    if (relations.has(id)) {
+      const canvas = canvasOf(id, relations);
+      record.groupId ??= canvas.groupId;
+      record.chordId ??= canvas.chordId;
+    }
+    holdRecord(records.held, allocateSlot(records, id), record, 0);
+    if (++added % NODES_AT_ONCE !== 0) continue;
+    tables.catchUp();
+    yield;
+  }
+  tables.catchUp();
+}
+
+/** A row with the relatives that only other tasks name. */
+function related(row: Task, node: Task): Task {
+  const isWhole = RELATIVES.every((field) => row[field] != null || node[field] == null);
+  if (isWhole) return row;
+  const found = RELATIVES.map((field) => [field, row[field] ?? node[field] ?? null]);
+  return Object.freeze({ ...row, ...Object.fromEntries(found) });
+}
+
+const RELATIVES = ['rootId', 'groupId', 'chordId'] as const;
+
+/** Rows keep whole texts until this many characters of records have been read for a workflow. */
+const WHOLE_CHARACTERS = 16_000_000;
+/** Longest text of later rows, in characters: as much as graphs show by default. */
+const LONGEST_TEXT = 256;
+const SHORTENED = ['args', 'kwargs', 'result', 'exception'] as const satisfies readonly TaskTextField[];
+/** Records that are read between two pauses. */
+const RECORDS_AT_ONCE = 16;
+/** Most tasks whose long texts are read, and most characters of these: the end of a traceback is shown. */
+const MOST_WHOLE = 1_000;
+const MOST_WHOLE_CHARACTERS = 16_000_000;
+
+/** @returns the rows of these tasks, by id: of those that are stored */
+export async function readRows(
+  reader: ReaderContext,
+  ids: readonly string[],
+  context: ReadContext,
+): Promise<ReadonlyMap<string, Task>> {
+  const rows = new Map<string, Task>();
+  let characters = 0;
+  let size = FIRST_READ;
+  for (let at = 0; at < ids.length; ) {
+    const asked = ids.slice(at, at + size);
+    at += asked.length;
+    const tasks = await reader.reads.read((session) => session.tasks.find(asked), context);
+    await scheduler.run('workflow', addRows(reader, rows, tasks, characters > WHOLE_CHARACTERS), context);
+    characters += tasks.reduce((sum, { record }) => sum + record.length, 0);
+    size = nextReadSize(tasks);
+  }
+  return rows;
+}
+
+function* addRows(
+  { memory }: ReaderContext,
+  rows: Map<string, Task>,
+  tasks: readonly StoredTask[],
+  isShort: boolean,
+): Steps<void> {
+  // Two instances may have stored a task on two days.
+  const versions = new Map<string, number>();
+  for (const [at, task] of tasks.entries()) {
+    if (at % RECORDS_AT_ONCE === RECORDS_AT_ONCE - 1) yield;
+    if ((versions.get(task.id) ?? 0) >= task.version) continue;
+    versions.set(task.id, task.version);
+    const cold = readStored(task, task.texts !== null);
+    if (cold !== null) rows.set(task.id, rowOf(isShort ? shorten(cold) : cold, memory));
+  }
+}
+
+function shorten({ record, rootId, shortened }: ColdTask): ColdTask {
+  const long = SHORTENED.filter((field) => (record[field]?.length ?? 0) > LONGEST_TEXT);
+  if (long.length === 0) return { record, rootId, shortened };
+  const texts = long.map((field) => [field, ownCopy(record[field]?.slice(0, LONGEST_TEXT) ?? '')]);
+  const truncated = record.truncated.filter((field) => !long.some((one) => one === field));
+  return {
+    record: { ...record, ...Object.fromEntries(texts), truncated },
+    rootId,
+    shortened: [...new Set([...shortened, ...long])],
+  };
+}
+
+/** Reads the whole tracebacks of stored tasks that failed with a long one. */
+export async function withTracebacks(
+  { memory, reads }: ReaderContext,
+  tasks: readonly Task[],
+  isStored: (id: string) => boolean,
+  context: ReadContext,
+): Promise<readonly Task[]> {
+  const cut = tasks.filter(({ id, truncated }) => isStored(id) && truncated?.includes('traceback') === true);
+  const ids = cut.slice(0, MOST_WHOLE).map(({ id }) => id);
+  const whole = new Map<string, Task>();
+  let characters = 0;
+  for (let at = 0; at < ids.length && characters < MOST_WHOLE_CHARACTERS; at += WHOLE_AT_ONCE) {
+    const batch = ids.slice(at, at + WHOLE_AT_ONCE);
+    for (const task of await reads.read((session) => session.tasks.read(batch), context)) {
+      characters += task.texts?.length ?? 0;
+      const cold = readStored(task, true);
+      if (cold !== null) whole.set(task.id, rowOf(cold, memory));
+    }
+  }
+  if (whole.size === 0) return tasks;
+  return tasks.map((task) => {
+    const { rootId = null, groupId = null, chordId = null } = task;
+    const row = whole.get(task.id);
+    return row === undefined ? task : Object.freeze({ ...row, rootId, groupId, chordId });
+  });
 }

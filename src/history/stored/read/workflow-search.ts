@@ -5,9 +5,9 @@ import type { Task, TaskRelation } from '../../../model.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import type { ReadContext } from '../../../source.ts';
 import type { StoredLink, StoredRelatives } from '../../store.ts';
-import { isStoreAhead } from './overlay.ts';
 import type { ReaderContext } from './reader-context.ts';
-import type { WorkflowNode } from './workflow-nodes.ts';
+import type { WorkflowNode } from './task-trees.ts';
+import { isStoreAhead } from './unwritten-tasks.ts';
 
 /** Most tasks of a workflow that are read: those of the largest graph that the API shows. */
 const MOST_TASKS = 20_000;

@@ -2,8 +2,13 @@
 import type { MemoryAccess } from '../../memory/tap.ts';
 import type { RollupStore } from '../../rollup-store.ts';
 import { DAY_MS, dropRollups, foldRollups, HOUR_MS } from './rollup-folder.ts';
-import { loadCounts } from './rollup-loader.ts';
-import { createRollupWriter, type RollupWriter, skipCounts, writeCounts } from './rollup-writer.ts';
+import {
+  createRollupWriter,
+  loadCounts,
+  type RollupWriter,
+  skipCounts,
+  writeCounts,
+} from './rollup-writer.ts';
 
 /** What an instance does now. */
 export interface RollupRole {
@@ -102,4 +107,15 @@ async function fold(state: RollupsState, drops: boolean): Promise<void> {
     await foldRollups(store, now - RECENT_MS, now);
     state.foldedAt = now;
   }
+}
+
+/** Since when there are counts; `null`: there are none. Rejects with what the store throws. */
+export async function countedSince(store: RollupStore, now: number, days: number): Promise<Date | null> {
+  const all = { level: 0, names: [], queues: [], workers: [] } as const;
+  const from = now - (days + 1) * DAY_MS;
+  for (const span of [86_400, 3_600, 60] as const) {
+    const [cell] = await store.read({ ...all, span, from, to: now }, 1);
+    if (cell !== undefined) return new Date(cell.start);
+  }
+  return null;
 }

@@ -2,7 +2,7 @@
 
 import type { TaskChange } from '../../../history/history.ts';
 import { merge } from '../../../history/merge/merge.ts';
-import { type TaskRecord } from '../../../history/merge/record.ts';
+import type { TaskRecord } from '../../../history/merge/record.ts';
 import { emptyRecord } from '../../../history/merge/record-fields.ts';
 import { toTask, toTaskDetail } from '../../../history/merge/task.ts';
 import { createLruCache } from '../../../lru-cache.ts';

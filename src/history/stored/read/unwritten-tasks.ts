@@ -5,9 +5,8 @@ import type { ReadContext } from '../../../source.ts';
 import { applyStep } from '../../merge/merge.ts';
 import { copyRecord } from '../../merge/record.ts';
 import type { StoredTask } from '../../store.ts';
-import { FIRST_READ, nextReadSize } from './read-size.ts';
 import type { ReaderContext } from './reader-context.ts';
-import { type ColdTask, readStored, rowOf } from './stored-rows.ts';
+import { type ColdTask, FIRST_READ, nextReadSize, readStored, rowOf } from './stored-tasks.ts';
 
 /** Unwritten tasks. They can be read until they are written and dropped: whoever finds one gone reads the stored one. */
 export interface Overlay {

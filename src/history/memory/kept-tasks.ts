@@ -1,13 +1,14 @@
 /** Absorbs tasks that an earlier process or another instance has stored. */
-import { isDone, type TaskTextField } from '../../model.ts';
+import { isDone, type TaskCause, type TaskTextField } from '../../model.ts';
 import { lifeOf } from '../merge/life.ts';
 import { applyRelations, applyStep, type RecordStep } from '../merge/merge.ts';
-import { copyRecord } from '../merge/record.ts';
-import { causeOfRecord } from '../merge/record-cause.ts';
+import { copyRecord, type TaskRecord } from '../merge/record.ts';
+import { causeOfRecord } from '../merge/task.ts';
 import { isName } from '../names.ts';
-import { allocateSlot } from '../table/records.ts';
-import { markShortened } from '../table/redaction.ts';
+import { allocateSlot, FACT, type Records } from '../table/records.ts';
+import { markShortened, shortenedIn } from '../table/redaction.ts';
 import { evict, type MemoryState } from './memory-state.ts';
+import type { Tables } from './tables.ts';
 import type { AbsorbedTask, KeptTask } from './tap.ts';
 import { canvasOf, shared } from './write-relatives.ts';
 
@@ -93,4 +94,32 @@ function write(
   const worker = records.worker[slot] as number;
   if (worker === 0 || isDone(records.states.text(records.state[slot] as number))) return;
   if (workers.mention(records.workers.text(worker))) revisions.workers++;
+}
+
+/** @returns a task as it is kept beyond memory; it must not be changed */
+export function readKept({ records, redaction }: Tables, slot: number): KeptTask {
+  const record = redaction.record(slot);
+  const rootId = record.rootId ?? records.roots[slot] ?? null;
+  return keptOf(record, rootId, shortenedIn(records, slot, record), foundCause(records, slot));
+}
+
+/** The cause found in texts of which memory may now keep only the beginning. @returns `undefined`: not searched yet */
+function foundCause({ facts, causes, cause }: Records, slot: number): TaskCause | null | undefined {
+  return ((facts[slot] as number) & FACT.CAUSE_FOUND) === 0 ? undefined : causes.read(cause[slot] as number);
+}
+
+/** @param cut texts of which memory keeps only the beginning */
+function keptOf(
+  record: TaskRecord,
+  rootId: string | null,
+  cut: readonly TaskTextField[],
+  cause: TaskCause | null | undefined,
+): KeptTask {
+  const shortened = cut.filter((field) => !record.truncated.includes(field));
+  return {
+    record: shortened.length === 0 ? record : { ...record, truncated: [...record.truncated, ...shortened] },
+    rootId,
+    shortened,
+    ...(cause !== undefined && { cause }),
+  };
 }
