@@ -7,7 +7,7 @@ import { createState, createView } from './create-state.ts';
 import { changeHearing, freezeAt } from './hearing.ts';
 import { createJobs, type Jobs } from './jobs.ts';
 import { createStoredReader } from './read/stored-reader.ts';
-import { createEventLog, createNotes } from './shared-texts.ts';
+import { createEventLog, createNotes } from './source-texts.ts';
 import { hasOthers, isHolder, mayWrite, PACE, type Pace, type StoredState } from './stored-state.ts';
 import { statusOf } from './upkeep.ts';
 

@@ -15,7 +15,7 @@ import type { ReaderContext } from './reader-context.ts';
 import { isStoreAway } from './store-reads.ts';
 import { type ColdTask, FIRST_READ, nextReadSize, readStored, rowOf } from './stored-tasks.ts';
 import { isRecent } from './task-details.ts';
-import { createWorkflowSearch, hasMore, rowIn, searchOn } from './workflow-search.ts';
+import { createWorkflowSearch, hasMore, rowIn, searchOn, type WorkflowNode } from './workflow-search.ts';
 
 /** Most times that the store is asked. A workflow of so many steps without a common root is listed in part. */
 const MOST_ROUNDS = 64;
@@ -74,9 +74,6 @@ async function readBoth(
     throw error;
   }
 }
-
-/** The relations of a task. */
-export type WorkflowNode = Pick<Task, 'id' | 'parentId' | 'rootId' | 'groupId' | 'chordId'>;
 
 /** Tasks that are indexed between two pauses. */
 const NODES_AT_ONCE = 32;

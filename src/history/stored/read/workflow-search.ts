@@ -6,7 +6,6 @@ import { type Steps, scheduler } from '../../../scheduler.ts';
 import type { ReadContext } from '../../../source.ts';
 import type { StoredLink, StoredRelatives } from '../../store.ts';
 import type { ReaderContext } from './reader-context.ts';
-import type { WorkflowNode } from './task-trees.ts';
 import { isStoreAhead } from './unwritten-tasks.ts';
 
 /** Most tasks of a workflow that are read: those of the largest graph that the API shows. */
@@ -15,6 +14,9 @@ const MOST_TASKS = 20_000;
 const BATCH = 1_000;
 /** Ids that are looked up in memory between two pauses. */
 const IDS_AT_ONCE = 64;
+
+/** The relations of a task. */
+export type WorkflowNode = Pick<Task, 'id' | 'parentId' | 'rootId' | 'groupId' | 'chordId'>;
 
 /** A workflow that is being read. */
 export interface WorkflowSearch {
