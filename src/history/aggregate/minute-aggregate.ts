@@ -26,7 +26,6 @@ import {
   OUTCOMES,
   WIDTH,
 } from './cells.ts';
-import type { QueueGauges } from './queue-gauges.ts';
 import { createQueueHistory, type QueueHistory } from './queue-history.ts';
 import { createTaskCells, OTHERS, type TaskCells, taskCellFor, UNKNOWN } from './task-cells.ts';
 
@@ -37,7 +36,6 @@ export type Outcome = keyof typeof OUTCOMES;
 export interface KeptCounts {
   /** What was counted since it was last taken. */
   tasks: TaskCells;
-  readonly queues: QueueGauges;
   /** Minutes since 1970, before this process, for which there are counts. */
   readonly counted: Set<number>;
 }
@@ -136,7 +134,7 @@ export function createMinuteAggregate(maxBytes: number, isKept = false): MinuteA
 const NOWHERE: EventOrigin = { queue: null, worker: null };
 
 function createKeptCounts(maxBytes: number): KeptCounts {
-  return { tasks: createTaskCells(maxBytes), queues: new Map(), counted: new Set() };
+  return { tasks: createTaskCells(maxBytes), counted: new Set() };
 }
 
 /** Takes what was counted; counting goes on from nothing. */

@@ -1,7 +1,28 @@
 /** A day of queues in memory, by minute: how many messages waited, entered and were taken out. */
 import { type DepthPoint, growingSince, type QueueSample } from '../../select/queue-depths.ts';
 import type { GrowingQueue } from '../../source.ts';
-import { addToGauge, emptyGauge, type OldestDue, type QueueGauge } from './queue-gauges.ts';
+
+/** The readings of one queue in one minute. */
+export interface QueueGauge {
+  /** How often it was read. */
+  samples: number;
+  /** Waiting messages: the most and the last. */
+  mostWaiting: number;
+  lastWaiting: number;
+  /** How often the age of the oldest due message was known; in seconds, the most and the last. */
+  agedSamples: number;
+  mostAge: number;
+  lastAge: number;
+  /** How often the message may have been older. */
+  atLeastSamples: number;
+}
+
+/** How long the oldest due message of a queue has waited, in milliseconds; `null`: not known, or none is due. */
+export interface OldestDue {
+  readonly ageMs: number | null;
+  /** Whether it may have waited for longer. */
+  readonly isAtLeast: boolean;
+}
 
 /** What happens to messages of a queue. */
 export type QueueMove = 'sent' | 'received' | 'started';
@@ -13,6 +34,8 @@ export interface QueueHistory {
   addMove(move: QueueMove, queue: string | null, time: number, now: number): void;
   /** Adds the stored counts of a minute. A larger count in memory stays. */
   absorb(sample: QueueSample): void;
+  /** The readings of a minute since 1970 and of later ones. */
+  gauges(from: number): Iterable<{ readonly minute: number; readonly queue: string; readonly gauge: QueueGauge }>;
   /** Everything that is known, by minute. @param queues only these; empty: all */
   samples(queues?: readonly string[]): Iterable<QueueSample>;
   /** The queues that grow now. */
@@ -44,6 +67,7 @@ export function createQueueHistory(): QueueHistory {
       if (entry !== null) entry[move]++;
     },
     absorb: (sample) => absorb(day, sample),
+    gauges: (from) => gaugesIn(day, from),
     samples: (queues = []) => samplesIn(day, queues),
     growing: (now) => growingIn(samplesIn(day, []), now),
     clear() {
@@ -52,6 +76,16 @@ export function createQueueHistory(): QueueHistory {
     },
   };
 }
+
+const NO_READING: QueueGauge = {
+  samples: 0,
+  mostWaiting: 0,
+  lastWaiting: 0,
+  agedSamples: 0,
+  mostAge: 0,
+  lastAge: 0,
+  atLeastSamples: 0,
+};
 
 /** The entries by minute since 1970 and queue. */
 interface QueueDay {
@@ -74,7 +108,7 @@ function entryOf(day: QueueDay, queue: string, time: number, now: number): Queue
   const known = queues.get(queue);
   if (known !== undefined) return known;
   if (queues.size >= MAX_QUEUES) return null;
-  const entry = { ...emptyGauge(), sent: 0, received: 0, started: 0 };
+  const entry = { ...NO_READING, sent: 0, received: 0, started: 0 };
   queues.set(queue, entry);
   day.entries++;
   return entry;
@@ -90,6 +124,18 @@ function dropOld(day: QueueDay): void {
   }
 }
 
+/** Adds a reading to the gauge of its minute. */
+function addToGauge(gauge: QueueGauge, waiting: number, { ageMs, isAtLeast }: OldestDue): void {
+  gauge.samples++;
+  gauge.mostWaiting = Math.max(gauge.mostWaiting, waiting);
+  gauge.lastWaiting = waiting;
+  if (ageMs === null) return;
+  gauge.agedSamples++;
+  if (isAtLeast) gauge.atLeastSamples++;
+  gauge.lastAge = Math.max(0, Math.round(ageMs / 1_000));
+  gauge.mostAge = Math.max(gauge.mostAge, gauge.lastAge);
+}
+
 function absorb(day: QueueDay, sample: QueueSample): void {
   const { queue, at, mostWaiting, lastWaiting, age, isAtLeast } = sample;
   const entry = entryOf(day, queue ?? UNKNOWN, at, Math.max(at, day.newest * MINUTE_MS));
@@ -100,6 +146,13 @@ function absorb(day: QueueDay, sample: QueueSample): void {
   const oldest = { ageMs: age === null ? null : age * 1_000, isAtLeast };
   addToGauge(entry, Math.max(lastWaiting, mostWaiting ?? 0), oldest);
   entry.lastWaiting = lastWaiting;
+}
+
+function* gaugesIn({ minutes }: QueueDay, from: number): ReturnType<QueueHistory['gauges']> {
+  for (const [minute, queues] of minutes) {
+    if (minute < from) continue;
+    for (const [queue, gauge] of queues) if (queue !== UNKNOWN && gauge.samples > 0) yield { minute, queue, gauge };
+  }
 }
 
 function* samplesIn({ minutes }: QueueDay, queues: readonly string[]): Iterable<QueueSample> {

@@ -1,4 +1,3 @@
-import { addReading } from '../aggregate/queue-gauges.ts';
 import type { HistoryWriter, TaskChange, WorkerChange } from '../history.ts';
 import { isName } from '../names.ts';
 import { addEvent, type MemoryState } from './memory-state.ts';
@@ -36,7 +35,6 @@ export function createMemoryWriter(state: MemoryState, recorder: Recorder): Hist
       const now = clock();
       const oldest = { ageMs: oldestDueAt === null ? null : now - oldestDueAt, isAtLeast };
       aggregate.queues.addReading(queue, waiting, oldest, now);
-      if (aggregate.kept !== null) addReading(aggregate.kept.queues, queue, waiting, oldest, now);
     },
     recordDropped(count) {
       state.counts.dropped += count;

@@ -2,7 +2,7 @@
 import { BUCKETS } from '../../../select/histogram.ts';
 import type { DurationKind } from '../../../source.ts';
 import { HISTOGRAMS, MINUTE_MS, OUTCOME_COUNT, WIDTH } from '../../aggregate/cells.ts';
-import type { QueueGauge } from '../../aggregate/queue-gauges.ts';
+import type { QueueGauge } from '../../aggregate/queue-history.ts';
 import type { TaskCell } from '../../aggregate/task-cells.ts';
 import type { RollupLevel, StoredRollup } from '../../rollup-store.ts';
 

@@ -45,6 +45,8 @@ export interface RollupWriter extends RollupContext {
   adding: readonly StoredRollup[] | null;
   /** Number of the last addition. */
   addition: number;
+  /** The first minute since 1970 of which readings of queues may have to be written. */
+  gaugesFrom: number;
 }
 
 /** Cells of one call of the store. */
@@ -64,20 +66,22 @@ export function createRollupWriter(context: RollupContext): RollupWriter {
     watchedThrough: Math.floor(now / WATCH_MS) * WATCH_MS,
     adding: null,
     addition: 0,
+    gaugesFrom: Math.floor(now / MINUTE_MS),
   };
 }
 
 /** Writes what was counted. Rejects with what the store throws; the counts are then written next time. */
 export async function writeCounts(writer: RollupWriter): Promise<void> {
-  const { store, kept, clock } = writer;
+  const { store, counts, clock } = writer;
   await addCells(writer);
   writer.adding = await scheduler.run('rollups', takeCells(writer));
   await addCells(writer);
-  const gauges = [...kept.queues].flatMap(([minute, queues]) =>
-    [...queues].map(([queue, gauge]) => storedGauge(queue, minute, gauge, writer.writer)),
+  const thisMinute = Math.floor(clock() / MINUTE_MS);
+  const gauges = [...counts.queues.gauges(writer.gaugesFrom)].map(({ queue, minute, gauge }) =>
+    storedGauge(queue, minute, gauge, writer.writer),
   );
   for (let at = 0; at < gauges.length; at += BATCH) await store.write(gauges.slice(at, at + BATCH));
-  forgetGauges(kept, clock());
+  writer.gaugesFrom = thisMinute;
 }
 
 async function addCells(writer: RollupWriter): Promise<void> {
@@ -92,12 +96,7 @@ export function skipCounts(writer: RollupWriter): void {
   takeTaskCells(writer.kept);
   writer.adding = null;
   writer.watchedThrough = Math.floor(writer.clock() / WATCH_MS) * WATCH_MS;
-  forgetGauges(writer.kept, writer.clock());
-}
-
-/** The gauges of the present minute and the one before may still change. */
-function forgetGauges({ queues }: KeptCounts, now: number): void {
-  for (const minute of queues.keys()) if (minute < Math.floor(now / MINUTE_MS) - 1) queues.delete(minute);
+  writer.gaugesFrom = Math.floor(writer.clock() / MINUTE_MS);
 }
 
 /** What was counted and watched since the last time, on all levels. */
