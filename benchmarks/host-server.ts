@@ -2,13 +2,14 @@
  * The host of the host benchmark, in a process of its own: the monitor beside a canary route and a bare route. `node
  * host-server.ts KIND [REDIS]`; reports the delays of its event loop through IPC.
  */
+
 import type { AddressInfo } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import express from 'express';
 import { createClient } from 'redis';
 import { celerySources } from '../src/celery.ts';
-import { historySources } from '../src/history/history-sources.ts';
 import { createMemoryHistory } from '../src/history/memory-history.ts';
+import { historySources } from '../src/history/store-parts.ts';
 import { createMonitorRouter, type MonitorSources } from '../src/index.ts';
 import { memorySources } from '../src/memory.ts';
 import { deliverMessage } from '../src/sources/celery/brokers/redis/events.ts';

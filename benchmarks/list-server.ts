@@ -3,8 +3,8 @@
  * two bare routes, which send a ready buffer and `res.json` the same rows.
  */
 import express from 'express';
-import { historySources } from '../src/history/history-sources.ts';
 import { createMemoryHistory } from '../src/history/memory-history.ts';
+import { historySources } from '../src/history/store-parts.ts';
 import { createMonitorRouter } from '../src/index.ts';
 import { deliverMessage } from '../src/sources/celery/brokers/redis/events.ts';
 import { batches, envelope, events, intakeOf, type RawEvent } from './traffic.ts';

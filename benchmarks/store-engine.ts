@@ -2,11 +2,12 @@
  * One engine of the benchmark `store`: `<sqlite or postgres> <tasks> <steps> <where>`. Fills the store, times its
  * reads, and drops a day. Prints JSON.
  */
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { StoreEngine } from '../src/history/store.ts';
-import { readStore } from '../src/history/store-option.ts';
+import { readStore } from '../src/history/store-parts.ts';
 import { type CauseFigures, fillCauses, timeCauses } from './store-causes.ts';
 import { DAYS, type FillFigures, fill, type RawDatabase, TODAY, tasksOf } from './store-fill.ts';
 import { type DropFigures, type ReadFigures, timeDrop, timeReads } from './store-timing.ts';
@@ -48,7 +49,7 @@ async function measure(
 }
 
 async function inSqlite(): Promise<EngineFigures> {
-  const { createSqliteStore } = await import('../src/stores/sqlite/create-sqlite-store.ts');
+  const { createSqliteStore } = await import('../src/stores/sqlite/sqlite-store.ts');
   const folder = mkdtempSync(join(tmpdir(), 'monitor-bench-'));
   const thread = new URL('../src/stores/sqlite/sqlite-thread.ts', import.meta.url);
   const path = where === '' ? join(folder, 'monitor.db') : where;

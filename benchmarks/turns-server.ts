@@ -3,11 +3,11 @@
  * store, or serves a monitor with almost none of it in memory, or the monitor of a source that streams its rows;
  * reports through IPC the longest turn of its event loop.
  */
+
 import type { AddressInfo } from 'node:net';
 import express from 'express';
-import { historySources } from '../src/history/history-sources.ts';
 import type { StoreEngine } from '../src/history/store.ts';
-import { readStore } from '../src/history/store-option.ts';
+import { historySources, readStore } from '../src/history/store-parts.ts';
 import { createStoredHistory } from '../src/history/stored/create-stored-history.ts';
 import type { StoredHistory } from '../src/history/stored-history.ts';
 import { createMonitorRouter } from '../src/index.ts';
@@ -43,7 +43,7 @@ if (store !== null && step === 'fill') {
 
 async function openStore(): Promise<StoreEngine> {
   if (engine === 'sqlite') {
-    const { createSqliteStore } = await import('../src/stores/sqlite/create-sqlite-store.ts');
+    const { createSqliteStore } = await import('../src/stores/sqlite/sqlite-store.ts');
     const thread = new URL('../src/stores/sqlite/sqlite-thread.ts', import.meta.url);
     const settings = { retention: { taskDays: 7, rollupDays: 90 }, isReadOnly: false, deployment: null };
     return createSqliteStore({ ...settings, path: where, thread });

@@ -15,11 +15,16 @@ import type {
   TaskStats,
   TaskStatsQuery,
 } from '../source.ts';
-import type { TaskChange, TaskFacts, WorkerChange } from './changes.ts';
-import type { EventListener, HeardWorker } from './heard-events.ts';
+import type { EventListener, HeardWorker, TaskChange, TaskFacts, WorkerChange } from './changes.ts';
 
-export type { TaskChange, TaskChangeType, TaskFacts, WorkerChange } from './changes.ts';
-export type { HeardEvent, HeardWorker } from './heard-events.ts';
+export type {
+  HeardEvent,
+  HeardWorker,
+  TaskChange,
+  TaskChangeType,
+  TaskFacts,
+  WorkerChange,
+} from './changes.ts';
 
 /** A task that has not ended. */
 export interface OpenTask {

@@ -1,7 +1,6 @@
 /** A history in this process's memory. */
 import type { History } from './history.ts';
-import { createMemoryAccess } from './memory/memory-access.ts';
-import { createMemoryIndex } from './memory/memory-index.ts';
+import { createMemoryAccess, createMemoryView, type MemoryView } from './memory/memory-access.ts';
 import { createMemoryReader } from './memory/memory-reader.ts';
 import {
   catchUp,
@@ -10,8 +9,7 @@ import {
   type MemoryHistoryOptions,
   packOldest,
 } from './memory/memory-state.ts';
-import { createMemoryView, type MemoryView } from './memory/memory-view.ts';
-import { createMemoryWriter } from './memory/memory-writer.ts';
+import { createMemoryIndex, createMemoryWriter } from './memory/memory-writer.ts';
 import type { MemoryAccess } from './memory/tap.ts';
 import { createRecorder } from './memory/task-recorder.ts';
 

@@ -2,7 +2,7 @@
 import type { Evaluation } from '../findings/evaluate.ts';
 import type { SourceSituation } from '../findings/finding.ts';
 import { type Waiting, waitingByQueue } from '../findings/rules/queue-waiting.ts';
-import { STORE_COMPONENT } from '../history/store-component.ts';
+import { STORE_COMPONENT } from '../history/store-parts.ts';
 import type { Steps } from '../scheduler.ts';
 import type { HistoryStats, MetricFamily, MetricLabels, MetricSeries, MetricValue } from '../source.ts';
 import { FAMILIES } from './monitor-families.ts';

@@ -14,7 +14,7 @@ const SEAMS: readonly (readonly [what: string, modules: RegExp])[] = [
   ],
   [
     'StoreEngine',
-    /^src\/(?:history\/store|stores\/(?:sqlite\/create-sqlite-store|postgres\/create-postgres-store))\.ts$/,
+    /^src\/(?:history\/store|stores\/(?:sqlite\/sqlite-store|postgres\/create-postgres-store))\.ts$/,
   ],
   [
     'Broker and ResultBackend, and the Celery source over them',

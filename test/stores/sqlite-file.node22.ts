@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
-import { createSqliteStore } from '../../src/stores/sqlite/create-sqlite-store.ts';
+import { createSqliteStore } from '../../src/stores/sqlite/sqlite-store.ts';
 import { storedQuery, taskOf } from './samples.ts';
 
 const THREAD = new URL('../../src/stores/sqlite/sqlite-thread.ts', import.meta.url);

@@ -1,5 +1,5 @@
 /** One of several processes that use a file at once: `node sqlite-process.ts <file> <name> <tasks>`. */
-import { createSqliteStore } from '../../src/stores/sqlite/create-sqlite-store.ts';
+import { createSqliteStore } from '../../src/stores/sqlite/sqlite-store.ts';
 import { taskOf } from './samples.ts';
 
 const [, , path = '', name = '', tasks = '0'] = process.argv;

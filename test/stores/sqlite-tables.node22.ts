@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import type { StoredQuery } from '../../src/history/store.ts';
-import { createSqliteStore } from '../../src/stores/sqlite/create-sqlite-store.ts';
+import { createSqliteStore } from '../../src/stores/sqlite/sqlite-store.ts';
 import { expectForeignRowsSkipped } from './foreign-rows.ts';
 import { DAY, storedQuery, taskOf } from './samples.ts';
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
-import { createSqliteStore } from '../../src/stores/sqlite/create-sqlite-store.ts';
+import { createSqliteStore } from '../../src/stores/sqlite/sqlite-store.ts';
 import { storeContract } from './contract.ts';
 
 const THREAD = new URL('../../src/stores/sqlite/sqlite-thread.ts', import.meta.url);

@@ -35,7 +35,9 @@ export interface QueueHistory {
   /** Adds the stored counts of a minute. A larger count in memory stays. */
   absorb(sample: QueueSample): void;
   /** The readings of a minute since 1970 and of later ones. */
-  gauges(from: number): Iterable<{ readonly minute: number; readonly queue: string; readonly gauge: QueueGauge }>;
+  gauges(
+    from: number,
+  ): Iterable<{ readonly minute: number; readonly queue: string; readonly gauge: QueueGauge }>;
   /** Everything that is known, by minute. @param queues only these; empty: all */
   samples(queues?: readonly string[]): Iterable<QueueSample>;
   /** The queues that grow now. */
@@ -151,7 +153,8 @@ function absorb(day: QueueDay, sample: QueueSample): void {
 function* gaugesIn({ minutes }: QueueDay, from: number): ReturnType<QueueHistory['gauges']> {
   for (const [minute, queues] of minutes) {
     if (minute < from) continue;
-    for (const [queue, gauge] of queues) if (queue !== UNKNOWN && gauge.samples > 0) yield { minute, queue, gauge };
+    for (const [queue, gauge] of queues)
+      if (queue !== UNKNOWN && gauge.samples > 0) yield { minute, queue, gauge };
   }
 }
 

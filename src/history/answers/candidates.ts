@@ -4,8 +4,14 @@ import { holdsFigure, holdsText } from '../../select/task-conditions.ts';
 import { waitBetween } from '../../select/task-wait.ts';
 import { type ConditionFigure, isFigureCondition, type TaskCondition } from '../../source/task-condition.ts';
 import type { TaskQuery } from '../../source.ts';
-import { createOrderedSlots, type OrderedSlots } from '../index/ordered-slots.ts';
-import { beforeKey, behindKey, NO_KEY, type SeekTarget } from '../index/slot-blocks.ts';
+import {
+  beforeKey,
+  behindKey,
+  createOrderedSlots,
+  NO_KEY,
+  type OrderedSlots,
+  type SeekTarget,
+} from '../index/ordered-slots.ts';
 import { INDEXED_COLUMNS, type IndexedColumn, type TaskIndex } from '../index/task-index.ts';
 import { orderById } from '../index/task-orders.ts';
 import type { TaskLife } from '../merge/life.ts';

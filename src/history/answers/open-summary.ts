@@ -6,7 +6,7 @@ import type { TaskIndex } from '../index/task-index.ts';
 import { readLife } from '../table/record-table.ts';
 import { isMissing, type Records } from '../table/records.ts';
 import type { FlagContext } from './task-flags.ts';
-import { visitSlots } from './task-walk.ts';
+import { visitSlots } from './task-list.ts';
 
 /** Most running tasks that are listed. */
 const MOST_RUNNING = 2_000;

@@ -4,10 +4,9 @@ import type { Steps } from '../../scheduler.ts';
 import type { Roots } from '../index/roots.ts';
 import type { Relatives } from '../index/task-index.ts';
 import type { Records } from '../table/records.ts';
-import type { Edge, RelationStore } from '../table/relation-store.ts';
-import type { SlotGroups } from '../table/slot-groups.ts';
+import type { Edge, RelationStore, SlotGroups } from '../table/relation-store.ts';
 import type { Rows } from './rows.ts';
-import { createStretch } from './task-walk.ts';
+import { createStretch } from './task-list.ts';
 
 /**
  * Maximum number of ids of a workflow that are visited, whether or not their tasks are known: the largest graph that

@@ -1,6 +1,6 @@
 import type { Retention } from '../retention.ts';
 import { BYTES_PER_TASK, type Records } from '../table/records.ts';
-import { createHeardOrder, type HeardOrder } from './heard-order.ts';
+import { createHeardOrder, type HeardOrder } from './open-tasks.ts';
 import type { TaskIndex } from './task-index.ts';
 
 /** Most tasks dropped for their age or bytes at once, so that no message waits long. */

@@ -8,12 +8,15 @@ import { lifeOf, type TaskLife } from '../merge/life.ts';
 import { KIND_ORDER, type TaskRecord } from '../merge/record.ts';
 import { etaOf } from '../merge/task.ts';
 import { FACT, freeSlot, type Records } from '../table/records.ts';
-import { createSlotGroups, type SlotGroups } from '../table/slot-groups.ts';
-import { createEtaIndex, type EtaIndex } from './eta-index.ts';
-import { createOrderedSlots, type OrderedSlots } from './ordered-slots.ts';
-import { NO_KEY } from './slot-blocks.ts';
-import { createSortIndexes, type SortIndexes } from './sort-index.ts';
-import { orderById } from './task-orders.ts';
+import { createSlotGroups, type SlotGroups } from '../table/relation-store.ts';
+import { createOrderedSlots, NO_KEY, type OrderedSlots } from './ordered-slots.ts';
+import {
+  createEtaIndex,
+  createSortIndexes,
+  type EtaIndex,
+  orderById,
+  type SortIndexes,
+} from './task-orders.ts';
 import {
   type ColumnIndex,
   createColumnIndex,

@@ -1,9 +1,19 @@
 /** Orders of tasks: by a number (times, run time) and by a text that many tasks share (name, state). */
-import type { TaskPosition } from '../../source.ts';
+import { type Steps, scheduler } from '../../scheduler.ts';
+import type { Awaitable, TaskPosition, TaskSort } from '../../source.ts';
+import type { TaskLife } from '../merge/life.ts';
 import type { InternedStrings } from '../table/interned-strings.ts';
+import { readLife } from '../table/record-table.ts';
 import type { Records } from '../table/records.ts';
-import { type CompareSlots, createOrderedSlots, type OrderedSlots, type SlotWalk } from './ordered-slots.ts';
-import { NO_KEY, type SeekTarget } from './slot-blocks.ts';
+import {
+  behindKey,
+  type CompareSlots,
+  createOrderedSlots,
+  NO_KEY,
+  type OrderedSlots,
+  type SeekTarget,
+  type SlotWalk,
+} from './ordered-slots.ts';
 
 type Direction = 'asc' | 'desc';
 
@@ -99,6 +109,169 @@ export function orderByText(strings: InternedStrings, records: Pick<Records, 'id
         const isInside = after !== null && (number === 0 ? null : strings.text(number)) === after.key;
         yield* lists.get(number)?.walk('asc', isInside ? target : null) ?? [];
       }
+    },
+  };
+}
+
+/** Tasks added between two pauses. */
+const ADDED_AT_ONCE = 64;
+/** How long an order is kept after its last request. */
+const UNUSED_MS = 15 * 60_000;
+
+/** Sorts with an index of their own. */
+export type ExtraSort = Exclude<TaskSort, 'timestamp'>;
+
+interface SortIndex {
+  readonly sort: ExtraSort;
+  readonly order: TaskOrder;
+  /** The key under which each slot is listed. */
+  readonly keys: SlotKeys;
+  usedAt: number;
+  /** Resolves when it is complete; `null` once it is. */
+  building: Promise<void> | null;
+}
+
+/** The orders that have been requested. */
+export interface SortIndexes {
+  /** An order; `null` when it is not complete. */
+  get(sort: ExtraSort): TaskOrder | null;
+  /** Builds an order, once for all who wait. Resolves when it is complete. */
+  build(sort: ExtraSort): Awaitable<void>;
+  /** Takes a slot out before it changes. */
+  remove(slot: number): void;
+  insert(slot: number, life: TaskLife): void;
+}
+
+/** @param now milliseconds */
+export function createSortIndexes(records: Records, now: () => number): SortIndexes {
+  const indexes = new Map<ExtraSort, SortIndex>();
+  return {
+    get(sort) {
+      const index = indexes.get(sort);
+      if (index === undefined) return null;
+      index.usedAt = now();
+      return index.building === null ? index.order : null;
+    },
+    build(sort) {
+      const known = indexes.get(sort);
+      if (known !== undefined) return known.building ?? undefined;
+      const index: SortIndex = {
+        ...{ sort, order: orderOf(records, sort), keys: createSlotKeys() },
+        ...{ usedAt: now(), building: null },
+      };
+      indexes.set(sort, index);
+      const building = scheduler.run('sort index', addAll(records, index));
+      if (building instanceof Promise) {
+        index.building = building.then(() => {
+          index.building = null;
+        });
+      }
+      return index.building ?? undefined;
+    },
+    remove(slot) {
+      if (indexes.size === 0) return;
+      for (const [sort, index] of indexes) {
+        if (now() - index.usedAt > UNUSED_MS && index.building === null) {
+          indexes.delete(sort);
+          continue;
+        }
+        if (!index.keys.has(slot)) continue;
+        index.order.remove(index.keys.get(slot), slot);
+        index.keys.delete(slot);
+      }
+    },
+    insert(slot, life) {
+      if (indexes.size === 0) return;
+      for (const index of indexes.values()) add(records, index, slot, life);
+    },
+  };
+}
+
+/** Adds the tasks in memory. Those that change meanwhile are added by {@link SortIndexes.insert}. */
+function* addAll(records: Records, index: SortIndex): Steps<void> {
+  let count = 0;
+  for (const slot of records.slots.values()) {
+    if (records.indexed[slot] === 1 && !index.keys.has(slot))
+      add(records, index, slot, readLife(records, slot));
+    count += 1;
+    if (count % ADDED_AT_ONCE === 0) yield;
+  }
+}
+
+function orderOf(records: Records, sort: ExtraSort): TaskOrder {
+  if (sort === 'name') return orderByText(records.names, records);
+  return sort === 'state' ? orderByText(records.states, records) : orderByNumber(records);
+}
+
+function add(records: Records, { sort, order, keys }: SortIndex, slot: number, life: TaskLife): void {
+  const key = sort === 'name' || sort === 'state' ? (records[sort][slot] as number) : (life[sort] ?? NO_KEY);
+  keys.set(slot, key);
+  order.insert(key, slot);
+}
+
+/** A number for each of some slots: 8 bytes a slot. */
+export interface SlotKeys {
+  has(slot: number): boolean;
+  /** Of a slot that has one. */
+  get(slot: number): number;
+  set(slot: number, key: number): void;
+  delete(slot: number): void;
+}
+
+/** @returns no keys yet */
+export function createSlotKeys(): SlotKeys {
+  /** NaN: the slot has none. */
+  let keys = new Float64Array(1024).fill(Number.NaN);
+  return {
+    has: (slot) => slot < keys.length && !Number.isNaN(keys[slot] as number),
+    get: (slot) => keys[slot] as number,
+    set(slot, key) {
+      if (slot >= keys.length) {
+        const wider = new Float64Array(Math.ceil(slot * 1.5) + 1).fill(Number.NaN);
+        wider.set(keys);
+        keys = wider;
+      }
+      keys[slot] = key;
+    },
+    delete(slot) {
+      if (slot < keys.length) keys[slot] = Number.NaN;
+    },
+  };
+}
+
+/** The index. Times in milliseconds. */
+export interface EtaIndex {
+  /** @param eta `null`: the task waits for none */
+  set(slot: number, eta: number | null): void;
+  remove(slot: number): void;
+  /** The next eta after a moment; `Infinity` when there is none. */
+  nextAfter(moment: number): number;
+}
+
+/** @param compare order of slots with equal times */
+export function createEtaIndex(compare: CompareSlots): EtaIndex {
+  const order = createOrderedSlots(compare);
+  const etas = new Map<number, number>();
+
+  function remove(slot: number): void {
+    if (etas.size === 0) return;
+    const eta = etas.get(slot);
+    if (eta === undefined) return;
+    order.remove(eta, slot);
+    etas.delete(slot);
+  }
+
+  return {
+    remove,
+    set(slot, eta) {
+      remove(slot);
+      if (eta === null) return;
+      order.insert(eta, slot);
+      etas.set(slot, eta);
+    },
+    nextAfter(moment) {
+      for (const slot of order.walk('asc', behindKey(moment))) return etas.get(slot) as number;
+      return Number.POSITIVE_INFINITY;
     },
   };
 }

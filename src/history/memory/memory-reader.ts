@@ -15,8 +15,7 @@ import type {
   TaskStatsQuery,
 } from '../../source.ts';
 import { summarizeOpen } from '../answers/open-summary.ts';
-import { familyNames } from '../answers/read-task.ts';
-import type { Rows } from '../answers/rows.ts';
+import { familyNames, type Rows } from '../answers/rows.ts';
 import type { TaskList } from '../answers/task-list.ts';
 import { childrenOf, workflowOf } from '../answers/workflow.ts';
 import type { HistoryPart, HistoryReader } from '../history.ts';

@@ -1,12 +1,13 @@
 /** The content of a history in memory, shared by its writer, index and reader. */
+
 import { randomBytes } from 'node:crypto';
 import type { Redactor } from '../../redact.ts';
 import { turnNow } from '../../turn-clock.ts';
 import { createMinuteAggregate, type MinuteAggregate } from '../aggregate/minute-aggregate.ts';
 import type { FlagContext } from '../answers/task-flags.ts';
+import type { EventListener } from '../changes.ts';
 import { createFeed, type Feed } from '../feed/feed.ts';
 import type { FeedItem } from '../feed/feed-ring.ts';
-import type { EventListener } from '../heard-events.ts';
 import type { HistoryPart } from '../history.ts';
 import { type RetentionOptions, resolveRetention } from '../retention.ts';
 import { createWorkerTable, type WorkerTable } from '../workers/worker-table.ts';

@@ -1,6 +1,7 @@
-import type { HistoryWriter, TaskChange, WorkerChange } from '../history.ts';
+import type { HistoryIndex, HistoryWriter, TaskChange, WorkerChange } from '../history.ts';
 import { isName } from '../names.ts';
-import { addEvent, type MemoryState } from './memory-state.ts';
+import { readLife } from '../table/record-table.ts';
+import { addEvent, catchUp, type MemoryState } from './memory-state.ts';
 import type { Recorder } from './task-recorder.ts';
 
 /** How far a sender's clock may be ahead of ours, in milliseconds. */
@@ -95,4 +96,47 @@ function freezeAt(state: MemoryState, moment: Date | null): void {
   state.frozenAt = moment === null ? null : moment.getTime();
   state.revisions.tasks++;
   state.revisions.workers++;
+}
+
+/** The look-ups of a history in memory. */
+export function createMemoryIndex(state: MemoryState): HistoryIndex {
+  const { records, rows, open, eviction } = state.tables;
+  return {
+    stateOf(id) {
+      const slot = records.slots.get(id);
+      return slot === undefined ? null : rows.state(slot);
+    },
+    lacksName(id) {
+      catchUp(state);
+      const slot = records.slots.get(id);
+      return slot !== undefined && records.name[slot] === 0 && records.worker[slot] !== 0;
+    },
+    retriesOf(id) {
+      const slot = records.slots.get(id);
+      const attempt = slot === undefined ? -1 : rows.attempt(slot);
+      return attempt < 0 ? null : attempt;
+    },
+    sentAt(id) {
+      const slot = records.slots.get(id);
+      if (slot === undefined || rows.state(slot) !== 'PENDING') return null;
+      return readLife(records, slot).timestamp;
+    },
+    listOpen(limit) {
+      catchUp(state);
+      return open.list(limit);
+    },
+    openTask(id) {
+      catchUp(state);
+      const slot = records.slots.get(id);
+      return slot === undefined ? null : open.find(slot);
+    },
+    isLost: ({ worker, timestamp }) =>
+      worker !== null && state.workers.isLost(worker, timestamp ?? Number.NaN),
+    wouldKeep(time) {
+      catchUp(state);
+      return eviction.wouldKeep(time);
+    },
+    checkWorkers: state.workers.check,
+    heardWorkers: state.workers.heard,
+  };
 }

@@ -1,18 +1,21 @@
 import { createCauseFinder } from '../../causes/find-cause.ts';
+import type { TaskCause } from '../../model.ts';
 import { createRedactor, type Redactor } from '../../redact.ts';
-import { createRows } from '../answers/rows.ts';
+import { createRows, type Rows } from '../answers/rows.ts';
 import type { FlagContext } from '../answers/task-flags.ts';
 import { createTaskList } from '../answers/task-list.ts';
 import { createEviction } from '../index/eviction.ts';
-import { createOpenTasks } from '../index/open-tasks.ts';
+import { createOpenTasks, type OpenTasks } from '../index/open-tasks.ts';
 import { createRoots } from '../index/roots.ts';
 import { createTaskIndex, type TaskIndex } from '../index/task-index.ts';
+import type { MutableRecord, TaskRecord } from '../merge/record.ts';
 import type { Retention } from '../retention.ts';
-import { createRecords } from '../table/records.ts';
+import { writeRecord } from '../table/record-table.ts';
+import { createRecords, releaseHeld } from '../table/records.ts';
 import { createTableRedaction } from '../table/redaction.ts';
 import { createRelationStore } from '../table/relation-store.ts';
-import { createPacking } from './packing.ts';
 import type { HistoryTap } from './tap.ts';
+import { type RelatedTables, relate } from './write-relatives.ts';
 
 /** Maximum number of relations, per task that may be in memory. */
 const RELATIONS_PER_TASK = 2;
@@ -81,4 +84,62 @@ export function createTables(
 /** Estimate of the memory of the ids of relatives. */
 function relativeBytes({ roots, byParent, byGroup, byChord }: TaskIndex): number {
   return roots.bytes + byParent.bytes + byGroup.bytes + byChord.bytes;
+}
+
+/** What changes with a record. */
+interface PackingContext {
+  readonly related: RelatedTables & { readonly index: TaskIndex };
+  readonly rows: Rows;
+  readonly open: OpenTasks;
+  /** Called with changed tasks; `null`: none. */
+  readonly tap: Pick<HistoryTap, 'taskChanged'> | null;
+  /** Called with each task that has changed. */
+  heardOf(slot: number): void;
+}
+
+/** Packs records. */
+export interface Packing {
+  /**
+   * Writes a record into the table, and updates its indexes.
+   *
+   * @param cause of its failure, as found earlier. Default: derived from its texts
+   */
+  write(slot: number, record: TaskRecord, cause?: TaskCause | null): void;
+  /** Packs a task that has changed since. @returns whether it has */
+  packHeld(slot: number): boolean;
+  /** Packs all records that have changed. */
+  catchUp(): void;
+  /** Packs the half that changed first. Most of the others will soon change again. */
+  packOldest(): void;
+}
+
+/** @param context is changed by what is packed */
+export function createPacking({ related, rows, open, tap, heardOf }: PackingContext): Packing {
+  const { records, index } = related;
+
+  function write(slot: number, record: TaskRecord, cause?: TaskCause | null): void {
+    writeRecord(records, slot, record);
+    relate(related, slot, record);
+    index.update(slot, record, cause);
+    rows.forget(slot);
+  }
+
+  function pack(slot: number, record: MutableRecord): void {
+    write(slot, record);
+    open.settle(slot);
+    heardOf(slot);
+    tap?.taskChanged(records.ids[slot] as string);
+  }
+
+  return {
+    write,
+    packHeld(slot) {
+      const record = records.held.records.get(slot);
+      if (record === undefined) return false;
+      pack(slot, record);
+      return records.held.records.delete(slot);
+    },
+    catchUp: () => releaseHeld(records.held, 0, pack),
+    packOldest: () => releaseHeld(records.held, records.held.records.size >> 1, pack),
+  };
 }

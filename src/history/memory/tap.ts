@@ -2,13 +2,12 @@
 import type { TaskCause, TaskRelation, TaskTextField } from '../../model.ts';
 import type { Steps } from '../../scheduler.ts';
 import type { MinuteAggregate } from '../aggregate/minute-aggregate.ts';
-import type { HeardItem } from '../feed/feed-absorb.ts';
-import type { FeedItem } from '../feed/feed-ring.ts';
+import type { FeedItem, HeardItem } from '../feed/feed-ring.ts';
 import type { RecordStep } from '../merge/merge.ts';
 import type { TaskRecord } from '../merge/record.ts';
 import type { StoredWorker } from '../workers/worker-record.ts';
 
-export type { HeardItem } from '../feed/feed-absorb.ts';
+export type { HeardItem } from '../feed/feed-ring.ts';
 
 /** Is called when something changes. Calls must be cheap and must not throw. */
 export interface HistoryTap {

@@ -1,9 +1,8 @@
 /** Records messages about tasks: merges them into records, and updates indexes, workers and feed. */
 import type { TaskRelation } from '../../model.ts';
 import type { MinuteAggregate } from '../aggregate/minute-aggregate.ts';
-import { mayEndUnseen } from '../changes.ts';
+import { type EventListener, type HeardEvent, mayEndUnseen } from '../changes.ts';
 import type { Feed } from '../feed/feed.ts';
-import type { EventListener, HeardEvent } from '../heard-events.ts';
 import type { HistoryWriter, TaskChange, TaskChangeType, TaskFacts } from '../history.ts';
 import type { Added } from '../merge/entries.ts';
 import { applyChange, applyFacts, applyRelations } from '../merge/merge.ts';

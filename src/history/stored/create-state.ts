@@ -8,11 +8,10 @@ import type { StoredHistoryOptions } from '../stored-history.ts';
 import { createCauseNotes } from './cause-notes.ts';
 import { gapFound } from './hearing.ts';
 import { createTextCopies } from './shared-texts.ts';
-import { createStoreCalls } from './store-calls.ts';
-import { createStoreClock } from './store-clock.ts';
+import { createStoreCalls, createStoreClock } from './store-calls.ts';
 import { isShared, ownNow, type Pace, type StoredState } from './stored-state.ts';
 import type { StoredView } from './stored-view.ts';
-import { createTaskBacklog, noteChanged, noteDropping, noteStep, stepsOf } from './task-backlog.ts';
+import { createTaskBacklog, noteChanged, noteDropping, noteStep, stepsOf } from './task-writer.ts';
 import { noteRelation } from './write-behind.ts';
 
 /** @returns the state of a history whose store has not been opened yet */

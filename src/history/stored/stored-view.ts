@@ -1,7 +1,7 @@
 /**
  * The interface of a stored history for its reads. `read/` answers from this; `create-stored-history.ts` provides it.
  */
-import type { MemoryView } from '../memory/memory-view.ts';
+import type { MemoryView } from '../memory/memory-access.ts';
 import type { KeptTask } from '../memory/tap.ts';
 import type { RecordStep } from '../merge/merge.ts';
 import type { StoreRetention, StoreSession } from '../store.ts';

@@ -6,9 +6,13 @@ import { TASK_STATES } from '../../model.ts';
 import { progressSize } from '../merge/progress.ts';
 import type { MutableRecord } from '../merge/record.ts';
 import { RARE_FIELDS, type RareField } from '../merge/record-fields.ts';
-import { type CauseTable, createCauseTable } from './cause-table.ts';
 import { createEntryTable, type EntryTable, releaseEntries } from './entry-table.ts';
-import { createInternedStrings, type InternedStrings } from './interned-strings.ts';
+import {
+  type CauseTable,
+  createCauseTable,
+  createInternedStrings,
+  type InternedStrings,
+} from './interned-strings.ts';
 import { createValueStore, type Text, type ValueStore } from './values.ts';
 
 /** Data that only some tasks have. */

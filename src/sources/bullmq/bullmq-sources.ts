@@ -1,4 +1,4 @@
-import { storeComponent } from '../../history/store-component.ts';
+import { storeComponent } from '../../history/store-parts.ts';
 import { markBundle } from '../../source/bundle-mark.ts';
 import { withEngine } from '../../source/engine.ts';
 import type {

@@ -1,7 +1,7 @@
 /** The answering half of the source: its parts, made from a history and a deployment. */
 import type { HistoryReader } from '../../history/history.ts';
-import { type HistorySources, historySources } from '../../history/history-sources.ts';
 import { withInstanceMarks } from '../../history/instance-marks.ts';
+import { type HistorySources, historySources } from '../../history/store-parts.ts';
 import { totalsIn } from '../../select/durations.ts';
 import type { Activity, MonitorSources, TaskStats } from '../../source.ts';
 import type { Deployment } from './deployment.ts';

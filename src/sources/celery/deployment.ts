@@ -2,7 +2,7 @@
  * The data of a deployment that answers need besides its tasks, workers and feed, which are in a history: their
  * freshness, the tasks that wait in queues, and everything that is not a task.
  */
-import type { HistorySources } from '../../history/history-sources.ts';
+import type { HistorySources } from '../../history/store-parts.ts';
 import type {
   Activity,
   ComponentSource,

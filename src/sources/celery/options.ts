@@ -9,7 +9,7 @@ import {
 } from '../../check-options.ts';
 import { type RetentionOptions, resolveRetention } from '../../history/retention.ts';
 import type { HistoryStore, StoreEngine } from '../../history/store.ts';
-import { readSourceStore } from '../../history/store-option.ts';
+import { readSourceStore } from '../../history/store-parts.ts';
 import {
   createSourceRedactor,
   type RedactFunction,

@@ -7,7 +7,7 @@ import {
 } from '../../check-options.ts';
 import { type RetentionOptions, resolveRetention } from '../../history/retention.ts';
 import type { HistoryStore, StoreEngine } from '../../history/store.ts';
-import { readSourceStore } from '../../history/store-option.ts';
+import { readSourceStore } from '../../history/store-parts.ts';
 import type { Schedule } from '../../model.ts';
 import {
   createSourceRedactor,

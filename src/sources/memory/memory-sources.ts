@@ -1,9 +1,8 @@
 import { type KeysOf, refuseUnknownFields } from '../../check-options.ts';
 import type { History, HistoryReader, HistoryWriter, WorkerChange } from '../../history/history.ts';
-import { type HistorySources, historySources } from '../../history/history-sources.ts';
 import { withInstanceMarks } from '../../history/instance-marks.ts';
 import { createMemoryHistory } from '../../history/memory-history.ts';
-import { withStoreComponent } from '../../history/store-component.ts';
+import { type HistorySources, historySources, withStoreComponent } from '../../history/store-parts.ts';
 import { createStoredHistory } from '../../history/stored/create-stored-history.ts';
 import type { StoredHistory } from '../../history/stored-history.ts';
 import type { WorkerHealthCheck } from '../../model.ts';

@@ -3,8 +3,9 @@
  * other day, from an instance whose clock is wrong or that may not create tables, are kept in a table for the rest.
  */
 import { pause } from '../../waiting.ts';
-import type { TableNames } from '../sql/names.ts';
-import { DAY_TABLES, type DayTable, type DayTables } from '../sql/retention.ts';
+import type { DayTables } from '../sql/retention.ts';
+import type { TableNames } from '../sql/schema.ts';
+import { DAY_TABLES, type DayTable } from '../sql/schema.ts';
 import type { SqlDatabase } from '../sql/sql-database.ts';
 import { isStoreError } from '../sql/store-error.ts';
 import { SEARCHED } from '../sql/task-statements.ts';

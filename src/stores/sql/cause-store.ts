@@ -12,7 +12,7 @@ import { insertBatch, readPacked } from './batches.ts';
 import { TABLES } from './schema.ts';
 import type { SourceDatabase } from './source-database.ts';
 import type { SqlField, SqlRow, SqlValue } from './sql-database.ts';
-import { fromColumn, toColumn } from './text-key.ts';
+import { fromColumn, toColumn } from './task-row.ts';
 
 export function createCauseStore(source: SourceDatabase): CauseStore {
   const { cause } = source.names;

@@ -2,7 +2,7 @@
 import { type LeaseState, LONGEST_LEASE_MS, type StoreLease } from '../../history/store.ts';
 import type { SourceDatabase } from './source-database.ts';
 import type { SqlRow } from './sql-database.ts';
-import { fromColumn, toColumn } from './text-key.ts';
+import { fromColumn, toColumn } from './task-row.ts';
 
 export function createLease(source: SourceDatabase): StoreLease {
   const table = source.names.lease;

@@ -1,10 +1,10 @@
 /** Creates or checks the tables of a store. */
 import type { StoreOpening } from '../../history/store.ts';
 import { pause } from '../../waiting.ts';
-import type { TableNames } from './names.ts';
+import type { TableNames } from './schema.ts';
 import type { SqlDatabase } from './sql-database.ts';
 import { isStoreError, StoreError } from './store-error.ts';
-import { toColumn } from './text-key.ts';
+import { toColumn } from './task-row.ts';
 
 /** How tables of the present version are created. */
 export interface SchemaScripts {

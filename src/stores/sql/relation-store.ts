@@ -5,7 +5,7 @@ import { insertBatch, readPacked } from './batches.ts';
 import { presentDay } from './retention.ts';
 import { TABLES } from './schema.ts';
 import type { SourceDatabase } from './source-database.ts';
-import { fromColumn, toColumn } from './text-key.ts';
+import { fromColumn, toColumn } from './task-row.ts';
 
 export function createRelationStore(source: SourceDatabase): RelationStore {
   const table = source.names.relation;

@@ -1,12 +1,7 @@
 /** Drops the tasks and relations of old days: in short transactions, however many they are. */
-import type { TableNames } from './names.ts';
-import { TABLES } from './schema.ts';
+import { DAY_TABLES, type DayTable, TABLES, type TableNames } from './schema.ts';
 import type { SourceDatabase } from './source-database.ts';
 import type { SqlDatabase } from './sql-database.ts';
-
-/** The tables whose rows are kept by day. */
-export const DAY_TABLES = ['task', 'relation'] as const;
-export type DayTable = (typeof DAY_TABLES)[number];
 
 /** Tables of single days, if the engine has them: these are dropped as a whole. Statements see one table of all days. */
 export interface DayTables {

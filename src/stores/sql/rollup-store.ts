@@ -4,7 +4,7 @@ import { assign, insertBatch, listColumns, without } from './batches.ts';
 import { COUNT_COLUMNS, TABLES } from './schema.ts';
 import type { SourceDatabase } from './source-database.ts';
 import type { SqlRow, SqlValue } from './sql-database.ts';
-import { fromColumn, toColumn } from './text-key.ts';
+import { fromColumn, toColumn } from './task-row.ts';
 
 const COLUMNS = TABLES.rollup.columns;
 const KEY = TABLES.rollup.key.join(', ');

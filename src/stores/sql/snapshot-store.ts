@@ -5,7 +5,7 @@ import { TABLES } from './schema.ts';
 import type { SourceDatabase } from './source-database.ts';
 import type { SqlRow } from './sql-database.ts';
 import { StoreError } from './store-error.ts';
-import { fromColumn, toColumn } from './text-key.ts';
+import { fromColumn, toColumn } from './task-row.ts';
 
 export function createSnapshotStore(source: SourceDatabase): SnapshotStore {
   const table = source.names.snapshot;

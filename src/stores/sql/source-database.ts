@@ -1,5 +1,5 @@
 /** The database as one source uses it: its number is the first value of every statement and of every row. */
-import type { TableNames } from './names.ts';
+import type { TableNames } from './schema.ts';
 import type { SqlBatch, SqlDatabase, SqlRow, SqlValue } from './sql-database.ts';
 import { isStoreError } from './store-error.ts';
 

@@ -1,14 +1,12 @@
 /** A store in a SQL database, which several sources of this process share. */
 import type { StoreEngine, StoreOpening, StoreRetention, StoreSession } from '../../history/store.ts';
 import { createCauseStore } from './cause-store.ts';
-import { createStatements } from './create-tables.ts';
 import { createLease } from './lease.ts';
-import type { TableNames } from './names.ts';
 import { ensureSchema, registerSource, type SchemaScripts } from './register.ts';
 import { createRelationStore } from './relation-store.ts';
 import { type DayTables, presentDay } from './retention.ts';
 import { createRollupStore } from './rollup-store.ts';
-import { SCHEMA_VERSION } from './schema.ts';
+import { createStatements, SCHEMA_VERSION, type TableNames } from './schema.ts';
 import { createFeedStore, createSnapshotStore } from './snapshot-store.ts';
 import { createSourceDatabase, type SourceDatabase } from './source-database.ts';
 import type { SqlDatabase } from './sql-database.ts';

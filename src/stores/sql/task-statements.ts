@@ -4,8 +4,7 @@ import { isFigureCondition, type TaskCondition, type TextCondition } from '../..
 import { assign, bounded, insertBatch, listColumns, without } from './batches.ts';
 import { TABLES } from './schema.ts';
 import type { SqlBatch, SqlDialect, SqlValue } from './sql-database.ts';
-import { TASK_COLUMNS, type TaskColumn } from './task-row.ts';
-import { containing, prefixesInColumn, toColumn } from './text-key.ts';
+import { containing, prefixesInColumn, TASK_COLUMNS, type TaskColumn, toColumn } from './task-row.ts';
 
 /** A statement, and its values after the number of the source. */
 export interface Statement {

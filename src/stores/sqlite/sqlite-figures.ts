@@ -2,8 +2,9 @@
  * The statistics that SQLite assumes about the rows. `ANALYZE` would derive them, but only when there are many rows;
  * without statistics, filters with a position read the index by time and skip rows that do not match.
  */
-import type { TableNames } from '../sql/names.ts';
-import { DAY_TABLES, type DayTable } from '../sql/retention.ts';
+
+import type { TableNames } from '../sql/schema.ts';
+import { DAY_TABLES, type DayTable } from '../sql/schema.ts';
 
 /** The index of the key, whose name SQLite makes of that of its table. */
 const KEY = null;

@@ -1,9 +1,13 @@
 import nodeModule from 'node:module';
 import { resolve } from 'node:path';
 import { wrongOption } from '../../check-options.ts';
-import type { HistoryStore } from '../../history/store.ts';
+import type { HistoryStore, StoreEngine, StoreRetention } from '../../history/store.ts';
+import { tableNames } from '../sql/schema.ts';
+import { guardDatabase } from '../sql/sql-database.ts';
+import { createSqlStore } from '../sql/sql-store.ts';
 import { resolveStoreOptions, STORE_KEYS, type StoreOptions } from '../store-options.ts';
-import { createSqliteStore } from './create-sqlite-store.ts';
+import { createSqliteDatabase, describeSqliteError, SQLITE_SIZE } from './sqlite-database.ts';
+import { figureStatements } from './sqlite-figures.ts';
 
 /** Options of `sqliteStore`. */
 export interface SqliteStoreOptions extends StoreOptions {}
@@ -41,4 +45,35 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): His
     );
   }
   return createSqliteStore({ ...resolved, path: resolve(path), thread: THREAD });
+}
+
+/** Parameters of a store in SQLite. */
+export interface SqliteStoreSettings {
+  /** Of the file, which is created with the tables. */
+  readonly path: string;
+  /** The program of the threads. */
+  readonly thread: URL;
+  readonly retention: StoreRetention;
+  readonly isReadOnly: boolean;
+  readonly deployment: string | null;
+}
+
+/** The file belongs to the store alone, so no option names its tables. */
+const PREFIX = 'monitor_';
+
+export function createSqliteStore(settings: SqliteStoreSettings): StoreEngine {
+  const { path, thread, retention, isReadOnly, deployment } = settings;
+  const names = tableNames(null, PREFIX);
+  const database = guardDatabase(createSqliteDatabase(path, thread), describeSqliteError);
+  return createSqlStore({
+    database,
+    names,
+    retention,
+    isReadOnly,
+    deployment,
+    days: { prepare: async () => {}, dropBefore: async () => {}, canSearch: () => false },
+    size: SQLITE_SIZE,
+    beforeTables: async () => [],
+    afterTables: () => figureStatements(names),
+  });
 }

@@ -4,7 +4,7 @@ import { depthsOf } from '../../../select/queue-depths.ts';
 import { statsWindow } from '../../../select/stats-steps.ts';
 import type { Awaitable, ReadContext, TaskStats, TaskStatsQuery } from '../../../source.ts';
 import type { StoreSession } from '../../store.ts';
-import { DAY_MS } from '../rollups/rollup-folder.ts';
+import { DAY_MS } from '../rollups/rollup-cells.ts';
 import { depthsOfRollups, isCounted, statsOfRollups } from '../rollups/rollup-stats.ts';
 import type { StoredView } from '../stored-view.ts';
 import { isStoreAway, type StoreReads } from './store-reads.ts';

@@ -9,8 +9,7 @@ import {
 } from '../../../select/callers.ts';
 import type { ReadContext } from '../../../source.ts';
 import type { StoredRelatives } from '../../store.ts';
-import type { ReaderContext } from './reader-context.ts';
-import { isStoreAway } from './store-reads.ts';
+import { isStoreAway, type ReaderContext } from './store-reads.ts';
 
 /** For more tasks, relatives are not searched. */
 const MOST_TASKS = 20_000;

@@ -3,13 +3,13 @@ import type { Task, TaskCause, TaskTextField } from '../../../model.ts';
 import type { TaskFigures } from '../../../select/task-figures.ts';
 import type { ReadContext, TaskPosition, TaskSort } from '../../../source.ts';
 import { flagFactsOf, flagsFrom } from '../../answers/task-flags.ts';
-import type { MemoryView } from '../../memory/memory-view.ts';
+import type { MemoryView } from '../../memory/memory-access.ts';
 import { lifeOf, retriesIn } from '../../merge/life.ts';
 import type { TaskRecord } from '../../merge/record.ts';
 import { causeOfKept, toFigures, toTask } from '../../merge/task.ts';
 import type { StoredQuery, StoredRecord, StoredTask } from '../../store.ts';
 import { readKeptTask } from '../record-text.ts';
-import type { ReaderContext } from './reader-context.ts';
+import type { ReaderContext } from './store-reads.ts';
 
 /** What rows depend on besides their records. */
 export type RowContext = Pick<MemoryView, 'flags' | 'isRedacted'>;

@@ -3,8 +3,7 @@ import type { TaskDetail, TaskRelation } from '../../../model.ts';
 import type { Awaitable, ReadContext } from '../../../source.ts';
 import { isThenable } from '../../../values.ts';
 import { withDetails } from '../../merge/task.ts';
-import type { ReaderContext } from './reader-context.ts';
-import { isStoreAway } from './store-reads.ts';
+import { isStoreAway, type ReaderContext } from './store-reads.ts';
 import { type ColdTask, rowOf } from './stored-tasks.ts';
 import { completed, isStoreAhead } from './unwritten-tasks.ts';
 

@@ -1,5 +1,4 @@
 /** The workflow of a task, from memory and a store. */
-
 import type { Task, TaskRelation, TaskTextField, TaskTree } from '../../../model.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import type { Awaitable, ReadContext } from '../../../source.ts';
@@ -11,8 +10,7 @@ import { emptyRecord } from '../../merge/record-fields.ts';
 import { type StoredTask, WHOLE_AT_ONCE } from '../../store.ts';
 import { allocateSlot, holdRecord } from '../../table/records.ts';
 import { ownCopy } from '../../table/redaction.ts';
-import type { ReaderContext } from './reader-context.ts';
-import { isStoreAway } from './store-reads.ts';
+import { isStoreAway, type ReaderContext } from './store-reads.ts';
 import { type ColdTask, FIRST_READ, nextReadSize, readStored, rowOf } from './stored-tasks.ts';
 import { isRecent } from './task-details.ts';
 import { createWorkflowSearch, hasMore, rowIn, searchOn, type WorkflowNode } from './workflow-search.ts';

@@ -5,7 +5,7 @@ import type { ReadContext } from '../../../source.ts';
 import { applyStep } from '../../merge/merge.ts';
 import { copyRecord } from '../../merge/record.ts';
 import type { StoredTask } from '../../store.ts';
-import type { ReaderContext } from './reader-context.ts';
+import type { ReaderContext } from './store-reads.ts';
 import { type ColdTask, FIRST_READ, nextReadSize, readStored, rowOf } from './stored-tasks.ts';
 
 /** Unwritten tasks. They can be read until they are written and dropped: whoever finds one gone reads the stored one. */

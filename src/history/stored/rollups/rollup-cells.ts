@@ -2,10 +2,14 @@
 import { BUCKETS } from '../../../select/histogram.ts';
 import type { DurationKind } from '../../../source.ts';
 import { HISTOGRAMS, MINUTE_MS, OUTCOME_COUNT, WIDTH } from '../../aggregate/cells.ts';
+import type { TaskCell } from '../../aggregate/minute-aggregate.ts';
 import type { QueueGauge } from '../../aggregate/queue-history.ts';
-import type { TaskCell } from '../../aggregate/task-cells.ts';
 import type { RollupLevel, StoredRollup } from '../../rollup-store.ts';
 
+export const HOUR_MS = 60 * 60_000;
+export const DAY_MS = 24 * HOUR_MS;
+/** How long minutes are kept, in days. */
+export const MINUTE_DAYS = 2;
 /** Numbers of a stored cell: the outcomes, and on level 0 the seconds that were watched. */
 const COUNTS = 9;
 /** The column of the seconds that were watched. */

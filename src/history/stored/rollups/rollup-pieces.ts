@@ -1,6 +1,6 @@
 /** The minutes, hours and days from which the counts of a window are made. */
 import type { RollupQuery, RollupSpan, RollupStore } from '../../rollup-store.ts';
-import { DAY_MS, HOUR_MS, MINUTE_DAYS } from './rollup-folder.ts';
+import { DAY_MS, HOUR_MS, MINUTE_DAYS } from './rollup-cells.ts';
 
 /** A part of a window, in one span. */
 export type Piece = Pick<RollupQuery, 'span' | 'from' | 'to'>;

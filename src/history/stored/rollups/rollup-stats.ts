@@ -1,4 +1,5 @@
 /** Statistics made of rollups, for windows in which not all tasks are known any more. */
+
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import { UNKNOWN_CALLERS } from '../../../select/callers.ts';
 import { percentilesIn, totalsIn } from '../../../select/durations.ts';
@@ -15,9 +16,8 @@ import type {
   StoredRollup,
 } from '../../rollup-store.ts';
 import { addTimes, histogramIn, TIMES, WATCHED } from './rollup-cells.ts';
-import { readDepths } from './rollup-depths.ts';
-import { createNameSums, type NameSums } from './rollup-names.ts';
 import { minutesSince, type Piece, piecesOf, readFolded } from './rollup-pieces.ts';
+import { createNameSums, type NameSums, readDepths } from './rollup-sums.ts';
 
 /** Most cells that one answer reads of one level and span. */
 const MOST_CELLS = 100_000;

@@ -1,8 +1,12 @@
 /** Adds to a store what was counted since the last time. */
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import { freeMinutes, MINUTE_MS } from '../../aggregate/cells.ts';
-import { type KeptCounts, type MinuteAggregate, takeTaskCells } from '../../aggregate/minute-aggregate.ts';
-import { cellsOf } from '../../aggregate/task-cells.ts';
+import {
+  cellsOf,
+  type KeptCounts,
+  type MinuteAggregate,
+  takeTaskCells,
+} from '../../aggregate/minute-aggregate.ts';
 import type { RollupStore, StoredRollup } from '../../rollup-store.ts';
 import {
   addCell,
@@ -14,7 +18,7 @@ import {
   sumsOf,
   WATCHED,
 } from './rollup-cells.ts';
-import { sampleOf } from './rollup-depths.ts';
+import { sampleOf } from './rollup-sums.ts';
 
 /** The counts, and where they are kept. */
 export interface RollupContext {

@@ -6,7 +6,7 @@ import {
   wrongOption,
 } from '../../../check-options.ts';
 import type { HistoryStore, StoreEngine } from '../../../history/store.ts';
-import { readSourceStore } from '../../../history/store-option.ts';
+import { readSourceStore } from '../../../history/store-parts.ts';
 import {
   createSourceRedactor,
   type RedactFunction,

@@ -1,7 +1,6 @@
 /** Stored results: read at the start, looked up on request, and compared with what events reported. */
-
 import type { History } from '../../../history/history.ts';
-import type { HistorySources } from '../../../history/history-sources.ts';
+import type { HistorySources } from '../../../history/store-parts.ts';
 import type { Redactor } from '../../../redact.ts';
 import { pause } from '../../../waiting.ts';
 import type { Lineage } from '../lineage/lineage.ts';

@@ -1,6 +1,6 @@
 /** A task source that also finds tasks that are not in the history, as long as the backend has them. */
 import type { HistoryReader } from '../../../history/history.ts';
-import type { HistorySources } from '../../../history/history-sources.ts';
+import type { HistorySources } from '../../../history/store-parts.ts';
 import type { TaskTree } from '../../../model.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import { signalWithin } from '../../../waiting.ts';

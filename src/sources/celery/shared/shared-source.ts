@@ -1,6 +1,7 @@
 /** Celery sources that keep their history in a store, which other instances may share. */
+
 import { hostname } from 'node:os';
-import { withStoreComponent } from '../../../history/store-component.ts';
+import { withStoreComponent } from '../../../history/store-parts.ts';
 import type { StoredHistory } from '../../../history/stored-history.ts';
 import type { Component } from '../../../model.ts';
 import type { ComponentSource } from '../../../source.ts';
