@@ -1,6 +1,6 @@
 /** A history in this process's memory. */
 import type { History } from './history.ts';
-import { createMemoryAccess, createMemoryView, type MemoryView } from './memory/memory-access.ts';
+import { createMemoryAccess, type MemoryAccess } from './memory/memory-access.ts';
 import { createMemoryReader } from './memory/memory-reader.ts';
 import {
   catchUp,
@@ -10,7 +10,6 @@ import {
   packOldest,
 } from './memory/memory-state.ts';
 import { createMemoryIndex, createMemoryWriter } from './memory/memory-writer.ts';
-import type { MemoryAccess } from './memory/tap.ts';
 import { createRecorder } from './memory/task-recorder.ts';
 
 export type { MemoryHistoryOptions } from './memory/memory-state.ts';
@@ -21,7 +20,6 @@ const EVICTION_INTERVAL_MS = 10_000;
 /** A history in memory, with its interface for the code that stores it. */
 export interface MemoryHistory extends History {
   readonly access: MemoryAccess;
-  readonly view: MemoryView;
 }
 
 /**
@@ -39,8 +37,7 @@ export function createMemoryHistory(options: MemoryHistoryOptions = {}): MemoryH
     writer: createMemoryWriter(state, recorder),
     index: createMemoryIndex(state),
     reader,
-    view: createMemoryView(state, reader),
-    access: createMemoryAccess(state, recorder),
+    access: createMemoryAccess(state, recorder, reader),
     onEvent(listener) {
       state.listeners.add(listener);
       return () => void state.listeners.delete(listener);

@@ -1,7 +1,8 @@
 /** Creates everything that a stored history consists of. */
 
 import { randomBytes } from 'node:crypto';
-import type { HistoryTap, MemoryAccess } from '../memory/tap.ts';
+import type { MemoryAccess } from '../memory/memory-access.ts';
+import type { HistoryTap } from '../memory/tap.ts';
 import { createMemoryHistory, type MemoryHistory, type MemoryHistoryOptions } from '../memory-history.ts';
 import { resolveRetention } from '../retention.ts';
 import type { StoredHistoryOptions } from '../stored-history.ts';
@@ -9,9 +10,8 @@ import { createCauseNotes } from './cause-notes.ts';
 import { gapFound } from './hearing.ts';
 import { createTextCopies } from './shared-texts.ts';
 import { createStoreCalls, createStoreClock } from './store-calls.ts';
-import { isShared, ownNow, type Pace, type StoredState } from './stored-state.ts';
-import type { StoredView } from './stored-view.ts';
-import { createTaskBacklog, noteChanged, noteDropping, noteStep, stepsOf } from './task-writer.ts';
+import type { Pace, StoredState } from './stored-state.ts';
+import { createTaskBacklog, noteChanged, noteDropping, noteStep } from './task-writer.ts';
 import { noteRelation } from './write-behind.ts';
 
 /** @returns the state of a history whose store has not been opened yet */
@@ -114,30 +114,4 @@ function createTap(stateNow: () => StoredState): HistoryTap {
     },
     gapFound: () => gapFound(stateNow(), null),
   };
-}
-
-/** The view of the history for its reader. */
-export function createView(state: StoredState): StoredView {
-  return {
-    memory: state.history.view,
-    session: () => state.session,
-    hearing: () => state.hearing,
-    retention: state.options.store.retention,
-    now: () => ownNow(state),
-    droppedThrough: () => droppedThrough(state),
-    unwritten() {
-      state.access.catchUp();
-      return state.tasks.changed.keys();
-    },
-    readTask: state.access.readTask,
-    stepsOf: (id) => stepsOf(state.tasks, id),
-    revision: () => state.revision,
-    countedSince: () => state.countedSince,
-    noteRead: (error) => state.calls.note('read', error),
-  };
-}
-
-function droppedThrough(state: StoredState): number {
-  if (state.isLoading || isShared(state)) return Number.POSITIVE_INFINITY;
-  return state.access.droppedThrough();
 }

@@ -3,7 +3,7 @@ import { scheduler } from '../../scheduler.ts';
 import { waitFor } from '../../waiting.ts';
 import type { MemoryHistoryOptions } from '../memory-history.ts';
 import type { Hearing, StoredHistory, StoredHistoryOptions } from '../stored-history.ts';
-import { createState, createView } from './create-state.ts';
+import { createState } from './create-state.ts';
 import { changeHearing, freezeAt } from './hearing.ts';
 import { createJobs, type Jobs } from './jobs.ts';
 import { createStoredReader } from './read/stored-reader.ts';
@@ -29,7 +29,7 @@ export function createStoredHistory(
 ): StoredHistory {
   const state = createState(memory, options, pace);
   const jobs = createJobs(state);
-  const reader = createStoredReader(createView(state));
+  const reader = createStoredReader(state);
   const { history, texts, lease } = state;
   let closing: Promise<void> | null = null;
   jobs.start();

@@ -3,7 +3,7 @@ import type { TaskRelation } from '../../model.ts';
 import { runInSlices } from '../../scheduler/in-slices.ts';
 import { type Steps, scheduler } from '../../scheduler.ts';
 import { isTime } from '../../values.ts';
-import type { HeardItem } from '../memory/tap.ts';
+import type { HeardItem } from '../feed/feed-ring.ts';
 import {
   type FeedChunk,
   type StoredQuery,

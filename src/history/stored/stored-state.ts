@@ -1,6 +1,6 @@
 /** The state of a stored history, shared by its parts. Times as `StoreClock.elapsed` unless a name says otherwise. */
 import type { TaskRelation } from '../../model.ts';
-import type { MemoryAccess } from '../memory/tap.ts';
+import type { MemoryAccess } from '../memory/memory-access.ts';
 import type { MemoryHistory } from '../memory-history.ts';
 import type { StoreSession } from '../store.ts';
 import type { Hearing, StoredHistoryOptions } from '../stored-history.ts';

@@ -4,7 +4,7 @@
  */
 import type { Steps } from '../../scheduler.ts';
 import { isRecord, isTime } from '../../values.ts';
-import type { HeardItem } from '../memory/tap.ts';
+import type { HeardItem } from '../feed/feed-ring.ts';
 import type { StoredWorker } from '../workers/worker-record.ts';
 
 /** A span of time, both ends included. */

@@ -6,8 +6,8 @@ import type { Awaitable, ReadContext, TaskStats, TaskStatsQuery } from '../../..
 import type { StoreSession } from '../../store.ts';
 import { DAY_MS } from '../rollups/rollup-cells.ts';
 import { depthsOfRollups, isCounted, statsOfRollups } from '../rollups/rollup-stats.ts';
-import type { StoredView } from '../stored-view.ts';
-import { isStoreAway, type StoreReads } from './store-reads.ts';
+import type { ReaderContext } from './reader-context.ts';
+import { isStoreAway } from './store-reads.ts';
 import { causesOfStore, withFirstSeen } from './stored-causes.ts';
 import { storeQuery } from './task-pages.ts';
 import { isStoreAhead } from './unwritten-tasks.ts';
@@ -19,8 +19,7 @@ const MOST_TASKS = 20_000;
 type Read = (query: TaskStatsQuery, context: ReadContext, since: Date | null) => Awaitable<TaskStats>;
 
 interface StatsState {
-  readonly view: StoredView;
-  readonly reads: StoreReads;
+  readonly view: ReaderContext;
   readonly ofTasks: Read;
 }
 
@@ -32,9 +31,9 @@ export type StatsReader = (
 ) => Awaitable<TaskStats>;
 
 /** @param ofStored makes statistics from the tasks of memory and store */
-export function createStatsReader(view: StoredView, reads: StoreReads, ofStored: Read): StatsReader {
+export function createStatsReader(view: ReaderContext, ofStored: Read): StatsReader {
   return (query, context, ofTasks = ofStored) => {
-    const state: StatsState = { view, reads, ofTasks };
+    const state: StatsState = { view, ofTasks };
     const { start } = statsWindow(query);
     const oldest = oldestKept(view);
     // Without waiting for the store.
@@ -54,12 +53,12 @@ function taskStats(state: StatsState, query: TaskStatsQuery, context: ReadContex
 }
 
 /** How far back the tasks of a window may be kept, milliseconds since 1970. */
-function oldestKept({ now, retention }: StoredView): number {
+function oldestKept({ now, retention }: ReaderContext): number {
   return now() - retention.taskDays * DAY_MS;
 }
 
 /** Since when the counts of a window are known, if they are made from tasks. */
-function tasksSince(view: StoredView, query: TaskStatsQuery): Date | null {
+function tasksSince(view: ReaderContext, query: TaskStatsQuery): Date | null {
   const since = view.countedSince();
   const oldest = oldestKept(view);
   return since === null || statsWindow(query).start >= oldest
@@ -76,7 +75,8 @@ async function withStore(
 ): Promise<TaskStats> {
   const known = stats.queueDepths === undefined ? await withDepths(state, query, stats, context) : stats;
   const { causes = [] } = known;
-  const { view, reads } = state;
+  const { view } = state;
+  const { reads } = view;
   if (causes.length === 0 || view.session() === null) return known;
   const window = statsWindow(query);
   const ask = (session: StoreSession) => withFirstSeen(session, causes, window, view.countedSince());
@@ -90,7 +90,7 @@ async function withStore(
 
 /** Counts with the causes of failures, if requested and available from the store. */
 async function withCauses(
-  { view, reads }: StatsState,
+  { view }: StatsState,
   query: TaskStatsQuery,
   stats: TaskStats,
   context: ReadContext,
@@ -106,7 +106,7 @@ async function withCauses(
   };
   const ask = (session: StoreSession) => causesOfStore(session, query, window, reach, context);
   try {
-    return { ...stats, ...(await reads.read(ask, context)) };
+    return { ...stats, ...(await view.reads.read(ask, context)) };
   } catch (error) {
     if (!isStoreAway(error)) throw error;
     return stats;
@@ -115,17 +115,17 @@ async function withCauses(
 
 /** Queues over time: memory knows those that this instance reads, the store also what others have read. */
 async function withDepths(
-  { view, reads }: StatsState,
+  { view }: StatsState,
   query: TaskStatsQuery,
   stats: TaskStats,
   context: ReadContext,
 ): Promise<TaskStats> {
-  const samples = view.memory.queues.samples(query.filter.queues);
+  const samples = view.memory.counts.queues.samples(query.filter.queues);
   const known = await scheduler.run('stats', depthsOf(samples, statsWindow(query)), context);
   const isWhole = known.length > 0 && !isStoreAhead(view);
   if (isWhole || view.session() === null) return { ...stats, queueDepths: known };
   try {
-    const { stepSeconds, depths } = await reads.read(
+    const { stepSeconds, depths } = await view.reads.read(
       (session) => depthsOfRollups(session.rollups, query, view.now(), context),
       context,
     );
@@ -145,7 +145,8 @@ async function chosenStats(
   context: ReadContext,
   mayBeKept: boolean,
 ): Promise<TaskStats> {
-  const { view, reads } = state;
+  const { view } = state;
+  const { reads } = view;
   if (view.session() === null || !isCounted(query)) return taskStats(state, query, context);
   try {
     if (mayBeKept && (await areFew(state, query, context))) return await taskStats(state, query, context);
@@ -161,7 +162,11 @@ async function chosenStats(
 }
 
 /** Whether all stored tasks of the window can be read. */
-async function areFew({ reads }: StatsState, query: TaskStatsQuery, context: ReadContext): Promise<boolean> {
+async function areFew(
+  { view: { reads } }: StatsState,
+  query: TaskStatsQuery,
+  context: ReadContext,
+): Promise<boolean> {
   const { minutes, now, filter } = query;
   const until = new Date(now.getTime() + 1);
   const since = new Date(now.getTime() - minutes * 60_000);

@@ -6,7 +6,6 @@ import { isMonitorError, MonitorError } from '../../../errors.ts';
 import type { ReadContext } from '../../../source.ts';
 import { pause, waitFor } from '../../../waiting.ts';
 import type { StoreSession } from '../../store.ts';
-import type { StoredView } from '../stored-view.ts';
 
 /** Most reads at once. */
 const MOST_AT_ONCE = 8;
@@ -149,19 +148,4 @@ function asMonitorError(error: unknown): MonitorError {
   if (isMonitorError(error)) return error;
   const reason = error instanceof Error && error.name === 'StoreError' ? ` ${error.message}` : '';
   return new MonitorError('source_unavailable', `The history store cannot be read.${reason}`);
-}
-
-/** The context of every read. */
-export interface ReaderContext extends StoredView {
-  readonly reads: StoreReads;
-  readonly known: KnownIds;
-  /** Loads what others have counted since the last time. Rejects with what the store throws. */
-  readonly readCounts: () => Promise<void>;
-}
-
-/** Which tasks the store has been found to know, or not to know. */
-export interface KnownIds {
-  /** `null`: it is not known, or was found too long ago. */
-  get(id: string): boolean | null;
-  set(id: string, isKnown: boolean): void;
 }

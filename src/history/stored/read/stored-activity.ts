@@ -10,7 +10,8 @@ import { catchUp, createMemoryState } from '../../memory/memory-state.ts';
 import type { StoredRollup } from '../../rollup-store.ts';
 import type { StoredTask } from '../../store.ts';
 import { columnsOf } from '../rollups/rollup-cells.ts';
-import { isStoreAway, type ReaderContext } from './store-reads.ts';
+import type { ReaderContext } from './reader-context.ts';
+import { isStoreAway } from './store-reads.ts';
 import { type ColdTask, readStored, scanTasks } from './stored-tasks.ts';
 import { storeQuery } from './task-pages.ts';
 
@@ -20,16 +21,25 @@ const MOST_OPEN = 5_000;
 const TASKS_AT_ONCE = 16;
 
 /** Reads the store for tasks that memory does not hold, and for the counts of others. */
-export function getActivity(reader: ReaderContext, context: ReadContext): Awaitable<Activity> {
+export function getActivity(
+  reader: ReaderContext,
+  readCounts: () => Promise<void>,
+  context: ReadContext,
+): Awaitable<Activity> {
   const dropped = reader.droppedThrough();
   if (dropped === Number.NEGATIVE_INFINITY) return reader.memory.reader.getActivity(context);
-  return withStored(reader, dropped, context);
+  return withStored(reader, readCounts, dropped, context);
 }
 
-async function withStored(reader: ReaderContext, dropped: number, context: ReadContext): Promise<Activity> {
+async function withStored(
+  reader: ReaderContext,
+  readCounts: () => Promise<void>,
+  dropped: number,
+  context: ReadContext,
+): Promise<Activity> {
   const { memory } = reader;
   try {
-    if (reader.hearing() !== 'all') await reader.readCounts();
+    if (reader.hearing() !== 'all') await readCounts();
     const { tasks, isCut } = await readOpen(reader, dropped, context);
     const known = await memory.reader.getActivity(context);
     const open = await scheduler.run('activity', addOpen(reader, known.open, tasks), context);

@@ -9,7 +9,8 @@ import {
 } from '../../../select/callers.ts';
 import type { ReadContext } from '../../../source.ts';
 import type { StoredRelatives } from '../../store.ts';
-import { isStoreAway, type ReaderContext } from './store-reads.ts';
+import type { ReaderContext } from './reader-context.ts';
+import { isStoreAway } from './store-reads.ts';
 
 /** For more tasks, relatives are not searched. */
 const MOST_TASKS = 20_000;

@@ -1,10 +1,10 @@
 /** Answers every read from memory and a store: from memory alone if that is enough. */
-import { createLruCache } from '../../../lru-cache.ts';
 import type { Awaitable, ReadContext } from '../../../source.ts';
 import type { HistoryReader } from '../../history.ts';
-import type { StoredView } from '../stored-view.ts';
+import type { StoredState } from '../stored-state.ts';
+import { createContext, type ReaderContext } from './reader-context.ts';
 import { createStatsReader, type StatsReader } from './stats-reader.ts';
-import { createStoreReads, isStoreAway, type KnownIds, type ReaderContext } from './store-reads.ts';
+import { isStoreAway } from './store-reads.ts';
 import { createStoredCounts, getActivity } from './stored-activity.ts';
 import { getTaskStats } from './stored-stats.ts';
 import { getTask } from './task-details.ts';
@@ -20,23 +20,22 @@ interface StoredReader extends HistoryReader {
 }
 
 /** The reader of a history that is kept in a store. Reads of recent data never wait for the store. */
-export function createStoredReader(view: StoredView): StoredReader {
-  const { reader } = view.memory;
-  const reads = createStoreReads(view);
-  const readCounts = createStoredCounts({ reads, memory: view.memory });
-  const context: ReaderContext = { ...view, reads, readCounts, known: createKnownIds() };
+export function createStoredReader(state: StoredState): StoredReader {
+  const context = createContext(state);
+  const { reader } = context.memory;
+  const readCounts = createStoredCounts(context);
   return {
     ...reader,
     instance: INSTANCE,
     listTasks: (query, read) => listTasks(fromNowOn(context), query, read),
     getTask: (id, read) => getTask(fromNowOn(context), id, read),
     getTaskTree: (id, read) => getTaskTree(fromNowOn(context), id, read),
-    getTaskStats: createStatsReader(view, reads, (query, read) => getTaskStats(context, query, read)),
-    getActivity: (read) => getActivity(context, read),
+    getTaskStats: createStatsReader(context, (query, read) => getTaskStats(context, query, read)),
+    getActivity: (read) => getActivity(context, readCounts, read),
     listKnown: (ids, read) => listKnown(context, ids, read),
     freshness(part) {
       const { revision, changesAt } = reader.freshness(part);
-      return { revision: revision + view.revision(), changesAt };
+      return { revision: revision + state.revision, changesAt };
     },
   };
 }
@@ -50,27 +49,10 @@ function fromNowOn(context: ReaderContext): ReaderContext {
   return { ...context, droppedThrough: () => Math.max(before, context.droppedThrough()) };
 }
 
-const MOST_REMEMBERED = 10_000;
-/** How long an answer of the store is valid, in milliseconds. */
-const HOLDS_MS = 30_000;
 /** Tasks of one read. */
 const BATCH = 1_000;
 /** Most tasks that are looked up in the store for one answer. */
 const MOST_READ = 10_000;
-
-/** Collectors ask for the same ids again and again, so what the store has answered is remembered for a while. */
-export function createKnownIds(): KnownIds {
-  const answers = createLruCache<{ readonly isKnown: boolean; readonly at: number }>({
-    entries: MOST_REMEMBERED,
-  });
-  return {
-    get(id) {
-      const answer = answers.get(id);
-      return answer === undefined || performance.now() - answer.at > HOLDS_MS ? null : answer.isKnown;
-    },
-    set: (id, isKnown) => answers.set(id, { isKnown, at: performance.now() }),
-  };
-}
 
 /**
  * Which of these tasks are known. Asks the store only for what memory does not know. While the store is unreachable

@@ -5,7 +5,8 @@ import { passesFilters } from '../../../select/task-filter.ts';
 import { createStatsAccumulator } from '../../../select/task-stats.ts';
 import type { Awaitable, ReadContext, TaskQuery, TaskStats, TaskStatsQuery } from '../../../source.ts';
 import type { StoredTask } from '../../store.ts';
-import { isStoreAway, type ReaderContext } from './store-reads.ts';
+import type { ReaderContext } from './reader-context.ts';
+import { isStoreAway } from './store-reads.ts';
 import { storedCallers } from './stored-callers.ts';
 import { figuresOf, readStored, rowOf, scanTasks } from './stored-tasks.ts';
 import { asksForEngineState, isDecidedHere, storeQuery } from './task-pages.ts';
@@ -61,7 +62,7 @@ async function sumBoth(
   const overlay = isStoreAhead(reader) ? await readOverlay(reader, context) : null;
   const knownFrom = await readStore();
   const statistics = createStatsAccumulator(query, {
-    isWhole: (from, to) => from >= knownFrom && memory.isWhole(from, to),
+    isWhole: (from, to) => from >= knownFrom && memory.isWatched(from, to),
     before: memory.causesBefore,
   });
   const stats = await scheduler.run('stats', sum(), context);

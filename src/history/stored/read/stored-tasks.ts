@@ -3,16 +3,16 @@ import type { Task, TaskCause, TaskTextField } from '../../../model.ts';
 import type { TaskFigures } from '../../../select/task-figures.ts';
 import type { ReadContext, TaskPosition, TaskSort } from '../../../source.ts';
 import { flagFactsOf, flagsFrom } from '../../answers/task-flags.ts';
-import type { MemoryView } from '../../memory/memory-access.ts';
+import type { MemoryAccess } from '../../memory/memory-access.ts';
 import { lifeOf, retriesIn } from '../../merge/life.ts';
 import type { TaskRecord } from '../../merge/record.ts';
 import { causeOfKept, toFigures, toTask } from '../../merge/task.ts';
 import type { StoredQuery, StoredRecord, StoredTask } from '../../store.ts';
 import { readKeptTask } from '../record-text.ts';
-import type { ReaderContext } from './store-reads.ts';
+import type { ReaderContext } from './reader-context.ts';
 
 /** What rows depend on besides their records. */
-export type RowContext = Pick<MemoryView, 'flags' | 'isRedacted'>;
+export type RowContext = Pick<MemoryAccess, 'flags' | 'isRedacted'>;
 
 /** A task that is not in memory. */
 export interface ColdTask {

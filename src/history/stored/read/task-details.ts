@@ -3,7 +3,8 @@ import type { TaskDetail, TaskRelation } from '../../../model.ts';
 import type { Awaitable, ReadContext } from '../../../source.ts';
 import { isThenable } from '../../../values.ts';
 import { withDetails } from '../../merge/task.ts';
-import { isStoreAway, type ReaderContext } from './store-reads.ts';
+import type { ReaderContext } from './reader-context.ts';
+import { isStoreAway } from './store-reads.ts';
 import { type ColdTask, rowOf } from './stored-tasks.ts';
 import { completed, isStoreAhead } from './unwritten-tasks.ts';
 
@@ -50,7 +51,7 @@ async function readBoth(
 ): Promise<TaskDetail | null> {
   const { reads } = reader;
   const isWhole = known !== null && !isStoreAhead(reader);
-  const isInMemory = isWhole || (known === null && reader.readTask(id) !== null);
+  const isInMemory = isWhole || (known === null && reader.memory.readTask(id) !== null);
   const ms = known === null ? undefined : CHILDREN_MS;
   try {
     const [stored, sent, relations] = await Promise.all([
@@ -62,7 +63,7 @@ async function readBoth(
     if (isWhole) return { ...known, children };
     // It may be in memory by now. Two instances that first wrote it at midnight have stored it twice.
     const last = stored.toSorted((a, b) => a.version - b.version || a.day - b.day).at(-1);
-    const cold = (last === undefined ? null : completed(reader, last, true)) ?? reader.readTask(id);
+    const cold = (last === undefined ? null : completed(reader, last, true)) ?? reader.memory.readTask(id);
     return cold === null ? null : detailOf(cold, children, reader);
   } catch (error) {
     if (known !== null && isStoreAway(error)) return known;

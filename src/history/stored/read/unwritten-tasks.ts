@@ -5,7 +5,7 @@ import type { ReadContext } from '../../../source.ts';
 import { applyStep } from '../../merge/merge.ts';
 import { copyRecord } from '../../merge/record.ts';
 import type { StoredTask } from '../../store.ts';
-import type { ReaderContext } from './store-reads.ts';
+import type { ReaderContext } from './reader-context.ts';
 import { type ColdTask, FIRST_READ, nextReadSize, readStored, rowOf } from './stored-tasks.ts';
 
 /** Unwritten tasks. They can be read until they are written and dropped: whoever finds one gone reads the stored one. */
@@ -38,7 +38,7 @@ export async function readOverlay(reader: ReaderContext, context: ReadContext): 
   const all = [...reader.unwritten()];
   const ids = new Set(all.slice(-(isPart ? MOST_COMPLETED : MOST)));
   const whole = isPart ? await readWhole(reader, [...ids], context) : new Map<string, ColdTask>();
-  const read = (id: string): ColdTask | null => whole.get(id) ?? reader.readTask(id);
+  const read = (id: string): ColdTask | null => whole.get(id) ?? reader.memory.readTask(id);
   return {
     ids,
     isCut: ids.size < all.length,

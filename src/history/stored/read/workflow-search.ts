@@ -5,7 +5,7 @@ import type { Task, TaskRelation } from '../../../model.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import type { ReadContext } from '../../../source.ts';
 import type { StoredLink, StoredRelatives } from '../../store.ts';
-import type { ReaderContext } from './store-reads.ts';
+import type { ReaderContext } from './reader-context.ts';
 import { isStoreAhead } from './unwritten-tasks.ts';
 
 /** Most tasks of a workflow that are read: those of the largest graph that the API shows. */

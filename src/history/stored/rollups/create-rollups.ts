@@ -1,7 +1,7 @@
 /** Counts over time in a store: written by the instance that writes, folded and dropped by the holder of the lease. */
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import { OUTCOME_COUNT } from '../../aggregate/cells.ts';
-import type { MemoryAccess } from '../../memory/tap.ts';
+import type { MemoryAccess } from '../../memory/memory-access.ts';
 import type { RollupLevel, RollupQuery, RollupSpan, RollupStore, StoredRollup } from '../../rollup-store.ts';
 import {
   addStored,
