@@ -75,7 +75,7 @@ async function kill(child: ChildProcess): Promise<void> {
 export async function waitFor<T>(
   ask: () => T | Promise<T>,
   good: (value: T) => boolean,
-  timeoutMs = 30_000,
+  timeoutMs = 50_000,
 ): Promise<T> {
   const end = performance.now() + timeoutMs;
   for (;;) {
