@@ -103,6 +103,14 @@ export interface TaskDetail extends Task {
    * `null`.
    */
   readonly traceId?: string | null;
+  /** `null`: it has none of its own, or they are unknown. Default: `null`. */
+  readonly timeLimits?: TimeLimits | null;
+}
+
+/** After how many seconds a running task is interrupted (soft), and its process killed (hard). */
+export interface TimeLimits {
+  readonly soft: number | null;
+  readonly hard: number | null;
 }
 
 /** How two tasks are related: one of Celery's terms, or the engine's own name, verbatim. */

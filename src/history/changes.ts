@@ -1,5 +1,5 @@
 /** What collectors report to a history: one message about one task, or about one worker, as plain data. */
-import { isDone, type TaskProgress, type TaskState, type TaskTextField } from '../model.ts';
+import { isDone, type TaskProgress, type TaskState, type TaskTextField, type TimeLimits } from '../model.ts';
 
 /**
  * What happened to a task.
@@ -81,6 +81,7 @@ export interface TaskChange {
   readonly stamps?: unknown;
   /** Of the trace in which the task was sent. */
   readonly traceId?: string | null;
+  readonly timeLimits?: TimeLimits | null;
   /** Text fields of this message that its sender cut. */
   readonly truncated?: readonly TaskTextField[];
   /** How far the task has come. */
@@ -107,6 +108,7 @@ export type TaskFacts = Pick<
   | 'kind'
   | 'stamps'
   | 'traceId'
+  | 'timeLimits'
   | 'truncated'
 >;
 

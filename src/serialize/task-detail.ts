@@ -39,7 +39,19 @@ export function taskDetailBody(
     options: options.text,
     log: logBody(task.log, show, isRedacted),
     trace_id: isTraceId(task.traceId) ? task.traceId : null,
+    time_limits: timeLimitsBody(task.timeLimits),
   };
+}
+
+/** `null` for anything but limits, of which at least one is known. */
+function timeLimitsBody(limits: unknown): TaskDetailBody['time_limits'] {
+  if (!isRecord(limits)) return null;
+  const [soft, hard] = [seconds(limits.soft), seconds(limits.hard)];
+  return soft === null && hard === null ? null : { soft, hard };
+}
+
+function seconds(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
 }
 
 function timelineEntry(entry: unknown, show: ShowText, isRedacted: boolean): TimelineEntryBody[] {

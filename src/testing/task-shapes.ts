@@ -26,5 +26,6 @@ export const DETAIL_FIELDS = {
   ),
   options: anything,
   log: maybe(record({ lines: listOf(text), total: count })),
+  timeLimits: maybe(record({ soft: maybe(count), hard: maybe(count) })),
   traceId: maybe(shape('32 lowercase hexadecimal digits, not all 0', isTraceId)),
 };

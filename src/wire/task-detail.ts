@@ -46,6 +46,8 @@ export interface TaskDetailBody extends TaskBody {
    * not seen or contains none.
    */
   trace_id: string | null;
+  /** Seconds after which it is interrupted, and its process killed. */
+  time_limits: { soft: number | null; hard: number | null } | null;
   /** Links to other tools, from the host's option `taskLinks`. */
   links: TaskLinkBody[];
   sources: SourceBody[];

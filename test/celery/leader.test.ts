@@ -75,7 +75,7 @@ describe('of instances with one store', () => {
     for (const other of others()) {
       expect(other.connections.made).toBe(0);
       expect(await leads(other)).toBe(false);
-      await expect.poll(() => everyRead(other), { timeout: 10_000 }).toEqual(await settledReads(leader()));
+      await expect.poll(() => everyRead(other), { timeout: 45_000 }).toEqual(await settledReads(leader()));
     }
   });
 

@@ -25,7 +25,9 @@ describe.skipIf(redisMissing !== null)(
 
     it('give what their message tells to a task of which an event comes later', async () => {
       const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
-      const { tasks, hear } = await open([waiting('a', { group: 'g', root_id: 'r', traceparent })]);
+      const { tasks, hear } = await open([
+        waiting('a', { group: 'g', root_id: 'r', traceparent, timelimit: [30, null] }),
+      ]);
       await own.client.del('celery');
       await hear(heard('a', { timestamp: Date.now() / 1000 }));
       await until(async () => (await tasks.getTask('a', context))?.queue === 'celery');
@@ -35,6 +37,7 @@ describe.skipIf(redisMissing !== null)(
         groupId: 'g',
         rootId: 'r',
         traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+        timeLimits: { soft: null, hard: 30 },
       });
     });
 

@@ -18,7 +18,7 @@ const BUDGETS: Readonly<Record<string, readonly [kB: number, compressed: number]
   celery: [1_240, 330],
   bullmq: [905, 240],
   memory: [615, 160],
-  sqlite: [111, 33],
+  sqlite: [92, 28],
   postgres: [110, 33],
   client: [17, 6],
   testing: [110, 31],

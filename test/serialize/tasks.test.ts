@@ -205,7 +205,14 @@ describe('a detail', () => {
     };
     expect(serializer.taskDetail(detail, 's')).toEqual({
       ...serializer.taskRow(full, 's'),
-      ...{ children: ['b', 'c'], attempts: null, options: null, log: null, trace_id: null },
+      ...{
+        children: ['b', 'c'],
+        attempts: null,
+        options: null,
+        log: null,
+        trace_id: null,
+        time_limits: null,
+      },
       timeline: [
         {
           state: 'RETRY',

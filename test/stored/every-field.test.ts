@@ -40,6 +40,7 @@ const HEADER: {
   chordId: { value: 'body', shown: { chordId: 'body' } },
   kind: { value: 'starmap', shown: { kind: 'starmap' } },
   stamps: { value: { tenant: ['acme', 2n ** 60n] }, shown: { stamps: { tenant: ['acme', 2n ** 60n] } } },
+  timeLimits: { value: { soft: null, hard: 30 }, shown: { timeLimits: { soft: null, hard: 30 } } },
   traceId: { value: 'a'.repeat(32), shown: { traceId: 'a'.repeat(32) } },
 };
 

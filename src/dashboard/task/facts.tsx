@@ -49,6 +49,7 @@ function RareFacts({ task }: { readonly task: TaskDetailBody }) {
       <Fact name="Received">{at(task.received)}</Fact>
       <Fact name="Waited">{task.wait_seconds === null ? null : seconds(task.wait_seconds)}</Fact>
       {task.expires !== null && <Fact name="Expires">{at(task.expires)}</Fact>}
+      {task.time_limits !== null && <Fact name="Time limits">{limits(task.time_limits)}</Fact>}
       {task.parent_id !== null && (
         <Fact name={wordsFor(task.sources, task.source).parent}>{idLink(task.parent_id)}</Fact>
       )}
@@ -76,6 +77,11 @@ function Fact({ name, children }: { readonly name: string; readonly children: Co
     </div>
   );
 }
+
+const limits = ({ soft, hard }: NonNullable<TaskDetailBody['time_limits']>): string =>
+  [soft === null ? [] : `${seconds(soft)} soft`, hard === null ? [] : `${seconds(hard)} hard`]
+    .flat()
+    .join(', ');
 
 const at = (value: string | null): ComponentChildren => (value === null ? null : <Moment at={value} />);
 

@@ -2,8 +2,8 @@
  * The fields of a record. What is kept, merged and stored of a task follows from this table; `precedence.ts`
  * decides which message sets a field.
  */
-import { isTraceId } from '../../model.ts';
-import { isTime } from '../../values.ts';
+import { isTraceId, type TimeLimits } from '../../model.ts';
+import { isRecord, isTime } from '../../values.ts';
 import type { Field } from './precedence.ts';
 import { PROGRESS_TEXT } from './progress.ts';
 import type { MutableRecord, TaskRecord } from './record.ts';
@@ -40,6 +40,12 @@ const STRING: TextForm<string> = { read: (written) => (typeof written === 'strin
 const NUMBER: TextForm<number> = { read: (written) => (isTime(written) ? written : null) };
 const FLAG: TextForm<boolean> = { read: (written) => (written === true ? true : null) };
 
+function readTimeLimits(written: unknown): TimeLimits | null {
+  if (!isRecord(written)) return null;
+  const [soft, hard] = [written.soft, written.hard].map((limit) => (isTime(limit) ? limit : null));
+  return { soft: soft ?? null, hard: hard ?? null };
+}
+
 /** Every field but the texts that are cut, which are described with the texts. */
 export const RECORD_FIELDS = {
   name: { by: 'name', text: STRING },
@@ -67,6 +73,7 @@ export const RECORD_FIELDS = {
     text: STAMPS_TEXT,
     keep: keepStamps,
   },
+  timeLimits: { by: 'same', isRare: true, text: { read: readTimeLimits } },
   traceId: { by: 'same', isRare: true, text: { read: (written) => (isTraceId(written) ? written : null) } },
   progress: { by: 'own', isRare: true, text: PROGRESS_TEXT },
   result: { by: 'end', text: STRING },

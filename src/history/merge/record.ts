@@ -2,7 +2,7 @@
  * Everything that is known about one task, as plain data: what its messages reported, and the data for merging the next
  * one. `merge.ts` makes records from messages, `life.ts` and `timeline.ts` read them.
  */
-import type { TaskTextField } from '../../model.ts';
+import type { TaskTextField, TimeLimits } from '../../model.ts';
 import type { TaskChangeType } from '../history.ts';
 import type { KeptProgress } from './progress.ts';
 import type { Stamps } from './stamps.ts';
@@ -113,6 +113,7 @@ export interface TaskRecord {
   readonly kind: 'map' | 'starmap' | 'chunks' | null;
   readonly stamps: Stamps | null;
   readonly traceId: string | null;
+  readonly timeLimits: TimeLimits | null;
   readonly progress: KeptProgress | null;
   readonly result: string | null;
   readonly exception: string | null;

@@ -130,11 +130,11 @@ export function toTaskDetail(
 /** Adds what only the page of a task shows. */
 export function withDetails(
   task: Task,
-  { entries, traceId }: Pick<TaskRecord, 'entries' | 'traceId'>,
+  { entries, traceId, timeLimits }: Pick<TaskRecord, 'entries' | 'traceId' | 'timeLimits'>,
   children: readonly string[],
 ): TaskDetail {
   const timeline = timelineOf(entries);
-  return { ...task, children, timeline, attempts: attemptsIn(timeline), traceId };
+  return { ...task, children, timeline, attempts: attemptsIn(timeline), traceId, timeLimits };
 }
 
 function truncatedIn({ truncated }: TaskRecord, shortened: readonly TaskTextField[] = []): TaskTextField[] {

@@ -68,6 +68,7 @@ export function startOf(item: HeldItem, worker: string, retries: number | undefi
     kind: kindOf(name),
     stamps: undefined,
     traceId: undefined,
+    timeLimits: undefined,
     truncated: cutFields(args, kwargs),
     progress: undefined,
     detail: undefined,

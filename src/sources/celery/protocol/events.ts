@@ -62,6 +62,7 @@ export function taskChangeOf(event: CeleryEvent): TaskChange | null {
     kind: kindOf(name),
     stamps: undefined,
     traceId: undefined,
+    timeLimits: undefined,
     truncated: undefined,
     progress: undefined,
     detail: undefined,

@@ -4,8 +4,8 @@
  * headers (protocol 2, celery/app/amqp.py `as_task_v2`) or in the body (protocol 1).
  */
 import type { TaskFacts } from '../../../history/history.ts';
-import { type TaskTextField, traceIdOf } from '../../../model.ts';
-import { filledString, isRecord } from '../../../values.ts';
+import { type TaskTextField, type TimeLimits, traceIdOf } from '../../../model.ts';
+import { filledString, isRecord, isTime } from '../../../values.ts';
 import { firstTasks } from './canvas-ends.ts';
 import { kindOf } from './full-change.ts';
 import type { BodyForm } from './message-body.ts';
@@ -128,8 +128,16 @@ function factsOf(
     chordId,
     kind: kindOf(taskName),
     stamps: stampsOf(fields.stamps),
+    timeLimits: timeLimitsOf(fields.timelimit),
     truncated: cut.length > 0 ? cut : undefined,
   } as TaskFacts;
+}
+
+/** The header `timelimit` has the hard limit before the soft one, in seconds (celery/app/amqp.py). */
+function timeLimitsOf(limits: unknown): TimeLimits | null {
+  const [hard, soft] = Array.isArray(limits) ? (limits as unknown[]) : [];
+  if (!isTime(hard) && !isTime(soft)) return null;
+  return { soft: isTime(soft) ? soft : null, hard: isTime(hard) ? hard : null };
 }
 
 /** The body of a chord; if it has several tasks, the one that sorts first. */

@@ -106,6 +106,7 @@ function changeOf(
     kind: kindOf(name),
     stamps,
     traceId: undefined,
+    timeLimits: undefined,
     truncated: cutFields(text, members),
     progress: type === 'custom' ? storedProgress(text, result) : undefined,
     detail:

@@ -69,7 +69,13 @@ export function createWaitingRows(
       const task = row(message);
       return task === null
         ? null
-        : { ...task, children: [], timeline: [], traceId: message.facts?.traceId ?? null };
+        : {
+            ...task,
+            children: [],
+            timeline: [],
+            traceId: message.facts?.traceId ?? null,
+            timeLimits: message.facts?.timeLimits ?? null,
+          };
     },
   };
 }
