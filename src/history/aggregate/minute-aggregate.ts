@@ -210,7 +210,7 @@ function sumOf(state: AggregateState, { name, from, to, first, count }: Columns)
 /** Stands for tasks without a name, queue or worker. */
 export const UNKNOWN = '\0';
 /** Stands for names, queues and workers beyond the bound. */
-export const OTHERS = '\0\0';
+const OTHERS = '\0\0';
 
 /** What is counted separately. Each is a text, {@link UNKNOWN} or {@link OTHERS}. */
 export interface CellKey {
@@ -246,14 +246,14 @@ export interface TaskCells {
 }
 
 /** @param maxBytes maximum memory; beyond it, the oldest minutes are dropped */
-export function createTaskCells(maxBytes: number): TaskCells {
+function createTaskCells(maxBytes: number): TaskCells {
   const { maxCells } = createCells(maxBytes);
   const cells = createCells(maxBytes, Math.min(MAX_KEYS, Math.max(4, Math.floor(maxCells / MIN_MINUTES))));
   return { cells, keys: new Map(), keyCount: 0 };
 }
 
 /** The cell to count in; −1: none is available. `null`: unknown. */
-export function taskCellFor(
+function taskCellFor(
   state: TaskCells,
   name: string | null,
   { queue, worker }: { readonly queue: string | null; readonly worker: string | null },

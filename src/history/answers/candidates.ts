@@ -206,7 +206,7 @@ export function* walkCandidates(
 }
 
 /** Whether a task meets all conditions, by the same rules as `passesConditions` for its row. */
-export function slotPasses(
+function slotPasses(
   slot: number,
   conditions: readonly TaskCondition[],
   records: Records,
@@ -230,7 +230,7 @@ function textOf(slot: number, field: string, records: Records, columns: TaskInde
 }
 
 /** Whether an index has the tasks of each value of a field. */
-export function isIndexed(field: string): field is IndexedColumn {
+function isIndexed(field: string): field is IndexedColumn {
   return INDEXED_COLUMNS.some((column) => column === field);
 }
 

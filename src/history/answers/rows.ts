@@ -122,7 +122,7 @@ function factsOfRow(slot: number, row: Task, records: Records): FlagFacts {
  *
  * @param isRedacted whether the texts have no secrets
  */
-export function readTexts(records: Records, slot: number, isRedacted: boolean): Task {
+function readTexts(records: Records, slot: number, isRedacted: boolean): Task {
   const state = records.states.text(records.state[slot] as number);
   const isSuccess = state === 'SUCCESS';
   const read = (text: Text | null | undefined): string | null => records.values.read(text ?? null).text;
@@ -141,7 +141,7 @@ export function readTexts(records: Records, slot: number, isRedacted: boolean): 
 }
 
 /** Name and queue of a task. */
-export function namesOf(records: Records, slot: number): Pick<TaskFigures, 'name' | 'queue'> {
+function namesOf(records: Records, slot: number): Pick<TaskFigures, 'name' | 'queue'> {
   return {
     name: textOf(records.names, records.name[slot] as number),
     queue: textOf(records.queues, records.queue[slot] as number),
@@ -149,7 +149,7 @@ export function namesOf(records: Records, slot: number): Pick<TaskFigures, 'name
 }
 
 /** Displayed texts of which the table keeps only a part. */
-export function shortenedTexts(records: Records, slot: number, state: string): TaskTextField[] {
+function shortenedTexts(records: Records, slot: number, state: string): TaskTextField[] {
   const extra = records.extras.get(slot);
   const isSuccess = state === 'SUCCESS';
   const texts: [TaskTextField, Text | null | undefined][] = [

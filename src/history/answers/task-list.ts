@@ -110,7 +110,7 @@ export interface PageContext {
  * @param accepts filters the tasks, of which no more than `scan` are examined; `null`: all belong to the list
  * @param total the length of the list, if it is known
  */
-export function* takePage(
+function* takePage(
   { limit, scan, after }: TaskQuery,
   accepts: ((slot: number) => boolean) | null,
   total: number | null,
@@ -135,7 +135,7 @@ export function* takePage(
  *
  * @param slots contain all tasks that match
  */
-export function* takeWholePage(
+function* takeWholePage(
   { limit, after }: TaskQuery,
   slots: readonly ArrayLike<number>[],
   accepts: (slot: number) => boolean,
@@ -230,7 +230,7 @@ export interface Visited {
  * @param visit returns false to end the walk before this task
  * @returns the position of the last visited task when `visit` has ended the walk, else `null`
  */
-export function* walkTasks(
+function* walkTasks(
   walk: TaskWalk,
   after: TaskPosition | null,
   visit: (slot: number) => boolean,
@@ -280,7 +280,7 @@ export function createStretch({ isSearch }: Pick<TaskWalk, 'isSearch'>): () => b
 }
 
 /** Whether the task is still in memory: its slot may belong to another task by now. */
-export function isHeld({ indexed, ids }: Records, { slot, position }: Visited): boolean {
+function isHeld({ indexed, ids }: Records, { slot, position }: Visited): boolean {
   return indexed[slot] === 1 && ids[slot] === position.id;
 }
 
@@ -293,7 +293,7 @@ export interface ListOrder {
 }
 
 /** @returns the order of this query */
-export function listOrder({ sort, order }: TaskQuery, records: Records): ListOrder {
+function listOrder({ sort, order }: TaskQuery, records: Records): ListOrder {
   return {
     positionOf: (slot) => ({ key: sortKey(sort, slot, records), id: records.ids[slot] as string }),
     compare: (a, b) => comparePositions(a, b, order),

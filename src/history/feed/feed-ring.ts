@@ -101,7 +101,7 @@ export function addItem(ring: FeedRing, item: FeedItem, arrivedAt: number): void
 }
 
 /** Adds an item at the end. @param isRedacted whether its detail has no secrets */
-export function append(
+function append(
   ring: FeedRing,
   item: FeedItem,
   arrivedAt: number,
@@ -143,7 +143,7 @@ function noteDropped(ring: FeedRing): void {
 }
 
 /** Takes over the items of another ring of the same instance. */
-export function replaceRing(ring: FeedRing, { ...other }: FeedRing): void {
+function replaceRing(ring: FeedRing, { ...other }: FeedRing): void {
   Object.assign(ring, other, { heard: ring.heard });
 }
 

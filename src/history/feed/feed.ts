@@ -277,7 +277,7 @@ interface Cursor {
 }
 
 /** @returns the id of an item */
-export function idOf({ instances, numbers, capacity }: FeedRing, sequence: number): string {
+function idOf({ instances, numbers, capacity }: FeedRing, sequence: number): string {
   const at = sequence % capacity;
   return `${instances[at]}.${numbers[at]}`;
 }
@@ -286,7 +286,7 @@ export function idOf({ instances, numbers, capacity }: FeedRing, sequence: numbe
  * @param sequence of an item in the ring, or of the one before the oldest
  * @param gaps how many gaps this instance has noted
  */
-export function cursorOf({ ring, clockOffset }: PositionContext, sequence: number, gaps: number): string {
+function cursorOf({ ring, clockOffset }: PositionContext, sequence: number, gaps: number): string {
   const at = sequence % ring.capacity;
   const isKnown = isHeld(ring, sequence);
   const instance = isKnown ? (ring.instances[at] as string) : ring.droppedInstance;
@@ -310,7 +310,7 @@ function readCursor({ clockOffset, now }: PositionContext, text: string): Cursor
 }
 
 /** Where the reader of a cursor continues; at the oldest item if the position is not found. */
-export function afterCursor(context: PositionContext, text: string): FeedPosition {
+function afterCursor(context: PositionContext, text: string): FeedPosition {
   const { ring, isWholeSince } = context;
   const start = { after: oldestIn(ring) - 1, gap: true, gaps: 0 };
   const cursor = readCursor(context, text);
@@ -326,7 +326,7 @@ export function afterCursor(context: PositionContext, text: string): FeedPositio
 }
 
 /** Where a reader continues that has everything that arrived before a time (milliseconds, our clock). */
-export function afterTime({ ring, isWholeSince }: PositionContext, time: number): FeedPosition {
+function afterTime({ ring, isWholeSince }: PositionContext, time: number): FeedPosition {
   const first = firstSince(ring, time);
   const isLost = ring.hasDropped && first === oldestIn(ring);
   return { after: first - 1, gap: isLost || !isWholeSince(time), gaps: 0 };

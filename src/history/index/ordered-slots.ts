@@ -82,7 +82,7 @@ export type SlotWalk = Iterable<number>;
  *
  * @param after begin behind this position; `null`: at the start
  */
-export function* walkUp(blocks: readonly SlotBlock[], after: SeekTarget | null): Generator<number> {
+function* walkUp(blocks: readonly SlotBlock[], after: SeekTarget | null): Generator<number> {
   let { block, index } = after === null ? { block: 0, index: 0 } : seekBehind(blocks, after);
   for (; block < blocks.length; block++, index = 0) {
     const { slots, size } = blocks[block] as SlotBlock;
@@ -95,7 +95,7 @@ export function* walkUp(blocks: readonly SlotBlock[], after: SeekTarget | null):
  *
  * @param after begin behind this position; `null`: at the start
  */
-export function* walkDown(blocks: readonly SlotBlock[], after: SeekTarget | null): Generator<number> {
+function* walkDown(blocks: readonly SlotBlock[], after: SeekTarget | null): Generator<number> {
   const highest = after === null ? NO_KEY : after.key;
   if (after !== null) yield* walkKey(blocks, highest, seekBehind(blocks, after));
   if (after !== null && highest === NO_KEY) return;
@@ -228,7 +228,7 @@ function compareEntry(block: SlotBlock, index: number, target: SeekTarget): numb
 }
 
 /** The first entry that is not before the target; behind the last block when there is none. */
-export function seek(blocks: readonly SlotBlock[], target: SeekTarget): BlockPosition {
+function seek(blocks: readonly SlotBlock[], target: SeekTarget): BlockPosition {
   if (blocks.length === 0) return { block: 0, index: 0 };
   const block = findBlock(blocks, target);
   const found = blocks[block] as SlotBlock;
@@ -237,7 +237,7 @@ export function seek(blocks: readonly SlotBlock[], target: SeekTarget): BlockPos
 }
 
 /** Inserts an entry; a full block is split. */
-export function insertEntry(blocks: SlotBlock[], target: SeekTarget, slot: number): void {
+function insertEntry(blocks: SlotBlock[], target: SeekTarget, slot: number): void {
   if (blocks.length === 0) blocks.push(newBlock(4));
   const at = findBlock(blocks, target);
   let block = blocks[at] as SlotBlock;
@@ -272,7 +272,7 @@ function keptOf(index: number): number {
 }
 
 /** Removes an entry. @returns whether it was there */
-export function removeEntry(blocks: SlotBlock[], target: SeekTarget, slot: number): boolean {
+function removeEntry(blocks: SlotBlock[], target: SeekTarget, slot: number): boolean {
   if (blocks.length === 0) return false;
   const at = findBlock(blocks, target);
   const block = blocks[at] as SlotBlock;

@@ -190,7 +190,7 @@ function dropTask(index: IndexState, slot: number): void {
  *
  * @param given the cause found earlier; `undefined`: none was searched
  */
-export function causeOf(
+function causeOf(
   records: Records,
   slot: number,
   record: TaskRecord,
@@ -237,12 +237,12 @@ export interface Relatives {
 }
 
 /** @returns empty groups */
-export function createRelatives(): Relatives {
+function createRelatives(): Relatives {
   return { byParent: createSlotGroups(), byGroup: createSlotGroups(), byChord: createSlotGroups() };
 }
 
 /** Takes a task out of all groups. */
-export function removeRelative(
+function removeRelative(
   { byParent, byGroup, byChord }: Relatives,
   records: Records,
   slot: number,

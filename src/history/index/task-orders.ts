@@ -44,7 +44,7 @@ export function targetOf({ key, id }: TaskPosition, records: Pick<Records, 'ids'
 }
 
 /** Tasks by a number; {@link NO_KEY} for those without one. */
-export function orderByNumber(records: Pick<Records, 'ids'>): TaskOrder {
+function orderByNumber(records: Pick<Records, 'ids'>): TaskOrder {
   const slots = createOrderedSlots(orderById(records));
   return {
     get size() {
@@ -60,7 +60,7 @@ export function orderByNumber(records: Pick<Records, 'ids'>): TaskOrder {
  * Tasks by an interned string, whose number is the key: the tasks of each string are sorted by id. Number 0, no
  * string, comes last.
  */
-export function orderByText(strings: InternedStrings, records: Pick<Records, 'ids'>): TaskOrder {
+function orderByText(strings: InternedStrings, records: Pick<Records, 'ids'>): TaskOrder {
   const compare = orderById(records);
   const lists = new Map<number, OrderedSlots>();
   // The numbers of the strings in both orders: there may be as many strings as tasks.

@@ -20,7 +20,7 @@ export interface MemberOrder {
 }
 
 /** @param key of the new member @returns the members with one more */
-export function addMember(
+function addMember(
   members: Members | undefined,
   slot: number,
   key: number,
@@ -42,7 +42,7 @@ export function addMember(
 }
 
 /** @param key under which the slot is sorted @returns the other members; `undefined`: none */
-export function removeMember(members: Members | undefined, slot: number, key: number): Members | undefined {
+function removeMember(members: Members | undefined, slot: number, key: number): Members | undefined {
   if (members === undefined || typeof members === 'number') return members === slot ? undefined : members;
   if (Array.isArray(members)) {
     const at = members.indexOf(slot);
@@ -54,13 +54,13 @@ export function removeMember(members: Members | undefined, slot: number, key: nu
 }
 
 /** The members in order, valid until they change. */
-export function orderedMembers(members: Members, order: MemberOrder): OrderedSlots {
+function orderedMembers(members: Members, order: MemberOrder): OrderedSlots {
   if (typeof members === 'number') return sortMembers([members], order);
   return Array.isArray(members) ? sortMembers(members, order) : members;
 }
 
 /** How many members there are. */
-export function countMembers(members: Members | undefined): number {
+function countMembers(members: Members | undefined): number {
   if (members === undefined) return 0;
   return typeof members === 'number' ? 1 : Array.isArray(members) ? members.length : members.size;
 }

@@ -198,7 +198,7 @@ interface FoundChange {
  * @returns a function that finds when the clock alone next changes an answer (a worker's status, an overdue task);
  *   `null`: never. Called for every request, so it searches once per revision.
  */
-export function createChangeTimes(state: MemoryState): (part: HistoryPart) => Date | null {
+function createChangeTimes(state: MemoryState): (part: HistoryPart) => Date | null {
   const { tables, workers, revisions, clock } = state;
   const unknown: FoundChange = { revision: -1, until: 0, at: null };
   const found = { tasks: unknown, workers: unknown };
@@ -230,7 +230,7 @@ const MINUTE_MS = 60_000;
  * @param names of all tasks
  * @param options which part of that time was observed
  */
-export function* summarize(
+function* summarize(
   query: TaskStatsQuery,
   tasks: TaskList,
   rows: Rows,

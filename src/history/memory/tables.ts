@@ -114,7 +114,7 @@ export interface Packing {
 }
 
 /** @param context is changed by what is packed */
-export function createPacking({ related, rows, open, tap, heardOf }: PackingContext): Packing {
+function createPacking({ related, rows, open, tap, heardOf }: PackingContext): Packing {
   const { records, index } = related;
 
   function write(slot: number, record: TaskRecord, cause?: TaskCause | null): void {

@@ -286,7 +286,7 @@ const FEED_TYPES: Readonly<Record<TaskChangeType, string>> = {
 };
 
 /** The usual name of the type; the feed would keep the copy of it that each message brings. */
-export function feedTypeOf({ type, eventType }: TaskChange): string {
+function feedTypeOf({ type, eventType }: TaskChange): string {
   const usual = FEED_TYPES[type];
   return eventType === undefined || eventType === usual ? usual : eventType;
 }

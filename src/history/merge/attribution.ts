@@ -286,7 +286,7 @@ const MAX_DELAY_MS = 10_000;
  * @param runs one for each `received`
  * @param retries the `retried` events without a number, by time
  */
-export function highestAttempt(
+function highestAttempt(
   entries: readonly TaskEntry[],
   runs: readonly OpenRun[],
   retries: readonly TaskEntry[],

@@ -89,7 +89,7 @@ function isMoment(value: number | null | undefined): value is number {
 }
 
 /** The backend writes the state of a task again and again, without a time and often without a number. */
-export function isUndatedState({ origin, timeSource, kind }: TaskEntry): boolean {
+function isUndatedState({ origin, timeSource, kind }: TaskEntry): boolean {
   return origin === 'result' && timeSource !== 'sender' && kind !== 'sent';
 }
 
@@ -164,7 +164,7 @@ function findSameTime(entries: readonly TaskEntry[], entry: TaskEntry): number {
 }
 
 /** The last report of the same attempt. Each `received` begins another one, unless its number says otherwise. */
-export function findSinceReceived(entries: readonly TaskEntry[], entry: TaskEntry): number {
+function findSinceReceived(entries: readonly TaskEntry[], entry: TaskEntry): number {
   let found = -1;
   for (let at = 0; at < entries.length; at++) {
     const other = entries[at] as TaskEntry;
@@ -176,7 +176,7 @@ export function findSinceReceived(entries: readonly TaskEntry[], entry: TaskEntr
 }
 
 /** Whether two entries report the same change, by the same origin. */
-export function isSameReport(a: TaskEntry, b: TaskEntry): boolean {
+function isSameReport(a: TaskEntry, b: TaskEntry): boolean {
   return a.kind === b.kind && a.origin === b.origin && a.state === b.state;
 }
 

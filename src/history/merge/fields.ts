@@ -26,11 +26,14 @@ export function takeFields(record: MutableRecord, facts: TaskFacts, by: Claimant
   }
   if (facts.parentId !== undefined || facts.rootId !== undefined) takeLineage(record, facts, by);
   takeCanvas(record, facts, by);
-  for (const field of SAME_FIELDS) takeSame(record, field, facts[field], by);
+  for (const field of SAME_FIELDS) {
+    const value = facts[field];
+    if (value != null) takeSame(record, field, value, by);
+  }
 }
 
 function takeSame(record: MutableRecord, field: SameField, value: unknown, by: Claimant): void {
-  if (value == null || !wins(by.claims.same, 0, by, record[field] === null)) return;
+  if (!wins(by.claims.same, 0, by, record[field] === null)) return;
   const { keep } = FIELD_ROWS[field];
   const kept = keep === undefined ? value : keep(value);
   if (kept !== null) Object.assign(record, { [field]: kept });
@@ -116,7 +119,7 @@ export function addTruncated(record: MutableRecord, field: TaskTextField): void 
 }
 
 /** Notes that this text is whole. */
-export function removeTruncated(record: MutableRecord, field: TaskTextField): void {
+function removeTruncated(record: MutableRecord, field: TaskTextField): void {
   if (record.truncated.includes(field))
     record.truncated = record.truncated.filter((other) => other !== field);
 }

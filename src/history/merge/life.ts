@@ -191,7 +191,7 @@ export interface Sent {
 }
 
 /** @returns what the entries of a task show about its messages */
-export function sentOf(entries: readonly TaskEntry[]): Sent {
+function sentOf(entries: readonly TaskEntry[]): Sent {
   let last: number | null = null;
   let retries = -1;
   let time: number | null = null;
@@ -212,7 +212,7 @@ export function sentOf(entries: readonly TaskEntry[]): Sent {
  * @param run the run that the task waited for
  * @returns when the message of its attempt was sent, else when it was received; `null`: unknown
  */
-export function waitingSince(sent: Sent, { attempt, received }: Run): number | null {
+function waitingSince(sent: Sent, { attempt, received }: Run): number | null {
   if (sent.time !== null && Math.max(0, sent.retries) === attempt) return sent.time;
   return received === null ? null : Math.floor(received.time);
 }

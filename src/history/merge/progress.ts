@@ -31,14 +31,14 @@ export function takeProgress(
 }
 
 /** The later of two; of two that are equally late, the same one whatever their order. */
-export function laterProgress(one: KeptProgress | null, other: KeptProgress | null): KeptProgress | null {
+function laterProgress(one: KeptProgress | null, other: KeptProgress | null): KeptProgress | null {
   if (one === null || other === null) return one ?? other;
   if (one.at !== other.at) return one.at > other.at ? one : other;
   return textOf(one) >= textOf(other) ? one : other;
 }
 
 /** Whether two report the same, whenever that was. */
-export function isSameProgress(one: KeptProgress | null, other: KeptProgress | null): boolean {
+function isSameProgress(one: KeptProgress | null, other: KeptProgress | null): boolean {
   if (one === null || other === null) return one === other;
   return textOf(one) === textOf(other);
 }

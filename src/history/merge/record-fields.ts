@@ -47,7 +47,7 @@ function readTimeLimits(written: unknown): TimeLimits | null {
 }
 
 /** Every field but the texts that are cut, which are described with the texts. */
-export const RECORD_FIELDS = {
+const RECORD_FIELDS = {
   name: { by: 'name', text: STRING },
   queue: { by: 'queue', text: STRING },
   args: { by: 'args', text: STRING },
@@ -106,20 +106,54 @@ export const RARE_FIELDS = FIELD_NAMES.filter((name) => FIELD_ROWS[name].isRare)
 /** Fields that the header of a task's message can set. */
 export const HEADER_FIELDS = FIELD_NAMES.filter((name) => !['end', 'own'].includes(FIELD_ROWS[name].by));
 
-/** The fields of a task of which nothing is known. */
-export const NOTHING_KNOWN = Object.fromEntries(
-  FIELD_NAMES.map((name) => [name, FIELD_ROWS[name].text === FLAG ? false : null]),
-) as Pick<TaskRecord, RecordField>;
-
 const NOTHING_TRUNCATED: TaskRecord['truncated'] = [];
 
 /** @returns a task of which nothing is known but its id */
 export function emptyRecord(id: string): MutableRecord {
+  return blankRecord(id, [], {
+    name: 0,
+    args: 0,
+    queue: 0,
+    eta: 0,
+    lineage: 0,
+    group: 0,
+    chord: 0,
+    result: 0,
+    exception: 0,
+  });
+}
+
+/** The same with entries. A literal: V8 makes such an object ten times as fast as a copy of one made of the table. */
+export function blankRecord(
+  id: string,
+  entries: MutableRecord['entries'],
+  ranks: MutableRecord['ranks'],
+): MutableRecord {
   return {
-    ...NOTHING_KNOWN,
     id,
-    entries: [],
-    ranks: { name: 0, args: 0, queue: 0, eta: 0, lineage: 0, group: 0, chord: 0, result: 0, exception: 0 },
+    entries,
+    ranks,
+    name: null,
+    queue: null,
+    args: null,
+    kwargs: null,
+    eta: null,
+    expires: null,
+    parentId: null,
+    hasNoParent: false,
+    rootId: null,
+    groupId: null,
+    chordId: null,
+    kind: null,
+    stamps: null,
+    traceId: null,
+    timeLimits: null,
+    progress: null,
+    result: null,
+    exception: null,
+    traceback: null,
+    runtime: null,
     truncated: NOTHING_TRUNCATED,
+    isMissing: false,
   };
 }

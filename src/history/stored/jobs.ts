@@ -226,7 +226,7 @@ export interface Pulse {
  * @param work waits of 1, 2, 4 … 30 seconds follow its failures
  * @param intervalMs from the start of one run to the next
  */
-export function createPulse(work: () => Promise<void>, intervalMs: number): Pulse {
+function createPulse(work: () => Promise<void>, intervalMs: number): Pulse {
   let timer: NodeJS.Timeout | null = null;
   let running: Promise<void> | null = null;
   let isStarted = false;

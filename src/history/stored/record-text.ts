@@ -3,7 +3,7 @@ import type { TaskCause, TaskTextField } from '../../model.ts';
 import { isRecord, isTime } from '../../values.ts';
 import type { KeptTask } from '../memory/tap.ts';
 import type { EntryKind, MutableRecord, Ranks, TaskEntry, TaskRecord } from '../merge/record.ts';
-import { emptyRecord, FIELD_NAMES, FIELD_ROWS, NOTHING_KNOWN } from '../merge/record-fields.ts';
+import { emptyRecord, FIELD_NAMES, FIELD_ROWS } from '../merge/record-fields.ts';
 import type { StoredRecord } from '../store.ts';
 
 /** Of the format. Texts of another version are not read. */
@@ -39,7 +39,7 @@ export function writeRecordText(record: TaskRecord, cause: TaskCause | null): Re
   const long: Record<string, string> = {};
   for (const field of FIELD_NAMES) {
     const value = record[field];
-    if (value === null || value === NOTHING_KNOWN[field]) continue;
+    if (value === null || value === false) continue;
     if (typeof value === 'string' && isTextField(field) && value.length > LONGEST_INLINE) {
       known[field] = startOf(value);
       long[field] = value;

@@ -221,7 +221,7 @@ export interface Batch {
  * Reads the stored data of these tasks. If many have long texts, most of them leave the batch and wait for the next
  * one.
  */
-export async function lookUp(
+async function lookUp(
   context: TaskWriterContext,
   store: TaskStore,
   batch: Batch,
@@ -360,7 +360,7 @@ export function noteDropping(backlog: TaskBacklog, id: string): void {
 }
 
 /** Removes a task that was written. A task that has changed meanwhile waits again. */
-export function settle({ changed, again }: TaskBacklog, id: string): void {
+function settle({ changed, again }: TaskBacklog, id: string): void {
   const later = again.get(id);
   changed.delete(id);
   again.delete(id);
@@ -368,7 +368,7 @@ export function settle({ changed, again }: TaskBacklog, id: string): void {
 }
 
 /** Removes a task that can no longer be read. */
-export function lose(backlog: TaskBacklog, id: string): void {
+function lose(backlog: TaskBacklog, id: string): void {
   backlog.changed.delete(id);
   backlog.again.delete(id);
   backlog.steps.delete(id);
@@ -376,7 +376,7 @@ export function lose(backlog: TaskBacklog, id: string): void {
 }
 
 /** Remembers under which version a task is stored. */
-export function rememberVersion({ versions }: TaskBacklog, id: string, version: StoredVersion): void {
+function rememberVersion({ versions }: TaskBacklog, id: string, version: StoredVersion): void {
   versions.delete(id);
   versions.set(id, version);
   if (versions.size <= MOST_VERSIONS) return;

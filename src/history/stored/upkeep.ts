@@ -41,7 +41,7 @@ export async function keepStore(state: StoredState): Promise<void> {
 }
 
 /** Tasks, relations and feed items that were dropped before they could be written. */
-export function lostIn({ tasks, relations, feed }: StoredState): number {
+function lostIn({ tasks, relations, feed }: StoredState): number {
   return tasks.lost + relations.lost + feed.lost;
 }
 

@@ -1,7 +1,7 @@
 /** Packs the records of tasks into the columns of a table, and unpacks them. */
 import { lifeOf, retriesIn, type TaskLife } from '../merge/life.ts';
 import type { MutableRecord, Ranks, TaskRecord } from '../merge/record.ts';
-import { NOTHING_KNOWN, RARE_FIELDS, type RareField } from '../merge/record-fields.ts';
+import { blankRecord, RARE_FIELDS, type RareField } from '../merge/record-fields.ts';
 import { hasKind, readEntries, writeEntries } from './entry-table.ts';
 import { type Extra, extraBytes, extraOf, FACT, inlineBytes, type Records } from './records.ts';
 import type { Text } from './values.ts';
@@ -18,23 +18,21 @@ function unpackRecord(records: Records, slot: number): MutableRecord {
   const name = records.name[slot] as number;
   const queue = records.queue[slot] as number;
   const facts = records.facts[slot] as number;
-  const record: MutableRecord = {
-    ...NOTHING_KNOWN,
-    id: records.ids[slot] as string,
-    entries: readEntries(records.entries, records.heads[slot] as number),
-    ranks: unpackRanks(records.ranks[slot] as number),
-    name: name === 0 ? null : records.names.text(name),
-    queue: queue === 0 ? null : records.queues.text(queue),
-    args: textOf(records, records.args[slot]),
-    kwargs: textOf(records, records.kwargs[slot]),
-    parentId: records.parents[slot] ?? null,
-    hasNoParent: (facts & FACT.NO_PARENT) !== 0,
-    rootId: reportedRoot(records, slot),
-    result: textOf(records, records.results[slot]),
-    runtime: runtimeOf(records, slot),
-    truncated: NO_FIELDS,
-    isMissing: (facts & FACT.MISSING) !== 0,
-  };
+  const record = blankRecord(
+    records.ids[slot] as string,
+    readEntries(records.entries, records.heads[slot] as number),
+    unpackRanks(records.ranks[slot] as number),
+  );
+  record.name = name === 0 ? null : records.names.text(name);
+  record.queue = queue === 0 ? null : records.queues.text(queue);
+  record.args = textOf(records, records.args[slot]);
+  record.kwargs = textOf(records, records.kwargs[slot]);
+  record.parentId = records.parents[slot] ?? null;
+  record.hasNoParent = (facts & FACT.NO_PARENT) !== 0;
+  record.rootId = reportedRoot(records, slot);
+  record.result = textOf(records, records.results[slot]);
+  record.runtime = runtimeOf(records, slot);
+  record.isMissing = (facts & FACT.MISSING) !== 0;
   const extra = records.extras.size === 0 ? undefined : records.extras.get(slot);
   if (extra !== undefined) readExtra(records, record, extra);
   return record;

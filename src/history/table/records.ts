@@ -247,7 +247,7 @@ export interface HeldRecords {
 }
 
 /** @returns no records */
-export function createHeldRecords(): HeldRecords {
+function createHeldRecords(): HeldRecords {
   return { records: new Map(), bytes: 0 };
 }
 

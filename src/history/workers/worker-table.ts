@@ -261,7 +261,7 @@ function drop(state: WorkerState, worker: WorkerRecord): void {
 }
 
 /** Workers that send messages; the others are named by stored messages alone. @param now milliseconds */
-export function heardWorkers(workers: Iterable<WorkerRecord>, now: number): HeardWorker[] {
+function heardWorkers(workers: Iterable<WorkerRecord>, now: number): HeardWorker[] {
   return [...workers]
     .filter(({ isHeard }) => isHeard)
     .map(({ hostname, heardAt, saidGoodbye, facts }) => ({

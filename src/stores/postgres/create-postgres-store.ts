@@ -71,7 +71,7 @@ export interface PostgresStoreOptions extends StoreOptions {
 const CALLER = 'postgresStore';
 const KEYS: KeysOf<PostgresStoreOptions> = { ...STORE_KEYS, schema: true, prefix: true };
 /** Beginning of the names of all tables, unless the host writes another. */
-export const DEFAULT_PREFIX = 'task_monitor_';
+const DEFAULT_PREFIX = 'task_monitor_';
 
 /**
  * Keeps the history of sources in PostgreSQL 13 or later, which instances of an app may share. It uses the app's own

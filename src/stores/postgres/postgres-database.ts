@@ -64,7 +64,7 @@ const TYPES: Readonly<Record<SqlType, string>> = {
 };
 
 /** Types of arrays of a column. */
-export const ARRAYS: Readonly<Record<SqlType, string>> = {
+const ARRAYS: Readonly<Record<SqlType, string>> = {
   text: 'text[]',
   integer: 'integer[]',
   real: 'double precision[]',

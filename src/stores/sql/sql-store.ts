@@ -84,7 +84,7 @@ export interface SessionOptions {
   readonly size: string;
 }
 
-export function createSqlSession(
+function createSqlSession(
   source: SourceDatabase,
   { isReadOnly, days, size }: SessionOptions,
 ): StoreSession {

@@ -234,7 +234,7 @@ const SIGNS = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
  * @param bind binds a value. @returns how the statement calls it
  * @returns `null`: no column for the condition exists
  */
-export function conditionSql(
+function conditionSql(
   condition: TaskCondition,
   dialect: SqlDialect,
   bind: (value: SqlValue) => string,

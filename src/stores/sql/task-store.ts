@@ -84,7 +84,7 @@ const COMMON = 5_000;
  *
  * @param columns the columns that are read, and the conversion of a row
  */
-export async function listPage<Row>(
+async function listPage<Row>(
   source: SourceDatabase,
   tasks: TaskTable,
   query: StoredQuery,
@@ -136,7 +136,7 @@ const LAST_ID = '\u{10ffff}';
  *
  * @param nextValue returns the value after another one, or the first one
  */
-export async function listByValue<Row>(
+async function listByValue<Row>(
   { after, limit }: Pick<StoredQuery, 'after' | 'limit'>,
   readPart: (part: ListPart) => Promise<readonly Row[]>,
   nextValue: (after: string | null) => Promise<string | null>,

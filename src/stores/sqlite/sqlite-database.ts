@@ -55,7 +55,7 @@ function bound(value: SqlValue): SqlField {
 const TYPES: Readonly<Record<SqlType, string>> = { text: 'TEXT', integer: 'INTEGER', real: 'REAL' };
 
 /** SQLite 3.47 and later, as Node 22.13 brings it. Arrays are bound as JSON. */
-export const SQLITE: SqlDialect = {
+const SQLITE: SqlDialect = {
   name: 'sqlite',
   now: "(unixepoch('now', 'subsec') * 1000)",
   clustered: ' WITHOUT ROWID',

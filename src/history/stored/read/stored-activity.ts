@@ -100,7 +100,7 @@ const MOST_RUNNING = 2_000;
 const MOST_EXAMPLES = 3;
 
 /** @param earlier the summary whose tasks changed first, so that they are listed first */
-export function sumOfOpen(later: OpenTaskSummary, earlier: OpenTaskSummary): OpenTaskSummary {
+function sumOfOpen(later: OpenTaskSummary, earlier: OpenTaskSummary): OpenTaskSummary {
   const running = [...earlier.running, ...later.running].sort((a, b) => a.startedAt - b.startedAt);
   return {
     running: running.slice(0, MOST_RUNNING),

@@ -58,7 +58,7 @@ const MOST_READ = 10_000;
  * Which of these tasks are known. Asks the store only for what memory does not know. While the store is unreachable
  * these count as unknown: the findings of collectors about them are then shown.
  */
-export function listKnown(
+function listKnown(
   reader: ReaderContext,
   ids: Iterable<string>,
   context: ReadContext,

@@ -85,7 +85,7 @@ const RELATIONS_AT_ONCE = 256;
  * @param nodes the task is one of them
  * @param rowOf the row of a task as it is now; `null`: it is no longer known
  */
-export function* findWorkflow(
+function* findWorkflow(
   id: string,
   nodes: ReadonlyMap<string, WorkflowNode>,
   relations: Iterable<TaskRelation>,
@@ -158,7 +158,7 @@ const MOST_WHOLE = 1_000;
 const MOST_WHOLE_CHARACTERS = 16_000_000;
 
 /** @returns the rows of these tasks, by id: of those that are stored */
-export async function readRows(
+async function readRows(
   reader: ReaderContext,
   ids: readonly string[],
   context: ReadContext,
@@ -207,7 +207,7 @@ function shorten({ record, rootId, shortened }: ColdTask): ColdTask {
 }
 
 /** Reads the whole tracebacks of stored tasks that failed with a long one. */
-export async function withTracebacks(
+async function withTracebacks(
   { memory, reads }: ReaderContext,
   tasks: readonly Task[],
   isStored: (id: string) => boolean,

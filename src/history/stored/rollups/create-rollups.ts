@@ -151,13 +151,13 @@ const TO_DAYS: Fold = { from: 3_600, to: 86_400 };
 /**
  * Folds the complete spans between two times. Rejects with what the store throws. @param now milliseconds since 1970
  */
-export async function foldRollups(store: RollupStore, since: number, now: number): Promise<void> {
+async function foldRollups(store: RollupStore, since: number, now: number): Promise<void> {
   await foldSpans(store, TO_HOURS, since, now);
   await foldSpans(store, TO_DAYS, since, now);
 }
 
 /** Drops old cells: minutes after two days, the rest after `days`. */
-export async function dropRollups(store: RollupStore, days: number, now: number): Promise<void> {
+async function dropRollups(store: RollupStore, days: number, now: number): Promise<void> {
   const oldest = startOf(now - days * DAY_MS, DAY_MS);
   await store.dropBefore(60, Math.max(oldest, startOf(now - MINUTE_DAYS * DAY_MS, HOUR_MS)));
   await store.dropBefore(3_600, oldest);
