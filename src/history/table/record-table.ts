@@ -106,8 +106,6 @@ function writeExtra(records: Records, slot: number, record: TaskRecord): void {
   if (extra.traceback !== traceback) clearFact(records, slot, FACT.TRACEBACK_REDACTED | FACT.CAUSE_FOUND);
 }
 
-const NO_FIELDS: TaskRecord['truncated'] = [];
-
 function textOf(records: Records, text: Text | null | undefined): string | null {
   if (text === undefined || text === null || typeof text === 'string') return text ?? null;
   return records.values.read(text).text;
