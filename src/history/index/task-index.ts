@@ -242,11 +242,7 @@ function createRelatives(): Relatives {
 }
 
 /** Takes a task out of all groups. */
-function removeRelative(
-  { byParent, byGroup, byChord }: Relatives,
-  records: Records,
-  slot: number,
-): void {
+function removeRelative({ byParent, byGroup, byChord }: Relatives, records: Records, slot: number): void {
   const parent = records.parents[slot];
   if (parent != null) byParent.remove(parent, slot);
   const extra = records.extras.get(slot);

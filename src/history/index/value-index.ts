@@ -20,12 +20,7 @@ export interface MemberOrder {
 }
 
 /** @param key of the new member @returns the members with one more */
-function addMember(
-  members: Members | undefined,
-  slot: number,
-  key: number,
-  order: MemberOrder,
-): Members {
+function addMember(members: Members | undefined, slot: number, key: number, order: MemberOrder): Members {
   if (members === undefined) return slot;
   if (typeof members === 'number') return [members, slot];
   if (!Array.isArray(members)) {

@@ -84,10 +84,7 @@ export interface SessionOptions {
   readonly size: string;
 }
 
-function createSqlSession(
-  source: SourceDatabase,
-  { isReadOnly, days, size }: SessionOptions,
-): StoreSession {
+function createSqlSession(source: SourceDatabase, { isReadOnly, days, size }: SessionOptions): StoreSession {
   return {
     isReadOnly,
     tasks: createTaskStore(source, days),
