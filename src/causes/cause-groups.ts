@@ -124,15 +124,15 @@ export function createCauseGroups(window: CauseWindow): CauseGroups {
 
 function newGroup(cause: TaskCause): Counted {
   return {
-    ...{
-      id: cause.id,
-      cause,
-      count: 0,
-      first: Number.POSITIVE_INFINITY,
-      last: Number.NEGATIVE_INFINITY,
-      sample: '',
-    },
-    ...{ names: new Map(), workers: new Map(), steps: new Map() },
+    id: cause.id,
+    cause,
+    count: 0,
+    first: Number.POSITIVE_INFINITY,
+    last: Number.NEGATIVE_INFINITY,
+    sample: '',
+    names: new Map(),
+    workers: new Map(),
+    steps: new Map(),
   };
 }
 

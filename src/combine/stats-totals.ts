@@ -49,9 +49,12 @@ export function mergePercentiles(all: readonly Partial<DurationFigures>[]): Dura
 
 function percentiles(figure: (name: keyof DurationFigures) => number | null): DurationFigures {
   return {
-    ...{ runtimeP50: figure('runtimeP50'), runtimeP95: figure('runtimeP95') },
-    ...{ runtimeP99: figure('runtimeP99'), waitP50: figure('waitP50') },
-    ...{ waitP95: figure('waitP95'), waitP99: figure('waitP99') },
+    runtimeP50: figure('runtimeP50'),
+    runtimeP95: figure('runtimeP95'),
+    runtimeP99: figure('runtimeP99'),
+    waitP50: figure('waitP50'),
+    waitP95: figure('waitP95'),
+    waitP99: figure('waitP99'),
   };
 }
 

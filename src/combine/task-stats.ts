@@ -96,7 +96,9 @@ function mergeCauses(
   const first = series[0]?.t.getTime() ?? 0;
   const stepOf = ({ t }: Step): number => Math.floor((t.getTime() - first) / (stepSeconds * 1_000));
   const parts = all.map(({ causes, causesTruncated, series: own }) => ({
-    ...{ causes, causesTruncated, steps: own.map(stepOf) },
+    causes,
+    causesTruncated,
+    steps: own.map(stepOf),
   }));
   return mergeGroups(parts, most, series.length);
 }

@@ -84,7 +84,12 @@ export function readCommand(
     );
   }
   return {
-    ...{ url, engine, backend, host, password, port: portOf(values.port) },
+    url,
+    engine,
+    backend,
+    host,
+    password,
+    port: portOf(values.port),
     prefix: values.prefix ?? null,
     store: values.store ?? given('STORE'),
     names: [...(values.name ?? []), ...(isIP(host) === 0 ? [host] : [])].map((name) => name.toLowerCase()),

@@ -72,8 +72,14 @@ export function* evaluate(
     const status = findings.length > 0 ? 'found' : unknown === null ? 'clear' : 'unknown';
     const unlisted = findings.slice(MOST_FINDINGS).map(({ subject }) => subject);
     results.rules.push({
-      ...{ code, source, status, reason: unknown, found: findings.length },
-      ...{ critical: findings.filter(isCritical).length, unlisted, unjudged },
+      code,
+      source,
+      status,
+      reason: unknown,
+      found: findings.length,
+      critical: findings.filter(isCritical).length,
+      unlisted,
+      unjudged,
     });
     for (const finding of findings.slice(0, MOST_FINDINGS)) {
       const key = JSON.stringify([code, source, finding.subject]);

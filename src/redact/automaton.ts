@@ -17,7 +17,14 @@ const PLAIN_LETTERS = new Uint16Array(0x590);
 
 /** Letters that do not decompose into a letter and an accent. */
 const PLAIN: Readonly<Record<string, string>> = {
-  ...{ ł: 'l', ı: 'i', ø: 'o', đ: 'd', ð: 'd', æ: 'a', œ: 'o', ß: 's' },
+  ł: 'l',
+  ı: 'i',
+  ø: 'o',
+  đ: 'd',
+  ð: 'd',
+  æ: 'a',
+  œ: 'o',
+  ß: 's',
 };
 
 const hashOf = (code: number): number => FIRST_OTHER + (code % (WIDTH - FIRST_OTHER));
@@ -98,7 +105,12 @@ interface Node<Word> {
 }
 
 const nodeAt = <Word>(depth: number): Node<Word> => ({
-  ...{ children: new Map(), depth, words: [], length: 0, shorter: null, state: 0 },
+  children: new Map(),
+  depth,
+  words: [],
+  length: 0,
+  shorter: null,
+  state: 0,
 });
 
 /** @param words each with its meaning; `-` matches any separator of words */

@@ -39,8 +39,13 @@ export function tellFindings(monitor: Monitor): void {
   const groups = openGroups(sources, report);
   const read = findingsOf(monitor);
   const teller: Teller = {
-    ...{ monitor, onFinding, groups, read },
-    ...{ calls: new Set(), waiting: 0, isClosed: false },
+    monitor,
+    onFinding,
+    groups,
+    read,
+    calls: new Set(),
+    waiting: 0,
+    isClosed: false,
   };
   let timer = setTimeout(lookAgain, EVERY_MS).unref();
   function lookAgain(): void {

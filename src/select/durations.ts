@@ -28,8 +28,12 @@ export function* percentilesOf({ runtimes, waits }: Durations): Steps<DurationFi
   const runs = rankIn(yield* sortNumbers(runtimes));
   const delays = rankIn(yield* sortNumbers(waits));
   return {
-    ...{ runtimeP50: runs(0.5), runtimeP95: runs(0.95), runtimeP99: runs(0.99) },
-    ...{ waitP50: delays(0.5), waitP95: delays(0.95), waitP99: delays(0.99) },
+    runtimeP50: runs(0.5),
+    runtimeP95: runs(0.95),
+    runtimeP99: runs(0.99),
+    waitP50: delays(0.5),
+    waitP95: delays(0.95),
+    waitP99: delays(0.99),
   };
 }
 
@@ -83,8 +87,12 @@ export function percentilesIn(runs: ArrayLike<number>, waits: ArrayLike<number>)
     return ms === null ? null : ms / 1_000;
   };
   return {
-    ...{ runtimeP50: seconds(runs, 0.5), runtimeP95: seconds(runs, 0.95), runtimeP99: seconds(runs, 0.99) },
-    ...{ waitP50: seconds(waits, 0.5), waitP95: seconds(waits, 0.95), waitP99: seconds(waits, 0.99) },
+    runtimeP50: seconds(runs, 0.5),
+    runtimeP95: seconds(runs, 0.95),
+    runtimeP99: seconds(runs, 0.99),
+    waitP50: seconds(waits, 0.5),
+    waitP95: seconds(waits, 0.95),
+    waitP99: seconds(waits, 0.99),
   };
 }
 

@@ -80,8 +80,14 @@ function noSums(count: number): QueueSums {
   const zeros = (): number[] => Array.from({ length: count }, () => 0);
   const unknown = (): null[] => Array.from({ length: count }, () => null);
   return {
-    ...{ waiting: unknown(), oldest: unknown(), sent: zeros(), received: zeros(), started: zeros() },
-    ...{ points: [], most: 0, isAtLeast: false },
+    waiting: unknown(),
+    oldest: unknown(),
+    sent: zeros(),
+    received: zeros(),
+    started: zeros(),
+    points: [],
+    most: 0,
+    isAtLeast: false,
   };
 }
 
@@ -128,8 +134,12 @@ function figuresOf(
   );
   const since = growingSince(points, end, stepSeconds * 1_000);
   return {
-    ...{ waiting, oldestSeconds: oldest, sent: entered, received },
-    ...{ growingSince: since === null ? null : new Date(since), oldestAtLeast: isAtLeast },
+    waiting,
+    oldestSeconds: oldest,
+    sent: entered,
+    received,
+    growingSince: since === null ? null : new Date(since),
+    oldestAtLeast: isAtLeast,
   };
 }
 

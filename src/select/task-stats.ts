@@ -106,7 +106,11 @@ export function createStatsAccumulator(
   const series = Array.from(
     { length: count },
     (_, step): ChartStep => ({
-      ...{ t: new Date(first + step * stepMs), received: 0, succeeded: 0, failed: 0, retried: 0 },
+      t: new Date(first + step * stepMs),
+      received: 0,
+      succeeded: 0,
+      failed: 0,
+      retried: 0,
       durations: query.percentiles === true ? noDurations() : null,
     }),
   );
@@ -118,12 +122,21 @@ export function createStatsAccumulator(
     stepOf: (time: number) => (time >= start && time <= end ? Math.floor((time - first) / stepMs) : -1),
   };
   const sums: Sums = {
-    ...{ start, end, stepSeconds, series, durations: noDurations() },
-    ...{ states: new Map(), names: new Map(), workers: new Set(), queues: new Set() },
+    start,
+    end,
+    stepSeconds,
+    series,
+    durations: noDurations(),
+    states: new Map(),
+    names: new Map(),
+    workers: new Set(),
+    queues: new Set(),
     isWhole,
     isExamined,
     counted: query.callers === true ? [] : null,
-    ...{ causes: mostCauses > 0 ? createCauseGroups(window) : null, mostCauses, before },
+    causes: mostCauses > 0 ? createCauseGroups(window) : null,
+    mostCauses,
+    before,
   };
   return {
     add: (task) => addTask(sums, task),
@@ -207,7 +220,10 @@ function* knownSeries({ series, stepSeconds, isWhole, isExamined, end }: Sums): 
     known.push({
       ...step,
       ...(!isWhole(from, Math.min(end, from + stepSeconds * 1_000)) && {
-        ...{ received: null, succeeded: succeeded || null, failed: failed || null, retried: null },
+        received: null,
+        succeeded: succeeded || null,
+        failed: failed || null,
+        retried: null,
       }),
       ...(durations !== null && (yield* percentilesOf(durations))),
     });

@@ -33,19 +33,34 @@ export function Histogram(props: {
   const nameOf = (at: number): string => boundText(classes, at, format);
   const rows: readonly Row[] = [
     {
-      ...{ key: 'tasks', tone: 'running', label: 'tasks', mark: '■', total: count(total) },
+      key: 'tasks',
+      tone: 'running',
+      label: 'tasks',
+      mark: '■',
+      total: count(total),
       values: classes.map(({ count: some }) => some),
       format: (some) => `${count(some)} (${percent(some, total)})`,
     },
   ];
   return (
     <figure class="chart">
-      <Caption {...{ rows, index, isTable, setTable }} when={index === null ? '' : nameOf(index)} />
+      <Caption
+        rows={rows}
+        index={index}
+        isTable={isTable}
+        setTable={setTable}
+        when={index === null ? '' : nameOf(index)}
+      />
       {isTable ? (
-        <ChartTable {...{ label, rows }} head="Up to" steps={classes.map((_, at) => nameOf(at))} />
+        <ChartTable label={label} rows={rows} head="Up to" steps={classes.map((_, at) => nameOf(at))} />
       ) : (
         <Bars
-          {...{ label, classes, height, index, point, format }}
+          label={label}
+          classes={classes}
+          height={height}
+          index={index}
+          point={point}
+          format={format}
           textOf={(at) => `${nameOf(at)}: ${count(classes[at]?.count ?? 0)} tasks`}
         />
       )}
@@ -92,7 +107,10 @@ function Bars(props: {
       <div class="chart-area" ref={box}>
         <PanelDrawing panel={panel} count={classes.length} width={width} />
         <Slider
-          {...{ label, index, point, textOf }}
+          label={label}
+          index={index}
+          point={point}
+          textOf={textOf}
           count={classes.length}
           hasRanges={false}
           pick={() => {}}

@@ -42,22 +42,29 @@ export function LineChart(
   const isTime = unit === 'seconds';
   const format = isTime ? seconds : count;
   const rows: readonly Row[] = lines.map(({ label, values, look, tone = 'running', total }) => ({
-    ...{ key: label, tone, label, values, format, mark: MARKS[look] },
+    key: label,
+    tone,
+    label,
+    values,
+    format,
+    mark: MARKS[look],
     ...(total === undefined ? {} : { total }),
   }));
   const panels = useMemo((): readonly Panel[] => {
     const draw = (scale: Scale) =>
       lines.map(({ label, values, look, tone = 'running' }) => (
-        <Line key={label} {...{ values, look, tone, scale }} />
+        <Line key={label} values={values} look={look} tone={tone} scale={scale} />
       ));
     const most = greatest(...lines.map(({ values }) => values));
     return [
       {
-        ...{ key: 'lines', height, draw },
+        key: 'lines',
+        height,
+        draw,
         most: isTime ? niceSeconds(most) : niceMost(most),
         format: isTime ? axisSeconds : axisCount,
       },
     ];
   }, [lines, isTime, height]);
-  return <TimeChart {...props} {...{ rows, panels }} />;
+  return <TimeChart {...props} rows={rows} panels={panels} />;
 }

@@ -30,23 +30,32 @@ export function QueueChart(
   const rows: readonly Row[] = [
     { ...{ key: 'waiting', tone: 'waiting', label: 'waiting', mark: '○' }, values: waiting, format: count },
     {
-      ...{ key: 'oldest', tone: 'running', label: 'oldest due', mark: '━', values: oldest },
+      key: 'oldest',
+      tone: 'running',
+      label: 'oldest due',
+      mark: '━',
+      values: oldest,
       format: (value) => (isAtLeast && value > 0 ? `≥ ${seconds(value)}` : seconds(value)),
     },
   ];
   const panels = useMemo(
     (): readonly Panel[] => [
       {
-        ...{ key: 'waiting', height: PANEL_PX, most: niceMost(greatest(waiting)) },
+        key: 'waiting',
+        height: PANEL_PX,
+        most: niceMost(greatest(waiting)),
         format: axisCount,
         draw: (scale) => <Line values={waiting} look="thick" tone="waiting" scale={scale} />,
       },
       {
-        ...{ key: 'oldest', height: PANEL_PX, most: niceSeconds(greatest(oldest)), format: axisSeconds },
+        key: 'oldest',
+        height: PANEL_PX,
+        most: niceSeconds(greatest(oldest)),
+        format: axisSeconds,
         draw: (scale) => <Line values={oldest} look="thick" tone="running" scale={scale} />,
       },
     ],
     [waiting, oldest],
   );
-  return <TimeChart {...props} {...{ rows, panels }} />;
+  return <TimeChart {...props} rows={rows} panels={panels} />;
 }

@@ -39,7 +39,11 @@ export function ThroughputChart(
   const hatch = useId();
   const times = useMemo(() => series.map(({ t }) => t), [series]);
   const rows: readonly Row[] = shown.map(([key, label, mark]) => ({
-    ...{ key, tone: key, label, mark, format: count },
+    key,
+    tone: key,
+    label,
+    mark,
+    format: count,
     values: series.map((step) => step[key]),
     total: totalText(series, key, before),
     isOn: only === null || only === key,
@@ -48,10 +52,10 @@ export function ThroughputChart(
   const panels = useMemo((): readonly Panel[] => {
     const drawn = shown.map(([kind]) => kind).filter((kind) => only === null || only === kind);
     const sums = series.map((step) => drawn.reduce((sum, kind) => sum + (step[kind] ?? 0), 0));
-    const draw = (scale: Scale) => <Columns {...{ series, scale, hatch }} kinds={drawn} />;
+    const draw = (scale: Scale) => <Columns series={series} scale={scale} hatch={hatch} kinds={drawn} />;
     return [{ key: 'ends', height, most: niceMost(greatest(sums)), format: axisCount, draw }];
   }, [series, kinds, only, height, hatch]);
-  return <TimeChart {...props} {...{ times, rows, panels }} />;
+  return <TimeChart {...props} times={times} rows={rows} panels={panels} />;
 }
 
 /** The sum of the known values, a dash if there are none, and the comparison with the previous period. */

@@ -29,7 +29,11 @@ function useTimes(times: readonly string[], stepSeconds: number) {
   const end = (starts.at(-1) ?? 0) + stepMs;
   const spanMs = (starts.length - 1) * stepMs;
   return {
-    ...{ starts, stepMs, from, end, spanMs },
+    starts,
+    stepMs,
+    from,
+    end,
+    spanMs,
     timeOf: (index: number): string => chartTime(new Date(starts[index] ?? 0), chosen, spanMs),
     /** Five labels under the chart. */
     labels: [0, 0.25, 0.5, 0.75, 1].map((part) => {
@@ -53,11 +57,19 @@ export function TimeChart(props: TimeChartProps & ChartContent) {
   return (
     <figure class="chart">
       <Caption
-        {...{ rows, index, isTable, setTable }}
+        rows={rows}
+        index={index}
+        isTable={isTable}
+        setTable={setTable}
         when={index === null ? `per ${stepInWords(stepSeconds)}` : steps.timeOf(index)}
       />
       {isTable ? (
-        <ChartTable {...{ label, rows }} head="Time" steps={times.map((_, step) => steps.timeOf(step))} />
+        <ChartTable
+          label={label}
+          rows={rows}
+          head="Time"
+          steps={times.map((_, step) => steps.timeOf(step))}
+        />
       ) : (
         <Plot {...props} index={index} steps={steps} />
       )}
@@ -76,7 +88,7 @@ function Plot(
   const [place, setPlace] = useState<OfferedPlace | null>(null);
   const groups = useMemo(() => groupMarkers(markers, from, end, width), [markers, from, end, width]);
   const drawings = useMemo(
-    () => panels.map((panel) => <PanelDrawing key={panel.key} {...{ panel, width, count }} />),
+    () => panels.map((panel) => <PanelDrawing key={panel.key} panel={panel} width={width} count={count} />),
     [panels, width, count],
   );
 
@@ -97,14 +109,24 @@ function Plot(
       <div class={groups.length > 0 ? 'chart-area with-markers' : 'chart-area'} ref={box}>
         {drawings}
         <Slider
-          {...{ label, index, pick, count }}
+          label={label}
+          index={index}
+          pick={pick}
+          count={count}
           textOf={(step) => `${timeOf(step)}: ${stepInText(rows, step)}`}
           hasRanges={onRange !== undefined}
           point={(step) => cursor.set(step === null ? null : (starts[step] ?? null))}
         />
         {width > 0 && <MarkerLines groups={groups} width={width} open={setPlace} end={end} />}
         {place !== null && (
-          <Offer {...{ place, end, spanMs, filters, onRange }} close={() => setPlace(null)} />
+          <Offer
+            place={place}
+            end={end}
+            spanMs={spanMs}
+            filters={filters}
+            onRange={onRange}
+            close={() => setPlace(null)}
+          />
         )}
       </div>
       <div class="chart-times num dim" aria-hidden="true">

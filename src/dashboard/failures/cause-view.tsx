@@ -43,7 +43,8 @@ export function CauseView({ id }: { readonly id: string }) {
       <ReadState what="the failures" of={resource} />
       {stats !== null && cause !== undefined && (
         <Cause
-          {...{ cause, stats }}
+          cause={cause}
+          stats={stats}
           before={before === null ? undefined : (before.stats?.totals.failed ?? null)}
         />
       )}

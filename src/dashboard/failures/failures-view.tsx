@@ -58,7 +58,9 @@ export function FailuresView({ query }: { readonly query: URLSearchParams }) {
       <FilteredBy filters={filters} />
       <ReadState what="the failures" of={resource} />
       {data !== null && stats === null && <NotGrouped filters={filters} />}
-      {stats !== null && <Causes {...{ stats, filters, order }} before={before?.stats ?? null} />}
+      {stats !== null && (
+        <Causes stats={stats} filters={filters} order={order} before={before?.stats ?? null} />
+      )}
       {stats?.causes_truncated === true && (
         <p class="dim failures-more" role="status">
           {limit === MOST ? (

@@ -70,7 +70,9 @@ function endLines(stats: TaskStatsBody, before: TaskStatsBody): readonly ChartLi
   return [
     { label: 'succeeded', values: valuesOf(stats, 'succeeded'), look: 'thin', tone: 'succeeded' },
     {
-      ...{ label: 'succeeded before', look: 'dashed', tone: 'succeeded' },
+      label: 'succeeded before',
+      look: 'dashed',
+      tone: 'succeeded',
       values: valuesBefore(stats, before, 'succeeded'),
     },
     { label: 'failed', values: valuesOf(stats, 'failed'), look: 'thick', tone: 'failed' },

@@ -89,7 +89,7 @@ export function NamesTable(props: {
       </thead>
       <tbody>
         {rows.map((row) => (
-          <Row key={row.now.name} {...{ row, isCompared, period, timeText }} />
+          <Row key={row.now.name} row={row} isCompared={isCompared} period={period} timeText={timeText} />
         ))}
       </tbody>
     </table>

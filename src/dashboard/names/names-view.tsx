@@ -47,7 +47,8 @@ export function NamesView({ query }: { readonly query: URLSearchParams }) {
       {rows.length > 0 && (
         <section class="panel table-scroll" aria-label="Names" {...pointer} {...focus}>
           <NamesTable
-            {...{ rows, order }}
+            rows={rows}
+            order={order}
             isCompared={before !== null}
             period={range.isChosen ? {} : { range: '1h' }}
             timeText={secondsOf(data?.stats ?? {})}

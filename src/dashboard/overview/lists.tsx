@@ -34,7 +34,7 @@ export function Lists(props: {
           period={period}
         />
       )}
-      <StatusLine {...{ health, components, workers }} />
+      <StatusLine health={health} components={components} workers={workers} />
       <History components={components} />
     </>
   );

@@ -46,7 +46,7 @@ export function Names(props: {
         </a>
       </div>
       <div class="table-scroll" {...pointer} {...focus}>
-        <NamesTable {...{ rows, isCompared, period }} timeText={secondsOf(stats)} />
+        <NamesTable rows={rows} isCompared={isCompared} period={period} timeText={secondsOf(stats)} />
       </div>
     </section>
   );

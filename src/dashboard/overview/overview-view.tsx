@@ -66,7 +66,10 @@ export function OverviewView() {
       )}
       {stats.data !== null && figures === null && <NoStats />}
       <Lists
-        {...{ figures, before, isCompared, period }}
+        figures={figures}
+        before={before}
+        isCompared={isCompared}
+        period={period}
         components={components.data}
         health={health.data}
         workers={workers.data}

@@ -26,9 +26,7 @@ export function QueueStates({ queue }: { readonly queue: string }) {
           )}
           {Object.entries(engine_states ?? {}).map(([state, tasks]) => (
             <li key={state}>
-              <a href={linkTo('tasks', { ...{ queue, source, engine_state: state }, ...ANY_TIME })}>
-                {state}
-              </a>
+              <a href={linkTo('tasks', { queue, source, engine_state: state, ...ANY_TIME })}>{state}</a>
               <b class="num">{count(tasks)}</b>
             </li>
           ))}

@@ -89,7 +89,7 @@ export function QueueTable(props: {
             </th>
             <td class="num" data-label="Waiting">
               {waitingText(queue)}
-              {before !== undefined && <WaitingChange {...{ queue, before }} />}
+              {before !== undefined && <WaitingChange queue={queue} before={before} />}
             </td>
             <td class="num" data-label="Oldest due">
               {oldestText(queue)}

@@ -40,7 +40,9 @@ function Parts({ queue }: { readonly queue: string }) {
       {PARTS.map(({ title, all }, at) => (
         <LatestTasks
           key={title}
-          {...{ title, tasks: data?.[at]?.tasks ?? [], total: data?.[at]?.total ?? null }}
+          title={title}
+          tasks={data?.[at]?.tasks ?? []}
+          total={data?.[at]?.total ?? null}
           all={linkTo('tasks', { queue, ...all, ...ANY_TIME })}
           same="queue"
         />

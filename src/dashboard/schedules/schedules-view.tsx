@@ -65,7 +65,12 @@ export function SchedulesView() {
             </thead>
             <tbody>
               {rows.map((row) => (
-                <Row key={keyOf(row)} {...{ row, hasRuns }} isOneOfSeveral={data?.sources.length !== 1} />
+                <Row
+                  key={keyOf(row)}
+                  row={row}
+                  hasRuns={hasRuns}
+                  isOneOfSeveral={data?.sources.length !== 1}
+                />
               ))}
             </tbody>
           </table>

@@ -22,10 +22,17 @@ export interface FigureField {
 export type Field = TextField | FigureField;
 
 const text = (parameter: string, example: string, hasPrefix: boolean, canNegate = true): TextField => ({
-  ...{ kind: 'text', parameter, hasPrefix, canNegate, example },
+  kind: 'text',
+  parameter,
+  hasPrefix,
+  canNegate,
+  example,
 });
 const figure = (parameter: string, example: string, isTime: boolean): FigureField => ({
-  ...{ kind: 'figure', parameter, isTime, example },
+  kind: 'figure',
+  parameter,
+  isTime,
+  example,
 });
 
 /** By name, in the order in which a search is written. */

@@ -21,7 +21,10 @@ export function FilterSheet(props: {
       </button>
       {isOpen && (
         <Dialog
-          {...{ id: 'filter-title', title: 'Filter', class: 'sheet', done: `Show ${total}` }}
+          id="filter-title"
+          title="Filter"
+          class="sheet"
+          done={`Show ${total}`}
           onClose={() => setOpen(false)}
         >
           <div class="filters">

@@ -50,12 +50,12 @@ export function TasksView({ query }: { readonly query: URLSearchParams }) {
         <span class="dim" role="status">
           {isLoading ? 'Loading …' : counts}
         </span>
-        {isNarrow && <FilterSheet {...{ query, words }} total={counts} />}
+        {isNarrow && <FilterSheet query={query} words={words} total={counts} />}
         <ExportMenu query={query} />
       </ViewHead>
       {!isNarrow && (
         <div class="filters">
-          <Filters {...{ query, words }} />
+          <Filters query={query} words={words} />
           <ActiveFilters query={query} isWhole={false} />
         </div>
       )}
@@ -117,7 +117,16 @@ function Rows(props: {
         row={(index, isActive) => {
           const task = rows[index];
           if (task === undefined) return null;
-          return <TaskRow key={keyOf(task)} {...{ task, index, isActive, search }} link={linkOf(task)} />;
+          return (
+            <TaskRow
+              key={keyOf(task)}
+              task={task}
+              index={index}
+              isActive={isActive}
+              search={search}
+              link={linkOf(task)}
+            />
+          );
         }}
       />
     </div>

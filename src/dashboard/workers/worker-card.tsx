@@ -58,7 +58,7 @@ function Tasks(props: { readonly worker: WorkerBody; readonly at: number; readon
     <>
       <ul class="running" aria-label="Running now">
         {shown.map((task) => (
-          <RunningTask key={task.task_id} {...{ task, source, at }} />
+          <RunningTask key={task.task_id} task={task} source={source} at={at} />
         ))}
       </ul>
       {more > 0 && (

@@ -71,7 +71,7 @@ function Content(props: {
   const { workers, unassigned = [] } = data;
   if (hostname !== '') {
     const own = workers.filter((worker) => worker.hostname === hostname);
-    if (own.length > 0) return <Cards workers={own} {...{ data, at }} isWhole />;
+    if (own.length > 0) return <Cards workers={own} data={data} at={at} isWhole />;
     return (
       <Empty title={`No worker ${hostname} is known.`}>
         It may have been offline for too long to be listed.
@@ -88,12 +88,12 @@ function Content(props: {
         </Empty>
       )}
       {workers.length > MOST_CARDS ? (
-        <WorkerTable {...{ workers, at }} />
+        <WorkerTable workers={workers} at={at} />
       ) : (
-        <Cards {...{ workers, data, at }} />
+        <Cards workers={workers} data={data} at={at} />
       )}
       {unassigned.map((tasks) => (
-        <Unassigned key={tasks.source} {...{ tasks, at }} />
+        <Unassigned key={tasks.source} tasks={tasks} at={at} />
       ))}
     </>
   );
@@ -113,7 +113,9 @@ function Cards(props: {
       {rows.map((worker) => (
         <WorkerCard
           key={keyOf(worker)}
-          {...{ worker, at, isWhole }}
+          worker={worker}
+          at={at}
+          isWhole={isWhole}
           writtenAt={Date.parse(data.generated_at)}
         />
       ))}
@@ -132,7 +134,7 @@ function Unassigned({ tasks, at }: { readonly tasks: UnassignedTasksBody; readon
       </div>
       <ul class="running" aria-label="Running now">
         {running.map((task) => (
-          <RunningTask key={task.task_id} {...{ task, source, at }} />
+          <RunningTask key={task.task_id} task={task} source={source} at={at} />
         ))}
       </ul>
     </section>

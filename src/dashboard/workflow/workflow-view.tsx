@@ -86,7 +86,7 @@ function Shown(
         <>
           <Totals workflow={workflow} />
           <RootCause workflow={workflow} onShow={isGraph ? null : (cause) => setGoal({ id: cause })} />
-          {isLater ? <Content workflow={workflow} {...{ id, query, goal }} /> : <Loading />}
+          {isLater ? <Content workflow={workflow} id={id} query={query} goal={goal} /> : <Loading />}
         </>
       )}
     </div>

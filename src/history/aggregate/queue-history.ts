@@ -178,7 +178,9 @@ function sampleOf(name: string, minute: number, entry: QueueMinute): QueueSample
     lastWaiting: isRead ? lastWaiting : null,
     age: agedSamples > 0 ? mostAge : null,
     isAtLeast: atLeastSamples > 0,
-    ...{ sent, received, started },
+    sent,
+    received,
+    started,
   };
 }
 

@@ -96,8 +96,12 @@ function readFigures(records: Records, slot: number): TaskFigures {
   const isEndUnseen = life.state !== 'PENDING' && isMissing(records, slot);
   const { name, queue } = namesOf(records, slot);
   const facts = {
-    ...{ id: records.ids[slot] as string, name, queue, parentId: records.parents[slot] ?? null },
-    ...{ isEndUnseen, cause: causeIn(records, slot) },
+    id: records.ids[slot] as string,
+    name,
+    queue,
+    parentId: records.parents[slot] ?? null,
+    isEndUnseen,
+    cause: causeIn(records, slot),
   };
   return toFigures(life, facts, eta, readRetries(records, slot));
 }

@@ -79,7 +79,12 @@ export function createFeed(context: FeedContext): Feed {
   const startedAt = now();
   const ring = createFeedRing(maxEvents, randomBytes(6).toString('hex'), startedAt);
   const state: FeedState = {
-    ...{ ring, now, clockOffset, nameOf, redactor, isFirst },
+    ring,
+    now,
+    clockOffset,
+    nameOf,
+    redactor,
+    isFirst,
     isWholeSince: (time) => time >= startedAt || isWhole(time, startedAt),
     gapAfter: -1,
     gapAt: Number.NEGATIVE_INFINITY,
@@ -304,8 +309,11 @@ function readCursor({ clockOffset, now }: PositionContext, text: string): Cursor
   const arrivedAt = Number.parseInt(arrival, RADIX) - clockOffset();
   if (arrivedAt > now() + CLOCKS_MS) return null;
   return {
-    ...{ issuer, instance: origin || issuer, number: Number.parseInt(number, RADIX) },
-    ...{ arrivedAt, gaps: Number.parseInt(gaps, RADIX) },
+    issuer,
+    instance: origin || issuer,
+    number: Number.parseInt(number, RADIX),
+    arrivedAt,
+    gaps: Number.parseInt(gaps, RADIX),
   };
 }
 

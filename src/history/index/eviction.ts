@@ -76,7 +76,9 @@ export function createEviction(context: EvictionContext): Eviction {
   const [arrivals, undated] = [createHeardOrder(), createHeardOrder()];
   const state: EvictionState = {
     ...context,
-    ...{ arrivals, undated, droppedThrough: Number.NEGATIVE_INFINITY },
+    arrivals,
+    undated,
+    droppedThrough: Number.NEGATIVE_INFINITY,
   };
   return {
     bytes: () => bytesOf(state),

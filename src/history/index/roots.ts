@@ -50,8 +50,12 @@ export function createRoots(
   changed: (slot: number) => void,
 ): Roots {
   const context: RootContext = {
-    ...{ records, index, relations, changed },
-    ...{ waiting: new Map(), passing: null },
+    records,
+    index,
+    relations,
+    changed,
+    waiting: new Map(),
+    passing: null,
   };
   return {
     setReported: (slot, root) => setReported(context, slot, root),

@@ -156,8 +156,11 @@ export function createSortIndexes(records: Records, now: () => number): SortInde
       const known = indexes.get(sort);
       if (known !== undefined) return known.building ?? undefined;
       const index: SortIndex = {
-        ...{ sort, order: orderOf(records, sort), keys: createSlotKeys() },
-        ...{ usedAt: now(), building: null },
+        sort,
+        order: orderOf(records, sort),
+        keys: createSlotKeys(),
+        usedAt: now(),
+        building: null,
       };
       indexes.set(sort, index);
       const building = scheduler.run('sort index', addAll(records, index));

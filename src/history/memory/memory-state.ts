@@ -111,7 +111,11 @@ export function createMemoryState(options: MemoryHistoryOptions): MemoryState {
     tap,
     listeners: new Set(),
     feed: createFeed({
-      ...{ maxEvents: retention.maxEvents, now: clock, clockOffset, redactor, isFirst: backdated },
+      maxEvents: retention.maxEvents,
+      now: clock,
+      clockOffset,
+      redactor,
+      isFirst: backdated,
       nameOf: (id) => nameOf(tables, id),
       isWhole: coverage.isWhole,
     }),

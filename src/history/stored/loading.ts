@@ -26,9 +26,23 @@ const RELATIONS_AT_ONCE = 64;
 const MOST_RELATIONS = 20_000;
 
 const ALL: StoredQuery = {
-  ...{ limit: FIRST_READ, after: null, states: [], names: [], workers: [], queues: [] },
-  ...{ causes: [], rootId: null, parentId: null, groupId: null, conditions: [], since: null, until: null },
-  ...{ sort: 'timestamp', order: 'desc', isOpen: false, hint: null },
+  limit: FIRST_READ,
+  after: null,
+  states: [],
+  names: [],
+  workers: [],
+  queues: [],
+  causes: [],
+  rootId: null,
+  parentId: null,
+  groupId: null,
+  conditions: [],
+  since: null,
+  until: null,
+  sort: 'timestamp',
+  order: 'desc',
+  isOpen: false,
+  hint: null,
 };
 
 /**

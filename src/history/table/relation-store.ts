@@ -45,8 +45,13 @@ interface RelationState {
 export function createRelationStore(maxCount: number, maxBytes: number): RelationStore {
   const [byParent, byChild] = [createSlotGroups(), createSlotGroups()];
   const state: RelationState = {
-    ...{ edges: [], free: [], byParent, byChild, ages: createArrivals() },
-    ...{ size: 0, bytes: 0 },
+    edges: [],
+    free: [],
+    byParent,
+    byChild,
+    ages: createArrivals(),
+    size: 0,
+    bytes: 0,
   };
   return {
     bytes: () => state.bytes,

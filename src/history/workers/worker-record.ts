@@ -197,7 +197,13 @@ export function fromStored(stored: StoredWorker): WorkerRecord | null {
   const times = [heardAt, intervalMs, clockAheadMs, heartbeatAt ?? 0, bornAt ?? 0];
   if (!isName(hostname) || !times.every(Number.isFinite) || !isRecord(facts)) return null;
   return {
-    ...{ hostname, heardAt, isHeard, heartbeatAt, intervalMs, clockAheadMs, saidGoodbye },
+    hostname,
+    heardAt,
+    isHeard,
+    heartbeatAt,
+    intervalMs,
+    clockAheadMs,
+    saidGoodbye,
     bornAt: bornAt ?? Number.NEGATIVE_INFINITY,
     facts: { ...facts },
   };

@@ -229,7 +229,10 @@ export function resolveOptions(options: unknown): ResolvedOptions {
     enableEvents,
     redactor: createSourceRedactor(given.redact, CALLER),
     onReady: readFunction<OnReady>(CALLER, 'onReady', given.onReady, '({ workers }) => console.log(workers)'),
-    ...{ broker, backend, eventQueue, management },
+    broker,
+    backend,
+    eventQueue,
+    management,
   };
 }
 

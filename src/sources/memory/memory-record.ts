@@ -73,16 +73,26 @@ const FIELDS: KeysOf<MemoryRecord> = {
 const FIELD_NAMES = Object.keys(FIELDS);
 /** What other queues and the API call these fields. */
 const OTHER_NAMES: OptionHints = {
-  ...{ exception: 'error', traceback: 'error', stack: 'error', reason: 'error', failedReason: 'error' },
-  ...{ task_id: 'id', taskId: 'id', task: 'name', type: 'name', status: 'state', data: 'args' },
-  ...{ hostname: 'worker', attempts: 'retries', message: 'detail', duration: 'runtime (in seconds)' },
-  ...{
-    at: 'timestamp',
-    date: 'timestamp',
-    returnValue: 'result',
-    returnvalue: 'result',
-    trace: 'traceparent',
-  },
+  exception: 'error',
+  traceback: 'error',
+  stack: 'error',
+  reason: 'error',
+  failedReason: 'error',
+  task_id: 'id',
+  taskId: 'id',
+  task: 'name',
+  type: 'name',
+  status: 'state',
+  data: 'args',
+  hostname: 'worker',
+  attempts: 'retries',
+  message: 'detail',
+  duration: 'runtime (in seconds)',
+  at: 'timestamp',
+  date: 'timestamp',
+  returnValue: 'result',
+  returnvalue: 'result',
+  trace: 'traceparent',
 };
 
 const TYPE_OF: Readonly<Record<string, TaskChangeType>> = {
@@ -101,9 +111,17 @@ const STATES = Object.keys(TYPE_OF).join(', ');
 /** Other words for these states. As a custom state, each would leave the task unfinished for ever. */
 const OTHER_WORDS: Readonly<Record<string, TaskState>> = {
   ...Object.fromEntries(Object.keys(TYPE_OF).map((state) => [state.toLowerCase(), state])),
-  ...{ done: 'SUCCESS', ok: 'SUCCESS', complete: 'SUCCESS', completed: 'SUCCESS', finished: 'SUCCESS' },
-  ...{ succeeded: 'SUCCESS', failed: 'FAILURE', error: 'FAILURE', errored: 'FAILURE' },
-  ...{ cancelled: 'REVOKED', canceled: 'REVOKED' },
+  done: 'SUCCESS',
+  ok: 'SUCCESS',
+  complete: 'SUCCESS',
+  completed: 'SUCCESS',
+  finished: 'SUCCESS',
+  succeeded: 'SUCCESS',
+  failed: 'FAILURE',
+  error: 'FAILURE',
+  errored: 'FAILURE',
+  cancelled: 'REVOKED',
+  canceled: 'REVOKED',
 };
 
 function refuseOtherWord(state: string): void {

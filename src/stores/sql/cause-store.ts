@@ -96,8 +96,11 @@ function* mapRows<Value>(rows: readonly SqlRow[], read: (row: SqlRow) => Value):
 function partOf([cause, name, worker, count, last, sample]: SqlRow): CausePart {
   return {
     cause: fromColumn(String(cause)),
-    ...{ name: textOf(name), worker: textOf(worker) },
-    ...{ count: Number(count), last: Number(last), sample: fromColumn(String(sample)) },
+    name: textOf(name),
+    worker: textOf(worker),
+    count: Number(count),
+    last: Number(last),
+    sample: fromColumn(String(sample)),
   };
 }
 
@@ -113,8 +116,11 @@ function rowOf({ id, exception, message, frame, firstSeen, lastSeen }: StoredCau
 function causeOf([id, exception, message, frame, firstSeen, lastSeen]: SqlRow): StoredCause {
   return {
     id: fromColumn(String(id)),
-    ...{ exception: textOf(exception), message: textOf(message), frame: textOf(frame) },
-    ...{ firstSeen: Number(firstSeen), lastSeen: Number(lastSeen) },
+    exception: textOf(exception),
+    message: textOf(message),
+    frame: textOf(frame),
+    firstSeen: Number(firstSeen),
+    lastSeen: Number(lastSeen),
   };
 }
 

@@ -87,7 +87,11 @@ export function relativesOf(row: SqlRow): StoredRelatives {
   const keyAt = (at: number): string | null => (row[at] == null ? null : fromColumn(String(row[at])));
   return {
     id: fromColumn(String(row[0])),
-    ...{ name: keyAt(1), rootId: keyAt(2), parentId: keyAt(3), groupId: keyAt(4), chordId: keyAt(5) },
+    name: keyAt(1),
+    rootId: keyAt(2),
+    parentId: keyAt(3),
+    groupId: keyAt(4),
+    chordId: keyAt(5),
   };
 }
 

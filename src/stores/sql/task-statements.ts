@@ -78,7 +78,9 @@ export const RELATIVES = ['id', 'name', 'root_id', 'parent_id', 'group_id', 'cho
 export type TaskPart = 'whole' | 'listed' | 'record' | 'relatives' | 'id';
 
 const PARTS: Readonly<Record<TaskPart, string>> = {
-  ...{ whole: WHOLE, listed: LISTED, id: 'id' },
+  whole: WHOLE,
+  listed: LISTED,
+  id: 'id',
   record: `id, root_id, changed, ${bounded('record')}`,
   relatives: RELATIVES.join(', '),
 };
@@ -223,7 +225,11 @@ function behind(
 }
 
 const COLUMNS: Readonly<Record<string, string>> = {
-  ...{ state: 'state', name: 'name', worker: 'worker', queue: 'queue', id: 'id' },
+  state: 'state',
+  name: 'name',
+  worker: 'worker',
+  queue: 'queue',
+  id: 'id',
   runtime: 'runtime',
 };
 /** Every row has them. */

@@ -79,8 +79,11 @@ function* addOpen(
     if (++count % TASKS_AT_ONCE === 0) yield;
   }
   const scratch = createMemoryState({
-    ...{ maxTasks: open.size + 1, maxBytes: Number.MAX_SAFE_INTEGER, maxAgeMs: Number.MAX_SAFE_INTEGER },
-    ...{ maxEvents: 1, now: memory.flags.now },
+    maxTasks: open.size + 1,
+    maxBytes: Number.MAX_SAFE_INTEGER,
+    maxAgeMs: Number.MAX_SAFE_INTEGER,
+    maxEvents: 1,
+    now: memory.flags.now,
   });
   for (const [id, task] of open) {
     if (!memory.has(id)) absorbTask(scratch, task, memory.flags.now());

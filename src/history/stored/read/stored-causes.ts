@@ -99,10 +99,17 @@ function* groupsOf({ wanted, parts, steps, texts, window, since }: ReadCauses): 
     const { names, workers, last, sample, activity } = sums.get(id) ?? newSums(window.count);
     const { exception = null, message = null, frame = null, firstSeen = null } = described.get(id) ?? {};
     groups.push({
-      ...{ id, exception, message, frame, count, sample, activity },
+      id,
+      exception,
+      message,
+      frame,
+      count,
+      sample,
+      activity,
       firstSeen: firstSeen === null ? null : new Date(firstSeen),
       lastSeen: Number.isFinite(last) ? new Date(last) : null,
-      ...{ names: mostFrequent(names), workers: mostFrequent(workers) },
+      names: mostFrequent(names),
+      workers: mostFrequent(workers),
       isNew: firstSeen === null ? null : isNewIn(window, firstSeen, since),
     });
     yield;
@@ -123,8 +130,12 @@ interface Sums {
 function newSums(steps: number): Sums {
   const never = Number.NEGATIVE_INFINITY;
   return {
-    ...{ names: new Map(), workers: new Map(), activity: new Array<number>(steps).fill(0) },
-    ...{ last: never, sample: null, sampleAt: never },
+    names: new Map(),
+    workers: new Map(),
+    activity: new Array<number>(steps).fill(0),
+    last: never,
+    sample: null,
+    sampleAt: never,
   };
 }
 

@@ -236,8 +236,20 @@ export function storeQuery(query: TaskQuery, changed: Partial<StoredQuery> = {})
     order,
   } = query;
   return {
-    ...{ limit, after, states, names, workers, queues, causes, rootId, parentId, groupId },
-    ...{ since, until, sort, order },
+    limit,
+    after,
+    states,
+    names,
+    workers,
+    queues,
+    causes,
+    rootId,
+    parentId,
+    groupId,
+    since,
+    until,
+    sort,
+    order,
     conditions: conditions.filter(isStoredCondition),
     // A version without causes may have left one when the task did not fail after all.
     ...(query.causes.length > 0 && states.length === 0 && { states: ['FAILURE'] }),

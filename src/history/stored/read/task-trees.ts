@@ -92,8 +92,12 @@ function* findWorkflow(
   rowOf: (id: string) => Task | null,
 ): Steps<TaskTree> {
   const state = createMemoryState({
-    ...{ maxTasks: nodes.size + 1, maxBytes: Number.MAX_SAFE_INTEGER, maxAgeMs: Number.MAX_SAFE_INTEGER },
-    ...{ maxEvents: 1, maxWorkers: 1, now: Date.now },
+    maxTasks: nodes.size + 1,
+    maxBytes: Number.MAX_SAFE_INTEGER,
+    maxAgeMs: Number.MAX_SAFE_INTEGER,
+    maxEvents: 1,
+    maxWorkers: 1,
+    now: Date.now,
   });
   yield* addRelations(state, relations);
   yield* addNodes(state, nodes.values());

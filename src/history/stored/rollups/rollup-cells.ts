@@ -61,7 +61,10 @@ export function sumsOf(sums: SumsByKey, { level, name, queue, worker }: RollupKe
 /** A cell of the per-minute aggregate counts on five levels. */
 export function keysOf({ name, queue, worker }: Omit<RollupKey, 'level'>): RollupKey[] {
   const key = (level: RollupLevel, own: Partial<RollupKey>): RollupKey => ({
-    ...{ level, name: '', queue: '', worker: '' },
+    level,
+    name: '',
+    queue: '',
+    worker: '',
     ...own,
   });
   return [
@@ -93,7 +96,9 @@ export function storedCell(
 ): StoredRollup {
   return {
     ...key,
-    ...{ span, start, writer },
+    span,
+    start,
+    writer,
     weight:
       key.level === 5 ? (counts[GAUGE.samples] as number) : counts.reduce((sum, count) => sum + count, 0),
     counts: [...counts],
@@ -105,7 +110,13 @@ export function storedCell(
 export function storedGauge(queue: string, minute: number, gauge: QueueGauge, writer: string): StoredRollup {
   const { samples, mostWaiting, lastWaiting, agedSamples, mostAge, lastAge, atLeastSamples } = gauge;
   return {
-    ...{ span: 60, start: minute * MINUTE_MS, level: 5, writer, name: '', queue, worker: '' },
+    span: 60,
+    start: minute * MINUTE_MS,
+    level: 5,
+    writer,
+    name: '',
+    queue,
+    worker: '',
     weight: samples,
     counts: [samples, mostWaiting, lastWaiting, agedSamples, mostAge, lastAge, atLeastSamples, 0, 0],
     times: null,

@@ -73,7 +73,8 @@ export async function statsOfRollups(
     series: durations === null ? series : series.map((step, index) => ({ ...step, ...durations[index] })),
     states,
     totals: { ...totalsIn(series), ...percentiles },
-    ...{ runtimeHistogram, waitHistogram },
+    runtimeHistogram,
+    waitHistogram,
     names: names.top(),
     workers: workers ?? names.workers(),
     queues: queues ?? names.queues(),
@@ -163,8 +164,10 @@ async function readSeries(reading: Reading): Promise<Series> {
       const { received, succeeded, failed, retried } = step;
       return {
         t,
-        ...{ received: received || null, succeeded: succeeded || null },
-        ...{ failed: failed || null, retried: retried || null },
+        received: received || null,
+        succeeded: succeeded || null,
+        failed: failed || null,
+        retried: retried || null,
       };
     }),
   };

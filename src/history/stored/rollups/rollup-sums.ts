@@ -129,13 +129,26 @@ export function sampleOf({ level, queue, start, counts }: StoredRollup): QueueSa
   const name = queue === UNKNOWN ? null : queue;
   if (level !== 5) {
     return {
-      ...{ queue: name, at: start, mostWaiting: null, lastWaiting: null, age: null, isAtLeast: false },
-      ...{ sent: at(OUTCOMES.sent), received: at(OUTCOMES.received), started: at(OUTCOMES.started) },
+      queue: name,
+      at: start,
+      mostWaiting: null,
+      lastWaiting: null,
+      age: null,
+      isAtLeast: false,
+      sent: at(OUTCOMES.sent),
+      received: at(OUTCOMES.received),
+      started: at(OUTCOMES.started),
     };
   }
   return {
-    ...{ queue: name, at: start, mostWaiting: at(GAUGE.mostWaiting), lastWaiting: at(GAUGE.lastWaiting) },
-    ...{ age: at(GAUGE.agedSamples) > 0 ? at(GAUGE.mostAge) : null, isAtLeast: at(GAUGE.atLeastSamples) > 0 },
-    ...{ sent: 0, received: 0, started: 0 },
+    queue: name,
+    at: start,
+    mostWaiting: at(GAUGE.mostWaiting),
+    lastWaiting: at(GAUGE.lastWaiting),
+    age: at(GAUGE.agedSamples) > 0 ? at(GAUGE.mostAge) : null,
+    isAtLeast: at(GAUGE.atLeastSamples) > 0,
+    sent: 0,
+    received: 0,
+    started: 0,
   };
 }

@@ -66,8 +66,14 @@ const debug = debugChannel('bullmq');
 /** Counts from now on. */
 export function createEventCounter(access: QueueAccess, counter: RunCounter): EventCounter {
   const state: CounterState = {
-    ...{ access, counter, since: Date.now(), gaps: 0 },
-    ...{ queues: new Map(), positions: new Map(), sizes: new Map(), closing: new AbortController() },
+    access,
+    counter,
+    since: Date.now(),
+    gaps: 0,
+    queues: new Map(),
+    positions: new Map(),
+    sizes: new Map(),
+    closing: new AbortController(),
   };
   void run(state);
   return {

@@ -159,7 +159,10 @@ export function changesOf(
   const due = sent !== null && delay > 0 ? { eta: sent + delay } : {};
   // Each message has the fields by which it is counted.
   const own = {
-    ...{ id, name: facts?.name ?? job.name, queue, ...due },
+    id,
+    name: facts?.name ?? job.name,
+    queue,
+    ...due,
     ...({ origin: 'event', stored: true, isLogged: true } as const),
   };
   const runs = runsOf(job, end.time);

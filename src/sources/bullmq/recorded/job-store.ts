@@ -42,7 +42,9 @@ export function createJobStore(options: ResolvedOptions, store: StoreEngine, acc
   const recorder = createJobRecorder(access, history);
   return {
     feedLog: createFeedLog(history.log),
-    ...{ reader: history.reader, readStats: history.readStats, status: history.status },
+    reader: history.reader,
+    readStats: history.readStats,
+    status: history.status,
     openNotes: history.openNotes,
     async close() {
       await recorder.close();

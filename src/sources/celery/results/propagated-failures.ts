@@ -99,8 +99,12 @@ export function createPropagatedFailures(options: PropagatedFailuresOptions): Pr
     lost() {},
   });
   const state: State = {
-    ...{ options, bursts: new Map(), unheard: new Map(), releases },
-    ...{ size: 0, timer: undefined },
+    options,
+    bursts: new Map(),
+    unheard: new Map(),
+    releases,
+    size: 0,
+    timer: undefined,
   };
   return {
     take: (result) => take(state, result),

@@ -108,7 +108,13 @@ function watchedEntry(entry: RedbeatEntry, timezone: string | null): StaticEntry
   const { schedule, rule, shownArgs, shownKwargs } = entry;
   const { name, task = null, args, kwargs, queue = null } = schedule;
   return {
-    ...{ name, task, rule, enabled: true, queue, shownArgs, shownKwargs },
+    name,
+    task,
+    rule,
+    enabled: true,
+    queue,
+    shownArgs,
+    shownKwargs,
     args: filledString(args) ?? '()',
     kwargs: filledString(kwargs) ?? '{}',
     timezone: rule.timezone ?? timezone,

@@ -65,8 +65,13 @@ interface LoggerState {
 
 export function createEventLogger(log: EventLog, redactor: Redactor | null): EventLogger {
   const state: LoggerState = {
-    ...{ log, redactor, memory: createJobMemory(), waiting: [] },
-    ...{ writtenAt: Number.NEGATIVE_INFINITY, writing: null, through: null },
+    log,
+    redactor,
+    memory: createJobMemory(),
+    waiting: [],
+    writtenAt: Number.NEGATIVE_INFINITY,
+    writing: null,
+    through: null,
   };
   return {
     async add(news, before, runsOf) {

@@ -77,8 +77,15 @@ function itemOf(queue: string, row: unknown): FeedItem | null {
   );
   const time = timeOf(id);
   const event: TaskEvent = {
-    ...{ id: `${queue}:${id}`, type, task, taskId: jobId === null ? null : taskIdOf(queue, jobId) },
-    ...{ state, worker, timestamp: time <= 8.64e15 ? new Date(time) : null, detail, redacted: true },
+    id: `${queue}:${id}`,
+    type,
+    task,
+    taskId: jobId === null ? null : taskIdOf(queue, jobId),
+    state,
+    worker,
+    timestamp: time <= 8.64e15 ? new Date(time) : null,
+    detail,
+    redacted: true,
   };
   return { id, time, event, size: 0, sizeRead: 0 };
 }

@@ -104,8 +104,16 @@ function newState(
     lost: handlers.lost,
   });
   return {
-    ...{ options, closing, handlers, messages, connection: NOT_STARTED, positions: null, isMissing: false },
-    ...{ lastGroups: { groups: 0, chords: 0 }, polls: 0, failedReads: 0 },
+    options,
+    closing,
+    handlers,
+    messages,
+    connection: NOT_STARTED,
+    positions: null,
+    isMissing: false,
+    lastGroups: { groups: 0, chords: 0 },
+    polls: 0,
+    failedReads: 0,
   };
 }
 

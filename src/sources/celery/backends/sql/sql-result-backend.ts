@@ -24,8 +24,11 @@ export function createSqlResultBackend(options: SqlResultBackendOptions): Result
   const published = createPublishedResults({ ...options, finder });
   const found = (heads: readonly RowHead[]): void => published.watch(heads);
   const known = (): ResultKnowledge => ({
-    ...{ reader, writer, tables: finder.known()?.tables ?? null },
-    ...{ hasLooked: finder.hasLooked(), skew: published.skew() },
+    reader,
+    writer,
+    tables: finder.known()?.tables ?? null,
+    hasLooked: finder.hasLooked(),
+    skew: published.skew(),
   });
   return {
     published,
