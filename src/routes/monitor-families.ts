@@ -3,10 +3,14 @@ import { DELAY_BOUNDS } from '../http/loop-delay.ts';
 import type { MetricFamily } from '../source.ts';
 
 const gauge = (name: string, help: string): MetricFamily => ({
-  ...{ name: `task_monitor_${name}`, help, type: 'gauge' },
+  name: `task_monitor_${name}`,
+  help,
+  type: 'gauge',
 });
 const counter = (name: string, help: string): MetricFamily => ({
-  ...{ name: `task_monitor_${name}_total`, help, type: 'counter' },
+  name: `task_monitor_${name}_total`,
+  help,
+  type: 'counter',
 });
 
 /** By what they show. */

@@ -92,7 +92,9 @@ function Bars(props: {
   const { box, width } = useWidth();
   const panel = useMemo(
     (): Panel => ({
-      ...{ key: 'classes', height, most: niceMost(greatest(classes.map(({ count: some }) => some))) },
+      key: 'classes',
+      height,
+      most: niceMost(greatest(classes.map(({ count: some }) => some))),
       format: axisCount,
       draw: ({ x, y, step }) =>
         classes.map(({ count: some }, at) => (

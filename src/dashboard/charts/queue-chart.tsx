@@ -28,7 +28,7 @@ export function QueueChart(
 ) {
   const { waiting, oldest, isAtLeast = false } = props;
   const rows: readonly Row[] = [
-    { ...{ key: 'waiting', tone: 'waiting', label: 'waiting', mark: '○' }, values: waiting, format: count },
+    { key: 'waiting', tone: 'waiting', label: 'waiting', mark: '○', values: waiting, format: count },
     {
       key: 'oldest',
       tone: 'running',

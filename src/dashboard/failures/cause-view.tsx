@@ -147,7 +147,9 @@ function Where(props: {
       <CountedLinks
         title="Names"
         items={names.map(({ name, failed }) => ({
-          ...{ text: name, count: failed, link: linkTo('tasks', { cause, name }) },
+          text: name,
+          count: failed,
+          link: linkTo('tasks', { cause, name }),
         }))}
       />
       {workers.length > 0 && (

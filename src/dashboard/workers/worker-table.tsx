@@ -79,7 +79,7 @@ export function WorkerTable({
         </thead>
         <tbody>
           {/* A click on a heading sorts at once, even while rows are held. */}
-          <Rows key={`${sort.column} ${sort.isReversed}`} {...{ workers: sorted, at, isHeld }} />
+          <Rows key={`${sort.column} ${sort.isReversed}`} workers={sorted} at={at} isHeld={isHeld} />
         </tbody>
       </table>
     </div>

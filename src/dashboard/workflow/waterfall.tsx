@@ -58,7 +58,7 @@ export function Waterfall({ workflow, taskId, isFailedOnly, goal }: WaterfallPro
     const isCause = isTask && row.key === workflow.outcome.cause?.id;
     const place = { index, top: index * height, scale, now, timeWidth };
     const marks = { isActive: index === at, isCause, isAsked: isTask && row.key === taskId };
-    return <WaterfallRow key={row.key} {...{ row, held, facts: factsOf(row) }} {...place} {...marks} />;
+    return <WaterfallRow key={row.key} row={row} held={held} facts={factsOf(row)} {...place} {...marks} />;
   });
 
   const current = rows[at];

@@ -105,7 +105,7 @@ function Content({
   const isGraph = query.get('view') === 'graph';
   if (hasNoFailure) return <Empty title="Nothing in this workflow has failed" />;
   if (isGraph) return <GraphTab graph={workflow.graph} taskId={id} isFailedOnly={isFailedOnly} />;
-  return <Waterfall {...{ workflow, taskId: id, isFailedOnly, goal }} />;
+  return <Waterfall workflow={workflow} taskId={id} isFailedOnly={isFailedOnly} goal={goal} />;
 }
 
 /** Whether the head has been painted. Slower parts are rendered after it. */
