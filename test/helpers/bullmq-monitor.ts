@@ -46,7 +46,7 @@ ${end}`;
 
 const SQLITE = `${begin}
   import { pathToFileURL } from 'node:url';
-  import { createSqliteStore } from './src/stores/sqlite/create-sqlite-store.ts';
+  import { createSqliteStore } from './src/stores/sqlite/sqlite-store.ts';
   const store = createSqliteStore({
     ...{ path: file, isReadOnly: false, deployment: null, retention: { taskDays: 7, rollupDays: 90 } },
     thread: pathToFileURL(thread),

@@ -23,7 +23,7 @@ const SCRIPT = `
   import express from 'express';
   import { createMonitorRouter } from './src/index.ts';
   import { memorySources } from './src/memory.ts';
-  import { createSqliteStore } from './src/stores/sqlite/create-sqlite-store.ts';
+  import { createSqliteStore } from './src/stores/sqlite/sqlite-store.ts';
   const { path, thread, maxTasks } = JSON.parse(process.env.KEPT_HISTORY);
   const store = createSqliteStore({
     ...{ path, thread: new URL(thread), isReadOnly: false, deployment: null },

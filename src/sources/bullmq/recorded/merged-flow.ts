@@ -51,9 +51,11 @@ function withoutDetail({
   options: _options,
   log: _log,
   traceId: _traceId,
+  timeLimits: _timeLimits,
   ...task
 }: TaskDetail): Task {
-  return task;
+  // A field that only one task shows must be left out above.
+  return task satisfies Task & { readonly [Field in Exclude<keyof TaskDetail, keyof Task>]?: never };
 }
 
 /** The recorded jobs of the flow, except known ones; jobs that are in Redis are read from there. */
