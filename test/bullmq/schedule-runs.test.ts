@@ -1,5 +1,5 @@
 import type { Job } from 'bullmq';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { SAMPLED_VERSIONS } from '../helpers/bullmq-versions.ts';
 import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
 import { schedulesLab } from './schedules-lab.ts';
@@ -19,9 +19,11 @@ describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
       // A job with a similar id is no run.
       await queue.add('tidy', {}, { jobId: 'repeat-often-1' });
       let count = 0;
-      lab.app.worker('runs', async ({ id }) => {
+      const worker = lab.app.worker('runs', async ({ id }) => {
         if (String(id).startsWith('repeat:') && ++count % 2 === 0) throw new Error('odd');
       });
+      // A worker that loses its connection while it adds the next run asks again without a pause, for ever.
+      onTestFinished(() => worker.close());
       await until(() => count >= 4, 60_000);
       const finished = async () =>
         (await one(queue, 'often')).lastRuns?.filter(({ state }) => state !== 'STARTED') ?? [];
