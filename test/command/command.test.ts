@@ -64,7 +64,8 @@ describe('express-task-monitor, the command', () => {
       const address = await addressOf(monitor);
       const page = await ask(address, '/');
       expect([page.status, page.text.slice(0, 15)]).toEqual([200, '<!doctype html>']);
-      expect((await ask(address, '/api/tasks/')).status).toBe(200);
+      // It has connected by then, or soon.
+      await vi.waitFor(async () => expect((await ask(address, '/api/tasks/')).status).toBe(200), 45_000);
       const refused = await ask(address, '/', { headers: { host: 'evil.example.org' }, ours: false });
       expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('--name')]);
       monitor.child.kill('SIGTERM');

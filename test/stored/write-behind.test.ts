@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { memorySources } from '../../src/memory.ts';
 import { createSourceRedactor } from '../../src/redact.ts';
 import { type ArrayStore, createArrayStore } from '../helpers/array-store.ts';
-import { instanceOf, runTask, sendTask, taskIn, untilReady } from './instances.ts';
+import { AT_ONCE, instanceOf, runTask, sendTask, taskIn, untilReady } from './instances.ts';
 
 const WAIT = { timeout: 30_000, interval: 10 };
 
@@ -92,6 +92,28 @@ describe('writing behind', () => {
       () => expect(history.status()).toMatchObject({ error: null, waiting: 0, lost: 0 }),
       WAIT,
     );
+  });
+
+  it('keeps how tasks went on while the store is away for longer than it remembers what each was told', async () => {
+    const store = failingStore();
+    const first = instanceOf({ store });
+    sendTask(first, 'early');
+    await vi.waitFor(() => expect(idsIn(store)).toEqual(['early']), WAIT);
+    await first.close();
+    const keep = { maxEvents: 30_000 };
+    const history = instanceOf({ store, hearing: 'part' }, keep, AT_ONCE);
+    await untilReady(history);
+    store.isAway = true;
+    const time = Date.now() + 5;
+    const end = (id: string) =>
+      history.writer.recordTask({ id, type: 'succeeded', time, origin: 'result', result: '1' });
+    const many = Array.from({ length: 20_000 }, (_, n) => `late-${n}`);
+    for (const id of ['early', ...many]) end(id);
+    store.isAway = false;
+    // The beginning of 'early' is lost, its end is not; the others have no earlier part.
+    await vi.waitFor(() => expect(history.status()).toMatchObject({ waiting: 0, lost: 1 }), WAIT);
+    expect(await stored(store, 'early')).toMatchObject({ state: 'SUCCESS', result: '1' });
+    expect(idsIn(store)).toHaveLength(20_001);
   });
 
   it('writes a batch again whose commit succeeded and whose answer was lost', async () => {

@@ -11,7 +11,7 @@ import { gapFound } from './hearing.ts';
 import { createTextCopies } from './shared-texts.ts';
 import { createStoreCalls, createStoreClock } from './store-calls.ts';
 import type { Pace, StoredState } from './stored-state.ts';
-import { createTaskBacklog, noteChanged, noteDropping, noteStep } from './task-writer.ts';
+import { createTaskBacklog, noteChanged, noteDropping, noteStep } from './task-backlog.ts';
 import { noteRelation } from './write-behind.ts';
 
 /** @returns the state of a history whose store has not been opened yet */

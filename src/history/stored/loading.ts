@@ -15,7 +15,7 @@ import { createPauses } from './pauses.ts';
 import { FIRST_READ, nextReadSize } from './read/stored-tasks.ts';
 import { readKeptTask } from './record-text.ts';
 import { type StoredState, TEXT } from './stored-state.ts';
-import { noteChanged } from './task-writer.ts';
+import { noteChanged } from './task-backlog.ts';
 import { readFeedText, readSpans, readWorkersText, unionOf } from './texts.ts';
 
 /** Bounds of one page of tasks: fewer pages fill memory sooner. */

@@ -8,7 +8,7 @@ import type { CauseNotes } from './cause-notes.ts';
 import type { Rollups } from './rollups/create-rollups.ts';
 import type { TextCopies } from './shared-texts.ts';
 import type { StoreCalls, StoreClock } from './store-calls.ts';
-import type { TaskBacklog } from './task-writer.ts';
+import type { TaskBacklog } from './task-backlog.ts';
 import type { Span } from './texts.ts';
 
 /** Kinds of texts that the history itself keeps. */

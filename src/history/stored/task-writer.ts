@@ -9,7 +9,6 @@ import { isRecord } from '../../values.ts';
 import type { MemoryAccess } from '../memory/memory-access.ts';
 import type { KeptTask } from '../memory/tap.ts';
 import { lifeOf } from '../merge/life.ts';
-import type { RecordStep } from '../merge/merge.ts';
 import { copyRecord, type TaskRecord } from '../merge/record.ts';
 import { causeOfKept } from '../merge/task.ts';
 import { type StoredTask, type StoreSession, type TaskStore, WHOLE_AT_ONCE } from '../store.ts';
@@ -17,6 +16,7 @@ import type { CauseNotes } from './cause-notes.ts';
 import { createPauses } from './pauses.ts';
 import { readKeptTask, writeRecordText } from './record-text.ts';
 import type { StoreCalls, StoreClock } from './store-calls.ts';
+import { lose, putBack, rememberVersion, settle, type TaskBacklog } from './task-backlog.ts';
 
 /** Tasks of one statement: few, so that none holds up the event loop; more where many wait. */
 const BATCH = 250;
@@ -64,14 +64,6 @@ export async function writeTasks(context: TaskWriterContext, session: WrittenSes
     backlog.again.clear();
   }
   return before - changed.size;
-}
-
-/** What was told of tasks that could not be written is told again, before what followed. */
-function putBack({ steps, writing, told }: TaskBacklog): void {
-  for (const [id, taken] of told) {
-    if (taken.length > 0 && writing.has(id)) steps.set(id, [...taken, ...(steps.get(id) ?? [])]);
-  }
-  told.clear();
 }
 
 /** The tables to which tasks are written. */
@@ -275,6 +267,11 @@ function* takeIn(
     if (kept === null || !access.has(id)) continue;
     const { record } = kept;
     stored.set(id, record);
+    if (backlog.forgotten.has(id)) {
+      // What memory has is written over it: the later part says how the task ended.
+      backlog.lost++;
+      continue;
+    }
     access.absorbTask({ record, rootId }, task.timestamp ?? 0, backlog.steps.get(id) ?? []);
     if (pauses.isDue()) {
       yield;
@@ -282,106 +279,4 @@ function* takeIn(
     }
   }
   return long;
-}
-
-/** Tasks whose stored version is remembered. The others are looked up before they are written again. */
-const MOST_VERSIONS = 20_000;
-
-/** The key and version under which a task is stored. `version` 0: it is not. */
-export interface StoredVersion {
-  readonly day: number;
-  readonly version: number;
-}
-
-/** The waiting tasks. Times as {@link StoreClock.elapsed}. */
-export interface TaskBacklog {
-  /** By id: since when the task waits. The oldest come first. Tasks that are being written stay here until they are. */
-  readonly changed: Map<string, number>;
-  /** Tasks being written that have changed again, and when. */
-  readonly again: Map<string, number>;
-  /** Tasks being written. */
-  readonly writing: Set<string>;
-  /**
-   * By id: what was told of a task since it was last written. If a version is stored that memory does not have, the same
-   * is told to that one.
-   */
-  readonly steps: Map<string, RecordStep[]>;
-  /** What was told before of tasks that are being written. */
-  readonly told: Map<string, readonly RecordStep[]>;
-  /**
-   * Of tasks in memory that were written or read lately. If memory has dropped a task, later messages contain only a
-   * part of it: the stored task must be read before they are written.
-   */
-  readonly versions: Map<string, StoredVersion>;
-  /** Tasks that were dropped before they could be written. */
-  lost: number;
-}
-
-/** @returns an empty backlog */
-export function createTaskBacklog(): TaskBacklog {
-  return {
-    changed: new Map(),
-    again: new Map(),
-    writing: new Set(),
-    steps: new Map(),
-    told: new Map(),
-    versions: new Map(),
-    lost: 0,
-  };
-}
-
-/** A task has changed. */
-export function noteChanged({ changed, again, writing }: TaskBacklog, id: string, at: number): void {
-  if (!changed.has(id)) changed.set(id, at);
-  else if (writing.has(id) && !again.has(id)) again.set(id, at);
-}
-
-/** A task was told something. */
-export function noteStep({ steps }: TaskBacklog, id: string, step: RecordStep): void {
-  const known = steps.get(id);
-  if (known === undefined) steps.set(id, [step]);
-  else known.push(step);
-}
-
-/** What was told of a task that no stored version is known to have. */
-export function stepsOf({ steps, told }: TaskBacklog, id: string): readonly RecordStep[] {
-  return [...(told.get(id) ?? []), ...(steps.get(id) ?? [])];
-}
-
-/** A task is about to be dropped from memory. One that waits is lost. */
-export function noteDropping(backlog: TaskBacklog, id: string): void {
-  const { changed, writing, again, versions, steps } = backlog;
-  versions.delete(id);
-  steps.delete(id);
-  if (!changed.has(id)) return;
-  // The write that is under way may still succeed; if it does not, the next one finds the task lost.
-  if (writing.has(id) && !again.has(id)) return;
-  lose(backlog, id);
-}
-
-/** Removes a task that was written. A task that has changed meanwhile waits again. */
-function settle({ changed, again }: TaskBacklog, id: string): void {
-  const later = again.get(id);
-  changed.delete(id);
-  again.delete(id);
-  if (later !== undefined) changed.set(id, later);
-}
-
-/** Removes a task that can no longer be read. */
-function lose(backlog: TaskBacklog, id: string): void {
-  backlog.changed.delete(id);
-  backlog.again.delete(id);
-  backlog.steps.delete(id);
-  backlog.lost++;
-}
-
-/** Remembers under which version a task is stored. */
-function rememberVersion({ versions }: TaskBacklog, id: string, version: StoredVersion): void {
-  versions.delete(id);
-  versions.set(id, version);
-  if (versions.size <= MOST_VERSIONS) return;
-  for (const oldest of versions.keys()) {
-    versions.delete(oldest);
-    return;
-  }
 }

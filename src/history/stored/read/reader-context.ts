@@ -4,7 +4,7 @@ import type { RecordStep } from '../../merge/merge.ts';
 import type { StoreSession } from '../../store.ts';
 import type { Hearing } from '../../stored-history.ts';
 import { isShared, ownNow, type StoredState } from '../stored-state.ts';
-import { stepsOf } from '../task-writer.ts';
+import { stepsOf } from '../task-backlog.ts';
 import { createStoreReads } from './store-reads.ts';
 
 /** The context of every read. */
