@@ -20,6 +20,8 @@ export interface Overlay {
 /** Most tasks of an overlay, the last that changed; fewer if each has to be completed with what is stored of it. */
 const MOST = 5_000;
 const MOST_COMPLETED = 1_000;
+/** Longest wait for what completes them, in milliseconds: a page of the store must still come within the time of a read. */
+const COMPLETED_MS = 1_500;
 /** Tasks that are completed between two pauses. */
 const TASKS_AT_ONCE = 8;
 
@@ -58,11 +60,16 @@ async function readWhole(
   context: ReadContext,
 ): Promise<ReadonlyMap<string, ColdTask>> {
   const whole = new Map<string, ColdTask>();
+  const end = performance.now() + COMPLETED_MS;
   let size = FIRST_READ;
   for (let at = 0; at < ids.length; ) {
     const asked = ids.slice(at, at + size);
     at += asked.length;
-    const stored = await reader.reads.read((session) => session.tasks.find(asked), context);
+    const stored = await reader.reads.read(
+      (session) => session.tasks.find(asked),
+      context,
+      Math.max(1, end - performance.now()),
+    );
     await scheduler.run('list', addWhole(stored), context);
     size = nextReadSize(stored);
   }
