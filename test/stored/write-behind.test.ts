@@ -2,7 +2,8 @@ import { describe, expect, it, vi } from 'vitest';
 import { memorySources } from '../../src/memory.ts';
 import { createSourceRedactor } from '../../src/redact.ts';
 import { type ArrayStore, createArrayStore } from '../helpers/array-store.ts';
-import { AT_ONCE, instanceOf, runTask, sendTask, taskIn, untilReady } from './instances.ts';
+import { until } from '../helpers/redis-server.ts';
+import { AT_ONCE, instanceOf, runTask, sendTask, taskIn, untilReady, untilWritten } from './instances.ts';
 
 const WAIT = { timeout: 30_000, interval: 10 };
 
@@ -92,6 +93,33 @@ describe('writing behind', () => {
       () => expect(history.status()).toMatchObject({ error: null, waiting: 0, lost: 0 }),
       WAIT,
     );
+  });
+
+  it('loses nothing of a task that is loaded while it is written and goes on', async () => {
+    const store = createArrayStore();
+    const first = instanceOf({ store });
+    sendTask(first, 'a', 1_000);
+    await vi.waitFor(() => expect(idsIn(store)).toEqual(['a']), WAIT);
+    await first.close();
+    const now = { isWriting: false, mayLoad: false, mayWrite: false };
+    store.before = (call) => {
+      if (call === 'tasks.records') return until(() => now.mayLoad);
+      if (call !== 'tasks.write') return null;
+      now.isWriting = true;
+      return until(() => now.mayWrite);
+    };
+    const history = instanceOf({ store }, {}, AT_ONCE);
+    const tell = (type: 'received' | 'started', time: number): void =>
+      history.writer.recordTask({ id: 'a', type, time, origin: 'event', worker: 'w' });
+    tell('received', 1_001);
+    await vi.waitFor(() => expect(now.isWriting).toBe(true), WAIT);
+    tell('started', 1_002);
+    now.mayLoad = true;
+    await untilReady(history);
+    now.mayWrite = true;
+    await untilWritten(history);
+    const states = (await stored(store, 'a'))?.timeline?.map(({ state }) => state);
+    expect(states).toEqual(['PENDING', 'RECEIVED', 'STARTED']);
   });
 
   it('keeps how tasks went on while the store is away for longer than it remembers what each was told', async () => {

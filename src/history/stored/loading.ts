@@ -2,6 +2,7 @@
 import type { TaskRelation } from '../../model.ts';
 import { runInSlices } from '../../scheduler/in-slices.ts';
 import { type Steps, scheduler } from '../../scheduler.ts';
+import { ALL_TASKS } from '../../source/task-query.ts';
 import { isTime } from '../../values.ts';
 import type { HeardItem } from '../feed/feed-ring.ts';
 import {
@@ -13,9 +14,10 @@ import {
 } from '../store.ts';
 import { createPauses } from './pauses.ts';
 import { FIRST_READ, nextReadSize } from './read/stored-tasks.ts';
+import { storeQuery } from './read/task-pages.ts';
 import { readKeptTask } from './record-text.ts';
 import { type StoredState, TEXT } from './stored-state.ts';
-import { noteChanged } from './task-backlog.ts';
+import { noteChanged, stepsOf } from './task-backlog.ts';
 import { readFeedText, readSpans, readWorkersText, unionOf } from './texts.ts';
 
 /** Bounds of one page of tasks: fewer pages fill memory sooner. */
@@ -25,25 +27,7 @@ const RELATIONS_AT_ONCE = 64;
 /** Most relations of the tasks of one page. */
 const MOST_RELATIONS = 20_000;
 
-const ALL: StoredQuery = {
-  limit: FIRST_READ,
-  after: null,
-  states: [],
-  names: [],
-  workers: [],
-  queues: [],
-  causes: [],
-  rootId: null,
-  parentId: null,
-  groupId: null,
-  conditions: [],
-  since: null,
-  until: null,
-  sort: 'timestamp',
-  order: 'desc',
-  isOpen: false,
-  hint: null,
-};
+const ALL = storeQuery({ ...ALL_TASKS, limit: FIRST_READ });
 
 /**
  * Loads workers, coverage and the feed, then all open tasks and the newest others, as many as fit into memory. Changes
@@ -182,7 +166,8 @@ function* takeIn(state: StoredState, tasks: readonly StoredRecord[], isWhole: bo
     if (!isWhole && kept.shortened.length > 0) result.ids.push(id);
     else {
       const heardAt = isTime(timestamp) ? timestamp : clock.now() - clock.ahead();
-      const outcome = access.absorbTask(kept, heardAt, state.tasks.steps.get(id));
+      const steps = stepsOf(state.tasks, id);
+      const outcome = access.absorbTask(kept, heardAt, steps.length > 0 ? steps : undefined);
       if (outcome === 'refused') result.refused++;
       // Memory knew more than the store.
       if (outcome === 'merged') noteChanged(state.tasks, id, clock.elapsed());

@@ -16,7 +16,7 @@ import type { CauseNotes } from './cause-notes.ts';
 import { createPauses } from './pauses.ts';
 import { readKeptTask, writeRecordText } from './record-text.ts';
 import type { StoreCalls, StoreClock } from './store-calls.ts';
-import { lose, putBack, rememberVersion, settle, type TaskBacklog } from './task-backlog.ts';
+import { lose, putBack, rememberVersion, settle, stepsOf, type TaskBacklog } from './task-backlog.ts';
 
 /** Tasks of one statement: few, so that none holds up the event loop; more where many wait. */
 const BATCH = 250;
@@ -272,7 +272,7 @@ function* takeIn(
       backlog.lost++;
       continue;
     }
-    access.absorbTask({ record, rootId }, task.timestamp ?? 0, backlog.steps.get(id) ?? []);
+    access.absorbTask({ record, rootId }, task.timestamp ?? 0, stepsOf(backlog, id));
     if (pauses.isDue()) {
       yield;
       pauses.begin();

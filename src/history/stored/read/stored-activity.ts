@@ -60,7 +60,7 @@ async function readOpen(
 ): Promise<{ readonly tasks: readonly StoredTask[]; readonly isCut: boolean }> {
   const tasks: StoredTask[] = [];
   const until = Number.isFinite(dropped) ? new Date(dropped + 1) : null;
-  const query = storeQuery({ ...ALL_TASKS, limit: 0, scan: 0, until, order: 'asc' }, { isOpen: true });
+  const query = storeQuery({ ...ALL_TASKS, limit: 0, until, order: 'asc' }, { isOpen: true });
   const last = await scanTasks(reader, query, MOST_OPEN, (page) => void tasks.push(...page), context);
   return { tasks, isCut: last !== null };
 }

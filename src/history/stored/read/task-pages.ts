@@ -217,44 +217,15 @@ function* cut(merge: Merge): Steps<TaskPage> {
 }
 
 /** The filters, order and position of a query, without its text. */
-export function storeQuery(query: TaskQuery, changed: Partial<StoredQuery> = {}): StoredQuery {
-  const {
-    limit,
-    after,
-    states,
-    names,
-    workers,
-    queues,
-    causes,
-    rootId,
-    parentId,
-    groupId,
-    conditions,
-    since,
-    until,
-    sort,
-    order,
-  } = query;
+export function storeQuery(query: Omit<TaskQuery, 'scan'>, changed: Partial<StoredQuery> = {}): StoredQuery {
+  const { q, search, causeOf, engineStates, ...stored } = query;
   return {
-    limit,
-    after,
-    states,
-    names,
-    workers,
-    queues,
-    causes,
-    rootId,
-    parentId,
-    groupId,
-    since,
-    until,
-    sort,
-    order,
-    conditions: conditions.filter(isStoredCondition),
+    ...stored,
+    conditions: query.conditions.filter(isStoredCondition),
     // A version without causes may have left one when the task did not fail after all.
-    ...(query.causes.length > 0 && states.length === 0 && { states: ['FAILURE'] }),
+    ...(query.causes.length > 0 && query.states.length === 0 && { states: ['FAILURE'] }),
     isOpen: false,
-    hint: hintOf(query.q),
+    hint: hintOf(q),
     ...changed,
   };
 }
