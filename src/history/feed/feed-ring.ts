@@ -143,7 +143,7 @@ function noteDropped(ring: FeedRing): void {
 }
 
 /** Takes over the items of another ring of the same instance. */
-function replaceRing(ring: FeedRing, { ...other }: FeedRing): void {
+function replaceRing(ring: FeedRing, other: FeedRing): void {
   Object.assign(ring, other, { heard: ring.heard });
 }
 
@@ -279,7 +279,7 @@ export function* absorbItems(
     if (item.number > (ring.absorbed.get(item.instance) ?? 0)) add(target, item);
     if (at % AT_ONCE === AT_ONCE - 1) yield;
   }
-  return isFirst ? putBefore(ring, target) : 0;
+  return isFirst ? yield* putBefore(ring, target) : 0;
 }
 
 /** The unknown items by their arrival; those of one instance stay in the order of their numbers. */
@@ -323,14 +323,16 @@ function add(ring: FeedRing, placed: PlacedItem): void {
   ring.absorbed.set(instance, number);
 }
 
-/** Puts the items of another ring before the present ones. @returns by how much sequence numbers have grown */
-function putBefore(ring: FeedRing, before: FeedRing): number {
-  const { newest } = ring;
-  // Where items were dropped, older ones have no room.
-  if (!ring.hasDropped) {
-    for (let sequence = oldestIn(ring); sequence <= newest; sequence++) add(before, read(ring, sequence));
-    replaceRing(ring, before);
+/** Puts the items of another ring before the present ones. @returns as {@link absorbItems} */
+function* putBefore(ring: FeedRing, before: FeedRing): Steps<number | null> {
+  // More are heard meanwhile. Where items were dropped, older ones have no room.
+  for (let sequence = oldestIn(ring); sequence <= ring.newest && !ring.hasDropped; sequence++) {
+    add(before, read(ring, sequence));
+    if (sequence % AT_ONCE === AT_ONCE - 1) yield;
   }
+  if (ring.isCleared) return null;
+  const { newest } = ring;
+  if (!ring.hasDropped) replaceRing(ring, before);
   for (const [instance, number] of before.absorbed) ring.absorbed.set(instance, number);
   return ring.newest - newest;
 }
