@@ -46,7 +46,6 @@ function readTimeLimits(written: unknown): TimeLimits | null {
   return { soft: soft ?? null, hard: hard ?? null };
 }
 
-/** Every field but the texts that are cut, which are described with the texts. */
 const RECORD_FIELDS = {
   name: { by: 'name', text: STRING },
   queue: { by: 'queue', text: STRING },

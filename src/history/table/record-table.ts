@@ -47,8 +47,14 @@ function readExtra(records: Records, record: MutableRecord, extra: Extra): void 
   record.truncated = extra.truncated;
 }
 
-function copyRare(from: Pick<TaskRecord, RareField>, to: Pick<MutableRecord, RareField>): void {
-  for (const field of RARE_FIELDS) Object.assign(to, { [field]: from[field] });
+type RareFields = Pick<MutableRecord, RareField>;
+
+function copyRare(from: RareFields, to: RareFields): void {
+  for (const field of RARE_FIELDS) copyField(from, to, field);
+}
+
+function copyField<Field extends RareField>(from: RareFields, to: RareFields, field: Field): void {
+  to[field] = from[field];
 }
 
 /** @returns state, worker and times of a task */

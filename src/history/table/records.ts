@@ -5,7 +5,7 @@
 import { TASK_STATES } from '../../model.ts';
 import { progressSize } from '../merge/progress.ts';
 import type { MutableRecord } from '../merge/record.ts';
-import { RARE_FIELDS, type RareField } from '../merge/record-fields.ts';
+import type { RareField } from '../merge/record-fields.ts';
 import { createEntryTable, type EntryTable, releaseEntries } from './entry-table.ts';
 import {
   type CauseTable,
@@ -173,20 +173,26 @@ export function freeSlot(records: Records, slot: number): void {
   records.free.push(slot);
 }
 
-const NO_EXTRA: Extra = {
-  ...(Object.fromEntries(RARE_FIELDS.map((field) => [field, null])) as Pick<Extra, RareField>),
-  groupId: null,
-  chordId: null,
-  exception: null,
-  traceback: null,
-  truncated: [],
-};
+const NOT_TRUNCATED: Extra['truncated'] = [];
 
 /** @returns the data that only some tasks have, to be changed */
 export function extraOf(records: Records, slot: number): Extra {
   let extra = records.extras.get(slot);
   if (extra === undefined) {
-    extra = { ...NO_EXTRA };
+    extra = {
+      eta: null,
+      expires: null,
+      kind: null,
+      stamps: null,
+      timeLimits: null,
+      traceId: null,
+      progress: null,
+      groupId: null,
+      chordId: null,
+      exception: null,
+      traceback: null,
+      truncated: NOT_TRUNCATED,
+    };
     records.extras.set(slot, extra);
   }
   return extra;
