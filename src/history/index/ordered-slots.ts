@@ -154,18 +154,16 @@ function keyBefore(blocks: readonly SlotBlock[], { block, index }: BlockPosition
   return previous === undefined ? Number.NaN : (previous.keys[previous.size - 1] as number);
 }
 
-/**
- * Sorted blocks of (key, slot) entries, as in a B+ tree of two levels. Keys are stored beside the slots,
- * so a search touches little memory, and the usual insertion (the newest key) appends to the last block.
- */
-
 /** Most entries of a block. */
 const BLOCK_SIZE = 512;
 
 /** The key of a record without a value: sorts last in both directions. */
 export const NO_KEY = Number.POSITIVE_INFINITY;
 
-/** Consecutive entries of a sorted sequence. */
+/**
+ * Consecutive entries of a sorted sequence, which is a B+ tree of two levels. Keys are stored beside the slots, so a
+ * search touches little memory, and the usual insertion (the newest key) appends to the last block.
+ */
 export interface SlotBlock {
   keys: Float64Array;
   slots: Uint32Array;

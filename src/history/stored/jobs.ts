@@ -206,12 +206,10 @@ function createLeaseWatch(
   };
 }
 
-/** Repeated work, done less often while it fails. */
-
 /** Longest wait after a failure, in milliseconds. */
 const MOST_WAIT_MS = 30_000;
 
-/** Repeated work. At most one run is under way. */
+/** Repeated work, done less often while it fails. At most one run is under way. */
 export interface Pulse {
   start(): void;
   /** Does the work without waiting for its time. A run that is under way is followed by another one. */

@@ -118,10 +118,8 @@ function messageOf(error: unknown): string {
 
 /**
  * The clock of the database, as far as this instance knows it. It decides who holds the lease and on which day a task
- * is first written, so instances agree even if their own clocks are wrong or jump.
+ * is first written, so instances agree even if their own clocks are wrong or jump. Times in milliseconds.
  */
-
-/** Times in milliseconds. */
 export interface StoreClock {
   /** Time that only increases, whatever happens to the clock of this instance. Its origin has no meaning. */
   elapsed(): number;

@@ -4,8 +4,7 @@
  */
 import { pause } from '../../waiting.ts';
 import type { DayTables } from '../sql/retention.ts';
-import type { TableNames } from '../sql/schema.ts';
-import { DAY_TABLES, type DayTable } from '../sql/schema.ts';
+import { DAY_TABLES, type DayTable, type TableNames } from '../sql/schema.ts';
 import type { SqlDatabase } from '../sql/sql-database.ts';
 import { isStoreError } from '../sql/store-error.ts';
 import { SEARCHED } from '../sql/task-statements.ts';

@@ -140,8 +140,7 @@ export const TABLES = {
   },
 } as const satisfies Readonly<Record<string, Table>>;
 
-/** Names of tables and indexes. They need no quotes, but are quoted. */
-
+/** A name of a table or index. It needs no quotes, but is quoted. */
 const NAME = /^[a-z_][a-z0-9_]{0,62}$/;
 
 /** PostgreSQL cuts longer names. */

@@ -98,14 +98,12 @@ export function relativesOf(row: SqlRow): StoredRelatives {
 /** Copied for each row, so that all of them have the same shape: others take several times the memory. */
 const NO_TASK = Object.fromEntries(READ.map(({ field }) => [field, null]));
 
-/**
- * Ids and names as columns. PostgreSQL stores neither NUL nor half a surrogate pair in a text, and ids may contain
- * both. Texts with one of them, or with a backslash, are stored with JSON's escapes; all others as they are.
- */
-
 const NEEDS_ESCAPE = /[\0\\]|\p{Surrogate}/u;
 
-/** @returns the text as a column holds it */
+/**
+ * An id or name as a column. PostgreSQL stores neither NUL nor half a surrogate pair in a text, and ids may contain
+ * both. Texts with one of them, or with a backslash, are stored with JSON's escapes; all others as they are.
+ */
 export function toColumn(text: string): string {
   if (!NEEDS_ESCAPE.test(text)) return text;
   return JSON.stringify(text).slice(1, -1);

@@ -3,8 +3,7 @@
  * without statistics, filters with a position read the index by time and skip rows that do not match.
  */
 
-import type { TableNames } from '../sql/schema.ts';
-import { DAY_TABLES, type DayTable } from '../sql/schema.ts';
+import { DAY_TABLES, type DayTable, type TableNames } from '../sql/schema.ts';
 
 /** The index of the key, whose name SQLite makes of that of its table. */
 const KEY = null;
