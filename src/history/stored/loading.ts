@@ -166,8 +166,9 @@ function* takeIn(state: StoredState, tasks: readonly StoredRecord[], isWhole: bo
     if (!isWhole && kept.shortened.length > 0) result.ids.push(id);
     else {
       const heardAt = isTime(timestamp) ? timestamp : clock.now() - clock.ahead();
-      const steps = stepsOf(state.tasks, id);
-      const outcome = access.absorbTask(kept, heardAt, steps.length > 0 ? steps : undefined);
+      // One that is being written, and was told nothing since, is whole.
+      const steps = state.tasks.steps.has(id) ? stepsOf(state.tasks, id) : undefined;
+      const outcome = access.absorbTask(kept, heardAt, steps);
       if (outcome === 'refused') result.refused++;
       // Memory knew more than the store.
       if (outcome === 'merged') noteChanged(state.tasks, id, clock.elapsed());
