@@ -1,5 +1,5 @@
 /** The component that shows how the store of a history is doing. */
-import { wrongOption } from '../check-options.ts';
+import { readBoolean, wrongOption } from '../check-options.ts';
 import type { Component } from '../model.ts';
 import type {
   ComponentSource,
@@ -116,6 +116,26 @@ export function readSourceStore(
     `${caller}: texts are redacted before they are written to a 'store'. Remove redact: false, or write ` +
       'redact: (text) => text to store them as they are.',
   );
+}
+
+/**
+ * Whether an instance may take the lease of its store. Default: true, unless the store is read-only.
+ *
+ * @throws TypeError that says what to write
+ */
+export function readCollect(caller: string, given: unknown, store: StoreEngine | null): boolean {
+  const collect = readBoolean(caller, 'collect', given, store?.isReadOnly !== true);
+  if (!collect && store === null) {
+    throw new TypeError(
+      `${caller}: collect: false needs a store that all instances share. Write store: postgresStore(pool), or remove 'collect'.`,
+    );
+  }
+  if (collect && store?.isReadOnly === true) {
+    throw new TypeError(
+      `${caller}: collect: true needs a store that may be written. Remove readOnly of the store, or write collect: false.`,
+    );
+  }
+  return collect;
 }
 
 /** Entries have their own copies of the library: a store is recognized by its members. */

@@ -5,7 +5,7 @@
 import type { SharedNotes } from '../source/shared-notes.ts';
 import type { Awaitable, ReadContext, TaskStats, TaskStatsQuery } from '../source.ts';
 import type { History } from './history.ts';
-import type { FeedChunk, StoreEngine } from './store.ts';
+import type { StoreEngine } from './store.ts';
 
 /**
  * Which messages this instance receives itself.
@@ -26,8 +26,6 @@ export interface StoredHistoryOptions {
   readonly hearing: Hearing;
   /** Nothing is created or written, and the lease is never taken. */
   readonly isReadOnly: boolean;
-  /** Number of items that stay in a log of the source, which then has no other feed. Default: there is no such log. */
-  readonly logItems?: number;
 }
 
 /** How a store is doing. Times in milliseconds since 1970. */
@@ -70,21 +68,9 @@ export interface SharedTexts {
   revision(): number;
 }
 
-/** A log of what happened, which only its source reads. Every call rejects when the store does not answer. */
-export interface EventLog {
-  /** @param count how many items the text has */
-  append(text: string, count: number): Promise<void>;
-  /** @returns `null`: there is none */
-  newest(): Promise<FeedChunk | null>;
-  /** @returns the texts after a number, oldest first, `most` at most */
-  read(after: number, most: number): Promise<readonly FeedChunk[]>;
-}
-
 /** A history in memory and in a store. Reads wait for the store only if memory does not know enough. */
 export interface StoredHistory extends Omit<History, 'close'> {
   readonly texts: SharedTexts;
-  /** Only with {@link StoredHistoryOptions.logItems}. */
-  readonly log: EventLog;
   /**
    * Statistics from the counts if there are too many tasks or they are too old; otherwise from tasks, made by
    * `ofTasks`, which also gets the time since when there are counts (`null`: there are none). Statistics of `reader`

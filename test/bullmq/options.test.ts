@@ -43,6 +43,8 @@ describe('bullmqSources({ … })', () => {
     [{ connection: new Date() }, /'connection' must be a URL/],
     [{ connection: 'redis://a', prefix: '' }, /'prefix' must be/],
     [{ connection: 'redis://a', name: 'my jobs' }, /'name' must be 1 to 64/],
+    [{ connection: 'redis://a', collect: 'leader' }, /'collect' must be true or false; it is a string/],
+    [{ connection: 'redis://a', collect: false }, /collect: false needs a store that all instances share/],
     [{ url: 'redis://a' }, /'url' is not an option. Write connection instead/],
     [{ connection: 'redis://a', colour: 1 }, /The options are: queues, connection, prefix, name/],
   ])('refuses %j and says what to write', (options, message) => {

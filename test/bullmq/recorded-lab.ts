@@ -43,11 +43,15 @@ export interface RecordedQueues {
   close(): Promise<void>;
 }
 
-/** @param store what instances share */
+/**
+ * @param store what instances share
+ * @param collect whether this one records
+ */
 export async function recordQueues(
   { redis }: BullMQApp,
   queues: readonly Queue[],
   store: ArrayStore = createArrayStore(),
+  collect = true,
 ): Promise<RecordedQueues> {
   // Queues that are there are found at once, later ones within some seconds.
   await Promise.all(queues.map((queue) => queue.waitUntilReady()));
@@ -59,7 +63,7 @@ export async function recordQueues(
       () => jobs.every(({ queueQualifiedName, id }) => noted.has(`${field} ${queueQualifiedName}:${id}`)),
       60_000,
     );
-  const sources = bullmqSources({ connection, store });
+  const sources = bullmqSources({ connection, store, collect });
   return {
     sources,
     store,

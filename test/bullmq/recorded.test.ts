@@ -205,6 +205,27 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'removed jobs')
     expect(rows.filter(({ name }) => name === 'late').length).toBe(3);
   });
 
+  it('are shown by an instance with `collect: false`, which never records', async () => {
+    await run(20, { removeOnComplete: true, removeOnFail: true });
+    const follower = await recordQueues(app, [queue], on.store, false);
+    try {
+      await until(async () => (await follower.walk({ limit: 7 })).length === 20);
+      await on.close();
+      const tries = (): number => on.store.calls.filter((call) => call === 'lease.acquire').length;
+      const before = tries();
+      await queue.add('late', {}, { removeOnComplete: true });
+      await app.settled(queue, 0, 'wait', 'active');
+      const rows = await follower.walk({ limit: 7 });
+      expect(sorted(rows)).toEqual(ids(20).sort());
+      expect((await follower.sources.components.listComponents(context)).at(-1)?.config).toMatchObject({
+        is_holder: false,
+      });
+      expect(tries()).toBe(before);
+    } finally {
+      await follower.close();
+    }
+  });
+
   it('are missing while the store cannot be read, and the jobs in Redis are not', async () => {
     await on.close();
     const store = createArrayStore();

@@ -7,7 +7,7 @@ import { createState } from './create-state.ts';
 import { changeHearing, freezeAt } from './hearing.ts';
 import { createJobs, type Jobs } from './jobs.ts';
 import { createStoredReader } from './read/stored-reader.ts';
-import { createEventLog, createNotes } from './source-texts.ts';
+import { createNotes } from './source-texts.ts';
 import { hasOthers, isHolder, mayWrite, PACE, type Pace, type StoredState } from './stored-state.ts';
 import { statusOf } from './upkeep.ts';
 
@@ -37,7 +37,6 @@ export function createStoredHistory(
     writer: { ...history.writer, freezeAt: (moment) => freezeAt(state, moment) },
     index: history.index,
     onEvent: history.onEvent,
-    log: createEventLog(state),
     reader,
     readStats: reader.getTaskStats,
     texts: {

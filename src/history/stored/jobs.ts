@@ -11,9 +11,8 @@ import { writeBehind } from './write-behind.ts';
 const LOAD_MS = 1_000;
 const OPEN_MS = 1_000;
 const UPKEEP_MS = 60_000;
-const COUNT_MS = 10_000;
-/** The same if no other instance counts the same: unwritten counts are lost with the process. */
-const ONLY_COUNT_MS = 2_000;
+/** Unwritten counts are lost with the process. */
+const COUNT_MS = 2_000;
 /** Longest time to load, write or fold counts, in milliseconds. */
 const COUNT_DEADLINE_MS = 60_000;
 /** Most chunks of the feed that are read at once. */
@@ -51,8 +50,7 @@ export function createJobs(state: StoredState): Jobs {
   const copies = createPulse(() => readCopies(state), state.pace.intervalMs);
   const loading = createPulse(() => load(state), LOAD_MS);
   const upkeep = createPulse(() => keepStore(state), UPKEEP_MS);
-  const isOnly = state.options.logItems !== undefined;
-  const counting = createPulse(() => countUp(state), isOnly ? ONLY_COUNT_MS : COUNT_MS);
+  const counting = createPulse(() => countUp(state), COUNT_MS);
   const all: readonly Pulse[] = [lease, writing, copies, loading, upkeep, counting];
   const opening = createPulse(async () => {
     await open(state);
@@ -159,7 +157,6 @@ async function readCopies(state: StoredState): Promise<void> {
   const changed = await texts.refresh(session.snapshots);
   if (changed.has(TEXT.tasks)) state.revision++;
   if (changed.has(TEXT.workers)) takeInTexts(state);
-  if (state.options.logItems !== undefined) return;
   let chunks = await calls.ask('copy', () => session.feed.read(feed.readThrough, MOST_CHUNKS));
   while (chunks.length > 0) {
     await takeInChunks(state, chunks);

@@ -63,7 +63,6 @@ export function takeInTexts(state: StoredState): void {
 }
 
 async function loadFeed(state: StoredState, session: StoreSession): Promise<void> {
-  if (state.options.logItems !== undefined) return;
   const chunks = await state.calls.ask('load', () => session.feed.newest(state.maxEvents));
   await takeInChunks(state, chunks);
 }

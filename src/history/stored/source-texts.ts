@@ -1,8 +1,6 @@
-/** What routers and sources keep in the store themselves: notes, and a log instead of the feed. */
-import { MonitorError } from '../../errors.ts';
+/** What routers keep in the store themselves: notes. */
 import type { SharedNotes } from '../../source/shared-notes.ts';
-import type { FeedStore, StoreSession } from '../store.ts';
-import type { EventLog } from '../stored-history.ts';
+import type { StoreSession } from '../store.ts';
 import { isHolder, type StoredState } from './stored-state.ts';
 
 /** Kinds of these texts end with a number. */
@@ -31,32 +29,5 @@ export function createNotes(state: StoredState): () => SharedNotes {
       write: (text) => ask(({ snapshots }) => snapshots.write(new Map([[kind, text]]))),
       close: () => void taken.delete(number),
     };
-  };
-}
-
-/** Longest wait for a read, in milliseconds. */
-const READ_MS = 2_000;
-
-export function createEventLog(state: StoredState): EventLog {
-  const { calls, instance } = state;
-  const feed = async (): Promise<FeedStore> => {
-    if (state.session === null)
-      throw new MonitorError('source_unavailable', 'The history store is not open yet.');
-    return state.session.feed;
-  };
-  return {
-    async append(text, count) {
-      const store = await feed();
-      await calls.ask('write', () => store.append(instance, text, count));
-    },
-    async newest() {
-      const store = await feed();
-      const [newest] = (await calls.ask('read', () => store.newest(1), READ_MS)).slice(-1);
-      return newest ?? null;
-    },
-    async read(after, most) {
-      const store = await feed();
-      return calls.ask('read', () => store.read(after, most), READ_MS);
-    },
   };
 }

@@ -34,7 +34,7 @@ export async function keepStore(state: StoredState): Promise<void> {
     await calls.ask('upkeep', () => session.tasks.dropBefore(day, today), DEADLINE_MS);
     const oldest = clock.now() - options.store.retention.rollupDays * DAY_MS;
     await calls.ask('upkeep', () => session.causes.dropBefore(oldest), DEADLINE_MS);
-    await calls.ask('upkeep', () => session.feed.trim(options.logItems ?? FEEDS * maxEvents), DEADLINE_MS);
+    await calls.ask('upkeep', () => session.feed.trim(FEEDS * maxEvents), DEADLINE_MS);
     state.cleanedAt = now;
   }
   state.bytes = await calls.ask('upkeep', () => session.size());

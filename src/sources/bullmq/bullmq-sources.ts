@@ -76,7 +76,7 @@ export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
   const access = createQueueAccess(resolved);
   const portions = createPortionCache();
   const recorded = resolved.store === null ? null : createJobStore(resolved, resolved.store, access);
-  const tails = createFeedTails(access, recorded?.feedLog ?? null);
+  const tails = createFeedTails(access);
   const activity = createActivity(access, tails);
   const { queues, endedJobs } = activity;
   const reads: StatsReads = { access, keptSince: createKeptSince(access, endedJobs), queues };

@@ -9,7 +9,7 @@ import {
 } from '../../check-options.ts';
 import { type RetentionOptions, resolveRetention } from '../../history/retention.ts';
 import type { HistoryStore, StoreEngine } from '../../history/store.ts';
-import { readSourceStore } from '../../history/store-parts.ts';
+import { readCollect, readSourceStore } from '../../history/store-parts.ts';
 import {
   createSourceRedactor,
   type RedactFunction,
@@ -219,7 +219,7 @@ export function resolveOptions(options: unknown): ResolvedOptions {
   return {
     name,
     store,
-    collect: readCollect(options.collect, store),
+    collect: readCollect(CALLER, options.collect, store),
     settings: checked,
     sql: readSqlOptions(options.sql, checked),
     retention,
@@ -234,19 +234,4 @@ export function resolveOptions(options: unknown): ResolvedOptions {
     eventQueue,
     management,
   };
-}
-
-function readCollect(given: unknown, store: StoreEngine | null): boolean {
-  const collect = readBoolean(CALLER, 'collect', given, store?.isReadOnly !== true);
-  if (!collect && store === null) {
-    throw new TypeError(
-      `${CALLER}: collect: false needs a store that all instances share. Write store: postgresStore(pool), or remove 'collect'.`,
-    );
-  }
-  if (collect && store?.isReadOnly === true) {
-    throw new TypeError(
-      `${CALLER}: collect: true needs a store that may be written. Remove readOnly of the store, or write collect: false.`,
-    );
-  }
-  return collect;
 }

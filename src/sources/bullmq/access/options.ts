@@ -6,7 +6,7 @@ import {
   wrongOption,
 } from '../../../check-options.ts';
 import type { HistoryStore, StoreEngine } from '../../../history/store.ts';
-import { readSourceStore } from '../../../history/store-parts.ts';
+import { readCollect, readSourceStore } from '../../../history/store-parts.ts';
 import {
   createSourceRedactor,
   type RedactFunction,
@@ -65,6 +65,12 @@ export interface BullMQSourcesOptions {
    * reads the event streams all the time, and each job that they mention. Default: none; removed jobs disappear.
    */
   readonly store?: HistoryStore;
+  /**
+   * Whether this instance may record jobs. Of all instances that share a store, one records for the others; when it
+   * ends, another one takes over. `false`: this one never does, and reads the store. Default: true, unless the store is
+   * `readOnly`.
+   */
+  readonly collect?: boolean;
 }
 
 /** One of the host's queues. */
@@ -86,6 +92,7 @@ export interface ResolvedOptions {
   readonly redactor: Redactor | null;
   /** `null`: jobs are not recorded. */
   readonly store: StoreEngine | null;
+  readonly collect: boolean;
   readonly from:
     | { readonly kind: 'queues'; readonly queues: readonly GivenQueue[] }
     | { readonly kind: 'client'; readonly client: object; readonly prefix: string }
@@ -102,6 +109,7 @@ const KEYS: KeysOf<BullMQSourcesOptions> = {
   name: true,
   redact: true,
   store: true,
+  collect: true,
 };
 
 /** Common mistakes in names of options, and the correct names. */
@@ -132,6 +140,7 @@ export function resolveOptions(options: unknown): ResolvedOptions {
   const name = readSourceName(CALLER, 'name', options.name, 'bullmq');
   const redactor = createSourceRedactor(options.redact as BullMQSourcesOptions['redact'], CALLER);
   const store = readSourceStore(CALLER, options);
+  const common = { name, redactor, store, collect: readCollect(CALLER, options.collect, store) };
   if ((queues === undefined) === (connection === undefined)) {
     throw new TypeError(`${CALLER}: give either 'queues' or 'connection': ${EXAMPLE}.`);
   }
@@ -139,12 +148,12 @@ export function resolveOptions(options: unknown): ResolvedOptions {
     if (options.prefix !== undefined) {
       throw new TypeError(`${CALLER}: remove 'prefix': each of the queues has its own.`);
     }
-    return { name, redactor, store, from: { kind: 'queues', queues: checkQueues(queues) } };
+    return { ...common, from: { kind: 'queues', queues: checkQueues(queues) } };
   }
   if (typeof prefix !== 'string' || prefix === '') {
     throw wrongOption(CALLER, 'prefix', "the prefix of the queues' keys, such as 'bull'", prefix);
   }
-  return { name, redactor, store, from: checkConnection(connection, prefix) };
+  return { ...common, from: checkConnection(connection, prefix) };
 }
 
 function checkQueues(queues: unknown): readonly GivenQueue[] {

@@ -56,7 +56,7 @@ export function createEventFeed(
       const queues = await access.queues(options);
       const all = await tails.update(queues, options);
       if (query.since === null) return listNewest(tails, all, query, MOST_SCANNED, options);
-      return listBehind(tails, startOf(all, query.since, now(), tails.log !== null), query, options);
+      return listBehind(tails, startOf(all, query.since, now()), query, options);
     },
     status() {
       const status = access.status();
@@ -73,12 +73,10 @@ function startOf(
   tails: readonly StreamTail[],
   since: NonNullable<TaskEventQuery['since']>,
   now: number,
-  hasLog: boolean,
 ): Start {
   if ('time' in since) {
     const time = Math.min(since.time.getTime(), now);
-    // Entries that memory has lost may be kept in the log: earlier positions are looked up there.
-    const hasGap = !hasLog && tails.some(({ lostAt }) => lostAt >= time);
+    const hasGap = tails.some(({ lostAt }) => lostAt >= time);
     const streams = tails.map((tail) => createFeedStream(tail, positionAt(tail, time)));
     return { streams, floor: Math.max(0, floorOf(time) - SLACK_MS), hasGap, cursor: null };
   }

@@ -2,7 +2,6 @@
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { queueKeyOf } from './feed-cursor.ts';
 import type { FeedItem } from './feed-items.ts';
-import type { LoggedPart } from './feed-log.ts';
 import type { FeedTails } from './feed-tails.ts';
 import { compareIds } from './stream-entry.ts';
 import type { StreamPosition } from './stream-reads.ts';
@@ -20,10 +19,6 @@ export interface FeedStream {
   index: number;
   /** Whether there are no others behind `items`. */
   isEnd: boolean;
-  /** Whether it is read from kept items of removed entries. */
-  isInLog: boolean;
-  /** The item before which others are not known; `null`: there is none. */
-  gapBefore: string | null;
   /** Whether entries behind the position were removed before they could be read. */
   hasGap: boolean;
 }
@@ -43,8 +38,6 @@ export function createFeedStream(tail: StreamTail, position: StreamPosition): Fe
     items: [],
     index: 0,
     isEnd: false,
-    isInLog: false,
-    gapBefore: null,
     hasGap: false,
   };
 }
@@ -64,7 +57,6 @@ export async function* itemsBehind(
     const item = stream.items[stream.index];
     if (item !== undefined) yield { stream, item };
     else if (stream.isEnd) return;
-    else if (stream.isInLog && (await fillFromLog(tails, stream, batch(), null, options))) continue;
     else if (!fillFromTail(stream)) await fillFromRedis(tails, stream, batch(), options);
   }
 }
@@ -73,7 +65,6 @@ export async function* itemsBehind(
 export function takeItem({ stream, item }: StreamItem): void {
   stream.index += 1;
   stream.position = { id: item.id };
-  stream.hasGap ||= item.id === stream.gapBefore;
 }
 
 /** @returns false when the items after the position are not in memory */
@@ -99,8 +90,6 @@ async function fillFromRedis(
 ): Promise<void> {
   const { tail, position } = stream;
   const part = await tails.readBehind(tail.queue, position, Math.min(batch, tail.batch), options);
-  const first = part.items[0]?.id ?? null;
-  if (part.hasGap && (await fillFromLog(tails, stream, batch, first, options))) return;
   stream.items = part.items;
   stream.index = 0;
   stream.isEnd = part.isEnd;
@@ -108,34 +97,6 @@ async function fillFromRedis(
   if (part.before !== null) stream.position = { id: part.before };
   else if (part.hasGap && part.items.length === 0) restart(stream);
 }
-
-/**
- * Continues with items whose entries Redis has removed. Later items are read from Redis again.
- *
- * @param before the first entry that Redis still has. Kept items must begin before it, or lead up to it without a gap
- * @returns false when there are none
- */
-async function fillFromLog(
-  { log }: FeedTails,
-  stream: FeedStream,
-  batch: number,
-  before: string | null,
-  options: ReadOptions,
-): Promise<boolean> {
-  const { tail, position } = stream;
-  const { items, hasGap } = (await log?.readBehind(tail.queue.name, position, batch, options)) ?? NOTHING;
-  const [first] = items;
-  const isEarlier = before === null || !hasGap || (first !== undefined && compareIds(first.id, before) < 0);
-  stream.isInLog = first !== undefined && isEarlier;
-  if (!stream.isInLog) return false;
-  stream.items = items;
-  stream.index = 0;
-  stream.isEnd = false;
-  if (hasGap) stream.gapBefore = first?.id ?? null;
-  return true;
-}
-
-const NOTHING: LoggedPart = { items: [], hasGap: false };
 
 /**
  * The entry at the position was removed, and there are no newer ones: continues with the entries that exist

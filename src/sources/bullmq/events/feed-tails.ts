@@ -5,16 +5,9 @@ import { inPortions } from '../access/in-portions.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import type { QueueRef } from '../access/queue-ref.ts';
 import { type FeedItem, readItems } from './feed-items.ts';
-import type { FeedLog } from './feed-log.ts';
 import { createJobMemory, type LatestMemory } from './job-memory.ts';
 import { BEGINNING, entriesOf } from './stream-entry.ts';
-import {
-  backwardCommand,
-  isTrimmed,
-  readBehind,
-  type StreamPart,
-  type StreamPosition,
-} from './stream-reads.ts';
+import { backwardCommand, readBehind, type StreamPart, type StreamPosition } from './stream-reads.ts';
 import { createStreamTail, fitBatch, type StreamTail, shrinkTails } from './stream-tail.ts';
 import { addNews, readNews } from './tail-news.ts';
 
@@ -40,10 +33,6 @@ export interface FeedTails {
     count: number,
     options: ReadOptions,
   ): Promise<StreamPart & { readonly items: readonly FeedItem[] }>;
-  /** Whether Redis has removed entries before the first one of a tail. */
-  isTrimmed(tail: StreamTail, options: ReadOptions): Promise<boolean>;
-  /** The log of entries that Redis removes; `null`: none. */
-  readonly log: FeedLog | null;
   /** Increases with each update that found something. */
   readonly revision: number;
   /** When the next update is due, in milliseconds since 1970; minus infinity: now. */
@@ -62,11 +51,7 @@ interface TailsState {
   running: Promise<void> | null;
 }
 
-export function createFeedTails(
-  access: QueueAccess,
-  log: FeedLog | null = null,
-  now: () => number = Date.now,
-): FeedTails {
+export function createFeedTails(access: QueueAccess, now: () => number = Date.now): FeedTails {
   const state: TailsState = {
     access,
     now,
@@ -85,8 +70,6 @@ export function createFeedTails(
       const [items = []] = await readItems(access, [list], state.memory.before(), options);
       return { ...part, items };
     },
-    isTrimmed: (tail, options) => isTrimmed(access, tail.queue, options),
-    log,
     get revision() {
       return state.revision;
     },

@@ -59,28 +59,6 @@ async function* itemsFromEnd(
     // Another read may have added some meanwhile.
     if (itemsBefore(tail, oldest).length === 0 && tail.base !== BEGINNING) await tails.extend(tail, options);
     items = itemsBefore(tail, oldest);
-    if (items.length === 0) yield* itemsFromLog(tails, tail, oldest, options);
-  }
-}
-
-/** How many kept items of a queue are read at once. */
-const LOGGED_AT_ONCE = 200;
-
-/** Items before the first entry that Redis still has, newest first. */
-async function* itemsFromLog(
-  tails: FeedTails,
-  tail: StreamTail,
-  oldest: string,
-  options: ReadOptions,
-): AsyncGenerator<FeedItem, void, undefined> {
-  const { log } = tails;
-  if (log === null || !(await tails.isTrimmed(tail, options))) return;
-  for (let before = oldest; ; ) {
-    const items = await log.readBefore(tail.queue.name, before, LOGGED_AT_ONCE, options);
-    yield* items.toReversed();
-    const [first] = items;
-    if (first === undefined) return;
-    before = first.id;
   }
 }
 

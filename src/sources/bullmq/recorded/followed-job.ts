@@ -16,8 +16,6 @@ export interface JobReading {
   readonly parentId: string | null;
   /** `null`: not known. */
   readonly rootId: string | null;
-  /** Runs that have begun; `null` when this version of BullMQ does not count them. */
-  readonly begun: number | null;
 }
 
 /** A job that has not ended. Times in milliseconds since 1970. */

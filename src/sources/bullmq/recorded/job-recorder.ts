@@ -10,11 +10,8 @@ import { type Steps, scheduler } from '../../../scheduler.ts';
 import { pause, signalWithin } from '../../../waiting.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { depthsInterval, recordDepths } from '../components/queue-depths.ts';
-import { BEGINNING } from '../events/stream-entry.ts';
-import { isTrimmed } from '../events/stream-reads.ts';
-import { addedAtOf, changesOf, type FollowedJob, type JobReading } from './followed-job.ts';
-import { createEventLogger, type EventLogger } from './log/event-logger.ts';
-import { readHeld, readMentioned } from './read-mentioned.ts';
+import { addedAtOf, changesOf, type FollowedJob } from './followed-job.ts';
+import { readMentioned } from './read-mentioned.ts';
 import { createRecordedLives, type RecordedEnd, type RecordedLives } from './recorded-lives.ts';
 import {
   type BatchSizes,
@@ -60,7 +57,6 @@ interface RecorderState {
   readonly closing: AbortController;
   /** `null`: this instance does not record. */
   positions: StreamPositions | null;
-  readonly logger: EventLogger;
   /** Positions that are published once everything before them has been written. */
   unsaved: { readonly at: number; readonly text: string } | null;
   saved: string | null;
@@ -81,7 +77,6 @@ export function createJobRecorder(
     jobs: createLruCache({ entries: MOST_JOBS, bytes: MOST_SIZE, sizeOf }),
     sizes: new Map(),
     closing: new AbortController(),
-    logger: createEventLogger(history.log, access.redactor),
     positions: null,
     unsaved: null,
     saved: null,
@@ -92,12 +87,7 @@ export function createJobRecorder(
     async close() {
       state.closing.abort();
       await running;
-      if (state.positions === null) return;
-      const isLogged = await state.logger.flush().then(
-        () => true,
-        () => false,
-      );
-      if (isLogged) history.texts.publish(POSITIONS, writePositions(state.positions));
+      if (state.positions !== null) history.texts.publish(POSITIONS, writePositions(state.positions));
     },
   };
 }
@@ -129,7 +119,6 @@ function leave(state: RecorderState): void {
   state.positions = null;
   state.unsaved = null;
   state.saved = null;
-  state.logger.clear();
 }
 
 function waitAfter(news: readonly StreamNews[], { busyMs, idleMs }: RecorderPace): number {
@@ -148,7 +137,6 @@ async function record(state: RecorderState): Promise<readonly StreamNews[]> {
   const entries = news.flatMap(entriesOfJobs);
   const mentioned = mentionedJobs(state.jobs, entries);
   const readings = await readMentioned(access, [...mentioned.values()], options);
-  await logEvents(state, news, positions, readings);
   const ended = await scheduler.run('record', takeEntries(state.jobs, entries, readings));
   const context = { signal: signalWithin(READ_MS, signal) };
   const ends = await state.lives.find(
@@ -169,29 +157,6 @@ async function record(state: RecorderState): Promise<readonly StreamNews[]> {
     await recordDepths(access, history.writer, queues, options);
   }
   return news;
-}
-
-/** A removed job has the data that was read about it earlier. */
-async function logEvents(
-  { access, jobs, logger, closing }: RecorderState,
-  news: readonly StreamNews[],
-  positions: StreamPositions,
-  readings: ReadonlyMap<string, JobReading | null>,
-): Promise<void> {
-  const options = { timeoutMs: READ_MS, signal: closing.signal };
-  const held = await readHeld(access, news, (taskId) => (jobs.get(taskId)?.starts.length ?? 0) > 0, options);
-  const before = new Map(positions);
-  for (const { queue } of news) {
-    if (positions.has(queue.name) || (await isTrimmed(access, queue, options))) continue;
-    before.set(queue.name, BEGINNING);
-  }
-  await logger.add(news, before, (taskId) => {
-    const reading = readings.get(taskId) ?? null;
-    const known = reading ?? jobs.get(taskId)?.reading ?? null;
-    const { name = null, worker = null, attemptsMade = 0 } = known?.facts ?? {};
-    if (reading === null) return { name, worker, made: null, begun: null, isHeld: null };
-    return { name, worker, made: attemptsMade, begun: reading.begun, isHeld: held.get(taskId) ?? null };
-  });
 }
 
 function* recordEnded(
@@ -216,9 +181,7 @@ function save(state: RecorderState, positions: StreamPositions): void {
   const { unsaved } = state;
   if (unsaved !== null && now > unsaved.at + SETTLED_MS) {
     const { waitingSince } = history.status();
-    const unlogged = state.logger.waitingSince();
-    const isLogged = unlogged === null || unlogged > unsaved.at;
-    if (isLogged && (waitingSince === null || waitingSince > unsaved.at + SETTLED_MS)) {
+    if (waitingSince === null || waitingSince > unsaved.at + SETTLED_MS) {
       history.texts.publish(POSITIONS, unsaved.text);
       state.saved = unsaved.text;
       state.unsaved = null;

@@ -7,14 +7,10 @@ import { hostClient } from '../../../redis/host-client.ts';
 import { isRecord } from '../../../values.ts';
 import type { ResolvedOptions } from '../access/options.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import type { FeedLog } from '../events/feed-log.ts';
 import { createJobRecorder } from './job-recorder.ts';
-import { createFeedLog } from './log/create-feed-log.ts';
 
 /** Recorded jobs. */
 export interface JobStore extends Pick<StoredHistory, 'reader' | 'readStats' | 'status' | 'openNotes'> {
-  /** Events whose entries Redis has removed from the streams. */
-  readonly feedLog: FeedLog;
   /** Ends recording, and writes what has been recorded. */
   close(): Promise<void>;
 }
@@ -22,12 +18,9 @@ export interface JobStore extends Pick<StoredHistory, 'reader' | 'readStats' | '
 /** Jobs that are held in memory; others are read from the store. */
 const MEMORY = { maxTasks: 20_000, maxBytes: 64 * 1024 * 1024 };
 
-/** Events that stay in the store: those of about 50,000 jobs. */
-const LOG_ITEMS = 200_000;
-
-/** Opens the store, and records from then on, while this instance holds the lease. */
+/** Opens the store, and records from then on, while this instance holds the lease, unless it never collects. */
 export function createJobStore(options: ResolvedOptions, store: StoreEngine, access: QueueAccess): JobStore {
-  const { name, redactor } = options;
+  const { name, redactor, collect } = options;
   const history = createStoredHistory(
     { ...MEMORY, redactor },
     {
@@ -35,19 +28,17 @@ export function createJobStore(options: ResolvedOptions, store: StoreEngine, acc
       source: name,
       deployment: deploymentOf(options),
       hearing: 'part',
-      isReadOnly: false,
-      logItems: LOG_ITEMS,
+      isReadOnly: !collect,
     },
   );
-  const recorder = createJobRecorder(access, history);
+  const recorder = collect ? createJobRecorder(access, history) : null;
   return {
-    feedLog: createFeedLog(history.log),
     reader: history.reader,
     readStats: history.readStats,
     status: history.status,
     openNotes: history.openNotes,
     async close() {
-      await recorder.close();
+      await recorder?.close();
       await history.close();
     },
   };

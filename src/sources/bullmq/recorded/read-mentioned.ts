@@ -1,15 +1,11 @@
 /** Reads the jobs that events mention, as long as they are in Redis. */
 import type { ReadOptions } from '../../../redis/reader.ts';
-import { asFields, asNumber } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import { type JobRef, taskIdOf } from '../access/queue-ref.ts';
-import { jobIdOf, mayReturn } from '../events/event-item.ts';
-import { lockCommand } from '../events/job-runs.ts';
+import type { JobRef } from '../access/queue-ref.ts';
 import { factsCommand, factsOf } from '../jobs/job-facts.ts';
 import { rootsOf } from '../jobs/job-family.ts';
 import { ALWAYS_READ, readValues, type ValueBounds, type ValueField } from '../jobs/job-values.ts';
 import type { JobReading } from './followed-job.ts';
-import type { StreamNews } from './stream-news.ts';
 
 /** A job to read. */
 export interface MentionedJob extends JobRef {
@@ -35,12 +31,12 @@ export async function readMentioned(
   options: ReadOptions,
 ): Promise<ReadonlyMap<string, JobReading | null>> {
   const replies = await access.read(
-    jobs.map(({ queue, id }) => factsCommand(queue, id, ['ats'])),
+    jobs.map(({ queue, id }) => factsCommand(queue, id)),
     options,
   );
   const known = jobs.flatMap((job, index) => {
     const facts = factsOf(replies[index]);
-    return facts === null ? [] : [{ ...job, facts, begun: asNumber(asFields(replies[index]).at(-1)) }];
+    return facts === null ? [] : [{ ...job, facts }];
   });
   const [values, roots] = await Promise.all([
     readValues(
@@ -53,46 +49,15 @@ export async function readMentioned(
   ]);
   const readings = new Map<string, JobReading | null>(jobs.map(({ taskId }) => [taskId, null]));
   for (const [index, job] of known.entries()) {
-    const { taskId, facts, begun } = job;
+    const { taskId, facts } = job;
     readings.set(taskId, {
       facts,
       values: values[index] ?? {},
       parentId: facts.parentKey === null ? null : access.taskIdOfKey(facts.parentKey),
       rootId: roots.get(job) ?? null,
-      begun,
     });
   }
   return readings;
-}
-
-/**
- * Reads whether the jobs are locked that a worker may have given back, by task id: one command for each.
- *
- * @param hasRun whether a job was on a worker before these entries
- */
-export async function readHeld(
-  access: QueueAccess,
-  news: readonly StreamNews[],
-  hasRun: (taskId: string) => boolean,
-  options: ReadOptions,
-): Promise<ReadonlyMap<string, boolean>> {
-  const jobs = new Map<string, JobRef>();
-  const active = new Set<string>();
-  for (const { queue, entries } of news) {
-    for (const entry of entries) {
-      const id = jobIdOf(entry);
-      const taskId = id === null ? '' : taskIdOf(queue.name, id);
-      if (entry.fields.get('event') === 'active') active.add(taskId);
-      // A job is delayed when it is added, too.
-      else if (id !== null && mayReturn(entry) && (active.has(taskId) || hasRun(taskId)))
-        jobs.set(taskId, { queue, id });
-    }
-  }
-  const replies = await access.read(
-    [...jobs.values()].map(({ queue, id }) => lockCommand(queue, id)),
-    options,
-  );
-  return new Map([...jobs.keys()].map((taskId, index) => [taskId, replies[index] === 1]));
 }
 
 function fieldsOf({ isNew, hasFailed }: MentionedJob): readonly ValueField[] {
