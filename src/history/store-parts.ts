@@ -78,12 +78,15 @@ function timeOf(time: number | null): string | null {
 }
 
 /** @returns a sentence that says what to do; `null`: nothing is wrong, or unknown */
-function hintFor({ error, remedy, lost, areClocksApart }: StoreStatus): string | null {
+function hintFor({ error, remedy, lost, areClocksApart, unreadable }: StoreStatus): string | null {
   if (error !== null) return remedy;
   if (areClocksApart) {
     return 'The clocks of this process and of the database differ by more than a day: set them. Nothing old is deleted until they agree.';
   }
-  if (lost === 0) return null;
+  if (lost === 0) {
+    if (unreadable === 0) return null;
+    return 'Another version or another program has written some of the stored tasks: they are left out. They go after retention.taskDays days, or with the tables.';
+  }
   return 'More changes arrived than the store could write: use a faster database, or raise retention.maxTasks.';
 }
 

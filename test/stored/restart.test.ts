@@ -290,7 +290,7 @@ describe('a record in a store', () => {
       '{}',
       '{"v":99}',
       'no json',
-      '{"v":1,"entries":[[99,1,0],7,null],"name":1}',
+      '{"v":2,"entries":[[99,1,0],7,null],"name":1}',
     ];
     await run(
       telling(

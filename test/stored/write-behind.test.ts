@@ -391,4 +391,25 @@ describe('the component history.store', () => {
     await sources.close();
     expect(memorySources().components).toBeUndefined();
   });
+
+  it('refuses records of another version, and says so', async () => {
+    const store = createArrayStore();
+    const first = memorySources({ store });
+    for (const id of ['a', 'b']) first.record({ id, state: 'SUCCESS', timestamp: new Date() });
+    await first.close();
+    const { tasks } = store.rows('memory');
+    for (const [key, task] of tasks) {
+      if (task.id === 'a') tasks.set(key, { ...task, record: task.record.replace('"v":2', '"v":1') });
+    }
+    const second = memorySources({ store });
+    await vi.waitFor(async () => {
+      const [component] = (await second.components?.listComponents(CONTEXT)) ?? [];
+      expect(component?.config).toMatchObject({
+        phase: 'ready',
+        unreadable: 1,
+        hints: [expect.stringContaining('Another version or another program has written')],
+      });
+    }, WAIT);
+    await second.close();
+  });
 });

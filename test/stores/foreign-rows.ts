@@ -24,7 +24,7 @@ export async function expectForeignRowsSkipped(open: () => StoreEngine, foreign:
     String.raw`name = 'end\'`,
     "record = 'no json'",
     `record = ${long}`,
-    `record = '{"v":1,"ranks":[],"entries":[[0,1e300,0]],"eta":1e300}'`,
+    `record = '{"v":2,"ranks":[],"entries":[[0,1e300,0]],"eta":1e300}'`,
     ...numbers,
   ];
   const writer = instanceOf({ store: open() });

@@ -7,7 +7,7 @@ import { emptyRecord, FIELD_NAMES, FIELD_ROWS } from '../merge/record-fields.ts'
 import type { StoredRecord } from '../store.ts';
 
 /** Of the format. Texts of another version are not read. */
-const VERSION = 1;
+const VERSION = 2;
 /** Longest text in the record itself, in characters. */
 const LONGEST_INLINE = 2_048;
 
