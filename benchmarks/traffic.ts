@@ -116,7 +116,6 @@ export function intakeOf(history: History): Intake {
     },
     stored: lineage.stored,
     saved: lineage.saved,
-    sized: lineage.sized,
     worker: observer.worker,
     unreadableEvent: (contentType) => observer.unreadable('event', contentType ?? ''),
     unreadableResult: (message) => observer.unreadable('result', message),

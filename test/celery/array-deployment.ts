@@ -41,7 +41,6 @@ export interface ArrayDeployment {
   /** Publishes a group. */
   publishGroup(id: string, text: string): void;
   /** Publishes how many header tasks a chord has. */
-  publishSize(id: string, size: number): void;
   /** Loses published results, perhaps. */
   missResults(): void;
   task(id: string): Promise<TaskDetail | null>;
@@ -75,7 +74,6 @@ export function openArrayDeployment(options: ArrayDeploymentOptions = {}): Array
     hear: (...events) => broker.deliver(...events),
     publish: (id, meta) => backend.listener()?.task(typeof meta === 'string' ? meta : metaOf(id, meta), id),
     publishGroup: (id, text) => backend.listener()?.group(text, id),
-    publishSize: (id, size) => backend.listener()?.chordSize(id, size),
     missResults: () => backend.listener()?.lost(),
     task: async (id) => await sources.tasks.getTask(id, context),
     tree: async (id) => (await sources.tasks.getTaskTree?.(id, context)) ?? null,

@@ -24,8 +24,6 @@ export interface CanvasTask {
   readonly never_sent?: boolean;
   /** Its result is not stored. */
   readonly ignored?: boolean;
-  /** It is a header task of a chord whose body takes no results. */
-  readonly immutable?: boolean;
 }
 
 /** All that the client knows. */
@@ -112,15 +110,18 @@ function differencesOfTask(truth: CanvasTask, task: Task, sawWaiting: boolean): 
     truth.group,
     ...(isUnseen || (truth.ignored === true && !sawWaiting) ? [null] : []),
   );
-  compare('chord', task.chordId, truth.chord, ...(truth.immutable === true && !sawWaiting ? [null] : []));
+  compare('chord', task.chordId, truth.chord, ...(sawWaiting ? [] : [null]));
   compare('kind', task.kind, truth.kind ?? null);
   near('started', task.started, truth.state === 'REVOKED' ? null : truth.ran_at);
   near('finished', task.finished, truth.date_done);
   return wrong;
 }
 
-/** Without their messages, steps of a chain and callbacks are seen to be children only. */
-const BY_MESSAGE = new Set(['chain', 'link', 'link_error']);
+/**
+ * Without their messages, steps of a chain and callbacks are seen to be children only, and so is the body of a chord up
+ * to Celery 5.5.
+ */
+const BY_MESSAGE = new Set(['chain', 'link', 'link_error', 'chord']);
 
 function differencesOfRelations(
   tasks: readonly CanvasTask[],
@@ -136,16 +137,14 @@ function differencesOfRelations(
   for (const relation of told) {
     const right = expected.get(keyOf(relation))?.relation;
     if (right === relation.relation) continue;
-    const isImmutable = byId.get(String(relation.parent))?.immutable === true;
-    const needsMessage = right !== undefined && (BY_MESSAGE.has(right) || isImmutable);
+    const needsMessage = right !== undefined && BY_MESSAGE.has(right);
     if (!sawWaiting && relation.relation === 'child' && needsMessage) continue;
     wrong.push(`${sentence(relation, byId)}, should be ${right}`);
   }
   for (const relation of truth) {
     if (found.has(keyOf(relation))) continue;
     const child = byId.get(relation.child);
-    const parent = byId.get(String(relation.parent));
-    const isUntold = child?.never_sent === true || child?.ignored === true || parent?.immutable === true;
+    const isUntold = child?.never_sent === true || child?.ignored === true || relation.relation === 'chord';
     if (!sawWaiting && isUntold) continue;
     wrong.push(`${sentence(relation, byId)}: not told`);
   }

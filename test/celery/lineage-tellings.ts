@@ -60,9 +60,8 @@ function ofGroup(t: number, key: string, value: string): Telling {
   return {
     t,
     kind: 'group',
-    tell({ publishGroup, publishSize }) {
+    tell({ publishGroup }) {
       if (part === undefined) publishGroup(header, value);
-      else if (part === '.s') publishSize(header, Number(value));
     },
   };
 }

@@ -37,7 +37,7 @@ export interface Deployment {
 
 /** A deployment made of arrays. */
 export interface Plain extends Deployment {
-  readonly results: Pick<PublishedHandlers, 'task' | 'group' | 'chordSize'>;
+  readonly results: Pick<PublishedHandlers, 'task' | 'group'>;
   /** An event, or an array of them: what a message has as its body. */
   hear(body: unknown): void;
 }

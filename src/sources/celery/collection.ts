@@ -175,7 +175,6 @@ function watchOf({ observer, lineage, control, queues, schedules, propagated }: 
     },
     stored: lineage.stored,
     saved: lineage.saved,
-    sized: lineage.sized,
     worker(change) {
       observer.worker(change);
       if (change.type !== 'online') return;

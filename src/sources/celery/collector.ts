@@ -94,7 +94,6 @@ export function createCollector(options: CollectorOptions): Collector {
         recordLost(writer);
         intake.missResult();
       },
-      chordSize: (groupId, size) => guarded(() => intake.takeChordSize(groupId, size)),
     });
   }
 

@@ -27,8 +27,6 @@ export interface IntakeWatch {
   missed?(): void;
   /** A published group. */
   saved(group: ResultNode): void;
-  /** The published size of a chord's header. */
-  sized(groupId: string, size: number): void;
   /** An event of a worker. */
   worker(change: WorkerChange): void;
   /** A message of events that could not be read; with its content type, `null` when it names none. */
@@ -45,8 +43,6 @@ export interface Intake {
   takeResult(message: string, taskId: string): void;
   /** A published group. */
   takeGroup(message: string): void;
-  /** The published size of a chord's header. */
-  takeChordSize(groupId: string, size: number): void;
   /** A published result may have been missed. */
   missResult(): void;
   /** Messages and events that could not be read. */
@@ -117,7 +113,6 @@ export function createIntake(writer: HistoryWriter, watch: IntakeWatch, valueLen
       const group = decodeGroup(message);
       if (group !== null) watch.saved(group);
     },
-    takeChordSize: (groupId, size) => watch.sized(groupId, size),
     missResult: () => watch.missed?.(),
     dropped: () => dropped,
   };

@@ -62,8 +62,6 @@ export interface PublishedHandlers {
   task(value: string, taskId: string): void;
   /** @param value Celery's own JSON of a stored group */
   group(value: string, groupId: string): void;
-  /** The last header task of a chord was sent: the header has `size` tasks. */
-  chordSize(groupId: string, size: number): void;
   /** A message was dropped, because more arrive than can be processed. */
   lost(): void;
 }

@@ -144,7 +144,6 @@ export function watchResults(
       groups.push({ id, text });
       heardGroup();
     },
-    chordSize() {},
     lost() {},
   });
   return {

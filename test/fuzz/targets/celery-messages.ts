@@ -67,13 +67,10 @@ export const groupTarget = define({
   name: 'Celery groups',
   share: 30,
   covers: [...files('protocol/', 'result-nodes'), ...files('lineage/', 'lineage', 'chords', 'pending-links')],
-  inputs: fc.array(fc.tuple(hostile(GROUPS), someId, fc.boolean()), BATCH),
+  inputs: fc.array(fc.tuple(hostile(GROUPS), someId), BATCH),
   check: (groups) =>
     tellAmidGood(async ({ results, sources }) => {
-      for (const [message, id, isSize] of groups) {
-        if (isSize) results.chordSize(id, Number(message));
-        else results.group(message, id);
-      }
+      for (const [message, id] of groups) results.group(message, id);
       await expectAllRefused(sources);
     }),
 });

@@ -91,7 +91,7 @@ function addListedMember(linking: Linking, groupId: string, { id, parent }: Resu
   // What a task reports about its own group outranks what the client that sent it has stored.
   if (own === null) relate(linking, groupId, id, 'group');
   if (own === null || own === groupId) {
-    const group = addMember(linking, groupId, id, null);
+    const group = addMember(linking, groupId, id);
     if (!group.listed.has(id)) {
       group.listed.add(ownId(links, id));
       growGroup(links, group);

@@ -7,8 +7,7 @@ import { isId } from '../protocol/ids.ts';
 import type { QueuedTask, ResultNode, StoredResult } from '../protocol/messages.ts';
 import { recordExpected, takeAnnouncements, takeNeverRan } from './announcements.ts';
 import { listChildren, listLastChildren } from './children.ts';
-import { addBody, addMember, decideBodies, setHeaderSize } from './chords.ts';
-import { listArgument, resultDigest } from './header-results.ts';
+import { addBody, addMember } from './chords.ts';
 import { relateToParent, setParent } from './parents.ts';
 import {
   createPendingLinks,
@@ -34,11 +33,6 @@ export interface Lineage {
   queued(task: QueuedTask): void;
   /** A stored group (`celery-taskset-meta-<id>`). */
   saved(group: ResultNode): void;
-  /**
-   * The number of header tasks of a chord, which is published when the last of them is sent
-   * (`celery-taskset-meta-<id>.s`, celery/backends/redis.py, `set_chord_size`).
-   */
-  sized(groupId: string, size: number): void;
   /** Steps of a chain that never ran because a task failed: those behind it, in the order of the chain. */
   neverRan(failedId: string, steps: readonly string[]): void;
   /** A task that an earlier process has stored. */
@@ -61,9 +55,6 @@ export function createLineage(history: CollectedHistory): Lineage {
       if (isId(task.facts.id)) takeMessage(linking, task);
     },
     saved: (group) => listChildren(linking, [group], null),
-    sized(groupId, size) {
-      if (isId(groupId) && Number.isSafeInteger(size) && size > 0) setHeaderSize(linking, groupId, size);
-    },
     restored(task) {
       if (isId(task.id)) takeRestored(linking, task);
     },
@@ -87,7 +78,7 @@ function takeRestored(
 ): void {
   const task = linkedTask(linking.links, id);
   if (isId(groupId)) {
-    joinGroup(linking, task, groupId, null);
+    joinGroup(linking, task, groupId);
     if (isId(chordId)) addBody(linking, groupId, chordId);
   }
   const reported = { id, args: typeof args === 'string' ? args : null, kind: kind ?? null };
@@ -108,10 +99,7 @@ function takeResult(linking: Linking, { change, children }: StoredResult): void 
     breakBody(linking, task, culprit);
     return;
   }
-  if (isId(groupId)) {
-    const result = type === 'succeeded' ? change.result : null;
-    joinGroup(linking, task, groupId, typeof result === 'string' ? resultDigest(result) : null);
-  }
+  if (isId(groupId)) joinGroup(linking, task, groupId);
   listChildren(linking, children, task);
   if (isId(parentId) && parentId !== id) claimParent(linking, change, parentId);
   // A step after a failed one is stored without the parent that it would have had.
@@ -127,7 +115,7 @@ function takeMessage(linking: Linking, queued: QueuedTask): void {
   if (announcesNothing && groupId == null && parentId == null) return;
   const task = linkedTask(linking.links, id);
   if (isId(groupId)) {
-    joinGroup(linking, task, groupId, null);
+    joinGroup(linking, task, groupId);
     // For a task whose result is ignored, there is no other source. The body of a chord, which may have the
     // group of its header, has a parent and no chord of its own.
     if (chord !== null || parentId == null) relate(linking, groupId, id, 'group');
@@ -149,26 +137,18 @@ function claimParent(
   const { id, args, kind } = reported;
   const task = linkedTask(links, id);
   const parent = linkedTask(links, parentId);
-  if (typeof args === 'string') {
-    if (task.argument === undefined) task.argument = listArgument(args);
-    if (task.namedParent === null && args.startsWith(`('${parentId}'`)) task.namedParent = parent.id;
-  }
+  if (task.namedParent === null && args?.startsWith(`('${parentId}'`) === true) task.namedParent = parent.id;
   if (!hasListed(parent, task.id)) parent.claims = withId(links, parent, parent.claims, task.id);
   setParent(linking, task, parent);
   if (kind === 'map' || kind === 'starmap') relate(linking, parent.id, task.id, kind);
   relateToParent(linking, task, parent);
 }
 
-/**
- * Records that a task names its group.
- *
- * @param digest of its result, if it succeeded
- */
-function joinGroup(linking: Linking, task: LinkedTask, groupId: string, digest: number | null): void {
+/** Records that a task names its group. */
+function joinGroup(linking: Linking, task: LinkedTask, groupId: string): void {
   if (task.group !== groupId) task.group = ownId(linking.links, groupId);
-  const group = addMember(linking, groupId, task.id, digest);
+  addMember(linking, groupId, task.id);
   if (task.brokenBody !== null) addBody(linking, groupId, task.brokenBody);
-  decideBodies(linking, group);
 }
 
 /** Records the failure that is stored for the body of a chord because a header task failed. */

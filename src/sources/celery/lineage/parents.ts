@@ -10,8 +10,8 @@
  * `on_success` may send tasks, `trail=False` turns the list off, and an earlier attempt had its own list. So
  * each rule needs more evidence, and without it nothing is reported.
  */
-import { addBody, addCandidate, decideWithParent } from './chords.ts';
-import { groupsOf, hasListed, type LinkedTask, linkedGroup } from './pending-links.ts';
+import { addBody, decideWithParent } from './chords.ts';
+import { groupsOf, hasListed, type LinkedTask } from './pending-links.ts';
 import { type Linking, relate } from './relate.ts';
 
 /** @param parent `null`: the task has none */
@@ -51,19 +51,10 @@ function relateErrback(linking: Linking, task: LinkedTask, parent: LinkedTask): 
 
 /**
  * The parent of a body is the header task that ended last, or, if a worker sent the chord as a step of a
- * chain, the step before it, which lists the header. Celery 5.6 and later give the body the group id of its
- * header.
+ * chain, the step before it, which lists the header. Only Celery 5.6 and later tell it from other tasks: they give the
+ * body the group id of its header.
  */
 function relateBody(linking: Linking, task: LinkedTask, parent: LinkedTask): void {
-  const { group, argument } = task;
-  const groups = groupsOf(parent);
-  if (group !== null && (group === parent.group || groups.has(group))) {
-    addBody(linking, group, task.id);
-    return;
-  }
-  if (argument == null) return;
-  for (const id of groups) addCandidate(linking, linkedGroup(linking.links, id), task.id, argument, true);
-  if (parent.group !== null) {
-    addCandidate(linking, linkedGroup(linking.links, parent.group), task.id, argument, false);
-  }
+  const { group } = task;
+  if (group !== null && (group === parent.group || groupsOf(parent).has(group))) addBody(linking, group, task.id);
 }

@@ -1,8 +1,7 @@
 /**
- * Tasks and groups whose relations are not all known yet: ids and digests, no values. Tasks without relations
- * are not held. At the limit, the entry that was added first is dropped.
+ * Tasks and groups whose relations are not all known yet: ids, no values. Tasks without relations are not held. At the
+ * limit, the entry that was added first is dropped.
  */
-import type { ListArgument } from './header-results.ts';
 
 /** The data about a task that is related to others. */
 export interface LinkedTask {
@@ -25,11 +24,9 @@ export interface LinkedTask {
   expected: ExpectedFacts | null;
   /** By a stored group: the step before it in its chain, or the group of the chord whose body it is. */
   follows: string | null;
-  /** Its first argument if that is a list, else `null`; `undefined` while its arguments are not known. */
-  argument: ListArgument | null | undefined;
   /** Its parent, if the id of that is its first argument. */
   namedParent: string | null;
-  /** The group whose results it is called with: it is the body of that chord. */
+  /** The header of the chord whose body it is. */
   headerGroup: string | null;
   /** It is the body of a chord that failed, so it never ran. */
   isBrokenBody: boolean;
@@ -77,30 +74,12 @@ export interface ExpectedFacts {
 /** A group of tasks. */
 export interface LinkedGroup {
   readonly id: string;
-  /** Each with the digest of its result, `null` while it has none. */
-  readonly members: Map<string, number | null>;
+  readonly members: Set<string>;
   /** Members named by the task that sent the group, or by the stored group. */
   readonly listed: Set<string>;
-  /** How many members have a result, and the sum of their digests. */
-  results: number;
-  sum: number;
   /** Tasks that run once all members have succeeded: one, unless the body is itself a group. */
   readonly bodies: Set<string>;
-  /** How many header tasks there are, if this is known to be the header of a chord. */
-  size: number | null;
-  /** Tasks that may turn out to be the body. */
-  candidates: Map<string, BodyCandidate> | null;
   bytes: number;
-}
-
-/** A task that was called with a list, which may be the results of a group. */
-export interface BodyCandidate {
-  /** The sender of the group has sent it, not a member. */
-  isSibling: boolean;
-  /** Of a list that was cut: how often each visible digest has not been found among the results yet. */
-  readonly unmatched: Map<number, number>;
-  /** How many those are. */
-  missing: number;
 }
 
 /** All of them. Look entries up in the maps; make them with {@link linkedTask} and {@link linkedGroup}. */
@@ -212,7 +191,6 @@ function newTask(id: string): LinkedTask {
     announced: null,
     expected: null,
     follows: null,
-    argument: undefined,
     namedParent: null,
     headerGroup: null,
     isBrokenBody: false,
@@ -225,13 +203,9 @@ function newTask(id: string): LinkedTask {
 function newGroup(id: string): LinkedGroup {
   return {
     id,
-    members: new Map(),
+    members: new Set(),
     listed: new Set(),
-    results: 0,
-    sum: 0,
     bodies: new Set(),
-    size: null,
-    candidates: null,
     bytes: ENTRY_BYTES,
   };
 }

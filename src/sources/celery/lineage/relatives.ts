@@ -43,6 +43,6 @@ function* relativesOf(links: PendingLinks, id: string, groupsSeen: Set<string>):
     groupsSeen.add(groupId);
     const group = links.groups.get(groupId);
     yield* group?.bodies ?? [];
-    yield* group?.members.keys() ?? [];
+    yield* group?.members ?? [];
   }
 }

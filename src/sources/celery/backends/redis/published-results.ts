@@ -78,6 +78,5 @@ export function createPublishedResults(
 }
 
 function takeGroup(handlers: PublishedHandlers, message: string, key: string): void {
-  if (key.endsWith(SIZE_ENDING)) handlers.chordSize(key.slice(0, -SIZE_ENDING.length), Number(message));
-  else handlers.group(message, key);
+  if (!key.endsWith(SIZE_ENDING)) handlers.group(message, key);
 }
