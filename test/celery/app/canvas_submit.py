@@ -123,7 +123,7 @@ def send_chord(case, headers, body, state='SUCCESS', header_states=None, **more)
 send_chord('chord', [c.add.s(n, n) for n in range(3)], c.total.s())
 send_chord('chord of one', [c.add.s(1, 1)], c.total.s())
 send_chord('chord of equal results', [c.add.s(1, 1) for _ in range(4)], c.total.s())
-send_chord('chord with an immutable body', [c.add.s(n, n) for n in range(2)], c.notify.si('x'), immutable=True)
+send_chord('chord with an immutable body', [c.add.s(n, n) for n in range(2)], c.notify.si('x'))
 send_chord('broken chord', [c.add.s(1, 1), c.fail.s()], c.total.s(), 'FAILURE', ['SUCCESS', 'FAILURE'])
 
 result = chord([chord([c.add.s(1, 1), c.add.s(2, 2)], c.total.s()), c.add.s(3, 3)], c.total.s()).apply_async()
