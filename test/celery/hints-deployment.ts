@@ -8,7 +8,6 @@ import { type ArrayDeploymentOptions, holdTime, openArrayDeployment, pass } from
 const LINES = [
   'worker_send_task_events = True',
   'task_send_sent_event = True',
-  'task_track_started = True',
   'result_extended = True',
   'task_ignore_result = False',
   "event_serializer = 'json'",
@@ -34,16 +33,28 @@ interface HintedOptions extends Omit<ArrayDeploymentOptions, 'broker'> {
   /** Whether the broker lists the messages that wait. Default true. */
   readonly listsMessages?: boolean;
   readonly mailbox?: ArrayBroker['control'];
+  /** When the broker delivers a message again, in milliseconds. Default: never. */
+  readonly visibilityMs?: number;
+  /** Version of RabbitMQ. Default: another broker. */
+  readonly version?: string;
 }
 
 /** A deployment that is told of step by step. It ends with the test. */
-export function deployment({ listsMessages = true, mailbox, ...options }: HintedOptions = {}) {
+export function deployment({
+  listsMessages = true,
+  mailbox,
+  version,
+  visibilityMs,
+  ...options
+}: HintedOptions = {}) {
   holdTime(START);
   const array = openArrayDeployment({
     control: false,
     broker: (broker) => ({
       ...broker,
       control: mailbox ?? broker.control,
+      version: () => version ?? null,
+      ...(visibilityMs !== undefined && { visibilityMs }),
       queues: broker.queues && { ...withEmptyQueue(broker.queues), listsMessages },
     }),
     ...options,

@@ -68,38 +68,26 @@ describe.skipIf(redisMissing !== null)(
   titleUnless(redisMissing, 'a source that hears nothing'),
   { concurrent: true, timeout: 180_000 },
   () => {
-    it('says where events are published, and hears them once that is written', async (test) => {
-      const { redis, start, publishing } = await startLab(test);
-      publishing('shop:/1.celeryev/worker.heartbeat', heartbeat);
-      const sources = start({ broker: redis.url(0), backend: redis.url(0) });
-      const line = await lineOf(sources, 'broker', ELSEWHERE);
-      expect(await hintsOf(sources, 'broker')).toEqual([
-        expect.stringMatching(/^Events are published on shop:\/1\.celeryev, and none on \/0\.celeryev/),
-      ]);
-      const mended = start({ backend: redis.url(0), ...optionsOf(line, redis) });
-      await until(() => hasWorker(mended));
-      expect(await hintsOf(mended, 'broker')).toEqual([]);
-    });
-
     it.for([
-      ['another exchange', '/0.labev/worker.heartbeat'],
-      ['one channel for all events', '/0.celeryev'],
-      ['no prefix of the database', 'celeryev/worker.heartbeat'],
-      ["a prefix with what JavaScript escapes, it's\\*", "it's\\*/0.celeryev/worker.heartbeat"],
-    ])('hears what is published with %s, once that is written', async ([, channel = ''], test) => {
+      ['another database and prefix', 'shop:/1.celeryev/worker.heartbeat', 'shop:/1.celeryev'],
+      ['another exchange', '/0.labev/worker.heartbeat', '/0.labev'],
+      ['no prefix of the database', 'celeryev/worker.heartbeat', 'celeryev'],
+    ])('names the channels that carry events, with %s', async ([, channel = '', name = ''], test) => {
       const { redis, start, publishing } = await startLab(test);
       publishing(channel, heartbeat);
-      const sources = start({ broker: redis.url(), backend: redis.url() });
-      const line = await lineOf(sources, 'broker', ELSEWHERE);
-      const mended = start({ broker: redis.url(), backend: redis.url(), ...optionsOf(line, redis) });
-      await until(() => hasWorker(mended));
+      const sources = start({ broker: redis.url(0), backend: redis.url(0) });
+      await until(async () => (await hintsOf(sources, 'broker')).length > 0);
+      expect(await hintsOf(sources, 'broker')).toEqual([
+        `Events are published on ${name}, and none on /0.celeryev, where this source listens. If they belong to this app, ` +
+          'write its broker_url as broker, and its event_exchange and broker_transport_options as settings.',
+      ]);
     });
 
     it('no longer says so when events come after all', async (test) => {
       const { redis, start, publishing } = await startLab(test);
       publishing('/0.labev/worker.heartbeat', heartbeat);
       const sources = start({ broker: redis.url(), backend: redis.url() });
-      await lineOf(sources, 'broker', ELSEWHERE);
+      await until(async () => ELSEWHERE.test(String(await hintsOf(sources, 'broker'))));
       publishing('/0.celeryev/worker.heartbeat', heartbeat);
       await until(async () => (await hintsOf(sources, 'broker')).length === 0);
     });
@@ -159,7 +147,7 @@ describe.skipIf(redisMissing !== null)(
       publishing('/4.celeryev/worker.heartbeat', heartbeat);
       await client.sendCommand(line.replace('<user>', 'mon').split(' '));
       const allowed = start({ broker: url, backend: url });
-      expect(optionsOf(await lineOf(allowed, 'broker', ELSEWHERE), redis)).toEqual({ broker: redis.url(4) });
+      await until(async () => String(await hintsOf(allowed, 'broker')).includes('published on /4.celeryev'));
       expect(
         JSON.stringify([await hintsOf(sources, 'broker'), await hintsOf(allowed, 'broker')]),
       ).not.toMatch(/pw@|127\.0\.0\.1/);

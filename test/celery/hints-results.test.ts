@@ -4,29 +4,9 @@ import { componentOf } from '../helpers/celery-events.ts';
 import { metaOf } from './array-deployment.ts';
 import { deployment, times } from './hints-deployment.ts';
 
-const STARTS = 'task_track_started = True';
 const EXTENDED = 'result_extended = True';
 
 describe('a hint about what is stored', () => {
-  it('says that starts are not tracked, only where no events tell of them', async () => {
-    const { event, result, pass, named } = deployment();
-    times(3, () => result({ name: 'shop.pay' }));
-    expect(await named()).toEqual([]);
-    await pass(11);
-    expect(await named()).toEqual([STARTS]);
-    event('started');
-    expect(await named()).toEqual([]);
-  });
-
-  it('says so until a start is stored', async () => {
-    const { result, pass, named } = deployment();
-    times(3, () => result({ name: 'shop.pay' }));
-    await pass(11);
-    expect(await named()).toEqual([STARTS]);
-    result({ status: 'STARTED' });
-    expect(await named()).toEqual([]);
-  });
-
   it('says that results are not extended, more loudly where no events tell the names', async () => {
     const { broker, event, result, pass, hints, named } = deployment();
     event('started');
@@ -44,7 +24,7 @@ describe('a hint about what is stored', () => {
       expect.stringMatching(/for some tasks nothing else has them\. Set result_extended = True\.$/),
     );
     result({ name: 'shop.pay' });
-    expect(await named()).toEqual([STARTS]);
+    expect(await named()).toEqual([]);
   });
 
   it('says so of results that were stored before, until a newer one has a name', async () => {

@@ -37,18 +37,22 @@ export const workersSilent: Rule = {
   },
 };
 
-function noneOnline({ checks }: SourceSituation, workers: readonly WorkerBody[]) {
+function noneOnline({ checks, components }: SourceSituation, workers: readonly WorkerBody[]) {
   // Without workers, the rule does not apply if the check passes or is not configured.
   if (workers.length === 0 && checks.workers.ok !== false) return null;
   const heard = workers.flatMap(({ last_heartbeat }) =>
     last_heartbeat === null ? [] : Date.parse(last_heartbeat),
   );
   const names = workers.map(({ hostname }) => hostname);
+  const summary = names.length === 0 ? 'No worker responds' : `No worker is online: ${listed(names)}`;
+  const cause = Object.values(components)
+    .map(({ config }) => config?.refuses_workers)
+    .find((sentence) => typeof sentence === 'string');
   const finding: Finding = {
     severity: 'critical',
     since: heard.length === 0 ? null : Math.max(...heard),
     subject: null,
-    summary: names.length === 0 ? 'No worker responds' : `No worker is online: ${listed(names)}`,
+    summary: cause === undefined ? summary : `${summary}. ${cause}`,
     evidence: { workers: names.slice(0, MOST_NAMED), known: names.length },
     look: LOOK,
   };

@@ -31,8 +31,10 @@ export interface Broker {
    * where the transport cannot look.
    */
   diagnose?(signal: AbortSignal): Promise<readonly Hint[]>;
-  /** Causes of hidden data that the broker has found itself. Absent if it searches for none. */
-  hints?(): readonly Hint[];
+  /** The version of RabbitMQ; `null`: not known yet. Absent for other brokers. */
+  version?(): string | null;
+  /** After how many milliseconds an unacknowledged message is delivered again. Absent where that does not happen. */
+  readonly visibilityMs?: number;
   /** Closes every connection and removes what was created in the broker. Resolves within about two seconds. */
   close(): Promise<void>;
 }

@@ -5,6 +5,7 @@ import type { AccessProblems } from './hints/facts.ts';
 import { createHints, type Hints } from './hints/hints.ts';
 import type { Observer } from './hints/observer.ts';
 import type { ResultBackend } from './result-backend.ts';
+import type { CelerySettings } from './settings.ts';
 
 /** The options of a collection on which hints depend. */
 interface HintedOptions {
@@ -14,6 +15,7 @@ interface HintedOptions {
   readonly enableEvents: boolean;
   readonly foreignBroker: string | null;
   readonly foreignBackend: string | null;
+  readonly settings: CelerySettings;
 }
 
 /** Makes the hints of a collection. */
@@ -23,7 +25,7 @@ export function hintsOf(
   collector: Collector,
   problems: () => AccessProblems,
 ): Hints {
-  const { broker, backend, control, enableEvents, foreignBroker, foreignBackend } = options;
+  const { broker, backend, control, enableEvents, foreignBroker, foreignBackend, settings } = options;
   return createHints({
     options: {
       control,
@@ -33,7 +35,9 @@ export function hintsOf(
       foreignBackend,
       hasBackend: backend !== null,
       brokerHint: broker?.deniedHint,
-      brokerHints: broker?.hints,
+      brokerVersion: broker?.version,
+      visibilityMs: broker?.visibilityMs ?? null,
+      acksLate: settings.task_acks_late === true,
       backendHint: backend?.deniedHint,
       backendHints: backend?.hints,
     },

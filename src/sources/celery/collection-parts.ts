@@ -53,7 +53,13 @@ export function controlOf(
   const mailbox = options.broker?.control ?? null;
   if (mailbox === null || !options.control) return null;
   const { enableEvents } = options;
-  return createWorkerControl({ mailbox, history, enableEvents, onReplies: observer.replies });
+  const { writer } = history;
+  const recordWorker: typeof writer.recordWorker = (change) => {
+    writer.recordWorker(change);
+    observer.worker(change);
+  };
+  const observed = { ...history, writer: { ...writer, recordWorker } };
+  return createWorkerControl({ mailbox, history: observed, enableEvents, onReplies: observer.replies });
 }
 
 /** `null` where the broker cannot be read. */

@@ -4,6 +4,7 @@ import type { ComponentSource } from '../../source.ts';
 import type { Broker } from './broker.ts';
 import type { Collection } from './collection.ts';
 import type { ConnectionState } from './connection-state.ts';
+import type { HintComponent } from './hint.ts';
 import type { ResultBackend } from './result-backend.ts';
 import type { ResultsProgress } from './results/results.ts';
 import type { DeploymentSnapshot } from './snapshot.ts';
@@ -46,7 +47,7 @@ function brokerComponent(
   snapshot: DeploymentSnapshot,
 ): Component {
   const label = { key: 'broker', name: 'Broker', enabled: true };
-  const hints = snapshot.hints.broker;
+  const hints = sentencesOf(snapshot, 'broker');
   const { events, queues, readOnly } = snapshot;
   if (broker === null || events === null) {
     return { ...label, status: 'unknown', config: { transport: foreignBroker, hints } };
@@ -57,7 +58,14 @@ function brokerComponent(
     ...label,
     status: readOnly === null ? statusOf([events]) : 'down',
     url,
-    config: { ...config, error, unreadable_messages: queues.unreadable, hints },
+    config: {
+      ...config,
+      error,
+      unreadable_messages: queues.unreadable,
+      // The finding `workers_silent` names this cause.
+      refuses_workers: snapshot.hints.find(({ code }) => code === 'broker_version')?.sentence ?? null,
+      hints,
+    },
   };
 }
 
@@ -66,7 +74,7 @@ function backendComponent(
   snapshot: DeploymentSnapshot,
 ): Component {
   const label = { key: 'backend', name: 'Result backend' };
-  const hints = snapshot.hints.backend;
+  const hints = sentencesOf(snapshot, 'backend');
   const { results, stored } = snapshot;
   if (backend !== null && results !== null && stored !== null) {
     const { url, config } = backend.describe();
@@ -82,6 +90,10 @@ function backendComponent(
   }
   if (foreignBackend === null) return { ...label, enabled: false, status: 'disabled', config: { hints } };
   return { ...label, enabled: true, status: 'unknown', config: { transport: foreignBackend, hints } };
+}
+
+function sentencesOf({ hints }: DeploymentSnapshot, key: HintComponent): string[] {
+  return hints.flatMap(({ component, sentence }) => (component === key ? sentence : []));
 }
 
 /** Progress of reading stored results. */
@@ -117,7 +129,7 @@ function collectorComponent(snapshot: DeploymentSnapshot): Component {
       connected_since: isUp ? new Date(Math.max(...since.map(Number))).toISOString() : null,
       reconnects: states.reduce((sum, state) => sum + state.reconnects, 0),
       error: states.find((state) => state.problem !== null)?.problem?.sentence ?? null,
-      hints: snapshot.hints.collector,
+      hints: sentencesOf(snapshot, 'collector'),
     },
   };
 }

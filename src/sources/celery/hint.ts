@@ -2,35 +2,19 @@
 /** Stable codes of the hints. Hints are shown in this order: the hint about the most hidden data comes first. */
 export const HINT_CODES = [
   'broker_read_only',
-  'acl_events',
-  'foreign_broker',
+  'unsupported_transport',
   'wrong_channel',
-  'wrong_database',
-  'acl_probe',
   'broker_version',
-  'queue_policy',
-  'event_serializer',
   'no_workers',
   'events_off',
-  'acl_result_channel',
-  'acl_results',
-  'acl_queues',
-  'acl_schedules',
-  'wrong_result_prefix',
-  'wrong_result_database',
-  'no_result_tables',
-  'result_timezone',
+  'thread_pool',
+  'missing_right',
+  'serializer',
   'no_results',
-  'foreign_backend',
-  'result_serializer',
-  'pickled_results',
   'sent_events_off',
-  'track_started_off',
   'result_extended_off',
-  'result_extended_off_restart',
+  'visibility_timeout',
   'no_backend',
-  'acl_control',
-  'control_serializer',
   'clock_skew',
 ] as const;
 
@@ -44,10 +28,8 @@ export type HintComponent = 'broker' | 'backend' | 'collector';
 export interface Hint {
   readonly code: HintCode;
   readonly component: HintComponent;
-  /** For people; it contains the line. */
+  /** For people. It contains what to write: a setting of Celery, an option of this source, or a command. */
   readonly sentence: string;
-  /** Only what to write: a setting of Celery, an option of this source, or a command. */
-  readonly line: string;
 }
 
 /** Most names that one sentence lists. */

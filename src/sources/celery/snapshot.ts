@@ -3,7 +3,7 @@ import type { Collector } from './collector.ts';
 import type { ConnectionState } from './connection-state.ts';
 import type { ControlProblem } from './control/failure.ts';
 import type { WorkerControl } from './control/worker-control.ts';
-import type { HintComponent } from './hint.ts';
+import type { Hint } from './hint.ts';
 import type { Hints } from './hints/hints.ts';
 import type { Intake } from './intake.ts';
 import type { Problem } from './problem.ts';
@@ -27,8 +27,8 @@ export interface DeploymentSnapshot {
   readonly readOnly: Problem | null;
   /** `null` where the host does not want remote control. */
   readonly control: ControlSnapshot | null;
-  /** Which settings hide data, by component. */
-  readonly hints: Readonly<Record<HintComponent, readonly string[]>>;
+  /** Which settings hide data; first what hides most. */
+  readonly hints: readonly Hint[];
 }
 
 /** The queues as they were last read. */
@@ -90,7 +90,7 @@ export function snapshotOf(parts: SnapshotParts): DeploymentSnapshot {
       control === null
         ? null
         : { problem: control.problem(), hasAnswered: control.inspection.queuesOf() !== null },
-    hints: hints.byComponent(),
+    hints: hints.all(),
   };
 }
 

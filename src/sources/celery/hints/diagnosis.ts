@@ -1,6 +1,6 @@
 /** Asks broker and result backend once, when nothing arrives, where else events and results might be. */
 import type { Hint } from '../hint.ts';
-import { type HintInput, resultsSeen, upFor } from './input.ts';
+import { type HintInput, resultsSeen, upFor } from './rules.ts';
 
 /** The questions of the diagnosis. Each answer may take some seconds; a rejection counts as no finding. */
 export interface Diagnoses {

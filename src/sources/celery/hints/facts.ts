@@ -3,7 +3,6 @@ import type { BrokerAccess, QueueCounts } from '../broker.ts';
 import type { Hint } from '../hint.ts';
 import type { Problem } from '../problem.ts';
 import type { BackendAccess } from '../result-backend.ts';
-import type { SentFacts } from './sent-watch.ts';
 
 /** The parts of a deployment's configuration that hints depend on. */
 export interface HintOptions {
@@ -19,8 +18,12 @@ export interface HintOptions {
   readonly hasBackend: boolean;
   /** The hint for a right that the broker's user lacks; `null` where the transport has no such rights. */
   readonly brokerHint?: ((access: BrokerAccess) => Hint | null) | undefined;
-  /** Findings of the broker itself. */
-  readonly brokerHints?: (() => readonly Hint[]) | undefined;
+  /** The version of RabbitMQ; `null`: unknown, or another broker. */
+  readonly brokerVersion?: (() => string | null) | undefined;
+  /** After how many milliseconds the broker delivers an unacknowledged message again; `null`: never, or unknown. */
+  readonly visibilityMs?: number | null | undefined;
+  /** Whether messages are acknowledged when their task has ended, as far as the settings say. */
+  readonly acksLate?: boolean | undefined;
   /** The hint for a right that the result backend's user lacks. */
   readonly backendHint?: ((access: BackendAccess) => Hint | null) | undefined;
   /** Causes of hidden results that the result backend itself knows. */
@@ -48,6 +51,14 @@ export interface WorkerFacts {
   silentSince: number | null;
   /** Events about tasks. */
   taskEvents: number;
+  /** Its pool, as it answered; `null`: unknown. */
+  pool: string | null;
+  /** Events that report the end of a task. */
+  ends: number;
+  /** Ended tasks by its own count, at its heartbeats of the last seconds. */
+  readonly counted: { readonly at: number; readonly ended: number }[];
+  /** Ended tasks of which no event has reported the end; 0 until a few seconds have passed. */
+  lostEnds: number;
   /** Published results that name it. */
   results: number;
   firstResult: number | null;
@@ -84,14 +95,44 @@ export interface UnreadableFacts {
   readSince: number;
 }
 
+/** First attempts of tasks that were sent while we listened. */
+export interface SentFacts {
+  /** Whether a client has ever reported a task that it sent. */
+  isHeard: boolean;
+  /** How many a worker has received, and when the first of them. */
+  received: number;
+  firstReceived: number | null;
+}
+
+/** How often a worker came online, each time within a minute of the time before, and when it last did. */
+export interface Arrival {
+  readonly count: number;
+  readonly at: number;
+}
+
+/** How long a worker that held a message for long is mentioned, in milliseconds. */
+export const HELD_MS = 3_600_000;
+
+/** A name of tasks, for how long a worker held the message of one of them, and when that was noticed. */
+export interface HeldFor {
+  readonly name: string | null;
+  readonly ms: number;
+  readonly at: number;
+}
+
 /** What is wrong with each area; `null`: nothing is known to be. */
 export type AccessProblems = Readonly<Record<AccessArea, Problem | null>>;
 
 /** Everything that was observed. */
 export interface Facts {
   readonly workers: ReadonlyMap<string, Readonly<WorkerFacts>>;
+  /** By hostname. */
+  readonly arrivals: ReadonlyMap<string, Arrival>;
   readonly results: Readonly<ResultFacts>;
-  readonly sent: SentFacts;
+  readonly sent: Readonly<SentFacts>;
+  /** The task that a worker received longest before its eta, and the one that ran longest; `null`: none. */
+  readonly longestEta: HeldFor | null;
+  readonly longestRun: HeldFor | null;
   readonly unreadable: Readonly<Record<MessageKind, Readonly<UnreadableFacts>>>;
   /** Messages on the channels of events since we were connected, readable or not. */
   readonly events: number;
@@ -120,6 +161,10 @@ export function newWorker(now: number): WorkerFacts {
     silentRuns: 0,
     silentSince: null,
     taskEvents: 0,
+    pool: null,
+    ends: 0,
+    counted: [],
+    lostEnds: 0,
     results: 0,
     firstResult: null,
     skew: 0,

@@ -1,12 +1,13 @@
-/** Reports why data is missing, from observations, findings of the diagnosis, and the rules. */
+/** Reports why data is missing: by the rules, the findings of the diagnosis, and those of broker and result backend. */
 import type { ConnectionState } from '../connection-state.ts';
-import type { Hint, HintComponent } from '../hint.ts';
+import { HINT_CODES, type Hint } from '../hint.ts';
 import { createDiagnosis, type Diagnoses, type DiagnosisInput, type DiagnosisTimes } from './diagnosis.ts';
-import { workersWithoutEvents } from './event-rules.ts';
 import type { AccessProblems, HintOptions } from './facts.ts';
-import { hintsFor } from './hints-for.ts';
-import type { HintInput } from './input.ts';
 import type { Observer } from './observer.ts';
+import { type HintInput, RULES, workersWithoutEvents } from './rules.ts';
+
+/** Most hints that are shown. */
+const MOST_HINTS = 20;
 
 interface Connected {
   state(): ConnectionState;
@@ -14,10 +15,8 @@ interface Connected {
 
 /** The hints of one deployment. Reading them is cheap and sends nothing. */
 export interface Hints {
-  /** At most 20; the one that hides most comes first. */
-  details(): Hint[];
-  /** The sentences by the component whose `config.hints` they belong to. */
-  byComponent(): Readonly<Record<HintComponent, readonly string[]>>;
+  /** At most 20: first what hides most. */
+  all(): readonly Hint[];
   /** Workers that run tasks about which no event arrives. */
   silentWorkers(): string[];
   /** Resolves within about a second. */
@@ -55,23 +54,49 @@ export function createHints({
     now: Date.now(),
   });
   const diagnosis = createDiagnosis(diagnoses, known, times);
-  const inputOf = (now: DiagnosisInput): HintInput => ({
-    ...now,
-    options,
-    problems: problems(),
-    found: diagnosis.hints(now),
-  });
-  const details = (): Hint[] => hintsFor(inputOf(known()));
 
   return {
-    details,
-    byComponent() {
-      const all = details();
-      const of = (key: HintComponent): string[] =>
-        all.filter(({ component }) => component === key).map(({ sentence }) => sentence);
-      return { broker: of('broker'), backend: of('backend'), collector: of('collector') };
+    all() {
+      const now = known();
+      return hintsFor({ ...now, options, problems: problems() }, diagnosis.hints(now));
     },
     silentWorkers: () => workersWithoutEvents(known()),
     close: () => diagnosis.close(),
   };
+}
+
+/** The same input gives the same hints in the same order. */
+function hintsFor(input: HintInput, diagnosed: readonly Hint[]): Hint[] {
+  const { backendHints } = input.options;
+  const found = [...denied(input), ...diagnosed];
+  const known = [...found, ...(backendHints?.() ?? [])];
+  const sentences = new Set(known.map(({ sentence }) => sentence));
+  const hasPlace = known.some(({ code }) => code === 'no_results');
+  // Where results are says more than that none arrive.
+  const others = judged(input).filter(({ code }) => code !== 'no_results' || !hasPlace);
+  const distinct = known.filter(({ sentence }) => sentences.delete(sentence));
+  return [...distinct, ...others]
+    .sort((a, b) => HINT_CODES.indexOf(a.code) - HINT_CODES.indexOf(b.code))
+    .slice(0, MOST_HINTS);
+}
+
+function judged(input: HintInput): Hint[] {
+  return RULES.flatMap(({ code, component, sentence: sentenceOf }) => {
+    const sentence = sentenceOf(input);
+    return sentence === null ? [] : [{ code, component, sentence }];
+  });
+}
+
+/** Evidence: the answer NOPERM, or that the broker accepts no writes. */
+function denied({ options, problems, broker, backend }: HintInput): Hint[] {
+  const { brokerHint, backendHint } = options;
+  const hints: (Hint | null | undefined)[] = [];
+  if (problems.broker !== null) hints.push(brokerHint?.('writes'));
+  if (broker?.problem?.code === 'NOPERM') hints.push(brokerHint?.('events'));
+  if (backend?.problem?.code === 'NOPERM') hints.push(backendHint?.('published'));
+  if (problems.results?.code === 'NOPERM') hints.push(backendHint?.('stored'));
+  for (const access of ['queues', 'schedules', 'control'] as const) {
+    if (problems[access]?.code === 'NOPERM') hints.push(brokerHint?.(access));
+  }
+  return hints.filter((hint) => hint !== null && hint !== undefined);
 }

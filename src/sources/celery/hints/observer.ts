@@ -3,19 +3,30 @@ import type { TaskChange, WorkerChange } from '../../../history/history.ts';
 import { turnNow } from '../../../turn-clock.ts';
 import type { QueueCounts } from '../broker.ts';
 import {
+  type Arrival,
   type Facts,
+  HELD_MS,
+  type HeldFor,
   type MessageKind,
   newResults,
   newUnreadable,
+  newWorker,
   type ResultFacts,
+  type SentFacts,
   type UnreadableFacts,
   type WorkerFacts,
 } from './facts.ts';
-import { createSentWatch, type SentWatch } from './sent-watch.ts';
-import { takeHeartbeat, workerOf } from './worker-facts.ts';
 
 /** Longest id or name that is remembered, in characters. */
 const LONGEST = 512;
+/** Most workers to remember. If there are more, the oldest is forgotten. */
+const MOST_WORKERS = 1000;
+/** A sender's clock that differs from ours by more than this is wrong. Milliseconds. */
+const SKEW_MS = 60_000;
+/** A worker that comes online again within this time has not run. Milliseconds. */
+const AGAIN_MS = 60_000;
+/** Events of a thread pool may be a second late. Milliseconds. */
+const LATE_MS = 5_000;
 /** Tasks received within this time after we connected may have been sent before. Milliseconds. */
 const WARM_UP = 60_000;
 
@@ -44,7 +55,10 @@ export interface Observer {
 /** The counts. Times in milliseconds since 1970. */
 interface State {
   readonly workers: Map<string, WorkerFacts>;
-  readonly sent: SentWatch;
+  readonly arrivals: Map<string, Arrival>;
+  sent: SentFacts;
+  longestEta: HeldFor | null;
+  longestRun: HeldFor | null;
   readonly unreadable: Record<MessageKind, UnreadableFacts>;
   readonly results: ResultFacts;
   events: number;
@@ -73,14 +87,17 @@ export function createObserver(clock: () => number = turnNow): Observer {
     replies: (replies) => takeReplies(state, replies),
     connected: (server) => startAgain(state, server, clock()),
     queues: (depths) => takeQueues(state, depths, clock()),
-    facts: () => ({ ...state, sent: state.sent.facts(clock()) }),
+    facts: () => state,
   };
 }
 
 function newState(): State {
   return {
     workers: new Map(),
-    sent: createSentWatch(),
+    arrivals: new Map(),
+    sent: { isHeard: false, received: 0, firstReceived: null },
+    longestEta: null,
+    longestRun: null,
     unreadable: { event: newUnreadable(), result: newUnreadable() },
     results: newResults(),
     events: 0,
@@ -102,20 +119,18 @@ function takeEvent(state: State, change: TaskChange, now: number): void {
   state.unreadable.event.readSince += 1;
   if (id.length > LONGEST) return;
   if (type === 'sent') {
-    state.sent.sent(id);
+    state.sent.isHeard = true;
     return;
   }
   // A task sends custom events through its own dispatcher, even if its worker sends no events.
   if (type === 'custom') return;
   if (type === 'received') {
-    // The worker sends a retry itself; a client sends the first attempt.
-    if (now >= state.judgeFrom && (change.retries ?? 0) === 0) state.sent.received(id, change.name, now);
-  } else if (type !== 'started') {
-    state.sent.ended(id);
-  }
-  if (type === 'succeeded') {
+    takeReceived(state, change, now);
+  } else if (type === 'succeeded') {
     state.finished += 1;
     state.firstFinished ??= now;
+    if (typeof change.runtime === 'number')
+      state.longestRun = longer(state.longestRun, change, change.runtime * 1_000, now);
   }
   if (typeof worker !== 'string' || worker.length > LONGEST) return;
   state.taskEvents += 1;
@@ -126,6 +141,23 @@ function takeEvent(state: State, change: TaskChange, now: number): void {
   facts.eventsSinceBeat += 1;
   facts.silentRuns = 0;
   facts.silentSince = null;
+  if (type !== 'received' && type !== 'started') facts.ends += 1;
+}
+
+function takeReceived(state: State, change: TaskChange, now: number): void {
+  const { sent } = state;
+  const { eta, retries } = change;
+  if (typeof eta === 'number') state.longestEta = longer(state.longestEta, change, eta - now, now);
+  // The worker sends a retry itself; a client sends the first attempt.
+  if (now < state.judgeFrom || (retries ?? 0) > 0) return;
+  sent.received += 1;
+  sent.firstReceived ??= now;
+}
+
+function longer(known: HeldFor | null, { name }: TaskChange, ms: number, now: number): HeldFor | null {
+  const isKnown = known !== null && now - known.at < HELD_MS;
+  if (ms <= (isKnown ? known.ms : 0)) return known;
+  return { name: typeof name === 'string' && name.length <= LONGEST ? name : null, ms, at: now };
 }
 
 function takeResult(state: State, change: TaskChange, now: number): void {
@@ -149,7 +181,6 @@ function takeResult(state: State, change: TaskChange, now: number): void {
     facts.results += 1;
     facts.firstResult ??= now;
   }
-  if (type !== 'started') state.sent.hasResult(id, now);
   if (type !== 'succeeded') return;
   results.successes += 1;
   results.firstSuccess ??= now;
@@ -172,11 +203,65 @@ function takeWorker(state: State, change: WorkerChange, now: number): void {
     state.workers.delete(hostname);
     return;
   }
-  if (type === 'online') state.workers.delete(hostname);
+  if (type === 'online') {
+    state.workers.delete(hostname);
+    noteArrival(state.arrivals, hostname, now);
+  }
   state.lastWorker = now;
   const facts = workerOf(state.workers, hostname, now);
   if (type === 'heartbeat') takeHeartbeat(facts, change, now);
   else if (type === 'online') facts.processed = change.processed ?? null;
+  else if (typeof change.pool === 'string') facts.pool = change.pool;
+}
+
+function noteArrival(arrivals: Map<string, Arrival>, hostname: string, now: number): void {
+  const known = arrivals.get(hostname);
+  // The one that was heard longest ago comes first.
+  arrivals.delete(hostname);
+  const [first] = arrivals.keys();
+  if (first !== undefined && arrivals.size >= MOST_WORKERS) arrivals.delete(first);
+  const isAgain = known !== undefined && now - known.at < AGAIN_MS;
+  arrivals.set(hostname, { count: isAgain ? known.count + 1 : 1, at: now });
+}
+
+/** The facts of a worker that has sent a message; adds a new worker. */
+function workerOf(workers: Map<string, WorkerFacts>, hostname: string, now: number): WorkerFacts {
+  let facts = workers.get(hostname);
+  if (facts === undefined) {
+    const first = workers.size < MOST_WORKERS ? undefined : workers.keys().next().value;
+    if (first !== undefined) workers.delete(first);
+    facts = newWorker(now);
+    workers.set(hostname, facts);
+  }
+  facts.lastHeard = now;
+  return facts;
+}
+
+/** A heartbeat counts the tasks that the worker began; events should have reported each of them. */
+function takeHeartbeat(facts: WorkerFacts, { time, processed, active }: WorkerChange, now: number): void {
+  facts.skew = time - now;
+  facts.skewed = Math.abs(facts.skew) > SKEW_MS ? facts.skewed + 1 : 0;
+  if (typeof processed !== 'number') return;
+  const begun = facts.processed === null ? 0 : processed - facts.processed;
+  const hadEvents = facts.eventsSinceBeat > 0;
+  facts.processed = processed;
+  facts.lastBeat = now;
+  facts.eventsSinceBeat = 0;
+  if (typeof active === 'number') countEnds(facts, processed - active, now);
+  if (begun <= 0 || hadEvents) return;
+  facts.silentRuns += begun;
+  facts.silentSince ??= now;
+}
+
+/** Compares the ends that the worker had counted some seconds ago with the events until now. */
+function countEnds(facts: WorkerFacts, ended: number, now: number): void {
+  const { counted } = facts;
+  // What ended before the first heartbeat has no events here.
+  if (counted.length === 0) facts.ends = ended;
+  counted.push({ at: now, ended });
+  while (counted.length > 2 && now - (counted[1]?.at ?? now) >= LATE_MS) counted.shift();
+  const [known] = counted;
+  if (known !== undefined && now - known.at >= LATE_MS) facts.lostEnds = known.ended - facts.ends;
 }
 
 function takeUnreadable(state: State, kind: MessageKind, message: string, now: number): void {
@@ -204,7 +289,7 @@ function startAgain(state: State, server: 'broker' | 'backend', now: number): vo
   state.firstFinished = null;
   if (server === 'backend') return;
   state.workers.clear();
-  state.sent.clear();
+  state.sent = { isHeard: state.sent.isHeard, received: 0, firstReceived: null };
   state.events = 0;
   state.taskEvents = 0;
   state.lastWorker = null;

@@ -12,9 +12,8 @@ export function deniedHint(access: BackendAccess, settings: CelerySettings, data
     ? 'subscribe to what the result backend publishes'
     : 'read stored results, so tasks that ended before this monitor started are not shown';
   return {
-    code: isPublished ? 'acl_result_channel' : 'acl_results',
+    code: 'missing_right',
     component: 'backend',
     sentence: `This Redis user may not ${what}. Run ${line}`,
-    line,
   };
 }

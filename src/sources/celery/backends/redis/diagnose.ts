@@ -36,12 +36,11 @@ export async function diagnoseResults(
   const lines = prefixes.map(
     (other) => `settings: { result_backend_transport_options: { global_keyprefix: ${quoted(other)} } }`,
   );
-  const [line] = lines;
-  if (line === undefined) return [];
+  if (lines.length === 0) return [];
   const sentence =
     `Results are stored as ${listed(prefixes.map((other) => `${other}${RESULT}*`))}, and none as ${prefix}*. ` +
     `If they belong to this app, write ${lines.join(' or ')}.`;
-  return [{ code: 'wrong_result_prefix', component: 'backend', sentence, line }];
+  return [{ code: 'no_results', component: 'backend', sentence }];
 }
 
 function prefixOf(channel: string): string | null {
@@ -73,5 +72,5 @@ export async function diagnoseDatabase(
 function databaseHint(endpoint: RedisEndpoint, database: number): Hint {
   const line = withDatabase('backend', endpoint, database);
   const sentence = `Results are stored in database ${database}, and this source reads database ${endpoint.database}. Write ${line}.`;
-  return { code: 'wrong_result_database', component: 'backend', sentence, line };
+  return { code: 'no_results', component: 'backend', sentence };
 }

@@ -29,10 +29,9 @@ export function deniedHint({ reader, writer, tables }: ResultKnowledge): Hint {
     refused.length > 0
       ? refused
       : TABLES[tables?.writer ?? writer ?? 'django'].map((name) => dialect.table(options.tables[name]));
-  const line = grantLine(reader, names);
   const what = refused.length > 0 ? 'groups and chords, which show as single tasks' : 'results';
-  const sentence = `The user of the database may not read the tables of ${what}. Run ${line}`;
-  return { code: 'acl_results', component: 'backend', sentence, line };
+  const sentence = `The user of the database may not read the tables of ${what}. Run ${grantLine(reader, names)}`;
+  return { code: 'missing_right', component: 'backend', sentence };
 }
 
 /** Causes that hide results without any failure. */
@@ -58,41 +57,35 @@ function noTables({ reader }: ResultKnowledge): Hint {
   const names = [RESULT_TABLES.django, RESULT_TABLES.sqlalchemy].map((name) =>
     dialect.table(options.tables[name]),
   );
-  const line = "backend: '<result_backend of the app>'";
   return {
-    code: 'no_result_tables',
+    code: 'no_results',
     component: 'backend',
     sentence:
       `The database has no results that its user may read: neither ${names.join(' nor ')}. If the app stores results ` +
-      `elsewhere, write ${line}. If the tables are in another schema, write sql: { schema }; if they may not be read, ` +
+      "elsewhere, write backend: '<result_backend of the app>'. If the tables are in another schema, write sql: { schema }; if they may not be read, " +
       `run ${grantLine(reader, names.slice(0, 1))}`,
-    line,
   };
 }
 
 function pickled(): Hint {
-  const line = "result_backend = 'django-db'";
   return {
-    code: 'pickled_results',
+    code: 'serializer',
     component: 'backend',
     sentence:
       'Celery pickles what tasks return before it stores it over SQLAlchemy, and only Python can read that: results show ' +
-      `as null unless events carried them. To show them, use Redis or django-celery-results: ${line}.`,
-    line,
+      "as null unless events carried them. To show them, use Redis or django-celery-results: result_backend = 'django-db'.",
   };
 }
 
 const HOUR_MS = 3_600_000;
 
 function wrongZone({ skew, reader }: ResultKnowledge): Hint {
-  const line = "sql: { timezone: '<zone>' }";
   const hours = Math.round((Math.abs(skew) / HOUR_MS) * 10) / 10;
   return {
-    code: 'result_timezone',
+    code: 'clock_skew',
     component: 'backend',
     sentence:
       `New results are dated ${hours} h ${skew > 0 ? 'too early' : 'too late'}, so they are stored in another time zone ` +
-      `than ${reader.options.timezone}. Write ${line} with Django's TIME_ZONE, or Celery's timezone.`,
-    line,
+      `than ${reader.options.timezone}. Write sql: { timezone: '<zone>' } with Django's TIME_ZONE, or Celery's timezone.`,
   };
 }

@@ -58,13 +58,10 @@ export function createAmqpBroker(options: AmqpBrokerOptions): Broker {
     control,
     queues: createAmqpQueueReader({ connection: reads, settings, given, management: managed }),
     describe: () => describeBroker(options, events, managed),
+    version: events.version,
     check: (signal) => check(reads, requests, signal),
     deniedHint: (access) => deniedHint(access, subject),
     diagnose: (signal) => diagnoseEvents({ endpoint, connection: reads, events, settings }, signal),
-    hints() {
-      const hint = policy?.hint() ?? null;
-      return hint === null ? [] : [hint];
-    },
     async close() {
       policy?.close();
       managed?.close();

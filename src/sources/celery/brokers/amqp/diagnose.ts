@@ -1,4 +1,4 @@
-/** Finds out why no events arrive over RabbitMQ: where else they may be published, and why RabbitMQ refuses workers. */
+/** Finds out why no events arrive over RabbitMQ: where else they may be published. */
 import { type AmqpConnection, createAmqpConnection } from '../../../../amqp/connection.ts';
 import type { AmqpEndpoint } from '../../../../amqp/endpoint.ts';
 import { describeAmqpError } from '../../../../amqp/problems.ts';
@@ -15,7 +15,7 @@ export interface DiagnosisOptions {
   readonly endpoint: AmqpEndpoint;
   /** A connection to the virtual host. */
   readonly connection: AmqpConnection;
-  readonly events: Pick<AmqpEvents, 'queue' | 'hadExchange' | 'version'>;
+  readonly events: Pick<AmqpEvents, 'queue' | 'hadExchange'>;
   readonly settings: CelerySettings;
 }
 
@@ -24,7 +24,7 @@ export async function diagnoseEvents(
   options: DiagnosisOptions,
   signal: AbortSignal,
 ): Promise<readonly Hint[]> {
-  const hint = (await exchangeHint(options, signal)) ?? versionHint(options.events.version());
+  const hint = await exchangeHint(options, signal);
   return hint === null ? [] : [hint];
 }
 
@@ -44,18 +44,16 @@ async function exchangeHint(options: DiagnosisOptions, signal: AbortSignal): Pro
       sentence:
         `Workers use ${here}, but none has ever declared the exchange ${quoted(exchange)}, where this source listens. ` +
         `If event_exchange is set in the app, write ${line}. Otherwise start the workers with -E.`,
-      line,
     };
   }
   const isElsewhere = await isInDefault(endpoint, exchange, signal);
   const line = isElsewhere ? "broker: 'amqp://…/'" : "broker: 'amqp://…/<virtual host>'";
   return {
-    code: 'wrong_database',
+    code: 'wrong_channel',
     component: 'broker',
     sentence: isElsewhere
       ? `No worker has ever used ${here}, but some have used '/'. If they belong to this app, write ${line}.`
       : `No worker has ever used ${here}. Compare it with the end of the app's broker_url, and write ${line}.`,
-    line,
   };
 }
 
@@ -89,19 +87,4 @@ async function hasExchange(
   } finally {
     await channel.close();
   }
-}
-
-/** Evidence: the version, and that no worker sends messages. */
-function versionHint(version: string | null): Hint | null {
-  const [major = 0, minor = 0] = (version ?? '').split('.').map(Number);
-  if (!(major > 4 || (major === 4 && minor >= 3))) return null;
-  const line = 'control_queue_exclusive = True, event_queue_exclusive = True';
-  return {
-    code: 'broker_version',
-    component: 'broker',
-    sentence:
-      `RabbitMQ ${version} refuses the queues for events and remote control that Celery's workers declare by default. ` +
-      `If workers log an error 541, set ${line} (Celery 5.6), or allow transient_nonexcl_queues in RabbitMQ.`,
-    line,
-  };
 }

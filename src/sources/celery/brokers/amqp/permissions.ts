@@ -42,29 +42,26 @@ export function permissionLine({ settings, virtualHost }: PermissionSubject): st
 
 /** The hint for a right that the user lacks; `null` for what is not in RabbitMQ. */
 export function deniedHint(access: BrokerAccess, subject: PermissionSubject): Hint | null {
-  const hint = (code: Hint['code'], what: string, line: string): Hint => ({
-    code,
+  const hint = (what: string): Hint => ({
+    code: 'missing_right',
     component: 'broker',
-    sentence: `This RabbitMQ user may not ${what}. Run ${line}`,
-    line,
+    sentence: `This RabbitMQ user may not ${what}. Run ${permissionLine(subject)}`,
   });
   switch (access) {
     case 'events':
-      return hint('acl_events', "receive Celery's events", permissionLine(subject));
+      return hint("receive Celery's events");
     case 'queues': {
       const line = `rabbitmqctl set_user_tags <user> management; ${permissionLine(subject)}`;
       return {
-        code: 'acl_queues',
+        code: 'missing_right',
         component: 'broker',
         sentence:
           'The user of the management API may not list the queues of this virtual host, so tasks that workers have ' +
           `reserved are not counted. Run ${line}`,
-        line,
       };
     }
     case 'control': {
-      const what = 'send requests to workers, so their pool, queues and registered tasks are not shown';
-      return hint('acl_control', what, permissionLine(subject));
+      return hint('send requests to workers, so their pool, queues and registered tasks are not shown');
     }
     case 'schedules':
       return null;
@@ -74,14 +71,12 @@ export function deniedHint(access: BrokerAccess, subject: PermissionSubject): Hi
 }
 
 function blockedHint(): Hint {
-  const line = 'rabbitmq-diagnostics alarms';
   return {
     code: 'broker_read_only',
     component: 'broker',
     sentence:
       'RabbitMQ is short of memory or disk space: it accepts no messages, so clients cannot send tasks. See which of ' +
-      `them by ${line}.`,
-    line,
+      'them by rabbitmq-diagnostics alarms.',
   };
 }
 

@@ -87,11 +87,10 @@ function hintFor(row: Readonly<Record<string, unknown>>, queue: EventQueue): Hin
     names.length === 0 ? 'A policy' : `The policy ${names.map((name) => quoted(String(name))).join(', ')}`;
   const line = bounds.map((key) => `${key}: ${String(definition[key])}`).join(', ');
   return {
-    code: 'queue_policy',
+    code: 'wrong_channel',
     component: 'broker',
     sentence:
       `${such} of RabbitMQ also applies to the queue of this monitor (${line}), so events may be dropped while it is ` +
       'disconnected or slow. Exclude names that begin with express-task-monitor from its pattern.',
-    line,
   };
 }

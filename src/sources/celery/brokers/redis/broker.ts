@@ -39,6 +39,7 @@ export function createRedisBroker({ endpoint, reader, settings, queues }: RedisB
         transport_options: Object.keys(settings.broker_transport_options ?? {}),
       },
     }),
+    visibilityMs: visibilityMs(settings),
     check: (signal) => checkWritable(reader, signal),
     deniedHint: (access) => deniedHint(access, settings, endpoint.database),
     diagnose: (signal) => diagnoseEvents(endpoint, settings, LISTEN_MS, signal),
@@ -46,4 +47,10 @@ export function createRedisBroker({ endpoint, reader, settings, queues }: RedisB
       await Promise.all([events.close(), control.close()]);
     },
   };
+}
+
+/** Seconds in kombu's own terms, an hour by default (kombu/transport/redis.py). */
+function visibilityMs({ broker_transport_options: options }: CelerySettings): number {
+  const seconds = options?.visibility_timeout;
+  return 1_000 * (typeof seconds === 'number' && seconds > 0 ? seconds : 3_600);
 }

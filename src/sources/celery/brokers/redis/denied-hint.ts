@@ -7,46 +7,46 @@ import { controlAddress } from './control-address.ts';
 
 /** The hint for a Redis user who lacks a right, with the command that grants it. */
 export function deniedHint(access: BrokerAccess, settings: CelerySettings, database: number): Hint {
-  const hint = (code: Hint['code'], what: string, line: string): Hint => ({
-    code,
+  if (access === 'writes') return READ_ONLY;
+  const { may, rules } = rightFor(access, settings, database);
+  return {
+    code: 'missing_right',
     component: 'broker',
-    sentence: `This Redis user may not ${what}. Run ${line}`,
-    line,
-  });
+    sentence: `This Redis user may not ${may}. Run ${rules}`,
+  };
+}
+
+function rightFor(
+  access: Exclude<BrokerAccess, 'writes'>,
+  settings: CelerySettings,
+  database: number,
+): { readonly may: string; readonly rules: string } {
   const read = aclLine(READ_RULES);
   switch (access) {
     case 'events':
-      return hint(
-        'acl_events',
-        "subscribe to Celery's events",
-        subscriptionAcl(eventSubscriptions(settings, database), database),
-      );
+      return {
+        may: "subscribe to Celery's events",
+        rules: subscriptionAcl(eventSubscriptions(settings, database), database),
+      };
     case 'queues':
-      return hint('acl_queues', 'read the queues, so waiting tasks are not shown', read);
+      return { may: 'read the queues, so waiting tasks are not shown', rules: read };
     case 'schedules':
-      return hint('acl_schedules', 'read the keys of redbeat, so its schedules are not shown', read);
+      return { may: 'read the keys of redbeat, so its schedules are not shown', rules: read };
     case 'control':
-      return hint(
-        'acl_control',
-        'send requests to workers, so their pool, queues and registered tasks are not shown',
-        aclLine(controlRules(settings, database)),
-      );
-    case 'writes':
-      return readOnlyHint();
+      return {
+        may: 'send requests to workers, so their pool, queues and registered tasks are not shown',
+        rules: aclLine(controlRules(settings, database)),
+      };
   }
 }
 
-function readOnlyHint(): Hint {
-  const line = 'REPLICAOF NO ONE';
-  return {
-    code: 'broker_read_only',
-    component: 'broker',
-    sentence:
-      'The broker is a read-only replica: clients cannot send tasks, and workers cannot take them. Use the ' +
-      `address of its master, or promote it, which discards data that it has not replicated yet: ${line}.`,
-    line,
-  };
-}
+const READ_ONLY: Hint = {
+  code: 'broker_read_only',
+  component: 'broker',
+  sentence:
+    'The broker is a read-only replica: clients cannot send tasks, and workers cannot take them. Use the address of its ' +
+    'master, or promote it, which discards data that it has not replicated yet: REPLICAOF NO ONE.',
+};
 
 /** Asking workers needs a channel to publish on, and a list that receives the replies. */
 function controlRules(settings: CelerySettings, database: number): string[] {

@@ -6,7 +6,6 @@ import { type HeardChannels, hearChannels } from '../../../../redis/hear-channel
 import type { RedisReader } from '../../../../redis/reader.ts';
 import { type Hint, listed, quoted } from '../../hint.ts';
 import type { CelerySettings } from '../../settings.ts';
-import { settingsForChannel } from './channel-settings.ts';
 import { eventSubscriptions } from './channels.ts';
 import { withDatabase } from './endpoints.ts';
 
@@ -52,7 +51,7 @@ export async function diagnoseEvents(
   ]);
   const found = keys ?? NO_KEYS;
   const hint =
-    channelHint(heard.channels, found.prefixes, endpoint, settings) ??
+    channelHint(heard.channels, endpoint, settings) ??
     keyHint(found, endpoint, settings) ??
     forbiddenHint(heard, found, endpoint, settings);
   return hint === null ? [] : [hint];
@@ -85,36 +84,26 @@ function keyPrefixOf(settings: CelerySettings): string {
 /** Evidence: other channels carry events. */
 function channelHint(
   channels: readonly string[],
-  prefixes: readonly string[],
   endpoint: RedisEndpoint,
   settings: CelerySettings,
 ): Hint | null {
-  const lines = new Map<string, string>();
-  for (const channel of channels) {
-    const wanted = settingsForChannel(channel, settings, endpoint.database, prefixes);
-    if (wanted === null) continue;
-    const { database } = wanted;
-    const option = database === endpoint.database ? null : withDatabase('broker', endpoint, database);
-    lines.set(wanted.name, [option, wanted.settings].filter((part) => part !== null).join(', '));
-  }
-  const names = [...lines.keys()].toSorted().slice(0, MOST);
-  const [line] = names.map((name) => lines.get(name));
-  if (line === undefined) return null;
+  const ours = eventSubscriptions(settings, endpoint.database).map(({ name }) =>
+    nameOf(name.replace(/\\(.)/gs, '$1')),
+  );
+  const others = [...new Set(channels.map(nameOf))].filter((name) => !ours.includes(name));
+  if (others.length === 0) return null;
   return {
     code: 'wrong_channel',
     component: 'broker',
     sentence:
-      `Events are published on ${listed(names)}, and none on ${ourChannels(settings, endpoint)}, where this source ` +
-      `listens. If they belong to this app, write ${names.map((name) => lines.get(name)).join(' or ')}.`,
-    line,
+      `Events are published on ${listed(others)}, and none on ${listed(ours)}, where this source listens. If they belong ` +
+      'to this app, write its broker_url as broker, and its event_exchange and broker_transport_options as settings.',
   };
 }
 
-/** The names of our channels, without the routing key. */
-function ourChannels(settings: CelerySettings, { database }: RedisEndpoint): string {
-  const options = { ...settings.broker_transport_options, fanout_patterns: false };
-  const plain = eventSubscriptions({ ...settings, broker_transport_options: options }, database);
-  return listed(plain.map(({ name }) => name));
+/** A channel without the routing key. */
+function nameOf(channel: string): string {
+  return channel.replace(/\/(?:\*|(?:worker|task)\.[^/]*)$/, '');
 }
 
 /** Evidence: our database has no keys of a broker under our prefix, but another prefix or database has. */
@@ -132,18 +121,15 @@ function keyHint(found: BrokerKeys, endpoint: RedisEndpoint, settings: CelerySet
       code: 'wrong_channel',
       component: 'broker',
       sentence: `${here}${under}, but has some under ${prefixes.map(quoted).join(', ')}. Write ${lines.join(' or ')}.`,
-      line: lines[0] ?? '',
     };
   }
   const lines = found.databases.slice(0, MOST).map((database) => withDatabase('broker', endpoint, database));
-  const [line] = lines;
-  if (line === undefined) return null;
+  if (lines.length === 0) return null;
   const under = own === '' ? '' : ` under the prefix ${quoted(own)}`;
   return {
-    code: 'wrong_database',
+    code: 'wrong_channel',
     component: 'broker',
     sentence: `${here}${under}, but ${databasesHave(found.databases)}. Write ${lines.join(' or ')}.`,
-    line,
   };
 }
 
@@ -161,13 +147,13 @@ function forbiddenHint(
   settings: CelerySettings,
 ): Hint | null {
   if (!isForbidden || isHere) return null;
-  const line = aclLine(EVENT_PATTERNS.map((pattern) => `&${pattern}`));
+  const ours = eventSubscriptions(settings, endpoint.database).map(({ name }) => name);
   return {
-    code: 'acl_probe',
+    code: 'missing_right',
     component: 'broker',
     sentence:
-      `No event arrives on ${ourChannels(settings, endpoint)}, and this Redis user may not subscribe to other ` +
-      `channels to find the right prefix and database. Compare them with the app's broker_url, or run ${line}`,
-    line,
+      `No event arrives on ${listed(ours)}, and this Redis user may not subscribe to other channels to find the right ` +
+      "prefix and database. Compare them with the app's broker_url, or run " +
+      aclLine(EVENT_PATTERNS.map((pattern) => `&${pattern}`)),
   };
 }
