@@ -29,6 +29,7 @@ export const LIVE: readonly string[] = [
   'test/bullmq/recorded-live.test.ts',
   'test/bullmq/scale.test.ts',
   'test/celery/amqp-control-outage.test.ts',
+  'test/celery/amqp-refused-live.test.ts',
   'test/celery/amqp-workers.test.ts',
   'test/celery/amqp-outage.test.ts',
   'test/celery/canvas.test.ts',

@@ -56,11 +56,6 @@ function optionsOf(line: string, redis: RedisServer): CelerySourcesOptions {
   return new Function(`return ({ ${text} })`)() as CelerySourcesOptions;
 }
 
-async function hasWorker(sources: CelerySources): Promise<boolean> {
-  const workers = await sources.workers.listWorkers({ signal: new AbortController().signal });
-  return workers.length > 0;
-}
-
 const ELSEWHERE = /^Events are published on/;
 
 // They mostly wait: a source looks elsewhere once it has heard nothing for ten seconds.

@@ -3,8 +3,8 @@
 export const HINT_CODES = [
   'broker_read_only',
   'unsupported_transport',
-  'wrong_channel',
   'broker_version',
+  'wrong_channel',
   'no_workers',
   'events_off',
   'thread_pool',

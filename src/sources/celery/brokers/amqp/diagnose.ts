@@ -52,8 +52,8 @@ async function exchangeHint(options: DiagnosisOptions, signal: AbortSignal): Pro
     code: 'wrong_channel',
     component: 'broker',
     sentence: isElsewhere
-      ? `No worker has ever used ${here}, but some have used '/'. If they belong to this app, write ${line}.`
-      : `No worker has ever used ${here}. Compare it with the end of the app's broker_url, and write ${line}.`,
+      ? `No worker has ever declared the exchange of events in ${here}, but some have in '/'. If they belong to this app, write ${line}.`
+      : `No worker has ever declared the exchange of events in ${here}. Compare it with the end of the app's broker_url, and write ${line}.`,
   };
 }
 
