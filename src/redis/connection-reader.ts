@@ -1,6 +1,7 @@
+import { NOT_CONNECTED } from '../kept-connection.ts';
 import type { ClientEvents } from './client.ts';
 import { type ClientSupply, createReader } from './command-reader.ts';
-import { type Connection, createConnection, NOT_CONNECTED } from './connection.ts';
+import { type Connection, createConnection } from './connection.ts';
 import type { RedisEndpoint } from './endpoint.ts';
 import { type CeleryRedisConnection, nodeRedisClient } from './node-redis.ts';
 import type { RedisReader } from './reader.ts';
@@ -22,7 +23,7 @@ function keptUp(label: string, endpoint: RedisEndpoint): ClientSupply {
     async acquire() {
       connection ??= createConnection({ label, open: (signal) => endpoint.open(signal, 'commands') });
       // Clients of node-redis are emitters with `off`, which the public type leaves out.
-      return nodeRedisClient((await connection.client()) as CeleryRedisConnection & ClientEvents);
+      return nodeRedisClient((await connection.opened()) as CeleryRedisConnection & ClientEvents);
     },
     // The session ends a client that is lost or silent, which rejects its commands.
     untilLost: (promise) => promise,

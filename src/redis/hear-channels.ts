@@ -1,6 +1,6 @@
+import { createConnection } from './connection.ts';
 import type { RedisEndpoint } from './endpoint.ts';
 import { describeError } from './problems.ts';
-import { startSession } from './session.ts';
 
 /** Most channels that are reported. */
 const MOST_CHANNELS = 20;
@@ -30,8 +30,12 @@ export async function hearChannels(
   const channels = new Set<string>();
   let isForbidden = false;
   let timer: NodeJS.Timeout | undefined;
-  const end = (): void => session.close();
-  const session = startSession({
+  let end: () => void = () => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const connection = createConnection({
+    label: 'diagnosis',
     open,
     async prepare(client, heard) {
       const listener = (_message: string, channel: string): void => {
@@ -53,15 +57,17 @@ export async function hearChannels(
       if (accepted === 0) throw new Error('There is nothing to listen to.');
     },
     // Counted from the subscription: a slow connection must not shorten it.
-    onReady() {
+    onUp() {
       timer = setTimeout(end, ms).unref();
     },
-    onAlive() {},
+    onDown: end,
   });
+  connection.opened().catch(end);
   signal.addEventListener('abort', end, { once: true });
   if (signal.aborted) end();
-  await session.over.catch(() => {});
+  await ended;
   clearTimeout(timer);
   signal.removeEventListener('abort', end);
+  await connection.close();
   return { channels: [...channels], isForbidden };
 }

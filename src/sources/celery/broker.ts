@@ -4,8 +4,8 @@
  * queues and lineage are the same for every broker.
  */
 import type { TaskFacts } from '../../history/history.ts';
+import type { ConnectionState } from '../../kept-connection.ts';
 import type { TaskRelation } from '../../model.ts';
-import type { ConnectionState } from './connection-state.ts';
 import type { Hint } from './hint.ts';
 import type { Problem } from './problem.ts';
 import type { QueuedTask } from './protocol/messages.ts';
@@ -59,7 +59,7 @@ export interface BrokerEvents {
   readonly channels: readonly string[];
   /** Connects, and reconnects for as long as it takes. To be called once. */
   start(handlers: EventHandlers): void;
-  state(): ConnectionState;
+  state(): ConnectionState<Problem>;
   /** Whether messages have arrived that were not handed over yet. Absent where they are handed over at once. */
   isBehind?(): boolean;
 }

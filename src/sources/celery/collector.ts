@@ -1,8 +1,9 @@
 import type { HistoryWriter } from '../../history/history.ts';
+import type { ConnectionState } from '../../kept-connection.ts';
 import type { SourceStatus } from '../../source.ts';
 import type { BrokerEvents } from './broker.ts';
-import { type ConnectionState, statusOfConnections } from './connection-state.ts';
 import type { Intake } from './intake.ts';
+import type { Problem } from './problem.ts';
 import type { PublishedResults } from './result-backend.ts';
 
 /** The freshness of the data of some connections. */
@@ -110,7 +111,7 @@ export function createCollector(options: CollectorOptions): Collector {
 }
 
 interface Connected {
-  state(): ConnectionState;
+  state(): ConnectionState<Problem>;
 }
 
 function statusOf(connections: readonly Connected[]): Freshness {
@@ -120,4 +121,18 @@ function statusOf(connections: readonly Connected[]): Freshness {
 function recordLost(writer: HistoryWriter): void {
   writer.recordDropped(1);
   writer.recordGap();
+}
+
+/**
+ * The status of data that several connections deliver. While one of them is down, the data stays visible
+ * and is as fresh as the connection that was lost first.
+ */
+function statusOfConnections(
+  states: readonly ConnectionState<Problem>[],
+): Pick<SourceStatus, 'ok' | 'asOf' | 'error' | 'reason'> {
+  const ok = states.every(({ up }) => up);
+  const times = states.flatMap(({ asOf }) => asOf ?? []);
+  const asOf = times.length === 0 ? null : new Date(Math.min(...times));
+  const reason = states.find(({ problem }) => problem !== null)?.problem?.sentence ?? null;
+  return { ok, asOf, error: ok ? null : 'source_unavailable', reason };
 }

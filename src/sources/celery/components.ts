@@ -1,10 +1,11 @@
+import type { ConnectionState } from '../../kept-connection.ts';
 import type { Component } from '../../model.ts';
 import { type Redactor, redactComponent } from '../../redact.ts';
 import type { ComponentSource } from '../../source.ts';
 import type { Broker } from './broker.ts';
 import type { Collection } from './collection.ts';
-import type { ConnectionState } from './connection-state.ts';
 import type { HintComponent } from './hint.ts';
+import type { Problem } from './problem.ts';
 import type { ResultBackend } from './result-backend.ts';
 import type { ResultsProgress } from './results/results.ts';
 import type { DeploymentSnapshot } from './snapshot.ts';
@@ -148,7 +149,7 @@ function controlComponent({ control }: DeploymentSnapshot): Component {
 }
 
 /** Not known until the first attempt to connect has ended. */
-function statusOf(states: readonly ConnectionState[]): Component['status'] {
+function statusOf(states: readonly ConnectionState<Problem>[]): Component['status'] {
   if (states.every((state) => state.up)) return 'up';
   return states.some((state) => state.problem !== null) ? 'down' : 'unknown';
 }

@@ -5,7 +5,7 @@
  * Every method that reads rejects with an error whose `problem` is a {@link Problem} when the backend is
  * unreachable, late or refuses, and when the signal aborts.
  */
-import type { ConnectionState } from './connection-state.ts';
+import type { ConnectionState } from '../../kept-connection.ts';
 import type { Hint } from './hint.ts';
 import type { Problem } from './problem.ts';
 
@@ -49,7 +49,7 @@ export interface BackendDescription {
 export interface PublishedResults {
   /** Begins to listen, and continues until the backend is closed. Called once. */
   start(handlers: PublishedHandlers): void;
-  state(): ConnectionState;
+  state(): ConnectionState<Problem>;
   /** Names of the subscribed channels, as access rules must name them; empty if there are none. */
   readonly channels: readonly string[];
 }

@@ -1,6 +1,6 @@
+import type { ConnectionState } from '../../kept-connection.ts';
 import type { BrokerWatch } from './broker-watch.ts';
 import type { Collector } from './collector.ts';
-import type { ConnectionState } from './connection-state.ts';
 import type { ControlProblem } from './control/failure.ts';
 import type { WorkerControl } from './control/worker-control.ts';
 import type { Hint } from './hint.ts';
@@ -13,8 +13,8 @@ import type { Results, ResultsProgress } from './results/results.ts';
 /** The collector's knowledge about a deployment at one moment, apart from its history, as plain data. */
 export interface DeploymentSnapshot {
   /** The connections that events and results arrive over; `null` without one. */
-  readonly events: ConnectionState | null;
-  readonly results: ConnectionState | null;
+  readonly events: ConnectionState<Problem> | null;
+  readonly results: ConnectionState<Problem> | null;
   /** Names of what is subscribed. */
   readonly channels: readonly string[];
   /** Messages received, and messages and events that could not be read. */

@@ -1,6 +1,7 @@
 /** Reports why data is missing: by the rules, the findings of the diagnosis, and those of broker and result backend. */
-import type { ConnectionState } from '../connection-state.ts';
+import type { ConnectionState } from '../../../kept-connection.ts';
 import { HINT_CODES, type Hint } from '../hint.ts';
+import type { Problem } from '../problem.ts';
 import { createDiagnosis, type Diagnoses, type DiagnosisInput, type DiagnosisTimes } from './diagnosis.ts';
 import type { AccessProblems, HintOptions } from './facts.ts';
 import type { Observer } from './observer.ts';
@@ -10,7 +11,7 @@ import { type HintInput, RULES, workersWithoutEvents } from './rules.ts';
 const MOST_HINTS = 20;
 
 interface Connected {
-  state(): ConnectionState;
+  state(): ConnectionState<Problem>;
 }
 
 /** The hints of one deployment. Reading them is cheap and sends nothing. */

@@ -2,8 +2,9 @@
  * The rules of the hints. Each looks for evidence and returns a sentence that says what is hidden, and what to write.
  * `null`: there is no evidence.
  */
-import type { ConnectionState } from '../connection-state.ts';
+import type { ConnectionState } from '../../../kept-connection.ts';
 import { type HintCode, type HintComponent, listed, shown } from '../hint.ts';
+import type { Problem } from '../problem.ts';
 import type { AccessProblems, Facts, HintOptions, UnreadableFacts, WorkerFacts } from './facts.ts';
 import { HELD_MS } from './facts.ts';
 
@@ -13,9 +14,9 @@ export interface HintInput {
   readonly facts: Facts;
   readonly problems: AccessProblems;
   /** The connection over which events arrive; `null` without one. */
-  readonly broker: ConnectionState | null;
+  readonly broker: ConnectionState<Problem> | null;
   /** The connection over which results arrive; `null` without one. */
-  readonly backend: ConnectionState | null;
+  readonly backend: ConnectionState<Problem> | null;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
@@ -47,7 +48,7 @@ export const RULES: readonly HintRule[] = [
 ];
 
 /** How long a connection has been up, in milliseconds; negative while it is down. */
-export function upFor(state: ConnectionState | null, now: number): number {
+export function upFor(state: ConnectionState<Problem> | null, now: number): number {
   return state?.up === true && state.since !== null ? now - state.since : -1;
 }
 

@@ -1,13 +1,12 @@
+import { NOT_CONNECTED } from '../../../../kept-connection.ts';
 import { type Connection, createConnection } from '../../../../redis/connection.ts';
 import type { RedisEndpoint } from '../../../../redis/endpoint.ts';
 import type { RedisListener } from '../../../../redis/node-redis.ts';
-import type { ConnectionState } from '../../connection-state.ts';
 import { createMessageQueue, type MessageQueue } from '../../message-queue.ts';
 import type { PublishedHandlers, PublishedResults } from '../../result-backend.ts';
 import type { CelerySettings } from '../../settings.ts';
 import { groupSubscription, resultSubscription } from './result-channels.ts';
 
-const NOT_STARTED: ConnectionState = { up: false, asOf: null, since: null, reconnects: 0, problem: null };
 /** A chord stores and publishes the number of its header tasks under the key of its group with this ending. */
 const SIZE_ENDING = '.s';
 
@@ -68,7 +67,7 @@ export function createPublishedResults(
     start(handlers) {
       connection ??= connect(handlers);
     },
-    state: () => connection?.state() ?? NOT_STARTED,
+    state: () => connection?.state() ?? NOT_CONNECTED,
     channels: [results.name, groups.name],
     async close() {
       queue?.close();

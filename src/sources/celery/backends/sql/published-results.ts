@@ -1,8 +1,9 @@
 /** Reports results soon after they were written, by polling. */
+
+import { type ConnectionState, NOT_CONNECTED } from '../../../../kept-connection.ts';
 import { pause } from '../../../../waiting.ts';
-import type { ConnectionState } from '../../connection-state.ts';
 import { createMessageQueue, type MessageQueue } from '../../message-queue.ts';
-import { problemOf } from '../../problem.ts';
+import { type Problem, problemOf } from '../../problem.ts';
 import type { PublishedHandlers, PublishedResults } from '../../result-backend.ts';
 import type { SqlReader } from '../../sql/sql-reader.ts';
 import { type GroupTable, readGroups } from './result-groups.ts';
@@ -54,7 +55,7 @@ interface State {
   readonly closing: AbortController;
   readonly handlers: PublishedHandlers;
   readonly messages: MessageQueue<ReadText>;
-  connection: ConnectionState;
+  connection: ConnectionState<Problem>;
   /** `null` before the tables were found. */
   positions: RowPositions | null;
   /** Whether there were no tables before, so that none of their rows has been read. */
@@ -64,8 +65,6 @@ interface State {
   /** Failures in a row to read the values of pending rows. */
   failedReads: number;
 }
-
-const NOT_STARTED: ConnectionState = { up: false, asOf: null, since: null, reconnects: 0, problem: null };
 
 export function createPublishedResults(options: PublishedResultsOptions): PolledResults {
   const closing = new AbortController();
@@ -77,7 +76,7 @@ export function createPublishedResults(options: PublishedResultsOptions): Polled
       state = newState(options, closing, handlers);
       void run(state);
     },
-    state: () => state?.connection ?? NOT_STARTED,
+    state: () => state?.connection ?? NOT_CONNECTED,
     watch(heads) {
       if (state?.positions) watchOpen(state.positions, heads);
     },
@@ -108,7 +107,7 @@ function newState(
     closing,
     handlers,
     messages,
-    connection: NOT_STARTED,
+    connection: NOT_CONNECTED,
     positions: null,
     isMissing: false,
     lastGroups: { groups: 0, chords: 0 },

@@ -1,10 +1,10 @@
+import { NOT_CONNECTED } from '../../../../kept-connection.ts';
 import type { Subscription } from '../../../../redis/acl.ts';
 import { type Connection, createConnection } from '../../../../redis/connection.ts';
 import type { RedisEndpoint } from '../../../../redis/endpoint.ts';
 import type { CeleryRedisConnection, RedisListener } from '../../../../redis/node-redis.ts';
 import type { Steps } from '../../../../scheduler.ts';
 import type { BrokerEvents, EventHandlers } from '../../broker.ts';
-import type { ConnectionState } from '../../connection-state.ts';
 import { createMessageQueue, type MessageQueue } from '../../message-queue.ts';
 import type { CelerySettings } from '../../settings.ts';
 import { eventSubscriptions } from './channels.ts';
@@ -12,8 +12,6 @@ import { contentTypeOf, decodeEnvelope, decodeInSteps } from './envelope.ts';
 
 /** A message of more characters is decoded in steps: some hundred events. */
 const LONG_MESSAGE = 64 * 1024;
-
-const NOT_STARTED: ConnectionState = { up: false, asOf: null, since: null, reconnects: 0, problem: null };
 
 /** Events over Redis, with data that only the broker needs. */
 export interface RedisEvents extends BrokerEvents {
@@ -47,7 +45,7 @@ export function createRedisEvents(endpoint: RedisEndpoint, settings: CelerySetti
         onDown: handlers.down,
       });
     },
-    state: () => connection?.state() ?? NOT_STARTED,
+    state: () => connection?.state() ?? NOT_CONNECTED,
     isBehind: () => queue?.isBehind() ?? false,
     async close() {
       queue?.close();
