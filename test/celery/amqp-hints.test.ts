@@ -50,22 +50,5 @@ describe.skipIf(rabbitMissing !== null)(
       const settings = { control_exchange: 'shop', event_exchange: 'shopev' };
       await untilHinted(await listen(test, virtualHost, { settings }), "the exchange 'shopev'");
     });
-
-    it('name a policy that drops events earlier than the queue itself', async (test) => {
-      const virtualHost = await rabbit.createVirtualHost();
-      // Where workers have declared the exchange, nothing else is hinted at.
-      await (await amqpPublisher(rabbit.url(virtualHost))).close();
-      const definition = { 'message-ttl': 5_000, 'max-length': 1_000_000, expires: 86_400_000 };
-      const policy = { pattern: '.*', 'apply-to': 'queues', definition };
-      await rabbit.manage('PUT', `policies/${virtualHost}/short`, policy);
-      const management = { url: rabbit.managementUrl, username: 'guest', password: 'guest' };
-      const [sources, unmanaged] = [
-        await listen(test, virtualHost, { management }),
-        await listen(test, virtualHost),
-      ];
-      await untilHinted(sources, "The policy 'short'");
-      expect(await hintsOf(sources)).toContain('message-ttl: 5000');
-      expect(await hintsOf(unmanaged)).toBe('');
-    });
   },
 );

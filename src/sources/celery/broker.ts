@@ -31,8 +31,6 @@ export interface Broker {
    * where the transport cannot look.
    */
   diagnose?(signal: AbortSignal): Promise<readonly Hint[]>;
-  /** Causes of hidden data that the broker has found itself. Absent if it searches for none. */
-  hints?(): readonly Hint[];
   /** Closes every connection and removes what was created in the broker. Resolves within about two seconds. */
   close(): Promise<void>;
 }

@@ -33,7 +33,6 @@ export function hintsOf(
       foreignBackend,
       hasBackend: backend !== null,
       brokerHint: broker?.deniedHint,
-      brokerHints: broker?.hints,
       backendHint: backend?.deniedHint,
       backendHints: backend?.hints,
     },

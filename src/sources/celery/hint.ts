@@ -8,7 +8,6 @@ export const HINT_CODES = [
   'wrong_database',
   'acl_probe',
   'broker_version',
-  'queue_policy',
   'event_serializer',
   'no_workers',
   'events_off',

@@ -19,8 +19,6 @@ export interface HintOptions {
   readonly hasBackend: boolean;
   /** The hint for a right that the broker's user lacks; `null` where the transport has no such rights. */
   readonly brokerHint?: ((access: BrokerAccess) => Hint | null) | undefined;
-  /** Findings of the broker itself. */
-  readonly brokerHints?: (() => readonly Hint[]) | undefined;
   /** The hint for a right that the result backend's user lacks. */
   readonly backendHint?: ((access: BackendAccess) => Hint | null) | undefined;
   /** Causes of hidden results that the result backend itself knows. */

@@ -12,10 +12,10 @@ const MOST_HINTS = 20;
  * gives the same hints in the same order.
  */
 export function hintsFor(input: HintInput): Hint[] {
-  const { brokerHints, backendHints } = input.options;
   const rules = [...accessHints(input), ...input.found, ...eventHints(input), ...resultHints(input)];
   const codes = new Set(rules.map(({ code }) => code));
-  const ofBackend = (backendHints?.() ?? []).filter(({ code }) => !codes.has(code));
-  const hints = [...rules, ...(brokerHints?.() ?? []), ...ofBackend];
-  return hints.sort((a, b) => HINT_CODES.indexOf(a.code) - HINT_CODES.indexOf(b.code)).slice(0, MOST_HINTS);
+  const ofBackend = (input.options.backendHints?.() ?? []).filter(({ code }) => !codes.has(code));
+  return [...rules, ...ofBackend]
+    .sort((a, b) => HINT_CODES.indexOf(a.code) - HINT_CODES.indexOf(b.code))
+    .slice(0, MOST_HINTS);
 }

@@ -8,11 +8,8 @@ import { createAmqpMailbox } from './control/mailbox.ts';
 import { diagnoseEvents } from './diagnose.ts';
 import type { ResolvedEventQueue } from './event-queue-options.ts';
 import { type AmqpEvents, createAmqpEvents } from './events.ts';
-import { createManagedQueues, type ManagedQueues } from './management/managed-queues.ts';
-import type { ResolvedManagement } from './management/management-options.ts';
 import { deniedHint, permissionLine } from './permissions.ts';
-import { watchPolicy } from './queue-policy.ts';
-import { createAmqpQueueReader } from './queues/queue-reader.ts';
+import { createAmqpQueueReader } from './queues.ts';
 
 /** Parameters of a broker on RabbitMQ. */
 export interface AmqpBrokerOptions {
@@ -21,13 +18,11 @@ export interface AmqpBrokerOptions {
   /** Names of queues that the host gives. */
   readonly queues: readonly string[];
   readonly eventQueue: ResolvedEventQueue;
-  /** `null` if the host gives no management API. */
-  readonly management: ResolvedManagement | null;
 }
 
 /** A broker on RabbitMQ. */
 export function createAmqpBroker(options: AmqpBrokerOptions): Broker {
-  const { endpoint, settings, queues: given, eventQueue, management } = options;
+  const { endpoint, settings, queues: given, eventQueue } = options;
   const { virtualHost } = endpoint;
   const shuffle = settings.broker_failover_strategy === 'shuffle';
   const connect = (): AmqpConnection => createAmqpConnection({ label: 'broker', endpoint, shuffle });
@@ -37,16 +32,11 @@ export function createAmqpBroker(options: AmqpBrokerOptions): Broker {
     queue: eventQueue,
     shuffle,
   });
-  const policy =
-    management === null
-      ? null
-      : watchPolicy(management, virtualHost ?? '/', events.queue, () => events.state().up);
   // Three connections: RabbitMQ stops reading from a publishing connection when it is short of memory, and a user who
   // may not receive events may still read queues.
   const reads = connect();
   const requests = connect();
   const subject = { settings, virtualHost };
-  const managed = management === null ? null : createManagedQueues(management, virtualHost ?? '/');
   const control = createAmqpMailbox({
     connection: requests,
     settings,
@@ -56,18 +46,12 @@ export function createAmqpBroker(options: AmqpBrokerOptions): Broker {
   return {
     events,
     control,
-    queues: createAmqpQueueReader({ connection: reads, settings, given, management: managed }),
-    describe: () => describeBroker(options, events, managed),
+    queues: createAmqpQueueReader(reads, settings, given),
+    describe: () => describeBroker(options, events),
     check: (signal) => check(reads, requests, signal),
     deniedHint: (access) => deniedHint(access, subject),
     diagnose: (signal) => diagnoseEvents({ endpoint, connection: reads, events, settings }, signal),
-    hints() {
-      const hint = policy?.hint() ?? null;
-      return hint === null ? [] : [hint];
-    },
     async close() {
-      policy?.close();
-      managed?.close();
       await Promise.all([events.close(), control.close(), reads.close()]);
     },
   };
@@ -90,11 +74,7 @@ async function check(
   return requests.isBlocked() ? BLOCKED : null;
 }
 
-function describeBroker(
-  { endpoint, settings, management }: AmqpBrokerOptions,
-  events: AmqpEvents,
-  managed: ManagedQueues | null,
-): BrokerDescription {
+function describeBroker({ endpoint, settings }: AmqpBrokerOptions, events: AmqpEvents): BrokerDescription {
   return {
     url: urlsOf(endpoint),
     config: {
@@ -103,8 +83,6 @@ function describeBroker(
       connected_to: events.state().up ? events.url() : null,
       version: events.version(),
       event_queue: events.queue.name(),
-      management: management?.url ?? null,
-      management_error: managed?.problem()?.sentence ?? null,
       // Only the names, because the values may be passwords.
       transport_options: Object.keys(settings.broker_transport_options ?? {}),
     },

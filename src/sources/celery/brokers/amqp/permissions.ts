@@ -51,21 +51,12 @@ export function deniedHint(access: BrokerAccess, subject: PermissionSubject): Hi
   switch (access) {
     case 'events':
       return hint('acl_events', "receive Celery's events", permissionLine(subject));
-    case 'queues': {
-      const line = `rabbitmqctl set_user_tags <user> management; ${permissionLine(subject)}`;
-      return {
-        code: 'acl_queues',
-        component: 'broker',
-        sentence:
-          'The user of the management API may not list the queues of this virtual host, so tasks that workers have ' +
-          `reserved are not counted. Run ${line}`,
-        line,
-      };
-    }
     case 'control': {
       const what = 'send requests to workers, so their pool, queues and registered tasks are not shown';
       return hint('acl_control', what, permissionLine(subject));
     }
+    // RabbitMQ has no schedules, and a refused queue is shown without its counts.
+    case 'queues':
     case 'schedules':
       return null;
     case 'writes':
