@@ -8,7 +8,7 @@ import { createSqlResultBackend } from './backends/sql/sql-result-backend.ts';
 import type { Broker } from './broker.ts';
 import { createAmqpBroker } from './brokers/amqp/broker.ts';
 import { amqpEndpoint, type GivenAmqpConnection } from './brokers/amqp/endpoint.ts';
-import { type EventQueueOptions, resolveEventQueue } from './brokers/amqp/event-queue-options.ts';
+import { type EventQueueOptions, resolveEventQueue } from './brokers/amqp/event-queue.ts';
 import { createRedisBroker } from './brokers/redis/broker.ts';
 import { backendEndpoint, type DeploymentEndpoints, deploymentEndpoints } from './brokers/redis/endpoints.ts';
 import { redbeatLocation } from './brokers/redis/redbeat-endpoint.ts';

@@ -4,10 +4,10 @@ import { amqpError, describeAmqpError } from '../../../../amqp/problems.ts';
 import type { Broker, BrokerDescription } from '../../broker.ts';
 import type { Problem } from '../../problem.ts';
 import type { CelerySettings } from '../../settings.ts';
-import { createAmqpMailbox } from './control/mailbox.ts';
 import { diagnoseEvents } from './diagnose.ts';
-import type { ResolvedEventQueue } from './event-queue-options.ts';
+import { eventQueueOf, type ResolvedEventQueue } from './event-queue.ts';
 import { type AmqpEvents, createAmqpEvents } from './events.ts';
+import { createAmqpMailbox } from './mailbox.ts';
 import { deniedHint, permissionLine } from './permissions.ts';
 import { createAmqpQueueReader } from './queues.ts';
 
@@ -26,22 +26,13 @@ export function createAmqpBroker(options: AmqpBrokerOptions): Broker {
   const { virtualHost } = endpoint;
   const shuffle = settings.broker_failover_strategy === 'shuffle';
   const connect = (): AmqpConnection => createAmqpConnection({ label: 'broker', endpoint, shuffle });
-  const events = createAmqpEvents({
-    endpoint,
-    settings,
-    queue: eventQueue,
-    shuffle,
-  });
+  const events = createAmqpEvents(endpoint, eventQueueOf(settings, eventQueue), shuffle);
   // Three connections: RabbitMQ stops reading from a publishing connection when it is short of memory, and a user who
   // may not receive events may still read queues.
   const reads = connect();
   const requests = connect();
   const subject = { settings, virtualHost };
-  const control = createAmqpMailbox({
-    connection: requests,
-    settings,
-    rights: () => permissionLine(subject),
-  });
+  const control = createAmqpMailbox(requests, settings, () => permissionLine(subject));
 
   return {
     events,

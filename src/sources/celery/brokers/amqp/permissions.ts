@@ -2,7 +2,7 @@
 import type { BrokerAccess } from '../../broker.ts';
 import type { Hint } from '../../hint.ts';
 import type { CelerySettings } from '../../settings.ts';
-import { controlNames, OWN_PREFIX } from './control/control-names.ts';
+import { controlNames, OWN_PREFIX } from './mailbox.ts';
 
 /** The regular expressions of `rabbitmqctl set_permissions`. */
 export interface Permissions {

@@ -9,7 +9,7 @@ import { filledString } from '../../../../values.ts';
 import { NOTHING_READ, type QueueCounts, type QueueReader, type QueueReading } from '../../broker.ts';
 import { isDelayedName } from '../../protocol/delayed-names.ts';
 import type { CelerySettings } from '../../settings.ts';
-import { OWN_PREFIX } from './control/control-names.ts';
+import { OWN_PREFIX } from './mailbox.ts';
 
 /** Most queues that are read. */
 const MAX_QUEUES = 1000;
