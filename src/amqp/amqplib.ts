@@ -1,12 +1,11 @@
 /** The only place that imports the package `amqplib`, and that only once a connection is opened. */
 import diagnostics, { type ChannelListener } from 'node:diagnostics_channel';
 import { failedImport } from '../server-problems.ts';
-import type { AmqpAddress } from './address.ts';
 import type { AmqpClient } from './client.ts';
 import type { AmqpEndpoint, OpenedClient } from './endpoint.ts';
 import { AmqpError } from './problems.ts';
 import { createSocketReads } from './reads.ts';
-import { displayAmqpUrl } from './urls.ts';
+import { type AmqpAddress, displayAmqpUrl } from './urls.ts';
 
 /** Seconds between heartbeats, unless the settings name another number. A dead peer is noticed after two or three. */
 const HEARTBEAT = 10;

@@ -1,4 +1,5 @@
 /** The only place that chooses how broker, result backend and schedules are read. */
+import type { GivenAmqpConnection } from '../../amqp/host-connection.ts';
 import { createRedisReader } from '../../redis/connection-reader.ts';
 import type { CeleryRedisClient } from '../../redis/node-redis.ts';
 import type { RedisReader } from '../../redis/reader.ts';
@@ -6,8 +7,7 @@ import { createRedisResultBackend } from './backends/redis/redis-result-backend.
 import { chooseSqlResults } from './backends/sql/choose-results.ts';
 import { createSqlResultBackend } from './backends/sql/sql-result-backend.ts';
 import type { Broker } from './broker.ts';
-import { createAmqpBroker } from './brokers/amqp/broker.ts';
-import { amqpEndpoint, type GivenAmqpConnection } from './brokers/amqp/endpoint.ts';
+import { amqpEndpoint, createAmqpBroker } from './brokers/amqp/broker.ts';
 import { type EventQueueOptions, resolveEventQueue } from './brokers/amqp/event-queue.ts';
 import { createRedisBroker } from './brokers/redis/broker.ts';
 import { backendEndpoint, type DeploymentEndpoints, deploymentEndpoints } from './brokers/redis/endpoints.ts';
@@ -75,8 +75,7 @@ export function connectionsOf(given: GivenConnections): Connections {
   if (amqp === null && given.eventQueue !== undefined) {
     throw new TypeError("celerySources: 'eventQueue' is for a broker on RabbitMQ. Remove it.");
   }
-  const amqpBroker =
-    amqp === null ? null : createAmqpBroker({ endpoint: amqp, settings, queues, eventQueue });
+  const amqpBroker = amqp === null ? null : createAmqpBroker(amqp, settings, queues, eventQueue);
   const brokerReader = endpoints.broker === null ? null : createRedisReader('broker', endpoints.broker);
   const redisBroker =
     endpoints.broker === null || brokerReader === null

@@ -1,6 +1,12 @@
+/** Celery's broker on RabbitMQ: which one it is, and its parts. */
+import { endpointOf } from '../../../../amqp/amqplib.ts';
 import { type AmqpConnection, createAmqpConnection } from '../../../../amqp/connection.ts';
 import type { AmqpEndpoint } from '../../../../amqp/endpoint.ts';
+import { hostEndpoint, isAmqpConnection } from '../../../../amqp/host-connection.ts';
 import { amqpError, describeAmqpError } from '../../../../amqp/problems.ts';
+import { type AmqpContext, isAmqpUrl, parseAmqpUrls } from '../../../../amqp/urls.ts';
+import { requirePackage } from '../../../../server-problems.ts';
+import { tlsSetting } from '../../../../tls.ts';
 import type { Broker, BrokerDescription } from '../../broker.ts';
 import type { Problem } from '../../problem.ts';
 import type { CelerySettings } from '../../settings.ts';
@@ -11,19 +17,53 @@ import { createAmqpMailbox } from './mailbox.ts';
 import { deniedHint, permissionLine } from './permissions.ts';
 import { createAmqpQueueReader } from './queues.ts';
 
-/** Parameters of a broker on RabbitMQ. */
-export interface AmqpBrokerOptions {
-  readonly endpoint: AmqpEndpoint;
-  readonly settings: CelerySettings;
-  /** Names of queues that the host gives. */
-  readonly queues: readonly string[];
-  readonly eventQueue: ResolvedEventQueue;
+/**
+ * The RabbitMQ of a deployment, by option and settings.
+ *
+ * @param broker the option as given
+ * @returns `null` if the broker is not RabbitMQ
+ * @throws TypeError that says what to write; it never contains a URL
+ */
+export function amqpEndpoint(broker: unknown, settings: CelerySettings): AmqpEndpoint | null {
+  const { broker_url: configured } = settings;
+  const urls = typeof configured === 'string' ? configured : configured?.join(';');
+  const ofSettings = urls !== undefined && isAmqpUrl(urls) ? urls : null;
+  if (isAmqpConnection(broker)) return hostEndpoint(broker, virtualHostOf(ofSettings, settings));
+  if (typeof broker === 'string')
+    return isAmqpUrl(broker) ? endpointOfUrls(broker, 'broker', settings) : null;
+  if (ofSettings === null || (broker !== undefined && broker !== null)) return null;
+  return endpointOfUrls(ofSettings, 'settings.broker_url', settings);
 }
 
-/** A broker on RabbitMQ. */
-export function createAmqpBroker(options: AmqpBrokerOptions): Broker {
-  const { endpoint, settings, queues: given, eventQueue } = options;
-  const { virtualHost } = endpoint;
+function endpointOfUrls(urls: string, option: string, settings: CelerySettings): AmqpEndpoint {
+  const addresses = parseAmqpUrls(urls, contextOf(option, settings));
+  requirePackage('celerySources', 'amqplib');
+  return endpointOf(addresses);
+}
+
+function contextOf(option: string, settings: CelerySettings): AmqpContext {
+  return {
+    option,
+    ssl: tlsSetting(settings.broker_use_ssl, 'settings.broker_use_ssl'),
+    heartbeat: settings.broker_heartbeat ?? null,
+    loginMethod: settings.broker_login_method ?? null,
+  };
+}
+
+/** The connection of a host does not reveal its virtual host. */
+function virtualHostOf(urls: string | null, settings: CelerySettings): string | null {
+  return urls === null
+    ? null
+    : parseAmqpUrls(urls, contextOf('settings.broker_url', settings))[0].virtualHost;
+}
+
+/** @param queues names of queues that the host gives */
+export function createAmqpBroker(
+  endpoint: AmqpEndpoint,
+  settings: CelerySettings,
+  queues: readonly string[],
+  eventQueue: ResolvedEventQueue,
+): Broker {
   const shuffle = settings.broker_failover_strategy === 'shuffle';
   const connect = (): AmqpConnection => createAmqpConnection({ label: 'broker', endpoint, shuffle });
   const events = createAmqpEvents(endpoint, eventQueueOf(settings, eventQueue), shuffle);
@@ -31,16 +71,16 @@ export function createAmqpBroker(options: AmqpBrokerOptions): Broker {
   // may not receive events may still read queues.
   const reads = connect();
   const requests = connect();
-  const subject = { settings, virtualHost };
-  const control = createAmqpMailbox(requests, settings, () => permissionLine(subject));
+  const rights = permissionLine(settings, endpoint.virtualHost);
+  const control = createAmqpMailbox(requests, settings, rights);
 
   return {
     events,
     control,
-    queues: createAmqpQueueReader(reads, settings, given),
-    describe: () => describeBroker(options, events),
+    queues: createAmqpQueueReader(reads, settings, queues),
+    describe: () => describeBroker(endpoint, settings, events),
     check: (signal) => check(reads, requests, signal),
-    deniedHint: (access) => deniedHint(access, subject),
+    deniedHint: (access) => deniedHint(access, rights),
     diagnose: (signal) => diagnoseEvents({ endpoint, connection: reads, events, settings }, signal),
     async close() {
       await Promise.all([events.close(), control.close(), reads.close()]);
@@ -65,7 +105,11 @@ async function check(
   return requests.isBlocked() ? BLOCKED : null;
 }
 
-function describeBroker({ endpoint, settings }: AmqpBrokerOptions, events: AmqpEvents): BrokerDescription {
+function describeBroker(
+  endpoint: AmqpEndpoint,
+  settings: CelerySettings,
+  events: AmqpEvents,
+): BrokerDescription {
   return {
     url: urlsOf(endpoint),
     config: {

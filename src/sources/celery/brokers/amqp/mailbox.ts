@@ -49,7 +49,7 @@ interface Session {
 
 interface MailboxState {
   readonly connection: AmqpConnection;
-  readonly rights: () => string;
+  readonly rights: string;
   readonly names: ControlNames;
   /** The requests that wait for replies, by ticket. */
   readonly listeners: Map<string, ReplyListener>;
@@ -67,7 +67,7 @@ interface MailboxState {
 export function createAmqpMailbox(
   connection: AmqpConnection,
   settings: CelerySettings,
-  rights: () => string,
+  rights: string,
 ): Mailbox {
   const state: MailboxState = {
     connection,
@@ -224,11 +224,10 @@ function failureOf(state: MailboxState, error: unknown): ControlFailure {
 
 function problemWith({ rights }: MailboxState, { code, sentence }: { code: string; sentence: string }) {
   if (code !== 'NOPERM') return { code, sentence, missingRights: null };
-  const missingRights = rights();
   return {
     code,
-    sentence: `The RabbitMQ user lacks a right that remote control needs. Run ${missingRights}`,
-    missingRights,
+    sentence: `The RabbitMQ user lacks a right that remote control needs. Run ${rights}`,
+    missingRights: rights,
   };
 }
 

@@ -4,56 +4,42 @@ import type { Hint } from '../../hint.ts';
 import type { CelerySettings } from '../../settings.ts';
 import { controlNames, OWN_PREFIX } from './mailbox.ts';
 
-/** The regular expressions of `rabbitmqctl set_permissions`. */
-export interface Permissions {
-  readonly configure: string;
-  readonly write: string;
-  readonly read: string;
-}
-
-/** Whose permissions they are. */
-export interface PermissionSubject {
-  readonly settings: CelerySettings;
-  /** `null` if unknown. */
-  readonly virtualHost: string | null;
+/**
+ * The command that gives a user the least that it needs, as it is typed into a shell: queues of our own, bound to the
+ * exchanges of events and of replies, and the exchange that requests are published to. No queue of the app is among
+ * them.
+ *
+ * @param virtualHost `null` if unknown
+ */
+export function permissionLine(settings: CelerySettings, virtualHost: string | null): string {
+  const { exchange, replyExchange } = controlNames(settings);
+  const own = `${escapePattern(OWN_PREFIX)}.*`;
+  const anyOf = (...names: string[]): string =>
+    shellQuoted(`^(${[own, ...names.map(escapePattern)].join('|')})$`);
+  const configure = anyOf(replyExchange);
+  const write = anyOf(exchange);
+  const read = anyOf(settings.event_exchange ?? 'celeryev', replyExchange);
+  return `rabbitmqctl set_permissions -p ${shellName(virtualHost)} <user> ${configure} ${write} ${read}`;
 }
 
 /**
- * The least that a user needs: queues of our own, bound to the exchanges of events and of replies, and the exchange
- * that requests are published to. No queue of the app is among them.
+ * The hint for a right that the user lacks; `null` for what is not in RabbitMQ.
+ *
+ * @param rights what {@link permissionLine} says
  */
-function permissionsFor(settings: CelerySettings): Permissions {
-  const { exchange, replyExchange } = controlNames(settings);
-  const own = `${escapePattern(OWN_PREFIX)}.*`;
-  const anyOf = (...names: string[]): string => `^(${[own, ...names.map(escapePattern)].join('|')})$`;
-  return {
-    configure: anyOf(replyExchange),
-    write: anyOf(exchange),
-    read: anyOf(settings.event_exchange ?? 'celeryev', replyExchange),
-  };
-}
-
-/** The command that gives a user all of them, as it is typed into a shell. */
-export function permissionLine({ settings, virtualHost }: PermissionSubject): string {
-  const { configure, write, read } = permissionsFor(settings);
-  const patterns = [configure, write, read].map(shellQuoted).join(' ');
-  return `rabbitmqctl set_permissions -p ${shellName(virtualHost)} <user> ${patterns}`;
-}
-
-/** The hint for a right that the user lacks; `null` for what is not in RabbitMQ. */
-export function deniedHint(access: BrokerAccess, subject: PermissionSubject): Hint | null {
-  const hint = (code: Hint['code'], what: string, line: string): Hint => ({
+export function deniedHint(access: BrokerAccess, rights: string): Hint | null {
+  const hint = (code: Hint['code'], what: string): Hint => ({
     code,
     component: 'broker',
-    sentence: `This RabbitMQ user may not ${what}. Run ${line}`,
-    line,
+    sentence: `This RabbitMQ user may not ${what}. Run ${rights}`,
+    line: rights,
   });
   switch (access) {
     case 'events':
-      return hint('acl_events', "receive Celery's events", permissionLine(subject));
+      return hint('acl_events', "receive Celery's events");
     case 'control': {
       const what = 'send requests to workers, so their pool, queues and registered tasks are not shown';
-      return hint('acl_control', what, permissionLine(subject));
+      return hint('acl_control', what);
     }
     // RabbitMQ has no schedules, and a refused queue is shown without its counts.
     case 'queues':
