@@ -5,8 +5,7 @@ export type {
   CeleryRedisConnection,
   RedisListener,
 } from './redis/node-redis.ts';
-export type { EventQueueOptions } from './sources/celery/brokers/amqp/event-queue-options.ts';
-export type { ManagementOptions } from './sources/celery/brokers/amqp/management/management-options.ts';
+export type { EventQueueOptions } from './sources/celery/brokers/amqp/event-queue.ts';
 export { type CelerySources, celerySources } from './sources/celery/celery-sources.ts';
 export type { CelerySourcesOptions } from './sources/celery/options.ts';
 export type {

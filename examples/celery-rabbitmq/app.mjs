@@ -5,14 +5,12 @@ import pg from 'pg';
 import { serve } from '../shared/serve.mjs';
 
 /** An Express app that shows the Celery app on this RabbitMQ whose results and schedules are in this PostgreSQL. */
-export async function startApp({ amqpUrl, managementUrl, databaseUrl }, host, port) {
+export async function startApp({ amqpUrl, databaseUrl }, host, port) {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 });
   pool.on('error', () => {});
   const monitor = createMonitorRouter({
     sources: celerySources({
       broker: amqpUrl,
-      // Without it, everything is shown except the messages that workers have reserved.
-      ...(managementUrl === undefined ? {} : { management: { url: managementUrl } }),
       sql: {
         dialect: 'postgres',
         query: (text, values) => pool.query(text, values).then((result) => result.rows),

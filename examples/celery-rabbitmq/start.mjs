@@ -1,13 +1,13 @@
 // A Django shop on Celery: RabbitMQ, results and schedules in PostgreSQL, and its monitor:
 // node examples/celery-rabbitmq/start.mjs
-// AMQP_URL (and MANAGEMENT_URL), DATABASE_URL: use those and start none. PORT: of the monitor, 3000 if not given.
+// AMQP_URL, DATABASE_URL: use those and start none. PORT: of the monitor, 3000 if not given.
 import { findPostgres, HOW_TO_INSTALL as NEEDS_POSTGRES, startPostgres } from '../shared/postgres.mjs';
 import { hasRabbitmq, HOW_TO_INSTALL as NEEDS_RABBITMQ, startRabbitmq } from '../shared/rabbitmq.mjs';
 import { fail, runProgram } from '../shared/run-example.mjs';
 import { startApp } from './app.mjs';
 import { findPython, HOW_TO_INSTALL as NEEDS_CELERY, startShop } from './celery.mjs';
 
-const { AMQP_URL, MANAGEMENT_URL, DATABASE_URL } = process.env;
+const { AMQP_URL, DATABASE_URL } = process.env;
 const python = findPython();
 const missing = [
   ...(python === null ? [NEEDS_CELERY] : []),
@@ -18,11 +18,8 @@ if (missing.length > 0) fail(missing.join('\n'));
 
 await runProgram(async ({ host, port, folder, processes, onEnd }) => {
   const databaseUrl = DATABASE_URL ?? (await startPostgres(processes, folder));
-  const { amqpUrl, managementUrl } =
-    AMQP_URL === undefined
-      ? await startRabbitmq(processes, folder)
-      : { amqpUrl: AMQP_URL, managementUrl: MANAGEMENT_URL };
-  const app = await startApp({ amqpUrl, managementUrl, databaseUrl }, host, port);
+  const amqpUrl = AMQP_URL ?? (await startRabbitmq(processes, folder));
+  const app = await startApp({ amqpUrl, databaseUrl }, host, port);
   onEnd(app.close);
   console.log(`
 Celery runs on ${withoutLogin(amqpUrl)}, with results and schedules in ${withoutLogin(databaseUrl)}.

@@ -12,20 +12,14 @@ export function hasRabbitmq() {
   return existsSync(SERVER);
 }
 
-/** Starts a RabbitMQ of its own, whose data is removed at the end. @returns the URLs of broker and management */
+/** Starts a RabbitMQ of its own, whose data is removed at the end. @returns its URL */
 export async function startRabbitmq(processes, folder) {
   const home = join(folder, 'rabbitmq');
   mkdirSync(home);
-  const ports = { amqp: await findPort(), management: await findPort(), distribution: await findPort() };
+  const ports = { amqp: await findPort(), distribution: await findPort() };
   const epmd = await findPort();
-  writeFileSync(join(home, 'plugins'), '[rabbitmq_management].\n');
-  writeFileSync(
-    join(home, 'rabbitmq.conf'),
-    `listeners.tcp.1 = 127.0.0.1:${ports.amqp}
-management.tcp.ip = 127.0.0.1
-management.tcp.port = ${ports.management}
-`,
-  );
+  writeFileSync(join(home, 'plugins'), '[].\n');
+  writeFileSync(join(home, 'rabbitmq.conf'), `listeners.tcp.1 = 127.0.0.1:${ports.amqp}\n`);
   const env = {
     HOME: home,
     RABBITMQ_NODENAME: `example${ports.amqp}@localhost`,
@@ -43,9 +37,5 @@ management.tcp.port = ${ports.management}
   processes.start('epmd', 'epmd', ['-port', String(epmd), '-address', '127.0.0.1']);
   processes.start('rabbitmq', SERVER, [], { env, cwd: home });
   await waitForPort(ports.amqp, 60);
-  await waitForPort(ports.management, 60);
-  return {
-    amqpUrl: `amqp://guest:guest@127.0.0.1:${ports.amqp}//`,
-    managementUrl: `http://guest:guest@127.0.0.1:${ports.management}`,
-  };
+  return `amqp://guest:guest@127.0.0.1:${ports.amqp}//`;
 }

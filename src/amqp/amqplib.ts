@@ -1,13 +1,11 @@
 /** The only place that imports the package `amqplib`, and that only once a connection is opened. */
 import diagnostics, { type ChannelListener } from 'node:diagnostics_channel';
 import { failedImport } from '../server-problems.ts';
-import type { AmqpAddress } from './address.ts';
 import type { AmqpClient } from './client.ts';
 import type { AmqpEndpoint, OpenedClient } from './endpoint.ts';
-import { createOpeningReads } from './opening-reads.ts';
-import { createPacedReads } from './paced-reads.ts';
 import { AmqpError } from './problems.ts';
-import { displayAmqpUrl } from './urls.ts';
+import { createSocketReads } from './reads.ts';
+import { type AmqpAddress, displayAmqpUrl } from './urls.ts';
 
 /** Seconds between heartbeats, unless the settings name another number. A dead peer is noticed after two or three. */
 const HEARTBEAT = 10;
@@ -59,8 +57,7 @@ async function connect(address: AmqpAddress, signal: AbortSignal): Promise<Opene
   // amqplib does not expose its socket, which would keep the process alive while it is connecting.
   const unreference = ({ socket }: { socket?: Unreferencable }): void => void socket?.unref?.();
   diagnostics.subscribe('net.client.socket', unreference as ChannelListener);
-  const reads = createPacedReads();
-  const opened = createOpeningReads();
+  const reads = createSocketReads();
   const { host, port, virtualHost, username, password, tls, heartbeat, isExternal } = address;
   const login = isExternal ? { credentials: EXTERNAL } : {};
   const opening = open(
@@ -77,7 +74,6 @@ async function connect(address: AmqpAddress, signal: AbortSignal): Promise<Opene
       ...login,
       ...nodeTls(address),
       ...reads.socketOptions,
-      ...opened.socketOptions,
       noDelay: true,
       signal,
       clientProperties: PROPERTIES,
@@ -90,8 +86,8 @@ async function connect(address: AmqpAddress, signal: AbortSignal): Promise<Opene
     client: withoutReferences(client),
     isLent: false,
     version: versionOf(client),
-    startReading: opened.release,
-    startPacing: reads.start,
+    startReading: reads.release,
+    startPacing: reads.startPacing,
   };
 }
 

@@ -1,8 +1,30 @@
 /** Channels with a deadline for every reply, and without unhandled errors. */
 import type { ServerProblem } from '../server-problems.ts';
+import { settleInTime } from '../waiting.ts';
 import type { AmqpClient, AmqpClientChannel, PublishOptions } from './client.ts';
-import { type AmqpLimits, withAmqpDeadline } from './deadline.ts';
 import { AmqpError, amqpError, describeAmqpError, toAmqpError } from './problems.ts';
+
+/** How long to wait. */
+export interface AmqpLimits {
+  /** Gives up waiting when aborted. */
+  readonly signal?: AbortSignal | undefined;
+  /** Gives up waiting after this many milliseconds. Default 5,000. */
+  readonly timeoutMs?: number;
+}
+
+const DEFAULT_MS = 5_000;
+
+/**
+ * Limits the wait for a reply of RabbitMQ, see {@link settleInTime}.
+ *
+ * @throws AmqpError with the code `TimeoutError`
+ */
+export function withAmqpDeadline<T>(
+  promise: Promise<T>,
+  { signal, timeoutMs = DEFAULT_MS }: AmqpLimits = {},
+): Promise<T> {
+  return settleInTime(promise, { signal, ms: timeoutMs }, () => amqpError('TimeoutError'));
+}
 
 /** A channel. RabbitMQ ends it when it refuses a request; the connection stays. */
 export interface AmqpChannel {
@@ -102,6 +124,28 @@ function wrap(raw: AmqpClientChannel): AmqpChannel {
 /** amqplib throws at once where a channel or connection has ended. */
 async function attempt<T>(run: () => Promise<T>): Promise<T> {
   return run();
+}
+
+/**
+ * Whether an exchange exists. RabbitMQ ends the channel if it does not, so each question has one of its own.
+ *
+ * @param connection opens the channel
+ */
+export async function hasExchange(
+  connection: { channel(kind?: ChannelKind, limits?: AmqpLimits): Promise<AmqpChannel> },
+  exchange: string,
+  limits: AmqpLimits = {},
+): Promise<boolean> {
+  const channel = await connection.channel({}, limits);
+  try {
+    await channel.request((raw) => raw.checkExchange(exchange), limits);
+    return true;
+  } catch (error) {
+    if (describeAmqpError(error).code === 'NOTFOUND') return false;
+    throw error;
+  } finally {
+    void channel.close();
+  }
 }
 
 /**

@@ -15,7 +15,6 @@ export interface AmqpClient extends AmqpEmitter {
 
 /** The number of messages that are ready, and of consumers. */
 export interface QueueFacts {
-  readonly queue: string;
   readonly messageCount: number;
   readonly consumerCount: number;
 }
@@ -23,17 +22,10 @@ export interface QueueFacts {
 /** A message that a consumer received. */
 export interface AmqpMessage {
   readonly content: Buffer;
-  readonly fields: {
-    readonly deliveryTag: number;
-    readonly redelivered: boolean;
-    readonly exchange: string;
-    readonly routingKey: string;
-  };
+  readonly fields: { readonly deliveryTag: number };
   readonly properties: {
     readonly contentType?: unknown;
-    readonly contentEncoding?: unknown;
     readonly headers?: Readonly<Record<string, unknown>> | undefined;
-    readonly correlationId?: unknown;
   };
 }
 
@@ -46,12 +38,6 @@ export interface QueueDeclaration {
   readonly arguments?: Readonly<Record<string, unknown>>;
 }
 
-/** Options of a declared exchange. */
-export interface ExchangeDeclaration {
-  readonly durable?: boolean;
-  readonly autoDelete?: boolean;
-}
-
 /** Options of a published message. */
 export interface PublishOptions {
   readonly contentType?: string;
@@ -60,10 +46,6 @@ export interface PublishOptions {
   readonly persistent?: boolean;
   /** Whether RabbitMQ returns a message that no queue receives: the channel emits `return`. */
   readonly mandatory?: boolean;
-  readonly expiration?: string | number;
-  readonly replyTo?: string;
-  readonly correlationId?: string;
-  readonly messageId?: string;
 }
 
 /** A channel of amqplib. It emits `error` and `close`. */
@@ -73,21 +55,15 @@ export interface AmqpClientChannel extends AmqpEmitter {
   assertQueue(queue: string, options?: QueueDeclaration): Promise<QueueFacts>;
   deleteQueue(queue: string): Promise<unknown>;
   checkExchange(exchange: string): Promise<unknown>;
-  assertExchange(exchange: string, type: string, options?: ExchangeDeclaration): Promise<unknown>;
+  assertExchange(exchange: string, type: string, options?: { readonly durable?: boolean }): Promise<unknown>;
   bindQueue(queue: string, exchange: string, routingKey: string): Promise<unknown>;
   prefetch(count: number): Promise<unknown>;
   consume(
     queue: string,
     take: (message: AmqpMessage | null) => void,
-    options?: { readonly noAck?: boolean; readonly exclusive?: boolean },
-  ): Promise<{ readonly consumerTag: string }>;
-  cancel(consumerTag: string): Promise<unknown>;
+    options?: { readonly noAck?: boolean },
+  ): Promise<unknown>;
   ack(message: { readonly fields: { readonly deliveryTag: number } }, allUpTo?: boolean): void;
-  nack(
-    message: { readonly fields: { readonly deliveryTag: number } },
-    allUpTo?: boolean,
-    requeue?: boolean,
-  ): void;
   /** On a confirm channel, `confirmed` is called once RabbitMQ has accepted or refused the message. */
   publish(
     exchange: string,

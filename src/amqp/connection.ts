@@ -1,8 +1,7 @@
 /** A connection to RabbitMQ that is opened again whenever it ends, on the next host of several. */
 import { createProblemLog, type ServerProblem } from '../server-problems.ts';
 import { pause, waitFor } from '../waiting.ts';
-import type { AmqpChannel, ChannelKind } from './channel.ts';
-import type { AmqpLimits } from './deadline.ts';
+import type { AmqpChannel, AmqpLimits, ChannelKind } from './channel.ts';
 import type { AmqpEndpoint } from './endpoint.ts';
 import { AmqpError, amqpError, describeAmqpError } from './problems.ts';
 import { type AmqpSession, type SessionOptions, type StartedSession, startAmqpSession } from './session.ts';

@@ -26,10 +26,10 @@ export interface OpenedClient {
   /** Whether it belongs to the host: it is not closed then. */
   readonly isLent: boolean;
   /**
-   * To be called once there are listeners: passes on the data that arrived with the opening, see `opening-reads.ts`.
+   * To be called once there are listeners: passes on the data that arrived with the opening, see `reads.ts`.
    */
   readonly startReading?: () => void;
-  /** Lets messages collect from now on, see `paced-reads.ts`. Absent if they arrive as they are sent. */
+  /** Lets messages collect from now on, see `reads.ts`. Absent if they arrive as they are sent. */
   readonly startPacing?: () => void;
   /** Such as `3.10.8`; `null` if unknown. */
   readonly version: string | null;

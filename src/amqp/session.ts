@@ -1,6 +1,11 @@
 /** One connection to RabbitMQ, from opening to its end. Every attempt to connect is a new session. */
-import { type AmqpChannel, type ChannelKind, openChannel } from './channel.ts';
-import { type AmqpLimits, withAmqpDeadline } from './deadline.ts';
+import {
+  type AmqpChannel,
+  type AmqpLimits,
+  type ChannelKind,
+  openChannel,
+  withAmqpDeadline,
+} from './channel.ts';
 import type { AmqpEndpoint, OpenedClient } from './endpoint.ts';
 import { amqpError, describeAmqpError } from './problems.ts';
 

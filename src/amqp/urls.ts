@@ -1,7 +1,23 @@
 /** AMQP URLs as Celery accepts them (kombu/connection.py, kombu/utils/url.py, kombu/transport/pyamqp.py). */
 import { hostAndPort, schemeOf, splitUrl } from '../server-urls.ts';
-import { type TlsParameters, tlsOptions } from '../tls.ts';
-import type { AmqpAddress } from './address.ts';
+import { type TlsOptions, type TlsParameters, tlsOptions } from '../tls.ts';
+
+/** Address of one RabbitMQ, and the login there. */
+export interface AmqpAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly virtualHost: string;
+  readonly username: string;
+  readonly password: string;
+  /** `null`: no TLS. */
+  readonly tls: TlsOptions | null;
+  /** The name that the certificate must have; `null`: the host. */
+  readonly serverName: string | null;
+  /** Seconds between heartbeats, 0 for none; `null`: the default. */
+  readonly heartbeat: number | null;
+  /** Whether the certificate of the client is the login. */
+  readonly isExternal: boolean;
+}
 
 /** With and without TLS. kombu has several names for its clients. */
 const PLAIN = new Set(['amqp:', 'pyamqp:', 'librabbitmq:']);

@@ -58,7 +58,7 @@ export function readLogin({ caller, group }: OptionName, url: URL): Login | null
 }
 
 /** Of HTTP's Basic authentication. */
-export interface Login {
+interface Login {
   readonly username: string;
   readonly password: string;
 }

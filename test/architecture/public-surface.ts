@@ -196,7 +196,6 @@ export const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     'CeleryTls',
     'CeleryTransportOptions',
     'EventQueueOptions',
-    'ManagementOptions',
     'RedisListener',
     'celerySources',
   ],

@@ -153,11 +153,10 @@ export function useRabbitLab(start: () => Promise<Rabbit> = sharedRabbit) {
       const rows = await rabbit.manage<{ readonly name: string }[]>('GET', `${kind}/${virtualHost}`);
       return rows.map(({ name }) => name).filter((name) => name !== '' && !name.startsWith('amq.'));
     },
-    /** A user with these rights, who may read statistics. @returns its name, which is also its password */
-    async user(rights: RabbitPermissions = LEAST, tags = 'management'): Promise<string> {
+    /** A user with these rights. @returns its name, which is also its password */
+    async user(rights: RabbitPermissions = LEAST): Promise<string> {
       const name = `user-${crypto.randomUUID()}`;
       await rabbit.createUser(name, virtualHost, rights);
-      await rabbit.manage('PUT', `users/${name}`, { password: name, tags });
       ends.push(() => rabbit.manage('DELETE', `users/${name}`));
       return name;
     },

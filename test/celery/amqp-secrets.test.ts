@@ -48,10 +48,6 @@ describe('credentials of RabbitMQ', () => {
     { broker: `amqps://${login}127.0.0.1:${port}/shop`, settings: { broker_use_ssl: { S3CRET: 'S3CRET' } } },
     { broker: `amqp://${login}127.0.0.1:1/shop;amqp://${login}127.0.0.1:${port}/shop` },
     { broker: () => connect(`amqp://${login}127.0.0.1:${port}/shop`) },
-    {
-      broker: `amqp://${login}127.0.0.1:${port}/shop`,
-      management: { url: `http://127.0.0.1:${port}`, username: 'S3CRETuser', password: 'S3CRETpassword' },
-    },
   ];
 
   it.each(Object.entries(servers))('are told to nobody when a server %s', async (_, answer) => {

@@ -74,17 +74,13 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'running workers on Rabbi
       virtualHost = await rabbit.createVirtualHost();
       const user = `least-${virtualHost}`;
       await rabbit.createUser(user, virtualHost, LEAST);
-      await rabbit.manage('PUT', `users/${user}`, { password: user, tags: 'management' });
       app = celeryApp({
         broker_url: rabbit.url(virtualHost),
         task_ignore_result: true,
         task_send_sent_event: true,
       });
       await startWorkers(app, '-E');
-      sources = celerySources({
-        broker: rabbit.url(virtualHost, user),
-        management: { url: rabbit.managementUrl, username: user, password: user },
-      });
+      sources = celerySources({ broker: rabbit.url(virtualHost, user) });
       await until(() => sources.tasks.status?.().ok === true);
     }, 120_000);
 
@@ -114,17 +110,32 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'running workers on Rabbi
       });
     });
 
-    it('leave tasks waiting and reserved, which are listed and counted', async () => {
+    const queue = async (name: string) =>
+      (await sources.queues.listQueues(context))?.find((row) => row.name === name) ?? null;
+
+    /** The number of messages as RabbitMQ tells it: from 4.3 on, only to a user with any right to the queue. */
+    async function told(waiting: number): Promise<number | null> {
+      const { version } = (await componentOf(sources, 'broker')).config;
+      const [major = 0, minor = 0] = String(version).split('.').map(Number);
+      return major > 4 || (major === 4 && minor >= 3) ? null : waiting;
+    }
+
+    it('have their queues, with counts up to RabbitMQ 4.2', async () => {
+      await until(async () => (await queue('q2'))?.consumers === 1);
+      expect(await queue('q2')).toMatchObject({ waiting: await told(0), reserved: null });
+    });
+
+    it('leave tasks waiting, which are listed and counted', async () => {
       const calls = Array.from({ length: 12 }, () => ({ name: 'shop.slow', args: [4], queue: 'q0' }));
       await app.send(...calls, { name: 'shop.add', args: [1, 2], queue: 'nobody' });
-      const queue = async (name: string) =>
-        (await sources.queues.listQueues(context))?.find((row) => row.name === name) ?? null;
+      const left = await told(2);
       // Two run, which are acknowledged, and four times as many are prefetched.
-      await until(async () => (await queue('q0'))?.reserved === 8);
-      expect(await queue('q0')).toMatchObject({ consumers: 1 });
-      expect(await queue('nobody')).toMatchObject({ waiting: 1, reserved: 0, consumers: 0 });
-      const { tasks, total } = await sources.tasks.listTasks(queryOf({ limit: 100 }), context);
-      expect(total).toBe(13);
+      await until(async () => (await queue('q0'))?.waiting === left);
+      expect(await queue('q0')).toMatchObject({ reserved: null, consumers: 1 });
+      await until(async () => (await queue('nobody'))?.waiting === (await told(1)));
+      const list = async () => sources.tasks.listTasks(queryOf({ limit: 100 }), context);
+      await until(async () => (await list()).total === 13);
+      const { tasks } = await list();
       expect(tasks.find((task) => task.queue === 'nobody')).toMatchObject({
         state: 'PENDING',
         name: 'shop.add',
@@ -134,18 +145,6 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'running workers on Rabbi
         ['broker', 'collector'].map(async (key) => (await componentOf(sources, key)).config.hints),
       );
       expect(hints).toEqual([[], []]);
-    });
-
-    it('have their queues without the management API, with counts up to RabbitMQ 4.2', async () => {
-      const blind = celerySources({ broker: rabbit.url(virtualHost, `least-${virtualHost}`) });
-      const idle = async () =>
-        (await blind.queues.listQueues(context))?.find(({ name }) => name === 'q2') ?? null;
-      await until(async () => (await idle())?.consumers === 1);
-      const { version } = (await componentOf(blind, 'broker')).config;
-      const [major = 0, minor = 0] = String(version).split('.').map(Number);
-      const isHidden = major > 4 || (major === 4 && minor >= 3);
-      expect(await idle()).toMatchObject({ waiting: isHidden ? null : 0, reserved: null });
-      await blind.close();
     });
 
     it('have nothing of the monitor left in the broker when it is closed', async () => {

@@ -21,7 +21,6 @@ async function withRedis(): Promise<FieldsServers> {
   const [rabbit, redis] = await Promise.all([startRabbit(), startRedis()]);
   return {
     settings: { broker_url: rabbit.url(), result_backend: redis.url(2) },
-    options: { management: { url: rabbit.managementUrl, username: 'guest', password: 'guest' } },
     check: () => leavesNothing(rabbit),
     close: async () => void (await Promise.all([rabbit.close(), redis.close()])),
   };

@@ -77,6 +77,25 @@ describe('a task of which nothing more is heard', () => {
       expect((await open()).missing).toBeNull();
     });
 
+    it('is REVOKED when it has expired and its broker lists no messages, but not called lost before', async () => {
+      const blank = { queues: [], messages: [], isComplete: false, newest: [], ok: true, problem: null };
+      deployment = openArrayDeployment({
+        workers,
+        broker: (broker) => ({
+          ...broker,
+          queues: { listsMessages: false, read: async () => ({ ...blank, revision: 1 }) },
+        }),
+      });
+      hear('worker-heartbeat', { freq: 600, active: 0, processed: 0, sw_ident: 'py-celery' });
+      hear('task-succeeded', { uuid: 'other', result: '1' });
+      const expires = new Date(START + 120_000).toISOString();
+      hear('task-sent', { name: 'mail.send', queue: 'celery', hostname: 'gen1@vm', expires });
+      await pass(90_000);
+      expect(await deployment.task('a')).toMatchObject({ state: 'PENDING', flags: [] });
+      await pass(60_000);
+      expect(await deployment.task('a')).toMatchObject({ state: 'REVOKED', finished: new Date(expires) });
+    });
+
     it.each<[string, () => void]>([
       ['its worker may send no events', () => {}],
       [

@@ -257,7 +257,7 @@ describe('what of a deployment is read', () => {
 
   it.each([
     [{ eventQueue: {} }, url, /'eventQueue' is for a broker on RabbitMQ/],
-    [{ management: {} }, url, /'management' is for a broker on RabbitMQ|'management/],
+    [{ management: {} }, 'amqp://h', /'management' is not an option/],
     [
       { eventQueue: { maxLength: 10 } },
       'amqp://h',

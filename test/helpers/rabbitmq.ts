@@ -34,8 +34,6 @@ export interface Rabbit {
   readonly tlsPort: number;
   /** Path of the certificate of the authority that has signed it; empty without TLS. */
   readonly ca: string;
-  /** `http://127.0.0.1:<port>`, for the user `guest` with the password `guest`. */
-  readonly managementUrl: string;
   /** `amqp://guest:guest@127.0.0.1:<port>/<virtual host>`; default `/` */
   url(virtualHost?: string, user?: string, password?: string): string;
   /** A request to the management API, below `/api/`. @returns the body; `null` if there is none */
@@ -185,10 +183,8 @@ function endWith(pid: number, children: readonly ChildProcess[], folders: readon
 }
 
 function rabbitAt(ports: Ports, ca: string): Rabbit {
-  const managementUrl = `http://127.0.0.1:${ports.management}`;
-
   async function manage<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const response = await fetch(`${managementUrl}/api/${path}`, {
+    const response = await fetch(`http://127.0.0.1:${ports.management}/api/${path}`, {
       method,
       headers: {
         authorization: `Basic ${Buffer.from('guest:guest').toString('base64')}`,
@@ -215,7 +211,6 @@ function rabbitAt(ports: Ports, ca: string): Rabbit {
     port: ports.amqp,
     tlsPort: ports.tls,
     ca,
-    managementUrl,
     url: (virtualHost = '/', user = 'guest', password = user) =>
       `amqp://${encodeURIComponent(user)}:${encodeURIComponent(password)}@127.0.0.1:${ports.amqp}/` +
       encodeURIComponent(virtualHost),

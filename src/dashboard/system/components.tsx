@@ -88,8 +88,6 @@ function Url({ url }: { readonly url: string }) {
 const MEANING_OF_NULL: Readonly<Record<string, string>> = {
   error: 'none',
   code: 'none',
-  management: 'not set up',
-  management_error: 'none',
   connected_to: 'nothing',
   lock_age_seconds: 'none',
   lost_at: 'never',

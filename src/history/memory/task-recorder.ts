@@ -100,7 +100,8 @@ function recordTask(state: RecorderState, change: TaskChange): void {
   const record = readRecord(records, slot);
   const added = applyChange(record, change, arrivedAt);
   countEvent(state.aggregate, record, change, added, arrivedAt, state.workers.soleQueueOf);
-  if (state.listeners.size > 0) tellEvent(state.listeners, record, change);
+  // A broker may deliver an event twice.
+  if (added.isChanged && state.listeners.size > 0) tellEvent(state.listeners, record, change);
   if (state.isBackdated) state.coverage.extendTo(added.entry.time);
   if (isStored) noteStoredWorker(state, change, added);
   else noteSign(state, change, arrivedAt);

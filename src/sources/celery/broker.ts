@@ -83,8 +83,7 @@ export interface EventHandlers {
   /**
    * The connection is up.
    *
-   * @param again whether it had been up before, and messages may have been missed since. False where the broker kept
-   *   them, or where that turns out later, see `gap`
+   * @param again whether it had been up before, so that messages may have been missed
    */
   up(again: boolean): void;
   /** Messages may have been missed, though the connection is up: the broker could not keep all of them. */

@@ -1,4 +1,5 @@
 /** The only place that chooses how broker, result backend and schedules are read. */
+import type { GivenAmqpConnection } from '../../amqp/host-connection.ts';
 import { createRedisReader } from '../../redis/connection-reader.ts';
 import type { CeleryRedisClient } from '../../redis/node-redis.ts';
 import type { RedisReader } from '../../redis/reader.ts';
@@ -6,10 +7,8 @@ import { createRedisResultBackend } from './backends/redis/redis-result-backend.
 import { chooseSqlResults } from './backends/sql/choose-results.ts';
 import { createSqlResultBackend } from './backends/sql/sql-result-backend.ts';
 import type { Broker } from './broker.ts';
-import { createAmqpBroker } from './brokers/amqp/broker.ts';
-import { amqpEndpoint, type GivenAmqpConnection } from './brokers/amqp/endpoint.ts';
-import { type EventQueueOptions, resolveEventQueue } from './brokers/amqp/event-queue-options.ts';
-import { type ManagementOptions, resolveManagement } from './brokers/amqp/management/management-options.ts';
+import { amqpEndpoint, createAmqpBroker } from './brokers/amqp/broker.ts';
+import { type EventQueueOptions, resolveEventQueue } from './brokers/amqp/event-queue.ts';
 import { createRedisBroker } from './brokers/redis/broker.ts';
 import { backendEndpoint, type DeploymentEndpoints, deploymentEndpoints } from './brokers/redis/endpoints.ts';
 import { redbeatLocation } from './brokers/redis/redbeat-endpoint.ts';
@@ -39,11 +38,9 @@ export interface GivenConnections {
   readonly queues: readonly string[];
   /** Bounds of our queue in RabbitMQ, as given. */
   readonly eventQueue?: unknown;
-  /** The management API, as given. */
-  readonly management?: unknown;
 }
 
-export type { EventQueueOptions, ManagementOptions };
+export type { EventQueueOptions };
 
 /** Where a deployment is read from. */
 export interface Connections {
@@ -75,10 +72,10 @@ export function connectionsOf(given: GivenConnections): Connections {
       ? deploymentEndpoints(broker, backend, settings, hasSqlResults)
       : { broker: null, foreignBroker: null, ...backendEndpoint(hasSqlResults ? null : backend, settings) };
   const eventQueue = resolveEventQueue(given.eventQueue);
-  const management = resolveManagement(given.management);
-  if (amqp === null) refuseOptions(given);
-  const amqpBroker =
-    amqp === null ? null : createAmqpBroker({ endpoint: amqp, settings, queues, eventQueue, management });
+  if (amqp === null && given.eventQueue !== undefined) {
+    throw new TypeError("celerySources: 'eventQueue' is for a broker on RabbitMQ. Remove it.");
+  }
+  const amqpBroker = amqp === null ? null : createAmqpBroker(amqp, settings, queues, eventQueue);
   const brokerReader = endpoints.broker === null ? null : createRedisReader('broker', endpoints.broker);
   const redisBroker =
     endpoints.broker === null || brokerReader === null
@@ -141,12 +138,4 @@ function redisBackendOf(
   const isShared = broker?.server === backend.server && broker?.database === backend.database;
   const reader = (isShared ? brokerReader : null) ?? createRedisReader('result backend', backend);
   return createRedisResultBackend({ endpoint: backend, reader, settings });
-}
-
-/** @throws TypeError for options that only a broker on RabbitMQ has */
-function refuseOptions(given: GivenConnections): void {
-  for (const option of ['eventQueue', 'management'] as const) {
-    if (given[option] === undefined) continue;
-    throw new TypeError(`celerySources: '${option}' is for a broker on RabbitMQ. Remove it.`);
-  }
 }

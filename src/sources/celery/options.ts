@@ -17,7 +17,7 @@ import {
   type Redactor,
 } from '../../redact.ts';
 import { isRecord } from '../../values.ts';
-import type { EventQueueOptions, GivenBroker, GivenConnection, ManagementOptions } from './connect.ts';
+import type { EventQueueOptions, GivenBroker, GivenConnection } from './connect.ts';
 import type { OnReady } from './readiness.ts';
 import { type CelerySettings, checkSettings } from './settings.ts';
 import { type CelerySqlOptions, type ResolvedSql, readSqlOptions } from './sql/sql-options.ts';
@@ -49,11 +49,6 @@ export interface CelerySourcesOptions {
   readonly broker?: GivenBroker;
   /** Bounds of the queue in which RabbitMQ collects events for this instance. Only with RabbitMQ. */
   readonly eventQueue?: EventQueueOptions;
-  /**
-   * RabbitMQ's management API, which reports how many messages workers have reserved. Only with RabbitMQ. Default:
-   * none; these numbers are then `null`.
-   */
-  readonly management?: ManagementOptions;
   /**
    * The result backend: a Redis, in the same forms as a broker, or `django-db` or `db+…` with the option `sql`. It
    * has final states that events miss, so set it if the app has one. `null`: do not read results. Default:
@@ -117,7 +112,7 @@ export interface CelerySourcesOptions {
 }
 
 /** Options that are checked where the connections are chosen. */
-type GivenNames = 'broker' | 'backend' | 'eventQueue' | 'management';
+type GivenNames = 'broker' | 'backend' | 'eventQueue';
 
 /** {@link CelerySourcesOptions}, checked and complete, except for those that choose connections. */
 export interface ResolvedOptions
@@ -151,7 +146,6 @@ const KEYS: KeysOf<CelerySourcesOptions> = {
   collect: true,
   sql: true,
   eventQueue: true,
-  management: true,
   onReady: true,
 };
 
@@ -163,8 +157,6 @@ const HINTS: OptionHints = {
   rabbitmq: 'broker',
   broker_use_ssl: 'settings: { broker_use_ssl }',
   broker_heartbeat: 'settings: { broker_heartbeat }',
-  managementUrl: 'management: { url }',
-  broker_api: 'management: { url }',
   client: 'broker',
   brokerUrl: 'broker',
   broker_url: 'broker',
@@ -200,7 +192,7 @@ export function resolveOptions(options: unknown): ResolvedOptions {
   }
   refuseUnknownKeys(CALLER, options, KEYS, '', HINTS);
   const given = options as CelerySourcesOptions;
-  const { broker, backend, eventQueue, management, settings, retention = {}, queues = [] } = given;
+  const { broker, backend, eventQueue, settings, retention = {}, queues = [] } = given;
   const name = readSourceName(CALLER, 'name', options.name, 'celery');
   if (!isRecord(retention)) {
     throw wrongOption(CALLER, 'retention', 'an object such as { maxTasks: 100_000 }', retention);
@@ -232,6 +224,5 @@ export function resolveOptions(options: unknown): ResolvedOptions {
     broker,
     backend,
     eventQueue,
-    management,
   };
 }

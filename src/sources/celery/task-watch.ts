@@ -94,7 +94,7 @@ async function tick(state: State): Promise<void> {
 }
 
 async function look(state: State): Promise<void> {
-  const { history, running, isQueued, lookUp, isBlind, seesEnds } = state.options;
+  const { history, running, lookUp, isBehind, isBlind, seesEnds } = state.options;
   const { unseenEnds } = state;
   const ids = candidates(state);
   const taken = unseenEnds.candidates();
@@ -109,15 +109,24 @@ async function look(state: State): Promise<void> {
   if (lost.length === 0) return;
   await lookUp(lost);
   for (const id of lost) {
-    if (state.closed || history.index.stateOf(id) !== 'PENDING' || isQueued(id) !== false) continue;
     const { expires = null, heardAt = 0 } = history.index.openTask(id) ?? {};
-    const isExpired = expires !== null && expires <= Date.now();
-    // Brokers drop messages that have expired. One that a worker took would have been reported.
-    if (isExpired && heardAt >= state.wholeSince && !isBlind())
-      history.writer.recordTask(expiry(id, expires));
+    if (state.closed || history.index.stateOf(id) !== 'PENDING' || !isGone(state, id, expires)) continue;
+    const isExpired = hasPassed(expires);
+    const isHeard = heardAt >= state.wholeSince && isBehind?.() !== true && !isBlind();
+    // One that a worker took would have been reported.
+    if (isExpired && isHeard) history.writer.recordTask(expiry(id, expires));
     else if (!isExpired && seesEnds()) history.writer.recordMissing(id, true);
     state.searched.set(id, performance.now() + AGAIN_MS);
   }
+}
+
+/** Whether no queue has its message. RabbitMQ cannot be asked for it, but drops what has expired. */
+function isGone({ options: { isQueued } }: State, id: string, expires: number | null): boolean {
+  return isQueued(id) === false || (isQueued(id) === null && hasPassed(expires));
+}
+
+function hasPassed(time: number | null): time is number {
+  return time !== null && time <= Date.now();
 }
 
 function expiry(id: string, time: number): TaskChange {
@@ -125,14 +134,15 @@ function expiry(id: string, time: number): TaskChange {
 }
 
 /** Open tasks that were sent a while ago, are in no queue and were not searched for recently. */
-function candidates({ options: { history, isQueued }, searched }: State): string[] {
+function candidates(state: State): string[] {
+  const { options, searched } = state;
   const now = performance.now();
   for (const [id, until] of searched) if (until <= now) searched.delete(id);
   const settled = Date.now() - SETTLED_MS;
-  return history.index
+  return options.history.index
     .listOpen(MAX_OPEN)
-    .filter(({ id, state, heardAt }) => state === 'PENDING' && heardAt < settled && !searched.has(id))
+    .filter((task) => task.state === 'PENDING' && task.heardAt < settled && !searched.has(task.id))
+    .filter(({ id, expires }) => isGone(state, id, expires))
     .map(({ id }) => id)
-    .filter((id) => isQueued(id) === false)
     .slice(0, MAX_SEARCHED);
 }

@@ -1,70 +1,89 @@
+/** Celery's broker on RabbitMQ: which one it is, and its parts. */
+import { endpointOf } from '../../../../amqp/amqplib.ts';
 import { type AmqpConnection, createAmqpConnection } from '../../../../amqp/connection.ts';
 import type { AmqpEndpoint } from '../../../../amqp/endpoint.ts';
+import { hostEndpoint, isAmqpConnection } from '../../../../amqp/host-connection.ts';
 import { amqpError, describeAmqpError } from '../../../../amqp/problems.ts';
+import { type AmqpContext, isAmqpUrl, parseAmqpUrls } from '../../../../amqp/urls.ts';
+import { requirePackage } from '../../../../server-problems.ts';
+import { tlsSetting } from '../../../../tls.ts';
 import type { Broker, BrokerDescription } from '../../broker.ts';
 import type { Problem } from '../../problem.ts';
 import type { CelerySettings } from '../../settings.ts';
-import { createAmqpMailbox } from './control/mailbox.ts';
 import { diagnoseEvents } from './diagnose.ts';
-import type { ResolvedEventQueue } from './event-queue-options.ts';
+import { eventQueueOf, type ResolvedEventQueue } from './event-queue.ts';
 import { type AmqpEvents, createAmqpEvents } from './events.ts';
-import { createManagedQueues, type ManagedQueues } from './management/managed-queues.ts';
-import type { ResolvedManagement } from './management/management-options.ts';
+import { createAmqpMailbox } from './mailbox.ts';
 import { deniedHint, permissionLine } from './permissions.ts';
-import { watchPolicy } from './queue-policy.ts';
-import { createAmqpQueueReader } from './queues/queue-reader.ts';
+import { createAmqpQueueReader } from './queues.ts';
 
-/** Parameters of a broker on RabbitMQ. */
-export interface AmqpBrokerOptions {
-  readonly endpoint: AmqpEndpoint;
-  readonly settings: CelerySettings;
-  /** Names of queues that the host gives. */
-  readonly queues: readonly string[];
-  readonly eventQueue: ResolvedEventQueue;
-  /** `null` if the host gives no management API. */
-  readonly management: ResolvedManagement | null;
+/**
+ * The RabbitMQ of a deployment, by option and settings.
+ *
+ * @param broker the option as given
+ * @returns `null` if the broker is not RabbitMQ
+ * @throws TypeError that says what to write; it never contains a URL
+ */
+export function amqpEndpoint(broker: unknown, settings: CelerySettings): AmqpEndpoint | null {
+  const { broker_url: configured } = settings;
+  const urls = typeof configured === 'string' ? configured : configured?.join(';');
+  const ofSettings = urls !== undefined && isAmqpUrl(urls) ? urls : null;
+  if (isAmqpConnection(broker)) return hostEndpoint(broker, virtualHostOf(ofSettings, settings));
+  if (typeof broker === 'string')
+    return isAmqpUrl(broker) ? endpointOfUrls(broker, 'broker', settings) : null;
+  if (ofSettings === null || (broker !== undefined && broker !== null)) return null;
+  return endpointOfUrls(ofSettings, 'settings.broker_url', settings);
 }
 
-/** A broker on RabbitMQ. */
-export function createAmqpBroker(options: AmqpBrokerOptions): Broker {
-  const { endpoint, settings, queues: given, eventQueue, management } = options;
-  const { virtualHost } = endpoint;
+function endpointOfUrls(urls: string, option: string, settings: CelerySettings): AmqpEndpoint {
+  const addresses = parseAmqpUrls(urls, contextOf(option, settings));
+  requirePackage('celerySources', 'amqplib');
+  return endpointOf(addresses);
+}
+
+function contextOf(option: string, settings: CelerySettings): AmqpContext {
+  return {
+    option,
+    ssl: tlsSetting(settings.broker_use_ssl, 'settings.broker_use_ssl'),
+    heartbeat: settings.broker_heartbeat ?? null,
+    loginMethod: settings.broker_login_method ?? null,
+  };
+}
+
+/** The connection of a host does not reveal its virtual host. */
+function virtualHostOf(urls: string | null, settings: CelerySettings): string | null {
+  return urls === null
+    ? null
+    : parseAmqpUrls(urls, contextOf('settings.broker_url', settings))[0].virtualHost;
+}
+
+/** @param queues names of queues that the host gives */
+export function createAmqpBroker(
+  endpoint: AmqpEndpoint,
+  settings: CelerySettings,
+  queues: readonly string[],
+  eventQueue: ResolvedEventQueue,
+): Broker {
   const shuffle = settings.broker_failover_strategy === 'shuffle';
   const connect = (): AmqpConnection => createAmqpConnection({ label: 'broker', endpoint, shuffle });
-  const events = createAmqpEvents({
-    endpoint,
-    settings,
-    queue: eventQueue,
-    shuffle,
-  });
-  const policy =
-    management === null
-      ? null
-      : watchPolicy(management, virtualHost ?? '/', events.queue, () => events.state().up);
+  const events = createAmqpEvents(endpoint, eventQueueOf(settings, eventQueue), shuffle);
   // Three connections: RabbitMQ stops reading from a publishing connection when it is short of memory, and a user who
   // may not receive events may still read queues.
   const reads = connect();
   const requests = connect();
-  const subject = { settings, virtualHost };
-  const managed = management === null ? null : createManagedQueues(management, virtualHost ?? '/');
-  const control = createAmqpMailbox({
-    connection: requests,
-    settings,
-    rights: () => permissionLine(subject),
-  });
+  const rights = permissionLine(settings, endpoint.virtualHost);
+  const control = createAmqpMailbox(requests, settings, rights);
 
   return {
     events,
     control,
-    queues: createAmqpQueueReader({ connection: reads, settings, given, management: managed }),
-    describe: () => describeBroker(options, events, managed),
+    queues: createAmqpQueueReader(reads, settings, queues),
+    describe: () => describeBroker(endpoint, settings, events),
     version: events.version,
     check: (signal) => check(reads, requests, signal),
-    deniedHint: (access) => deniedHint(access, subject),
+    deniedHint: (access) => deniedHint(access, rights),
     diagnose: (signal) => diagnoseEvents({ endpoint, connection: reads, events, settings }, signal),
     async close() {
-      policy?.close();
-      managed?.close();
       await Promise.all([events.close(), control.close(), reads.close()]);
     },
   };
@@ -88,9 +107,9 @@ async function check(
 }
 
 function describeBroker(
-  { endpoint, settings, management }: AmqpBrokerOptions,
+  endpoint: AmqpEndpoint,
+  settings: CelerySettings,
   events: AmqpEvents,
-  managed: ManagedQueues | null,
 ): BrokerDescription {
   return {
     url: urlsOf(endpoint),
@@ -100,8 +119,6 @@ function describeBroker(
       connected_to: events.state().up ? events.url() : null,
       version: events.version(),
       event_queue: events.queue.name(),
-      management: management?.url ?? null,
-      management_error: managed?.problem()?.sentence ?? null,
       // Only the names, because the values may be passwords.
       transport_options: Object.keys(settings.broker_transport_options ?? {}),
     },

@@ -1,11 +1,11 @@
 /** Finds out why no events arrive over RabbitMQ: where else they may be published. */
+import { hasExchange } from '../../../../amqp/channel.ts';
 import { type AmqpConnection, createAmqpConnection } from '../../../../amqp/connection.ts';
 import type { AmqpEndpoint } from '../../../../amqp/endpoint.ts';
-import { describeAmqpError } from '../../../../amqp/problems.ts';
 import { type Hint, quoted } from '../../hint.ts';
 import type { CelerySettings } from '../../settings.ts';
-import { controlNames } from './control/control-names.ts';
 import type { AmqpEvents } from './events.ts';
+import { controlNames } from './mailbox.ts';
 
 /** The virtual host of a URL that names none. */
 const DEFAULT_VIRTUAL_HOST = '/';
@@ -36,7 +36,7 @@ async function exchangeHint(options: DiagnosisOptions, signal: AbortSignal): Pro
   const { exchange: pidbox } = controlNames(settings);
   const here =
     endpoint.virtualHost === null ? 'this virtual host' : `the virtual host ${quoted(endpoint.virtualHost)}`;
-  if (await hasExchange(connection, pidbox, signal)) {
+  if (await hasExchange(connection, pidbox, { signal })) {
     const line = "settings: { event_exchange: '…' }";
     return {
       code: 'wrong_channel',
@@ -63,28 +63,11 @@ async function isInDefault(endpoint: AmqpEndpoint, exchange: string, signal: Abo
   if (other === null) return false;
   const connection = createAmqpConnection({ label: 'diagnosis', endpoint: other });
   try {
-    return await hasExchange(connection, exchange, signal);
+    return await hasExchange(connection, exchange, { signal });
   } catch {
     // The user may not use it.
     return false;
   } finally {
     await connection.close();
-  }
-}
-
-async function hasExchange(
-  connection: AmqpConnection,
-  exchange: string,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const channel = await connection.channel({}, { signal });
-  try {
-    await channel.request((raw) => raw.checkExchange(exchange), { signal });
-    return true;
-  } catch (error) {
-    if (describeAmqpError(error).code === 'NOTFOUND') return false;
-    throw error;
-  } finally {
-    await channel.close();
   }
 }

@@ -1,12 +1,61 @@
 /** The queue that collects events for this instance, while it is connected and for some minutes when it is not. */
 import { randomUUID } from 'node:crypto';
-import type { AmqpChannel } from '../../../../amqp/channel.ts';
-import type { QueueDeclaration, QueueFacts } from '../../../../amqp/client.ts';
+import { type AmqpChannel, hasExchange } from '../../../../amqp/channel.ts';
+import type { QueueDeclaration } from '../../../../amqp/client.ts';
 import { AmqpError, describeAmqpError } from '../../../../amqp/problems.ts';
 import type { AmqpSession } from '../../../../amqp/session.ts';
+import {
+  type IntegerBounds,
+  type KeysOf,
+  readBoolean,
+  readGroup,
+  readInteger,
+} from '../../../../check-options.ts';
 import type { CelerySettings } from '../../settings.ts';
-import { OWN_PREFIX } from './control/control-names.ts';
-import type { ResolvedEventQueue } from './event-queue-options.ts';
+import { OWN_PREFIX } from './mailbox.ts';
+
+/** Bounds of the queue of events on RabbitMQ. */
+export interface EventQueueOptions {
+  /**
+   * Most messages that RabbitMQ keeps for this instance while it is disconnected or slow. When there are more, the
+   * oldest are dropped and the feed says `gap`. A message has one to 24 events, of about 0.5 KB each.
+   * 1,000 to 10,000,000, default 100,000.
+   */
+  readonly maxLength?: number;
+  /**
+   * Seconds after which RabbitMQ deletes the queue when the instance has not come back. 10 to 86,400, default 300.
+   */
+  readonly expires?: number;
+  /**
+   * Whether the queue ends with the connection. Nothing is ever left behind then, and events that are sent until the
+   * next connection are lost. Default false.
+   */
+  readonly exclusive?: boolean;
+}
+
+/** {@link EventQueueOptions} with defaults. */
+export type ResolvedEventQueue = Required<EventQueueOptions>;
+
+const CALLER = 'celerySources';
+
+const KEYS: KeysOf<EventQueueOptions> = { maxLength: true, expires: true, exclusive: true };
+
+const MAX_LENGTH: IntegerBounds = { least: 1_000, most: 10_000_000, fallback: 100_000 };
+const EXPIRES: IntegerBounds = { least: 10, most: 86_400, fallback: 300 };
+
+/**
+ * Checks the option `eventQueue`.
+ *
+ * @throws TypeError that says what to write
+ */
+export function resolveEventQueue(option: unknown): ResolvedEventQueue {
+  const given = readGroup(CALLER, 'eventQueue', option, KEYS, '{ maxLength: 100_000 }');
+  return {
+    maxLength: readInteger(CALLER, 'eventQueue.maxLength', given.maxLength, MAX_LENGTH),
+    expires: readInteger(CALLER, 'eventQueue.expires', given.expires, EXPIRES),
+    exclusive: readBoolean(CALLER, 'eventQueue.exclusive', given.exclusive, false),
+  };
+}
 
 /** The queue as it is declared in RabbitMQ. */
 export interface EventQueue {
@@ -14,27 +63,24 @@ export interface EventQueue {
   /** The same for as long as this instance runs, unless the queue is exclusive. */
   name(): string;
   readonly maxLength: number;
-  /** How long RabbitMQ keeps it without a consumer, in milliseconds. */
-  readonly expiresMs: number;
   readonly isExclusive: boolean;
+  readonly declaration: QueueDeclaration;
+  /** To be called before each declaration. */
+  nextSession(): void;
 }
 
 /** Chooses the name of the queue. */
 export function eventQueueOf(
   settings: CelerySettings,
   { maxLength, expires, exclusive }: ResolvedEventQueue,
-): EventQueue & Declared {
+): EventQueue {
   const id = `${OWN_PREFIX}${randomUUID()}`;
   let sessions = 0;
   return {
     exchange: settings.event_exchange ?? 'celeryev',
     // RabbitMQ may not have noticed yet that the connection of the last one is gone.
     name: () => `${id}${exclusive ? `.${sessions}` : ''}.${settings.event_queue_prefix ?? 'celeryev'}`,
-    nextSession() {
-      sessions += 1;
-    },
     maxLength,
-    expiresMs: expires * 1000,
     isExclusive: exclusive,
     declaration: {
       // RabbitMQ 4.3 refuses queues that are neither durable nor exclusive.
@@ -46,47 +92,37 @@ export function eventQueueOf(
         ...(exclusive ? {} : { 'x-queue-type': 'classic', 'x-expires': expires * 1000 }),
       },
     },
+    nextSession() {
+      sessions += 1;
+    },
   };
-}
-
-/** How it is declared. */
-export interface Declared {
-  readonly declaration: QueueDeclaration;
-  /** To be called before each declaration. */
-  nextSession(): void;
 }
 
 /** A channel with the declared queue. */
 export interface OpenedQueue {
   readonly channel: AmqpChannel;
-  /** Before it was consumed; `null`: it did not exist. */
-  readonly found: QueueFacts | null;
+  /** Messages that waited in it. */
+  readonly ready: number;
   /** Whether the exchange existed before; only workers and clients with events declare it, besides monitors. */
   readonly hadExchange: boolean;
 }
 
 /**
- * Declares the queue unless it exists, and binds it to the exchange of events.
+ * Declares the queue and binds it to the exchange of events.
  *
  * @throws AmqpError
  */
-export async function openEventQueue(
-  session: AmqpSession,
-  queue: EventQueue & Declared,
-): Promise<OpenedQueue> {
+export async function openEventQueue(session: AmqpSession, queue: EventQueue): Promise<OpenedQueue> {
   queue.nextSession();
-  const hadExchange = await exists(session, (channel) =>
-    channel.request((raw) => raw.checkExchange(queue.exchange)),
-  );
-  const found = queue.isExclusive
-    ? null
-    : await exists(session, (channel) => channel.request((raw) => raw.checkQueue(queue.name())));
+  const hadExchange = await hasExchange(session, queue.exchange);
   const channel = await session.channel();
-  if (hadExchange === null) await declareExchange(channel, queue.exchange);
-  // Declaring an existing exchange again changes nothing, and needs the same right as before.
-  if (found === null) await channel.request((raw) => raw.assertQueue(queue.name(), queue.declaration));
+  if (!hadExchange) await declareExchange(channel, queue.exchange);
+  // One that exists already is found with its messages.
+  const { messageCount: ready } = await channel.request((raw) =>
+    raw.assertQueue(queue.name(), queue.declaration),
+  );
   await channel.request((raw) => raw.bindQueue(queue.name(), queue.exchange, '#'));
-  return { channel, found, hadExchange: hadExchange !== null };
+  return { channel, ready, hadExchange };
 }
 
 /** As Celery declares it (celery/events/event.py). */
@@ -101,18 +137,5 @@ async function declareExchange(channel: AmqpChannel, exchange: string): Promise<
         'The exchange of events does not exist in this virtual host yet, and the RabbitMQ user may not create it. ' +
         'The first worker or client that sends events creates it.',
     });
-  }
-}
-
-/** RabbitMQ ends the channel after a request for something that does not exist. @returns `null` for that */
-async function exists<T>(session: AmqpSession, ask: (channel: AmqpChannel) => Promise<T>): Promise<T | null> {
-  const channel = await session.channel();
-  try {
-    return await ask(channel);
-  } catch (error) {
-    if (describeAmqpError(error).code === 'NOTFOUND') return null;
-    throw error;
-  } finally {
-    await channel.close();
   }
 }

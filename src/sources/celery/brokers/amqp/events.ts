@@ -1,3 +1,5 @@
+/** Receives Celery's events from a queue that RabbitMQ keeps while this instance is disconnected. */
+import type { AmqpChannel } from '../../../../amqp/channel.ts';
 import type { AmqpMessage } from '../../../../amqp/client.ts';
 import { type AmqpConnection, createAmqpConnection } from '../../../../amqp/connection.ts';
 import type { AmqpEndpoint } from '../../../../amqp/endpoint.ts';
@@ -6,34 +8,18 @@ import type { AmqpSession } from '../../../../amqp/session.ts';
 import type { Steps } from '../../../../scheduler.ts';
 import type { BrokerEvents, EventHandlers } from '../../broker.ts';
 import { createMessageQueue, type MessageQueue } from '../../message-queue.ts';
-import type { CelerySettings } from '../../settings.ts';
-import { type Acknowledgements, createAcknowledgements } from './acknowledgements.ts';
-import { type Continuity, createContinuity } from './continuity.ts';
-import { takeMessage } from './event-message.ts';
-import {
-  type Declared,
-  type EventQueue,
-  eventQueueOf,
-  type OpenedQueue,
-  openEventQueue,
-} from './event-queue.ts';
-import type { ResolvedEventQueue } from './event-queue-options.ts';
+import { LONGEST_BODY, parseBody, parseInSteps } from '../../protocol/event-body.ts';
+import { type EventQueue, openEventQueue } from './event-queue.ts';
 
 /** Messages that RabbitMQ delivers without acknowledgement: no more are ever held in memory. */
 const PREFETCH = 500;
-
-/**
- * How long messages of a lost connection may still be outstanding, in milliseconds: RabbitMQ notices its end after
- * two missing heartbeats, which are at most a minute apart.
- */
-const LONGEST_OVERLAP_MS = 150_000;
-
-/** How often the last message is delivered again, in milliseconds. RabbitMQ ends a consumer that keeps one for long. */
-const RENEW_MS = 4 * 60_000;
-
+/** How many messages are acknowledged together at most, and after how many milliseconds at the latest. */
+const MOST_TOGETHER = 200;
+const ACKNOWLEDGED_MS = 250;
+/** A message of more bytes is parsed in steps: some hundred events. */
+const LONG_MESSAGE = 64 * 1024;
 /** How often a queue that stays full is reported, in milliseconds. */
 const FULL_AGAIN_MS = 60_000;
-
 /** How long `close` tries to delete the queue, in milliseconds. */
 const DELETE_MS = 1_000;
 
@@ -50,33 +36,27 @@ export interface AmqpEvents extends BrokerEvents {
   close(): Promise<void>;
 }
 
-/** Parameters of listening. */
-export interface AmqpEventsOptions {
-  readonly endpoint: AmqpEndpoint;
-  readonly settings: CelerySettings;
-  readonly queue: ResolvedEventQueue;
-  /** Whether to begin with any of several hosts. */
-  readonly shuffle: boolean;
+/** The channel over which messages come, and how far they are acknowledged. */
+interface Consumer {
+  readonly channel: AmqpChannel;
+  /** Delivery tags: messages are taken in their order. */
+  taken: number;
+  acknowledged: number;
+  timer: NodeJS.Timeout | null;
 }
 
-/** A message with the acknowledgements of the channel that delivered it. */
 interface Delivery {
   readonly message: AmqpMessage;
-  readonly acknowledgements: Acknowledgements;
-  /** Whether it was taken before, and is only to be acknowledged. */
-  readonly isRepeated: boolean;
+  readonly consumer: Consumer;
 }
 
 interface State {
-  readonly queue: EventQueue & Declared;
+  readonly queue: EventQueue;
   readonly connection: AmqpConnection;
   handlers: EventHandlers | null;
   waiting: MessageQueue<Delivery> | null;
-  continuity: Continuity | null;
-  opened: OpenedQueue | null;
-  acknowledgements: Acknowledgements | null;
-  /** Whether messages are known to be missing since the last connection. */
-  isMissing: boolean;
+  /** Of the last connection; `null` before the first. */
+  consumer: Consumer | null;
   /** Whether a connection was ready before. */
   wasUp: boolean;
   hadExchange: boolean | null;
@@ -84,16 +64,12 @@ interface State {
   ready: number;
   /** When the queue was last reported to be full, in monotonic milliseconds; `null` while it is not. */
   fullSince: number | null;
-  /** When the last message was received or renewed, in monotonic milliseconds. */
-  lastMessage: number;
-  /** When the present connection began, in monotonic milliseconds. */
-  since: number;
 }
 
-/** Receives Celery's events from a queue that RabbitMQ keeps while this instance is disconnected. */
-export function createAmqpEvents({ endpoint, settings, queue, shuffle }: AmqpEventsOptions): AmqpEvents {
+/** @param shuffle whether to begin with any of several hosts */
+export function createAmqpEvents(endpoint: AmqpEndpoint, queue: EventQueue, shuffle: boolean): AmqpEvents {
   const state: State = {
-    queue: eventQueueOf(settings, queue),
+    queue,
     connection: createAmqpConnection({
       label: 'broker',
       endpoint,
@@ -106,30 +82,24 @@ export function createAmqpEvents({ endpoint, settings, queue, shuffle }: AmqpEve
     }),
     handlers: null,
     waiting: null,
-    continuity: null,
-    opened: null,
-    acknowledgements: null,
-    isMissing: false,
+    consumer: null,
     wasUp: false,
     hadExchange: null,
     ready: 0,
     fullSince: null,
-    lastMessage: 0,
-    since: 0,
   };
   const { connection } = state;
   return {
-    queue: state.queue,
-    channels: [state.queue.exchange],
+    queue,
+    channels: [queue.exchange],
     start(handlers) {
       state.handlers = handlers;
       state.waiting = createMessageQueue<Delivery>({
         kind: 'events',
         sizeOf: ({ message }) => message.content.length,
-        take: (delivery) => takeDelivery(delivery, handlers),
+        take: (delivery) => take(delivery, handlers),
         lost: handlers.lost,
       });
-      state.continuity = createContinuity(PREFETCH, handlers.gap);
       connection.start();
     },
     state: connection.state,
@@ -138,7 +108,7 @@ export function createAmqpEvents({ endpoint, settings, queue, shuffle }: AmqpEve
     url: connection.url,
     version: connection.version,
     async close() {
-      state.acknowledgements?.stop();
+      if (state.consumer !== null) stopTimer(state.consumer);
       state.waiting?.close();
       await deleteQueue(state);
       await connection.close();
@@ -147,74 +117,97 @@ export function createAmqpEvents({ endpoint, settings, queue, shuffle }: AmqpEve
 }
 
 async function consume(state: State, session: AmqpSession): Promise<void> {
-  const { queue, continuity, waiting } = state;
-  state.acknowledgements?.stop();
-  const opened = await openEventQueue(session, queue);
-  const { channel, found } = opened;
+  const { queue, waiting } = state;
+  if (state.consumer !== null) stopTimer(state.consumer);
+  const { channel, ready, hadExchange } = await openEventQueue(session, queue);
   void channel.ended.then((problem) => session.fail(new AmqpError(problem)));
-  const acknowledgements = createAcknowledgements(channel);
-  state.opened = opened;
-  state.acknowledgements = acknowledgements;
-  state.hadExchange ??= opened.hadExchange;
-  state.ready = found?.messageCount ?? 0;
-  const isMissing =
-    continuity?.resume(
-      found === null ? null : { ready: found.messageCount, consumers: found.consumerCount },
-    ) === true;
-  state.isMissing = state.isMissing || isMissing;
+  const consumer: Consumer = { channel, taken: 0, acknowledged: 0, timer: null };
+  state.consumer = consumer;
+  state.hadExchange ??= hadExchange;
+  state.ready = ready;
   await channel.request((raw) => raw.prefetch(PREFETCH));
   await channel.request((raw) =>
     raw.consume(queue.name(), (message) => {
       // The queue was deleted, or moved to another node.
-      if (message === null) return session.fail(amqpError('CANCELLED'));
-      state.lastMessage = performance.now();
-      const isRepeated = continuity?.receive(message) === true;
-      waiting?.push({ message, acknowledgements, isRepeated });
+      if (message === null) session.fail(amqpError('CANCELLED'));
+      else waiting?.push({ message, consumer });
     }),
   );
 }
 
+/**
+ * After a reconnect, what was delivered and not acknowledged arrives again, and the history knows it. Whether anything
+ * is missing is unknown: RabbitMQ may have been restarted, and the queue may have expired or overflowed.
+ */
 function noteUp(state: State): void {
-  const { isMissing, wasUp } = state;
-  state.isMissing = false;
+  const again = state.wasUp;
   state.wasUp = true;
-  state.since = performance.now();
-  state.handlers?.up(wasUp && isMissing);
+  state.handlers?.up(again);
 }
 
 /** @returns steps for a long message; a short one has been delivered */
-function takeDelivery(delivery: Delivery, handlers: EventHandlers): Steps<void> | null {
-  const { message, acknowledgements, isRepeated } = delivery;
-  const steps = isRepeated ? null : takeMessage(message, handlers);
-  if (steps !== null) return takeSteps(steps, message, acknowledgements);
-  acknowledgements.taken(message.fields.deliveryTag);
+function take({ message, consumer }: Delivery, handlers: EventHandlers): Steps<void> | null {
+  const { content, properties, fields } = message;
+  const isReadable = isJson(properties) && content.length <= LONGEST_BODY;
+  if (isReadable && content.length > LONG_MESSAGE) return takeInSteps({ message, consumer }, handlers);
+  if (isReadable) deliver(parseBody(content.toString('utf8')), handlers);
+  else handlers.unreadable(contentTypeOf(properties));
+  acknowledge(consumer, fields.deliveryTag);
   return null;
 }
 
-function* takeSteps(
-  steps: Steps<void>,
-  { fields }: AmqpMessage,
-  acknowledgements: Acknowledgements,
-): Steps<void> {
-  yield* steps;
-  acknowledgements.taken(fields.deliveryTag);
+function* takeInSteps({ message, consumer }: Delivery, handlers: EventHandlers): Steps<void> {
+  yield;
+  let isContinued = false;
+  yield* parseInSteps(message.content.toString('utf8'), (body) => {
+    deliver(body, handlers, isContinued);
+    isContinued = true;
+  });
+  acknowledge(consumer, message.fields.deliveryTag);
+}
+
+function deliver(body: unknown, handlers: EventHandlers, isContinued = false): void {
+  if (body === undefined) handlers.unreadable('application/json');
+  else handlers.message(body, isContinued);
+}
+
+/** kombu compresses bodies if `event_serializer` or a signal of the app requires it. */
+function isJson({ contentType, headers }: AmqpMessage['properties']): boolean {
+  return contentType === 'application/json' && typeof headers?.compression !== 'string';
+}
+
+function contentTypeOf({ contentType }: AmqpMessage['properties']): string | null {
+  return typeof contentType === 'string' ? contentType.slice(0, 100) : null;
+}
+
+/** Acknowledges a message and all before it, together with those that follow soon. */
+function acknowledge(consumer: Consumer, deliveryTag: number): void {
+  consumer.taken = deliveryTag;
+  if (deliveryTag - consumer.acknowledged >= MOST_TOGETHER) send(consumer);
+  else consumer.timer ??= setTimeout(send, ACKNOWLEDGED_MS, consumer).unref();
+}
+
+function send(consumer: Consumer): void {
+  stopTimer(consumer);
+  const { channel, taken } = consumer;
+  consumer.acknowledged = taken;
+  channel.send((raw) => raw.ack({ fields: { deliveryTag: taken } }, true));
+}
+
+function stopTimer(consumer: Consumer): void {
+  if (consumer.timer !== null) clearTimeout(consumer.timer);
+  consumer.timer = null;
 }
 
 /** Asks how many messages wait. The reply is the sign of life, too. */
 async function probe(state: State): Promise<void> {
-  const { opened, queue, continuity } = state;
-  if (opened === null) return;
+  const { consumer, queue } = state;
+  if (consumer === null) return;
   // The code that requests the sign of life notices silence.
-  const asking = opened.channel.request((raw) => raw.checkQueue(queue.name()), { timeoutMs: 60_000 });
+  const asking = consumer.channel.request((raw) => raw.checkQueue(queue.name()), { timeoutMs: 60_000 });
   const { messageCount } = await asking;
   state.ready = messageCount;
-  const now = performance.now();
-  noteFull(state, now);
-  if (continuity?.isWaiting() === true && now - state.since > LONGEST_OVERLAP_MS) continuity.giveUp();
-  if (messageCount === 0 && now - state.lastMessage > RENEW_MS) {
-    state.lastMessage = now;
-    state.acknowledgements?.renew();
-  }
+  noteFull(state, performance.now());
 }
 
 /**
@@ -231,9 +224,9 @@ function noteFull(state: State, now: number): void {
 }
 
 /** Where this fails, RabbitMQ deletes the queue when it expires. */
-async function deleteQueue({ opened, queue }: State): Promise<void> {
-  if (opened === null || queue.isExclusive) return;
-  await opened.channel
+async function deleteQueue({ consumer, queue }: State): Promise<void> {
+  if (consumer === null || queue.isExclusive) return;
+  await consumer.channel
     .request((raw) => raw.deleteQueue(queue.name()), { timeoutMs: DELETE_MS })
     .catch(() => {});
 }

@@ -2,67 +2,45 @@
 import type { BrokerAccess } from '../../broker.ts';
 import type { Hint } from '../../hint.ts';
 import type { CelerySettings } from '../../settings.ts';
-import { controlNames, OWN_PREFIX } from './control/control-names.ts';
+import { controlNames, OWN_PREFIX } from './mailbox.ts';
 
-/** The regular expressions of `rabbitmqctl set_permissions`. */
-export interface Permissions {
-  readonly configure: string;
-  readonly write: string;
-  readonly read: string;
-}
-
-/** Whose permissions they are. */
-export interface PermissionSubject {
-  readonly settings: CelerySettings;
-  /** `null` if unknown. */
-  readonly virtualHost: string | null;
+/**
+ * The command that gives a user the least that it needs, as it is typed into a shell: queues of our own, bound to the
+ * exchanges of events and of replies, and the exchange that requests are published to. No queue of the app is among
+ * them.
+ *
+ * @param virtualHost `null` if unknown
+ */
+export function permissionLine(settings: CelerySettings, virtualHost: string | null): string {
+  const { exchange, replyExchange } = controlNames(settings);
+  const own = `${escapePattern(OWN_PREFIX)}.*`;
+  const anyOf = (...names: string[]): string =>
+    shellQuoted(`^(${[own, ...names.map(escapePattern)].join('|')})$`);
+  const configure = anyOf(replyExchange);
+  const write = anyOf(exchange);
+  const read = anyOf(settings.event_exchange ?? 'celeryev', replyExchange);
+  return `rabbitmqctl set_permissions -p ${shellName(virtualHost)} <user> ${configure} ${write} ${read}`;
 }
 
 /**
- * The least that a user needs: queues of our own, bound to the exchanges of events and of replies, and the exchange
- * that requests are published to. No queue of the app is among them.
+ * The hint for a right that the user lacks; `null` for what is not in RabbitMQ.
+ *
+ * @param rights what {@link permissionLine} says
  */
-function permissionsFor(settings: CelerySettings): Permissions {
-  const { exchange, replyExchange } = controlNames(settings);
-  const own = `${escapePattern(OWN_PREFIX)}.*`;
-  const anyOf = (...names: string[]): string => `^(${[own, ...names.map(escapePattern)].join('|')})$`;
-  return {
-    configure: anyOf(replyExchange),
-    write: anyOf(exchange),
-    read: anyOf(settings.event_exchange ?? 'celeryev', replyExchange),
-  };
-}
-
-/** The command that gives a user all of them, as it is typed into a shell. */
-export function permissionLine({ settings, virtualHost }: PermissionSubject): string {
-  const { configure, write, read } = permissionsFor(settings);
-  const patterns = [configure, write, read].map(shellQuoted).join(' ');
-  return `rabbitmqctl set_permissions -p ${shellName(virtualHost)} <user> ${patterns}`;
-}
-
-/** The hint for a right that the user lacks; `null` for what is not in RabbitMQ. */
-export function deniedHint(access: BrokerAccess, subject: PermissionSubject): Hint | null {
+export function deniedHint(access: BrokerAccess, rights: string): Hint | null {
   const hint = (what: string): Hint => ({
     code: 'missing_right',
     component: 'broker',
-    sentence: `This RabbitMQ user may not ${what}. Run ${permissionLine(subject)}`,
+    sentence: `This RabbitMQ user may not ${what}. Run ${rights}`,
   });
   switch (access) {
     case 'events':
       return hint("receive Celery's events");
-    case 'queues': {
-      const line = `rabbitmqctl set_user_tags <user> management; ${permissionLine(subject)}`;
-      return {
-        code: 'missing_right',
-        component: 'broker',
-        sentence:
-          'The user of the management API may not list the queues of this virtual host, so tasks that workers have ' +
-          `reserved are not counted. Run ${line}`,
-      };
-    }
     case 'control': {
       return hint('send requests to workers, so their pool, queues and registered tasks are not shown');
     }
+    // RabbitMQ has no schedules, and a refused queue is shown without its counts.
+    case 'queues':
     case 'schedules':
       return null;
     case 'writes':

@@ -3,26 +3,37 @@
  * that ends with its connection. Queues of workers are never declared, because their properties depend on the
  * workers' version and settings.
  */
-import { type AmqpChannel, publishConfirmed } from '../../../../../amqp/channel.ts';
-import type { AmqpClientChannel, AmqpMessage } from '../../../../../amqp/client.ts';
-import type { AmqpConnection } from '../../../../../amqp/connection.ts';
-import type { AmqpLimits } from '../../../../../amqp/deadline.ts';
-import { amqpError, describeAmqpError } from '../../../../../amqp/problems.ts';
-import type { ControlRequest, Mailbox, ReplyListener, SentRequest } from '../../../broker.ts';
-import { ControlFailure } from '../../../control/failure.ts';
-import type { CelerySettings } from '../../../settings.ts';
-import { type ControlNames, controlNames, newReplyQueue } from './control-names.ts';
+import { randomUUID } from 'node:crypto';
+import {
+  type AmqpChannel,
+  type AmqpLimits,
+  hasExchange,
+  publishConfirmed,
+} from '../../../../amqp/channel.ts';
+import type { AmqpClientChannel, AmqpMessage } from '../../../../amqp/client.ts';
+import type { AmqpConnection } from '../../../../amqp/connection.ts';
+import { amqpError, describeAmqpError } from '../../../../amqp/problems.ts';
+import type { ControlRequest, Mailbox, ReplyListener, SentRequest } from '../../broker.ts';
+import { ControlFailure } from '../../control/failure.ts';
+import type { CelerySettings } from '../../settings.ts';
 
+/** How the name of each queue of ours begins. */
+export const OWN_PREFIX = 'express-task-monitor.';
 /** Most replies that wait for us to read them. */
 const MOST_REPLIES = 10_000;
 
-/** Parameters of a mailbox. */
-export interface AmqpMailboxOptions {
-  /** Used for nothing that must work while RabbitMQ takes no messages. Closed with the mailbox. */
-  readonly connection: AmqpConnection;
-  readonly settings: CelerySettings;
-  /** The command that gives the user the rights for remote control. */
-  readonly rights: () => string;
+/** The exchanges of remote control. */
+export interface ControlNames {
+  /** A fanout that the queues of all workers are bound to. */
+  readonly exchange: string;
+  /** A direct exchange: the routing key is the id of a client. */
+  readonly replyExchange: string;
+}
+
+/** Names by the app's settings. */
+export function controlNames({ control_exchange }: CelerySettings): ControlNames {
+  const exchange = `${control_exchange ?? 'celery'}.pidbox`;
+  return { exchange, replyExchange: `reply.${exchange}` };
 }
 
 /** A channel with a queue of replies. */
@@ -36,7 +47,9 @@ interface Session {
   repliedAt: number;
 }
 
-interface MailboxState extends AmqpMailboxOptions {
+interface MailboxState {
+  readonly connection: AmqpConnection;
+  readonly rights: string;
   readonly names: ControlNames;
   /** The requests that wait for replies, by ticket. */
   readonly listeners: Map<string, ReplyListener>;
@@ -45,11 +58,21 @@ interface MailboxState extends AmqpMailboxOptions {
   closed: boolean;
 }
 
-/** Nothing is connected before the first request. Then there is one channel with one queue. */
-export function createAmqpMailbox(options: AmqpMailboxOptions): Mailbox {
+/**
+ * Nothing is connected before the first request. Then there is one channel with one queue.
+ *
+ * @param connection used for nothing that must work while RabbitMQ takes no messages. Closed with the mailbox
+ * @param rights the command that gives the user the rights for remote control
+ */
+export function createAmqpMailbox(
+  connection: AmqpConnection,
+  settings: CelerySettings,
+  rights: string,
+): Mailbox {
   const state: MailboxState = {
-    ...options,
-    names: controlNames(options.settings),
+    connection,
+    rights,
+    names: controlNames(settings),
     listeners: new Map(),
     session: null,
     closed: false,
@@ -127,16 +150,17 @@ async function sessionOf(state: MailboxState, limits: AmqpLimits): Promise<Sessi
 /** @returns `null` if the exchange does not exist: a worker declares it before it listens */
 async function openSession(state: MailboxState, limits: AmqpLimits): Promise<Session | null> {
   const { connection, names } = state;
-  if (!(await exists(connection, names.exchange, limits))) return null;
-  const isDeclared = await exists(connection, names.replyExchange, limits);
+  if (!(await hasExchange(connection, names.exchange, limits))) return null;
+  const isDeclared = await hasExchange(connection, names.replyExchange, limits);
   const channel = await connection.channel({ confirm: true }, limits);
-  const { oid, queue } = newReplyQueue(names);
+  // Never used again, since a lost connection may still hold its queue.
+  const oid = `${OWN_PREFIX}${randomUUID()}`;
   const session: Session = { channel, oid, returned: new Set(), repliedAt: Number.NEGATIVE_INFINITY };
   try {
     await channel.request(async (raw) => {
       // With the properties that every worker uses.
       if (!isDeclared) await raw.assertExchange(names.replyExchange, 'direct', { durable: false });
-      await receiveReplies(state, session, raw, queue);
+      await receiveReplies(state, session, raw);
     }, limits);
   } catch (error) {
     await channel.close();
@@ -150,34 +174,17 @@ async function openSession(state: MailboxState, limits: AmqpLimits): Promise<Ses
   return session;
 }
 
-/** On a channel of its own, which ends if there is no such exchange. */
-async function exists(connection: AmqpConnection, exchange: string, limits: AmqpLimits): Promise<boolean> {
-  const channel = await connection.channel({}, limits);
-  try {
-    await channel.request((raw) => raw.checkExchange(exchange), limits);
-    return true;
-  } catch (error) {
-    if (describeAmqpError(error).code === 'NOTFOUND') return false;
-    throw error;
-  } finally {
-    void channel.close();
-  }
-}
-
-async function receiveReplies(
-  state: MailboxState,
-  session: Session,
-  raw: AmqpClientChannel,
-  queue: string,
-): Promise<void> {
+async function receiveReplies(state: MailboxState, session: Session, raw: AmqpClientChannel): Promise<void> {
   const { channel, oid, returned } = session;
+  const { replyExchange } = state.names;
+  const queue = `${oid}.${replyExchange}`;
   await raw.assertQueue(queue, {
     durable: false,
     exclusive: true,
     autoDelete: true,
     arguments: { 'x-max-length': MOST_REPLIES },
   });
-  await raw.bindQueue(queue, state.names.replyExchange, oid);
+  await raw.bindQueue(queue, replyExchange, oid);
   raw.on('return', (message) => {
     const ticket = ticketIn((message as AmqpMessage).content);
     if (state.listeners.has(ticket)) returned.add(ticket);
@@ -217,11 +224,10 @@ function failureOf(state: MailboxState, error: unknown): ControlFailure {
 
 function problemWith({ rights }: MailboxState, { code, sentence }: { code: string; sentence: string }) {
   if (code !== 'NOPERM') return { code, sentence, missingRights: null };
-  const missingRights = rights();
   return {
     code,
-    sentence: `The RabbitMQ user lacks a right that remote control needs. Run ${missingRights}`,
-    missingRights,
+    sentence: `The RabbitMQ user lacks a right that remote control needs. Run ${rights}`,
+    missingRights: rights,
   };
 }
 

@@ -2,20 +2,17 @@
  * Reads how many messages are ready in each queue, and how many consume it, by passive declarations. Messages are never
  * taken out to look at them: that would reorder them and mark them as redelivered.
  */
-import type { AmqpChannel } from '../../../../../amqp/channel.ts';
-import type { AmqpConnection } from '../../../../../amqp/connection.ts';
-import { describeAmqpError } from '../../../../../amqp/problems.ts';
-import { filledString } from '../../../../../values.ts';
-import { waitFor } from '../../../../../waiting.ts';
-import { NOTHING_READ, type QueueCounts, type QueueReader, type QueueReading } from '../../../broker.ts';
-import type { CelerySettings } from '../../../settings.ts';
-import type { ManagedQueues } from '../management/managed-queues.ts';
-import { configuredQueues, type QueueKinds, queueKinds } from './queue-names.ts';
+import type { AmqpChannel } from '../../../../amqp/channel.ts';
+import type { AmqpConnection } from '../../../../amqp/connection.ts';
+import { describeAmqpError } from '../../../../amqp/problems.ts';
+import { filledString } from '../../../../values.ts';
+import { NOTHING_READ, type QueueCounts, type QueueReader, type QueueReading } from '../../broker.ts';
+import { isDelayedName } from '../../protocol/delayed-names.ts';
+import type { CelerySettings } from '../../settings.ts';
+import { OWN_PREFIX } from './mailbox.ts';
 
 /** Most queues that are read. */
 const MAX_QUEUES = 1000;
-/** How long the first reading waits for the management API, in milliseconds. */
-const FIRST_WAIT_MS = 800;
 /**
  * Milliseconds until a queue that does not exist is searched again, doubled each time: it costs a channel and a line in
  * RabbitMQ's log. And the maximum number of such queues in one reading.
@@ -23,17 +20,6 @@ const FIRST_WAIT_MS = 800;
 const FIRST_PAUSE_MS = 15_000;
 const LONGEST_PAUSE_MS = 600_000;
 const MOST_MISSED = 10;
-
-/** Parameters of a reader. */
-export interface AmqpQueueReaderOptions {
-  /** Not one that messages are published on: RabbitMQ stops reading from those while it is short of memory. */
-  readonly connection: AmqpConnection;
-  readonly settings: CelerySettings;
-  /** Names of queues that the host gives. */
-  readonly given: readonly string[];
-  /** `null` where the host gives no management API. */
-  readonly management: ManagedQueues | null;
-}
 
 /** The result of a passive declaration. */
 interface Depth {
@@ -51,10 +37,13 @@ interface Absence {
   readonly pause: number;
 }
 
-interface ReaderState extends AmqpQueueReaderOptions {
-  readonly kinds: QueueKinds;
+interface ReaderState {
+  readonly connection: AmqpConnection;
+  /** Names that the host gives, and those in the settings. */
   readonly configured: readonly string[];
   readonly fallback: string;
+  /** How the names of queues of events begin. */
+  readonly ofEvents: string;
   channel: AmqpChannel | null;
   readonly depths: Map<string, Depth>;
   /** Queues that cannot be read, by name: most do not exist. */
@@ -64,14 +53,23 @@ interface ReaderState extends AmqpQueueReaderOptions {
   reading: QueueReading;
 }
 
-/** Sends nothing before the first reading. */
-export function createAmqpQueueReader(options: AmqpQueueReaderOptions): QueueReader {
-  const { settings, given } = options;
+/**
+ * Sends nothing before the first reading.
+ *
+ * @param connection not one that messages are published on: RabbitMQ stops reading from those while it is short of
+ *   memory
+ * @param given names of queues that the host gives
+ */
+export function createAmqpQueueReader(
+  connection: AmqpConnection,
+  settings: CelerySettings,
+  given: readonly string[],
+): QueueReader {
   const state: ReaderState = {
-    ...options,
-    kinds: queueKinds(settings),
-    configured: configuredQueues(settings, given),
+    connection,
+    configured: [...given, ...queuesIn(settings)],
     fallback: filledString(settings.task_default_queue) ?? 'celery',
+    ofEvents: `${filledString(settings.event_queue_prefix) ?? 'celeryev'}.`,
     channel: null,
     depths: new Map(),
     absent: new Map(),
@@ -81,12 +79,16 @@ export function createAmqpQueueReader(options: AmqpQueueReaderOptions): QueueRea
   return { listsMessages: false, read: (known, _take, now) => read(state, known, now) };
 }
 
+function queuesIn({ task_queues: queues }: CelerySettings): string[] {
+  if (typeof queues !== 'object' || queues === null) return [];
+  const listed = Array.isArray(queues) ? queues : Object.keys(queues);
+  return listed.flatMap((queue: unknown) => {
+    const own = typeof queue === 'object' && queue !== null ? (queue as { name?: unknown }).name : queue;
+    return filledString(own) ?? [];
+  });
+}
+
 async function read(state: ReaderState, known: readonly string[], now: number): Promise<QueueReading> {
-  const { management } = state;
-  const refreshing = management?.refresh();
-  if (refreshing !== undefined && state.reading.revision === 0) {
-    await waitFor(refreshing, { ms: FIRST_WAIT_MS });
-  }
   const before = state.reading;
   try {
     const names = namesOf(state, known);
@@ -101,38 +103,38 @@ async function read(state: ReaderState, known: readonly string[], now: number): 
 
 /** Sorted. */
 function namesOf(state: ReaderState, known: readonly string[]): string[] {
-  const { kinds, configured, fallback, absent, management } = state;
+  const { configured, fallback, absent } = state;
   // One that a worker has begun to consume exists now.
   for (const name of known) if (!state.known.has(name)) absent.delete(name);
   state.known = new Set(known);
-  const managed = management?.queues() ?? new Map();
-  const names = [...new Set([fallback, ...configured, ...known, ...managed.keys()])];
-  return names
-    .filter((name) => kinds.isTaskQueue(name, managed.get(name)))
+  return [...new Set([fallback, ...configured, ...known])]
+    .filter((name) => holdsTasks(state, name))
     .slice(0, MAX_QUEUES)
     .sort();
 }
 
+/** Whether workers take tasks from a queue: it is none of events, of remote control, of ours or of delayed tasks. */
+function holdsTasks({ ofEvents }: ReaderState, name: string): boolean {
+  if (name === '' || name.endsWith('.pidbox') || name.startsWith(ofEvents)) return false;
+  return !name.startsWith(OWN_PREFIX) && !isDelayedName(name);
+}
+
 async function measure(state: ReaderState, names: readonly string[], now: number): Promise<void> {
-  const { depths, absent, management } = state;
+  const { depths, absent } = state;
   const wanted = new Set(names);
   for (const name of depths.keys()) if (!wanted.has(name)) depths.delete(name);
   for (const name of absent.keys()) if (!wanted.has(name)) absent.delete(name);
-  const managed = management?.isWhole() === true ? management.queues() : null;
   let missed = 0;
   for (const name of names) {
     const absence = absent.get(name);
-    const isNew = !depths.has(name);
-    if (isNew && (now < (absence?.lookAt ?? now) || missed >= MOST_MISSED)) continue;
-    // A queue that is not listed does not exist, unless it is younger than the list.
-    const isListed = managed === null || managed.has(name) || state.known.has(name) || !isNew;
-    const depth = isListed ? await depthOf(state, name) : 'absent';
+    if (!depths.has(name) && (now < (absence?.lookAt ?? now) || missed >= MOST_MISSED)) continue;
+    const depth = await depthOf(state, name);
     if (typeof depth !== 'string') {
       depths.set(name, depth);
       absent.delete(name);
       continue;
     }
-    if (isListed) missed += 1;
+    missed += 1;
     depths.delete(name);
     const pause = Math.min((absence?.pause ?? FIRST_PAUSE_MS / 2) * 2, LONGEST_PAUSE_MS);
     absent.set(name, { isRefused: depth === 'refused', lookAt: now + pause, pause });
@@ -154,52 +156,37 @@ async function depthOf(state: ReaderState, name: string): Promise<Depth | NoDept
 }
 
 function readingOf(state: ReaderState, names: readonly string[]): QueueReading {
-  const { management, reading } = state;
   return {
     queues: names.flatMap((name) => countsOf(state, name) ?? []),
     messages: [],
-    isComplete: isEmpty(state),
+    // A message may be delayed or unacknowledged, which no declaration shows.
+    isComplete: false,
     newest: [],
     ok: true,
-    problem: management?.problem() ?? null,
-    revision: reading.revision + 1,
+    problem: null,
+    revision: state.reading.revision + 1,
   };
 }
 
 /** @returns `null` for a queue that does not exist, as far as is known, unless the host names it */
-function countsOf(state: ReaderState, name: string): QueueCounts | null {
-  const { depths, absent, configured, known, management } = state;
+function countsOf({ depths, absent, configured, known }: ReaderState, name: string): QueueCounts | null {
+  // RabbitMQ tells over AMQP how many are ready, not how many are unacknowledged.
+  const reserved = null;
   const depth = depths.get(name);
-  const managed = management?.queues()?.get(name);
-  const reserved = managed?.unacknowledged ?? null;
   if (depth !== undefined) return { name, ...depth, reserved };
   const absence = absent.get(name);
+  if (absence === undefined) return null;
   const isNamed = configured.includes(name);
-  if (absence?.isRefused === true && (isNamed || known.has(name) || managed !== undefined)) {
-    return { name, waiting: managed?.ready ?? null, consumers: null, reserved };
+  if (absence.isRefused) {
+    return isNamed || known.has(name) ? { name, waiting: null, consumers: null, reserved } : null;
   }
-  return absence?.isRefused === false && isNamed ? { name, waiting: 0, consumers: 0, reserved: 0 } : null;
-}
-
-/** Whether no queue holds a message of a task, neither ready nor delayed nor unacknowledged. */
-function isEmpty({ management, kinds, depths }: ReaderState): boolean {
-  const managed = management?.queues() ?? null;
-  if (managed === null || management?.isWhole() !== true) return false;
-  for (const { waiting } of depths.values()) if (waiting !== 0) return false;
-  for (const [name, queue] of managed) {
-    const { ready, unacknowledged } = queue;
-    if (kinds.mayHoldTasks(name, queue) && (ready !== 0 || unacknowledged !== 0)) return false;
-  }
-  return true;
+  return isNamed ? { name, waiting: 0, consumers: 0, reserved } : null;
 }
 
 function isSame(before: QueueReading, next: QueueReading): boolean {
-  if (!before.ok || before.isComplete !== next.isComplete) return false;
-  if (before.problem?.code !== next.problem?.code) return false;
-  if (before.queues.length !== next.queues.length) return false;
-  return next.queues.every(({ name, waiting, reserved, consumers }, index) => {
+  if (!before.ok || before.queues.length !== next.queues.length) return false;
+  return next.queues.every(({ name, waiting, consumers }, index) => {
     const old = before.queues[index];
-    const isOld = old?.name === name && old.waiting === waiting;
-    return isOld && old.reserved === reserved && old.consumers === consumers;
+    return old?.name === name && old.waiting === waiting && old.consumers === consumers;
   });
 }
