@@ -1,46 +1,45 @@
 /** A connection to RabbitMQ that is opened again whenever it ends, on the next host of several. */
-import { createProblemLog, type ServerProblem } from '../server-problems.ts';
-import { pause, waitFor } from '../waiting.ts';
-import type { AmqpChannel, AmqpLimits, ChannelKind } from './channel.ts';
-import type { AmqpEndpoint } from './endpoint.ts';
+import { type Attempt, type ConnectionState, KeptConnection } from '../kept-connection.ts';
+import { type AmqpChannel, type AmqpLimits, type ChannelKind, openChannel } from './channel.ts';
+import type { AmqpEndpoint, OpenedClient } from './endpoint.ts';
 import { AmqpError, amqpError, describeAmqpError } from './problems.ts';
-import { type AmqpSession, type SessionOptions, type StartedSession, startAmqpSession } from './session.ts';
 
 /** The pauses between attempts, in milliseconds. */
 const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 5_000;
 /** How long a channel may take when no limit is given, with connecting, in milliseconds. */
 const CHANNEL_MS = 5_000;
+/** Logging in takes several replies, and a busy RabbitMQ is slow to give them. */
+const TIMES = { open: 10_000, ping: 2_000, silentPings: 4 };
 
-/** How a connection is doing. Times in milliseconds since 1970. */
-export interface AmqpConnectionState {
-  readonly up: boolean;
-  /** When the connection was last known to work; `null` if it never did. */
-  readonly asOf: number | null;
-  /** Since when it has been up; `null` while it is down. */
-  readonly since: number | null;
-  /** How often it was re-established. */
-  readonly reconnects: number;
-  /** Why it is down; `null` while it is up, or before the first attempt has ended. */
-  readonly problem: ServerProblem | null;
+/** A connection that is up. */
+export interface AmqpSession {
+  /** Such as `3.10.8`; `null` if RabbitMQ does not report it. */
+  readonly version: string | null;
+  /** @throws AmqpError when there is no channel in time */
+  channel(kind?: ChannelKind, limits?: AmqpLimits): Promise<AmqpChannel>;
+  /** Ends it; another one follows. */
+  fail(reason: unknown): void;
 }
 
-const NOT_CONNECTED: AmqpConnectionState = {
-  up: false,
-  asOf: null,
-  since: null,
-  reconnects: 0,
-  problem: null,
-};
-
 /** The purpose of a connection. */
-export interface AmqpConnectionOptions extends Pick<SessionOptions, 'prepare' | 'probe' | 'isPaced'> {
+export interface AmqpConnectionOptions {
   /** Label for the log. */
   readonly label: string;
   readonly endpoint: AmqpEndpoint;
   /** Whether to begin with a host chosen at random. Default false: with the first. */
   readonly shuffle?: boolean;
-  readonly onUp?: (session: AmqpSession) => void;
+  /** Declares and consumes, before the connection counts as up. */
+  readonly prepare?: (session: AmqpSession) => Promise<unknown>;
+  /** Whether messages may arrive a tenth of a second later, many at a time. Default false. */
+  readonly isPaced?: boolean;
+  /**
+   * Sends a request every two seconds, for a sign of life: the heartbeats of amqplib notice a dead peer much later.
+   * Default: none.
+   */
+  readonly probe?: (session: AmqpSession) => Promise<unknown>;
+  /** @param again whether it had been up before */
+  readonly onUp?: (again: boolean) => void;
   /** @param asOf when it was last known to work, milliseconds since 1970 */
   readonly onDown?: (asOf: number) => void;
 }
@@ -49,7 +48,7 @@ export interface AmqpConnectionOptions extends Pick<SessionOptions, 'prepare' | 
 export interface AmqpConnection {
   /** Connects, unless it has been started. */
   start(): void;
-  state(): AmqpConnectionState;
+  state(): ConnectionState;
   /**
    * Whether RabbitMQ accepts no messages now, because it is short of memory or disk space. Known once a message was
    * sent.
@@ -60,7 +59,7 @@ export interface AmqpConnection {
   /** Of the host that was last tried, without user, password and query. */
   url(): string | null;
   /**
-   * Opens a channel. Connects first if that has not begun, and waits for an attempt that is under way.
+   * Opens a channel. Connects first if that has not begun.
    *
    * @throws AmqpError while RabbitMQ is unreachable, or when it is late
    */
@@ -69,103 +68,109 @@ export interface AmqpConnection {
   close(): Promise<void>;
 }
 
-interface Kept {
-  readonly options: AmqpConnectionOptions;
-  readonly log: (problem: ServerProblem) => void;
-  state: AmqpConnectionState;
-  session: AmqpSession | null;
-  started: StartedSession | null;
-  version: string | null;
-  isBlocked: boolean;
-  /** Index of the host to connect to. */
-  host: number;
-  /** Attempts that failed since it was last up. */
-  failures: number;
-  /** Aborted by `close()`. Ends the pause between attempts. */
-  readonly closing: AbortController;
-  /** Resolves when the present attempt has ended. */
-  attempt: { readonly ended: Promise<void>; readonly end: () => void };
-  /** Resolves when no further attempt is made. */
-  ran: Promise<void> | null;
+/** What has been opened. */
+interface Opened extends AmqpSession {
+  readonly opened: OpenedClient;
 }
 
 /** A connection that has not been started. */
 export function createAmqpConnection(options: AmqpConnectionOptions): AmqpConnection {
-  const { endpoint, shuffle = false } = options;
-  const kept: Kept = {
-    options,
-    log: createProblemLog(options.label),
-    state: NOT_CONNECTED,
-    session: null,
-    started: null,
-    version: null,
-    isBlocked: false,
-    host: shuffle ? Math.floor(Math.random() * endpoint.hosts) : 0,
-    failures: 0,
-    closing: new AbortController(),
-    attempt: newAttempt(),
-    ran: null,
+  const { label, endpoint, shuffle = false, probe, isPaced = false, onUp, onDown } = options;
+  let host = shuffle ? Math.floor(Math.random() * endpoint.hosts) : 0;
+  let version: string | null = null;
+  let isBlocked = false;
+  const blocked = (now: boolean): void => {
+    isBlocked = now;
   };
-  const start = (): void => {
-    if (!kept.closing.signal.aborted) kept.ran ??= keepOpen(kept);
-  };
+  const kept = new KeptConnection<Opened>({
+    label,
+    open: (attempt) => openSession(options, host, attempt, blocked),
+    ping: probe,
+    close: async ({ opened }) => (opened.isLent ? undefined : opened.client.close()),
+    describe: describeAmqpError,
+    failure: (problem) => (typeof problem === 'string' ? amqpError(problem) : new AmqpError(problem)),
+    times: TIMES,
+    pauseAfter: (failures) => pauseAfter(failures, endpoint.hosts),
+    onUp(session, again) {
+      version = session.version;
+      onUp?.(again);
+      if (isPaced) session.opened.startPacing?.();
+    },
+    onEnd(wasUp) {
+      // The host that worked last is tried first.
+      if (!wasUp) host = (host + 1) % endpoint.hosts;
+    },
+    onDown,
+  });
   return {
-    start,
-    state: () => kept.state,
-    isBlocked: () => kept.isBlocked,
-    version: () => kept.version,
-    url: () => endpoint.url(kept.host),
-    channel(kind, limits) {
-      start();
-      return channelOf(kept, kind, limits);
+    start: () => void kept.start(),
+    state: () => kept.state(),
+    isBlocked: () => isBlocked,
+    version: () => version,
+    url: () => endpoint.url(host),
+    async channel(kind = {}, { signal, timeoutMs = CHANNEL_MS } = {}) {
+      const end = performance.now() + timeoutMs;
+      const session = await kept.opened({ signal, timeoutMs });
+      return session.channel(kind, { signal, timeoutMs: Math.max(1, end - performance.now()) });
     },
-    async close() {
-      kept.closing.abort();
-      kept.started?.close();
-      await kept.ran;
-    },
+    close: () => kept.close(),
   };
 }
 
-async function channelOf(kept: Kept, kind: ChannelKind = {}, limits: AmqpLimits = {}): Promise<AmqpChannel> {
-  const { signal, timeoutMs = CHANNEL_MS } = limits;
-  const end = performance.now() + timeoutMs;
-  // During a pause, the problem of the last attempt is the answer.
-  if (kept.session === null && kept.started !== null)
-    await waitFor(kept.attempt.ended, { ms: timeoutMs, signal });
-  if (kept.closing.signal.aborted) throw amqpError('CLOSED');
-  if (kept.session === null) {
-    throw kept.state.problem === null ? amqpError('TimeoutError') : new AmqpError(kept.state.problem);
-  }
-  return kept.session.channel(kind, { signal, timeoutMs: Math.max(1, end - performance.now()) });
+async function openSession(
+  { endpoint, prepare }: AmqpConnectionOptions,
+  host: number,
+  { signal, fail }: Attempt,
+  onBlocked: (isBlocked: boolean) => void,
+): Promise<Opened> {
+  const opened = await endpoint.open(host, signal);
+  const { client, version } = opened;
+  // Before anything else can happen to it: without a listener, an error would end the host's process.
+  if (!opened.isLent) client.on('error', () => {});
+  watch(opened, fail, onBlocked, signal);
+  const session: Opened = {
+    opened,
+    version,
+    async channel(kind = {}, limits = {}) {
+      try {
+        return await openChannel(client, kind, limits);
+      } catch (error) {
+        const { code } = describeAmqpError(error);
+        // A connection that ended before it was watched. A deadline may be the caller's, and prove nothing.
+        if (code !== 'TimeoutError') fail(error);
+        throw error;
+      }
+    },
+    fail,
+  };
+  await prepare?.(session);
+  return session;
 }
 
-async function keepOpen(kept: Kept): Promise<void> {
-  const { endpoint, prepare, probe, isPaced } = kept.options;
-  const { signal } = kept.closing;
-  while (!signal.aborted) {
-    kept.started = startAmqpSession({
-      endpoint,
-      host: kept.host,
-      prepare,
-      probe,
-      isPaced,
-      onReady: (session) => noteUp(kept, session),
-      onAlive(askedAt) {
-        kept.state = { ...kept.state, asOf: askedAt };
-      },
-      onBlocked(isBlocked) {
-        kept.isBlocked = isBlocked;
-      },
-    });
-    try {
-      await kept.started.over;
-    } catch (error) {
-      noteEnd(kept, describeAmqpError(error));
-    }
-    if (!signal.aborted) await pause(pauseAfter(kept.failures, endpoint.hosts), signal);
-    kept.attempt = newAttempt();
-  }
+/** At the end of the attempt, the listeners are removed from a connection that is the host's. */
+function watch(
+  { client, isLent, startReading }: OpenedClient,
+  fail: (reason: unknown) => void,
+  onBlocked: (isBlocked: boolean) => void,
+  signal: AbortSignal,
+): void {
+  const lost = (error?: unknown): void => fail(error ?? amqpError(isLent ? 'HOSTCLOSED' : 'LOST'));
+  const listeners: Readonly<Record<string, (value?: unknown) => void>> = {
+    error: lost,
+    close: lost,
+    // Emitted by amqplib's recovery.
+    disconnect: lost,
+    blocked: () => onBlocked(true),
+    unblocked: () => onBlocked(false),
+  };
+  for (const [event, listener] of Object.entries(listeners)) client.on(event, listener);
+  const unwatch = (): void => {
+    onBlocked(false);
+    if (!isLent) return;
+    for (const [event, listener] of Object.entries(listeners)) client.removeListener(event, listener);
+  };
+  signal.addEventListener('abort', unwatch, { once: true });
+  startReading?.();
 }
 
 /**
@@ -176,43 +181,4 @@ function pauseAfter(failures: number, hosts: number): number {
   const isEndOfRound = failures % hosts === 0;
   const longest = isEndOfRound ? Math.min(FIRST_PAUSE * 2 ** (failures / hosts), LONGEST_PAUSE) : FIRST_PAUSE;
   return longest * (0.5 + Math.random() / 2);
-}
-
-function noteUp(kept: Kept, session: AmqpSession): void {
-  const now = Date.now();
-  const { asOf, reconnects } = kept.state;
-  kept.state = {
-    up: true,
-    asOf: now,
-    since: now,
-    reconnects: reconnects + (asOf === null ? 0 : 1),
-    problem: null,
-  };
-  kept.session = session;
-  kept.version = session.version;
-  kept.failures = 0;
-  kept.attempt.end();
-  kept.options.onUp?.(session);
-}
-
-function noteEnd(kept: Kept, problem: ServerProblem): void {
-  const { up, asOf } = kept.state;
-  kept.session = null;
-  kept.started = null;
-  kept.state = { ...kept.state, up: false, since: null, problem };
-  kept.failures = up ? 0 : kept.failures + 1;
-  // The host that worked last is tried first.
-  if (!up) kept.host = (kept.host + 1) % kept.options.endpoint.hosts;
-  kept.attempt.end();
-  if (kept.closing.signal.aborted) return;
-  kept.log(problem);
-  if (up && asOf !== null) kept.options.onDown?.(asOf);
-}
-
-function newAttempt(): Kept['attempt'] {
-  let end: () => void = () => {};
-  const ended = new Promise<void>((resolve) => {
-    end = resolve;
-  });
-  return { ended, end };
 }

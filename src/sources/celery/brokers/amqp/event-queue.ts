@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { type AmqpChannel, hasExchange } from '../../../../amqp/channel.ts';
 import type { QueueDeclaration } from '../../../../amqp/client.ts';
+import type { AmqpSession } from '../../../../amqp/connection.ts';
 import { AmqpError, describeAmqpError } from '../../../../amqp/problems.ts';
-import type { AmqpSession } from '../../../../amqp/session.ts';
 import {
   type IntegerBounds,
   type KeysOf,

@@ -1,10 +1,9 @@
 /** Receives Celery's events from a queue that RabbitMQ keeps while this instance is disconnected. */
 import type { AmqpChannel } from '../../../../amqp/channel.ts';
 import type { AmqpMessage } from '../../../../amqp/client.ts';
-import { type AmqpConnection, createAmqpConnection } from '../../../../amqp/connection.ts';
+import { type AmqpConnection, type AmqpSession, createAmqpConnection } from '../../../../amqp/connection.ts';
 import type { AmqpEndpoint } from '../../../../amqp/endpoint.ts';
 import { AmqpError, amqpError } from '../../../../amqp/problems.ts';
-import type { AmqpSession } from '../../../../amqp/session.ts';
 import type { Steps } from '../../../../scheduler.ts';
 import type { BrokerEvents, EventHandlers } from '../../broker.ts';
 import { createMessageQueue, type MessageQueue } from '../../message-queue.ts';
@@ -57,8 +56,6 @@ interface State {
   waiting: MessageQueue<Delivery> | null;
   /** Of the last connection; `null` before the first. */
   consumer: Consumer | null;
-  /** Whether a connection was ready before. */
-  wasUp: boolean;
   hadExchange: boolean | null;
   /** Messages that waited in RabbitMQ when it was last asked. */
   ready: number;
@@ -77,13 +74,14 @@ export function createAmqpEvents(endpoint: AmqpEndpoint, queue: EventQueue, shuf
       isPaced: true,
       prepare: (session) => consume(state, session),
       probe: () => probe(state),
-      onUp: () => noteUp(state),
+      // After a reconnect, what was delivered and not acknowledged arrives again, and the history knows it. Whether
+      // anything is missing is unknown: RabbitMQ may have been restarted, and the queue may have expired or overflowed.
+      onUp: (again) => state.handlers?.up(again),
       onDown: (asOf) => state.handlers?.down(asOf),
     }),
     handlers: null,
     waiting: null,
     consumer: null,
-    wasUp: false,
     hadExchange: null,
     ready: 0,
     fullSince: null,
@@ -133,16 +131,6 @@ async function consume(state: State, session: AmqpSession): Promise<void> {
       else waiting?.push({ message, consumer });
     }),
   );
-}
-
-/**
- * After a reconnect, what was delivered and not acknowledged arrives again, and the history knows it. Whether anything
- * is missing is unknown: RabbitMQ may have been restarted, and the queue may have expired or overflowed.
- */
-function noteUp(state: State): void {
-  const again = state.wasUp;
-  state.wasUp = true;
-  state.handlers?.up(again);
 }
 
 /** @returns steps for a long message; a short one has been delivered */
