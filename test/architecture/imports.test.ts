@@ -12,6 +12,7 @@ const RANKS: Readonly<Record<string, number>> = {
   'check-options': 0,
   cursor: 0,
   'lru-cache': 0,
+  'kept-connection': 0,
   'merge-sorted': 0,
   outgoing: 0,
   scheduler: 0,
