@@ -1,19 +1,18 @@
 /** A deployment as reported by the instance that collects. Nothing here connects to broker or result backend. */
 import { MonitorError } from '../../../errors.ts';
 import type { SharedTexts } from '../../../history/stored-history.ts';
-import type { Component, HealthCheck } from '../../../model.ts';
+import type { Component, HealthCheck, Queue } from '../../../model.ts';
 import type { HealthSource, QueueSource, ScheduleSource, SourceStatus } from '../../../source.ts';
 import type { Deployment, DeploymentStatus } from '../deployment.ts';
 import { createPublishedWaiting } from './published-waiting.ts';
 import type { ReportClock } from './report-clock.ts';
 import {
+  type HealthReport,
   KINDS,
-  readComponentsReport,
-  readHealthReport,
-  readQueuesReport,
-  readSchedulesReport,
-  readWaitingReport,
+  readReport,
+  type SchedulesReport,
   type StatusReport,
+  type WaitingReport,
 } from './reports.ts';
 
 /** Where the reports are. */
@@ -37,7 +36,7 @@ export function createPublishedDeployment(options: PublishedOptions): Deployment
   return {
     status: status('tasks'),
     workerStatus: status('workers'),
-    waiting: createPublishedWaiting(remembered(texts, KINDS.waiting, readWaitingReport)),
+    waiting: createPublishedWaiting(remembered<WaitingReport>(texts, 'waiting')),
     queues: queueSource(options, status('queues')),
     schedules: scheduleSource(options, status('schedules')),
     health: healthSource(options),
@@ -52,15 +51,11 @@ export function createPublishedDeployment(options: PublishedOptions): Deployment
 }
 
 /** Reads a text once for each change. */
-function remembered<Report>(
-  texts: SharedTexts,
-  kind: string,
-  read: (text: string) => Report | null,
-): () => Report | null {
+function remembered<Report>(texts: SharedTexts, kind: keyof typeof KINDS): () => Report | null {
   let last: { readonly text: string | null; readonly report: Report | null } = { text: null, report: null };
   return () => {
-    const text = texts.read(kind);
-    if (text !== last.text) last = { text, report: text === null ? null : read(text) };
+    const text = texts.read(KINDS[kind]);
+    if (text !== last.text) last = { text, report: text === null ? null : readReport<Report>(text) };
     return last.report;
   };
 }
@@ -76,7 +71,7 @@ function statusOf(clock: ReportClock, field: StatusField): DeploymentStatus {
 }
 
 function queueSource({ name, texts, clock }: PublishedOptions, status: () => SourceStatus): QueueSource {
-  const read = remembered(texts, KINDS.queues, readQueuesReport);
+  const read = remembered<readonly Omit<Queue, 'asOf'>[]>(texts, 'queues');
   return {
     name,
     status,
@@ -91,7 +86,7 @@ function scheduleSource(
   { name, texts, clock }: PublishedOptions,
   status: () => SourceStatus,
 ): ScheduleSource {
-  const read = remembered(texts, KINDS.schedules, readSchedulesReport);
+  const read = remembered<SchedulesReport>(texts, 'schedules');
   return {
     name,
     status,
@@ -104,7 +99,7 @@ function scheduleSource(
 }
 
 function healthSource({ name, texts, clock }: PublishedOptions): HealthSource {
-  const read = remembered(texts, KINDS.health, readHealthReport);
+  const read = remembered<HealthReport>(texts, 'health');
   /** This instance does not look at the servers itself: without a recent report it does not know how they are. */
   function known(server: 'broker' | 'backend'): HealthCheck {
     const report = read();
@@ -137,11 +132,11 @@ function uncheckedFor(status: StatusReport | null): string | null {
 }
 
 function componentSource({ name, texts, clock }: PublishedOptions): Deployment['components'] {
-  const read = remembered(texts, KINDS.components, readComponentsReport);
+  const read = remembered<readonly Component[]>(texts, 'components');
   return {
     name,
     listComponents() {
-      const components = read() ?? [COLLECTOR];
+      const components = [...(read() ?? [COLLECTOR])];
       const silence = clock.silence();
       return silence === null ? components : components.map((component) => silent(component, silence));
     },

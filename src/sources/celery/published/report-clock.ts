@@ -1,6 +1,6 @@
 /** The age of the reports of the instance that collects. Clocks of other machines are not trusted. */
 import type { SharedTexts } from '../../../history/stored-history.ts';
-import { KINDS, readStatusReport, type StatusReport } from './reports.ts';
+import { KINDS, readReport, type StatusReport } from './reports.ts';
 
 const INTERVAL_MS = 1_000;
 /** A report is written each second. An older one shows that no instance collects. */
@@ -61,7 +61,7 @@ function look(state: State): void {
   const isFirst = state.text === null;
   const before = state.status;
   state.text = text;
-  state.status = text === null ? null : readStatusReport(text);
+  state.status = text === null ? null : readReport<StatusReport>(text);
   const { status } = state;
   if (before !== null && status !== null && before.since !== status.since) state.onTakeover();
   // A change was written within the last two seconds. The first text may have been there for long.
