@@ -52,7 +52,10 @@ describe('failures that repeat the one of another task', () => {
   it('are shown at once, before it is known whether their tasks ran', async () => {
     for (const id of ['b', 'c']) fail(id);
     await pass(1_000);
-    expect(await deployment.task('c')).toMatchObject({ state: 'FAILURE', cause: { exception: 'ValueError' } });
+    expect(await deployment.task('c')).toMatchObject({
+      state: 'FAILURE',
+      cause: { exception: 'ValueError' },
+    });
     expect(await shown('b', 'c')).toEqual(['b', 'b c!']);
     expect((await deployment.task('c'))?.cause).toBeNull();
   });

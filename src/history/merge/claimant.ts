@@ -65,7 +65,8 @@ export function claimantOf(entries: readonly TaskEntry[], entry: TaskEntry): Cla
       if (time < entry.time) isEarliestOpening = false;
     }
     // A message read from storage happened at some earlier time.
-    if (time > entry.time && other.timeSource !== 'reading' && isSameReport(other, entry)) isLatestOfKind = false;
+    if (time > entry.time && other.timeSource !== 'reading' && isSameReport(other, entry))
+      isLatestOfKind = false;
   }
   return { reporter, claims: CLAIMS[reporter], isLatestOfKind, isLatestOpening, isEarliestOpening };
 }

@@ -171,13 +171,21 @@ function end(state: State, burst: Burst): void {
   void scheduler.run('results', mark(state, neverRan));
   const [failed, ...steps] = failures;
   // Of several tasks that failed in the same way, nothing shows which one a step was behind.
-  if (failed === undefined || steps.length === 0 || ran.length > 1 || !burst.isWhole || ran[0] !== failed) return;
+  if (failed === undefined || steps.length === 0 || ran.length > 1 || !burst.isWhole || ran[0] !== failed)
+    return;
   state.found(failed.id, steps.map(({ id }) => id).reverse());
 }
 
 function* mark({ history }: State, failures: readonly Failure[]): Steps<void> {
   for (const { id, time } of failures) {
-    history.writer.recordTask({ id, type: 'failed', time, origin: 'result', stored: true, isConsequence: true });
+    history.writer.recordTask({
+      id,
+      type: 'failed',
+      time,
+      origin: 'result',
+      stored: true,
+      isConsequence: true,
+    });
     yield;
   }
 }

@@ -108,7 +108,7 @@ async function askAbout(
 ): Promise<void> {
   for await (const values of intake.stored.find(ids, signal)) {
     const changed = values.filter((value) => hasChanged(watched.get(value.id), value));
-    await takeResults(intake, changed, signal);
+    await takeResults(intake, changed);
   }
   const now = Date.now();
   for (const id of ids) {

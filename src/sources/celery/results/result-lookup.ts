@@ -106,7 +106,7 @@ async function ask(
   found: Set<string>,
 ): Promise<void> {
   for await (const values of intake.stored.find(ids, signal)) {
-    await takeResults(intake, values, signal, aside);
+    await takeResults(intake, values, aside);
     for (const { id } of values) found.add(id);
   }
 }

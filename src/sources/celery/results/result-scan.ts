@@ -136,7 +136,7 @@ async function scanStep(
   let isTooOld = stored.isNewestFirst === true;
   let count = 0;
   for await (const { tasks, groups } of parts) {
-    const { kept, unreadable } = await takeResults(intake, tasks, signal);
+    const { kept, unreadable } = await takeResults(intake, tasks);
     progress.kept += kept;
     progress.unreadable += unreadable;
     count += tasks.length;

@@ -5,15 +5,12 @@ import type { Redactor } from '../../../redact.ts';
 import { pause } from '../../../waiting.ts';
 import type { Lineage } from '../lineage/lineage.ts';
 import type { PublishedResults, StoredResults } from '../result-backend.ts';
-import type { CelerySettings } from '../settings.ts';
-import { createDating } from './dating.ts';
-import { createFoundTasks } from './found-tasks.ts';
 import type { KeptTasks } from './kept-tasks.ts';
 import { createReconciler } from './reconcile.ts';
 import type { ResultIntake } from './result-intake.ts';
 import { createResultLookup, type ResultLookup } from './result-lookup.ts';
 import { createResultScan, type ScanProgress } from './result-scan.ts';
-import { withTaskLookup } from './task-lookup.ts';
+import { createFoundTasks, withTaskLookup } from './task-lookup.ts';
 
 /** How long reading waits for the subscription, and how often it checks whether that has failed, in milliseconds. */
 const LONGEST_WAIT_MS = 5_000;
@@ -49,7 +46,6 @@ export interface ResultsOptions {
   readonly stored: StoredResults;
   /** The published results. Default: none. */
   readonly published?: Pick<PublishedResults, 'state'> | null;
-  readonly settings: CelerySettings;
   readonly history: History;
   readonly lineage: Lineage;
   /** Whether the message of a task is seen in a queue. Default: unknown. */
@@ -66,10 +62,10 @@ export interface ResultsOptions {
 
 /** Nothing is asked of the backend before `start` or a look-up. */
 export function createResults(options: ResultsOptions): Results {
-  const { stored, settings, history, lineage, valueLength, readsStored = true, redactor = null } = options;
+  const { stored, history, lineage, valueLength, readsStored = true, redactor = null } = options;
   const stopping = new AbortController();
   const { signal } = stopping;
-  const intake: ResultIntake = { stored, history, lineage, dating: createDating(settings), valueLength };
+  const intake: ResultIntake = { stored, history, lineage, valueLength };
   const scan = createResultScan({ history, lineage, intake, kept: options.kept ?? null, signal });
   const { isWaiting = () => false } = options;
   const reconciler = createReconciler({ history, intake, isWaiting, signal });
@@ -101,7 +97,10 @@ export function createResults(options: ResultsOptions): Results {
     lookup,
     withLookup: (tasks) => withTaskLookup(tasks, { reader: history.reader, lineage, lookup, found }),
     progress: () => ({ ...scan.progress(), commands: stored.requests() }),
-    stop: () => stopping.abort(),
+    stop() {
+      stopping.abort();
+      found.close();
+    },
   };
 }
 

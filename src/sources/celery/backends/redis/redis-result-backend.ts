@@ -6,16 +6,7 @@ import { deniedHint } from './denied-hint.ts';
 import { diagnoseDatabase, diagnoseResults } from './diagnose.ts';
 import { createPublishedResults } from './published-results.ts';
 import { type ResultKeys, resultKeys } from './result-keys.ts';
-import {
-  countKeys,
-  createValueStore,
-  type KeyValue,
-  readScannedValues,
-  readValues,
-  scanKeys,
-  timesToLive,
-  type ValueStore,
-} from './value-store.ts';
+import { countKeys, type KeyValue, readValues, scanKeys, type ValueStore } from './value-store.ts';
 
 /** How long a diagnosis listens for results, in milliseconds. */
 const LISTEN_MS = 8000;
@@ -35,7 +26,7 @@ export function createRedisResultBackend(options: RedisResultBackendOptions): Re
 
   return {
     published,
-    stored: createStoredResults(createValueStore(reader), resultKeys(settings)),
+    stored: createStoredResults({ reader, commands: 0 }, resultKeys(settings)),
     check: (signal) => reader.check(signal),
     deniedHint: (access) => deniedHint(access, settings, endpoint.database),
     diagnose: (signal) => diagnoseResults(endpoint, settings, LISTEN_MS, signal),
@@ -73,7 +64,6 @@ function createStoredResults(store: ValueStore, keys: ResultKeys): StoredResults
         yield resultsOf(values, keys);
       }
     },
-    remainingLives: (taskIds, signal) => timesToLive(store, taskIds.map(keys.task), signal),
     requests: () => store.commands,
   };
 }
@@ -85,7 +75,7 @@ async function* readParts(
   groupKeys: readonly string[],
   signal: AbortSignal,
 ): AsyncGenerator<StoredPart, void> {
-  for await (const values of readScannedValues(store, taskKeys, signal)) {
+  for await (const values of readValues(store, taskKeys, signal)) {
     yield { tasks: resultsOf(values, keys), groups: [] };
   }
   for await (const groups of readValues(store, groupKeys, signal)) yield { tasks: [], groups };

@@ -44,8 +44,6 @@ export function createStoredResults(options: StoredResultsOptions): StoredResult
       if (known === null) return;
       for await (const rows of known.values.read(taskIds, signal)) yield rows.map(storedValue);
     },
-    // Rows say when they were written, and have no end of their own.
-    remainingLives: async (taskIds) => taskIds.map(() => -1),
     requests: reader.requests,
   };
 }
