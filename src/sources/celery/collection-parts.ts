@@ -87,8 +87,6 @@ export function resultsOf(
 ): Results | null {
   const { backend, valueLength, readResults: readsStored, redactor = null, kept = null } = options;
   if (backend === null) return null;
-  const { stored, published } = backend;
-  const from = { stored, published, readsStored };
   const isWaiting = (id: string): boolean => queues?.waits(id) === true;
-  return createResults({ ...from, history, lineage, isWaiting, valueLength, redactor, kept });
+  return createResults({ backend, history, lineage, isWaiting, valueLength, readsStored, kept, redactor });
 }

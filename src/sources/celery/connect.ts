@@ -120,7 +120,7 @@ function databaseOf(
   const results = chooseSqlResults(given, settings, sql !== null);
   if (sql === null) return { backend: null, django: null, close: async () => {} };
   const reader = createSqlReader(sql);
-  const backend = results === null ? null : createSqlResultBackend({ reader, writer: results.writer });
+  const backend = results === null ? null : createSqlResultBackend(reader, results.writer);
   return {
     backend,
     django: createDjangoReader(reader, settings),
@@ -140,7 +140,7 @@ function redisBackendOf(
   if (backend === null) return null;
   const isShared = broker?.server === backend.server && broker?.database === backend.database;
   const reader = (isShared ? brokerReader : null) ?? createRedisReader('result backend', backend);
-  return createRedisResultBackend({ endpoint: backend, reader, settings });
+  return createRedisResultBackend(backend, reader, settings);
 }
 
 /** @throws TypeError for options that only a broker on RabbitMQ has */

@@ -66,7 +66,7 @@ export function createFoundTasks(maxValueLength: number, redactor: Redactor | nu
 }
 
 /** Where tasks are looked up. */
-export interface TaskLookupOptions {
+export interface TaskLookup {
   readonly reader: HistoryReader;
   readonly lineage: Lineage;
   readonly lookup: ResultLookup;
@@ -75,8 +75,8 @@ export interface TaskLookupOptions {
 }
 
 /** @returns the same source, which looks up unknown tasks */
-export function withTaskLookup(tasks: TaskPart, options: TaskLookupOptions): TaskPart {
-  const { lookup, found } = options;
+export function withTaskLookup(tasks: TaskPart, taskLookup: TaskLookup): TaskPart {
+  const { lookup, found } = taskLookup;
 
   async function readTree(
     id: string,
@@ -108,7 +108,7 @@ export function withTaskLookup(tasks: TaskPart, options: TaskLookupOptions): Tas
       }
       for (let round = 0; tree !== null && !signal.aborted && round < ROUNDS; round += 1) {
         const named = await scheduler.run('workflow', referencesOf(tree), context);
-        if (!(await hasMore(options, id, named, signal))) break;
+        if (!(await hasMore(taskLookup, id, named, signal))) break;
         tree = await readTree(id, context);
       }
       return tree;
@@ -123,7 +123,7 @@ export function withTaskLookup(tasks: TaskPart, options: TaskLookupOptions): Tas
  * @returns whether some of them were found
  */
 async function hasMore(
-  { reader, lineage, lookup }: TaskLookupOptions,
+  { reader, lineage, lookup }: TaskLookup,
   id: string,
   named: ReadonlySet<string>,
   signal: AbortSignal,

@@ -5,7 +5,7 @@ import type { ConnectionState } from '../../connection-state.ts';
 import { createMessageQueue, type MessageQueue } from '../../message-queue.ts';
 import type { PublishedHandlers, PublishedResults } from '../../result-backend.ts';
 import type { CelerySettings } from '../../settings.ts';
-import { groupSubscription, resultSubscription } from './result-channels.ts';
+import { groupSubscription, resultSubscription } from './result-keys.ts';
 
 const NOT_STARTED: ConnectionState = { up: false, asOf: null, since: null, reconnects: 0, problem: null };
 /** A chord stores and publishes the number of its header tasks under the key of its group with this ending. */
