@@ -1,4 +1,16 @@
 /** Converts replies of Redis to the expected type: clients differ in their types, and a key may hold anything. */
+import { RedisError } from './problems.ts';
+import type { Outcome } from './reader.ts';
+
+/**
+ * The reply to a command about one key; `null` if the key is of another type.
+ *
+ * @throws RedisError with any other problem of the command
+ */
+export function replyOfKey({ reply, problem }: Outcome): unknown {
+  if (problem === null || problem.code === 'WRONGTYPE') return reply;
+  throw new RedisError(problem);
+}
 
 /** A text; `null` for anything else. */
 export function asText(reply: unknown): string | null {

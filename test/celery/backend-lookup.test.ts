@@ -30,7 +30,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'looking up res
 
   const revision = () => monitor.sources.tasks.status?.().revision;
   /** How many keys were asked for. */
-  const asked = async (): Promise<number> => (await writer.calls()).strlen ?? 0;
+  const asked = async (): Promise<number> => (await writer.calls()).getrange ?? 0;
 
   it('finds a task that the history does not know, and tells the history', async () => {
     await writer.send([stored('a', { name: 'shop.add', parent_id: 'p' })]);

@@ -50,7 +50,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'tasks with unk
   const stateOf = async (id: string) => (await states()).get(id) ?? null;
   /** Loses the connections over which events and results come, so that some may have been missed. */
   const gap = () => writer.send([['CLIENT', 'KILL', 'TYPE', 'pubsub']]);
-  const asked = async (): Promise<number> => (await writer.calls()).strlen ?? 0;
+  const asked = async (): Promise<number> => (await writer.calls()).getrange ?? 0;
 
   it('get their name from a stored result, where only the end was heard', async () => {
     await hear('succeeded', 'heard');

@@ -4,7 +4,7 @@ import { type ArrayDeployment, holdTime, openArrayDeployment, pass } from './arr
 
 const START = Date.UTC(2026, 10, 21, 2);
 const DONE = { date_done: new Date(START).toISOString() };
-/** Longer than failures may be examined before it is known what they are. */
+/** Longer than it takes until it is known what failures are. */
 const SETTLED = 8_000;
 
 describe('failures that repeat the one of another task', () => {
@@ -49,11 +49,23 @@ describe('failures that repeat the one of another task', () => {
     expect(await shown('b', 'c', 'd')).toEqual(['b', 'b c!', 'c d!']);
   });
 
-  it.fails('are shown at once, before it is known whether their tasks ran (part 4)', async () => {
+  it('are shown at once, before it is known whether their tasks ran', async () => {
     for (const id of ['b', 'c']) fail(id);
     await pass(1_000);
-    expect((await deployment.task('c'))?.state).toBe('FAILURE');
+    expect(await deployment.task('c')).toMatchObject({
+      state: 'FAILURE',
+      cause: { exception: 'ValueError' },
+    });
     expect(await shown('b', 'c')).toEqual(['b', 'b c!']);
+    expect((await deployment.task('c'))?.cause).toBeNull();
+  });
+
+  it('stay those of steps when their results are told again', async () => {
+    for (const id of ['b', 'c']) fail(id);
+    await pass(SETTLED);
+    fail('c');
+    expect(await shown('b', 'c')).toEqual(['b', 'b c!']);
+    expect((await deployment.task('c'))?.timeline).toHaveLength(1);
   });
 
   it('are those of steps although their failed task is heard of later than its result', async () => {
@@ -104,20 +116,29 @@ describe('failures that repeat the one of another task', () => {
     expect(await shown('c')).toEqual([line]);
   });
 
-  it('are known within seconds while more and more arrive, however many and long they are', async () => {
+  it('are those of the steps behind it, however long their texts are', async () => {
     const traceback = 'x'.repeat(64 * 1024);
-    fail('b', { traceback });
     const ids = Array.from({ length: 200 }, (_, at) => `c${at}`);
-    for (const id of ids) fail(id, { traceback });
-    expect((await shown(...ids)).map((line) => line.replace('!', ''))).toEqual(ids);
+    for (const id of ['b', ...ids]) fail(id, { traceback });
+    const before = [...ids.slice(1), 'b'];
+    expect(await shown(...ids)).toEqual(ids.map((id, at) => `${before[at]} ${id}!`));
+  });
+
+  it('are not linked where there are more than can be examined', async () => {
+    const ids = Array.from({ length: 600 }, (_, at) => `c${at}`);
+    for (const id of ['b', ...ids]) fail(id);
+    expect(await shown('c0', 'c599')).toEqual(['c0!', 'c599']);
+  });
+
+  it('are judged within seconds while more and more arrive', async () => {
     hear('e');
     fail('e', { traceback: 'of e' });
     for (let at = 0; at < 12; at += 1) {
       fail(`f${at}`, { traceback: 'of e' });
       await pass(500);
     }
-    const states = ['f0', 'f1', 'f2', 'f3'].map(async (id) => (await deployment.task(id))?.state);
-    expect(await Promise.all(states)).toEqual(states.map(() => 'FAILURE'));
+    const tasks = ['f0', 'f1', 'f2', 'f3'].map(async (id) => (await deployment.task(id))?.flags);
+    expect(await Promise.all(tasks)).toEqual(tasks.map(() => ['consequence']));
   });
 
   it('are recognized by the lost job where there is no traceback', async () => {

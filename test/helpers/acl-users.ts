@@ -17,7 +17,7 @@ export interface AclScope {
 /** Every command that reading sends. */
 export const READ_COMMANDS: readonly string[] = [
   ...['ping', 'select', 'info', 'role', 'subscribe', 'psubscribe'],
-  ...['dbsize', 'scan', 'exists', 'pttl', 'mget', 'strlen', 'getrange'],
+  ...['dbsize', 'scan', 'exists', 'pttl', 'getrange'],
   ...['llen', 'lrange', 'sscan', 'srandmember', 'hmget', 'hstrlen'],
   ...['zcard', 'zcount', 'zrange', 'zrangebyscore', 'zrevrange'],
 ];

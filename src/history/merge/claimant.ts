@@ -1,6 +1,6 @@
 /** Decides by the precedence of each field whether a message may set it. */
 import { type Claim, type Field, PRECEDENCE, type Reporter } from './precedence.ts';
-import type { TaskEntry } from './record.ts';
+import { isSameReport, type TaskEntry } from './record.ts';
 
 /** The claims of one reporter; `null` for a field that it may not set. */
 type Claims = Readonly<Record<Field, Claim | null>>;
@@ -64,9 +64,9 @@ export function claimantOf(entries: readonly TaskEntry[], entry: TaskEntry): Cla
       if (time > entry.time) isLatestOpening = false;
       if (time < entry.time) isEarliestOpening = false;
     }
-    if (time <= entry.time || kind !== entry.kind || origin !== entry.origin) continue;
     // A message read from storage happened at some earlier time.
-    if (other.state === entry.state && other.timeSource !== 'reading') isLatestOfKind = false;
+    if (time > entry.time && other.timeSource !== 'reading' && isSameReport(other, entry))
+      isLatestOfKind = false;
   }
   return { reporter, claims: CLAIMS[reporter], isLatestOfKind, isLatestOpening, isEarliestOpening };
 }

@@ -4,7 +4,7 @@
  */
 import type { TaskChange } from '../history.ts';
 import { isName } from '../names.ts';
-import { type EntryKind, KIND_ORDER, STATE_OF_KIND, type TaskEntry } from './record.ts';
+import { type EntryKind, isSameReport, KIND_ORDER, STATE_OF_KIND, type TaskEntry } from './record.ts';
 
 /**
  * Most entries of one task: a hundred attempts, each with what client, worker and backend report. Of more, the oldest but
@@ -175,15 +175,14 @@ function findSinceReceived(entries: readonly TaskEntry[], entry: TaskEntry): num
   return found;
 }
 
-/** Whether two entries report the same change, by the same origin. */
-function isSameReport(a: TaskEntry, b: TaskEntry): boolean {
-  return a.kind === b.kind && a.origin === b.origin && a.state === b.state;
-}
-
-/** A message without a time that reports the same may give a better time or another detail. */
+/**
+ * A message that reports the same may show that the task never ran, and one without a time may give a better time or
+ * another detail.
+ */
 function improve(known: TaskEntry, entry: TaskEntry, detail: string | null | undefined): TaskEntry {
-  if (entry.timeSource === 'sender') return known;
   let better = known;
+  if (entry.kind === 'propagated' && known.kind !== 'propagated') better = { ...known, kind: 'propagated' };
+  if (entry.timeSource === 'sender') return better;
   const isVague = known.timeSource === 'reading';
   const isBetter = isVague === (entry.timeSource === 'reading') ? entry.time < known.time : isVague;
   if (isBetter) {

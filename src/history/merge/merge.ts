@@ -1,28 +1,20 @@
 /**
- * How messages make a task. `merge` is a pure function from a record and a message to the next record; the `apply`
- * functions do the same in place, for an owner that keeps no earlier version. Nothing else merges: what this process was
- * told of a task that a store has is told to the stored record again. `precedence.ts` decides which message sets a field.
+ * How messages make a task: a message is merged into its record in place. Nothing else merges: what this process was told
+ * of a task that a store has is told to the stored record again. `precedence.ts` decides which message sets a field.
  */
 import type { TaskChange, TaskFacts } from '../history.ts';
 import { claimantOf, HEADER, RELATION } from './claimant.ts';
 import { type Added, addEntry, MAX_ENTRIES } from './entries.ts';
 import { addTruncated, takeCanvas, takeFields, takeOutcome, takeTruncated } from './fields.ts';
 import { takeProgress } from './progress.ts';
-import { copyRecord, type MutableRecord, type TaskRecord } from './record.ts';
+import type { MutableRecord, TaskRecord } from './record.ts';
 import { HEADER_FIELDS } from './record-fields.ts';
 
 /**
  * Merges a message into a record.
  *
  * @param arrivedAt milliseconds since 1970; dates messages without a time
- * @returns the next record; the same object if the message changes nothing
  */
-export function merge(record: TaskRecord, change: TaskChange, arrivedAt: number): TaskRecord {
-  const next = copyRecord(record);
-  return applyChange(next, change, arrivedAt).isChanged ? next : record;
-}
-
-/** Like {@link merge}, in place. */
 export function applyChange(record: MutableRecord, change: TaskChange, arrivedAt: number): Added {
   const { entries } = record;
   const added = addEntry(entries, change, arrivedAt);

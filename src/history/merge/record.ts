@@ -143,3 +143,15 @@ export function copyRecord(record: TaskRecord): MutableRecord {
 export function stateOf({ kind, state }: Pick<TaskEntry, 'kind' | 'state'>): string {
   return state ?? STATE_OF_KIND[kind];
 }
+
+/**
+ * Whether two entries report the same change, by the same origin. The failure of a task may turn out later to be that of
+ * another one.
+ */
+export function isSameReport(a: TaskEntry, b: TaskEntry): boolean {
+  return reportOf(a.kind) === reportOf(b.kind) && a.origin === b.origin && a.state === b.state;
+}
+
+function reportOf(kind: EntryKind): EntryKind {
+  return kind === 'propagated' ? 'failed' : kind;
+}

@@ -4,23 +4,22 @@ import type { Task, TaskCause, TaskDetail, TaskFlag, TaskProgress, TaskTextField
 import { attemptsIn } from '../../select/task-attempts.ts';
 import type { TaskFigures } from '../../select/task-figures.ts';
 import { waitBetween } from '../../select/task-wait.ts';
-import { lifeOf, retriesIn, type TaskLife } from './life.ts';
+import { retriesIn, type TaskLife } from './life.ts';
 import type { TaskRecord } from './record.ts';
 import { timelineOf } from './timeline.ts';
 
-/** What a task depends on besides its record. */
+/** What a task shows besides its record. */
 export interface TaskContext {
-  /** Root of its workflow. Default: the one that was reported, or the task itself if it is known to have no parent. */
-  readonly rootId?: string | null;
-  readonly flags?: readonly TaskFlag[];
-  /** Of its failure. Default: none is known. */
-  readonly cause?: TaskCause | null;
+  readonly life: TaskLife;
+  /** Root of its workflow; `null`: not known. */
+  readonly rootId: string | null;
+  readonly flags: readonly TaskFlag[];
+  /** Of its failure; `null`: none is known. */
+  readonly cause: TaskCause | null;
   /** Texts of which a part is no longer kept. */
-  readonly shortened?: readonly TaskTextField[];
+  readonly shortened: readonly TaskTextField[];
   /** Whether the record has no secrets. */
-  readonly isRedacted?: boolean;
-  /** Of the record, if it is known already. */
-  readonly life?: TaskLife;
+  readonly isRedacted: boolean;
 }
 
 /** The eta of a task's current attempt; `null`: none, or unknown. */
@@ -65,8 +64,8 @@ export function toFigures(
 }
 
 /** @returns the task */
-export function toTask(record: TaskRecord, context: TaskContext = {}): Task {
-  const life = context.life ?? lifeOf(record.entries, record.runtime);
+export function toTask(record: TaskRecord, context: TaskContext): Task {
+  const { life } = context;
   const isSuccess = life.state === 'SUCCESS';
   return {
     id: record.id,
@@ -93,15 +92,15 @@ export function toTask(record: TaskRecord, context: TaskContext = {}): Task {
     eta: dateOf(etaOf(life, record.eta)),
     expires: dateOf(record.expires),
     parentId: record.parentId,
-    rootId: context.rootId === undefined ? ownRoot(record) : context.rootId,
+    rootId: context.rootId,
     groupId: record.groupId,
     chordId: record.chordId,
-    flags: context.flags ?? [],
-    cause: context.cause ?? null,
+    flags: context.flags,
+    cause: context.cause,
     truncated: truncatedIn(record, context.shortened),
     kind: record.kind,
     stamps: record.stamps?.value ?? null,
-    ...(context.isRedacted === true && { redacted: true }),
+    ...(context.isRedacted && { redacted: true }),
   };
 }
 
@@ -118,15 +117,6 @@ function shownProgress(
   return isEarlier ? null : progress.value;
 }
 
-/** @returns the task with its timeline and the ids of the tasks that it sent */
-export function toTaskDetail(
-  record: TaskRecord,
-  children: readonly string[] = [],
-  context: TaskContext = {},
-): TaskDetail {
-  return withDetails(toTask(record, context), record, children);
-}
-
 /** Adds what only the page of a task shows. */
 export function withDetails(
   task: Task,
@@ -137,16 +127,12 @@ export function withDetails(
   return { ...task, children, timeline, attempts: attemptsIn(timeline), traceId, timeLimits };
 }
 
-function truncatedIn({ truncated }: TaskRecord, shortened: readonly TaskTextField[] = []): TaskTextField[] {
+function truncatedIn({ truncated }: TaskRecord, shortened: readonly TaskTextField[]): TaskTextField[] {
   if (truncated.length + shortened.length === 0) return [];
   return TEXT_FIELDS.filter((field) => truncated.includes(field) || shortened.includes(field));
 }
 
 const TEXT_FIELDS = ['args', 'kwargs', 'result', 'exception', 'traceback'] as const;
-
-function ownRoot({ id, rootId, parentId, hasNoParent }: TaskRecord): string | null {
-  return rootId ?? (parentId === null && hasNoParent ? id : null);
-}
 
 function dateOf(time: number | null): Date | null {
   return time === null ? null : new Date(time);

@@ -91,10 +91,8 @@ export function resultsOf(
   lineage: Lineage,
   queues: Queues | null,
 ): Results | null {
-  const { backend, settings, valueLength, readResults: readsStored, redactor = null, kept = null } = options;
+  const { backend, valueLength, readResults: readsStored, redactor = null, kept = null } = options;
   if (backend === null) return null;
-  const { stored, published } = backend;
-  const from = { stored, published, settings, readsStored };
   const isWaiting = (id: string): boolean => queues?.waits(id) === true;
-  return createResults({ ...from, history, lineage, isWaiting, valueLength, redactor, kept });
+  return createResults({ backend, history, lineage, isWaiting, valueLength, readsStored, kept, redactor });
 }

@@ -65,17 +65,14 @@ export function createCollection(options: CollectionOptions, history: History): 
   const { name, settings, redbeat, django, broker, backend, kept = null } = options;
   const conf = async () => (await control?.conf()) ?? null;
   const schedules = createSchedules({ name, settings, redbeat, django, conf, earlier: { ...history, kept } });
-  const queues = queuesOf(options, history, queueWatch(lineage, schedules, observer), control);
+  const propagated = createPropagatedFailures(
+    history,
+    () => isDeaf(broker?.events ?? null, collector, observer, hints),
+    lineage.neverRan,
+  );
+  const watch = queueWatch({ lineage, schedules, observer, propagated });
+  const queues = queuesOf(options, history, watch, control);
   const results = resultsOf(options, history, lineage, queues);
-  const propagated = createPropagatedFailures({
-    index: history.index,
-    isDeaf: () => isDeaf(broker?.events ?? null, collector, observer, hints),
-    release(result) {
-      history.writer.recordTask(result.change);
-      lineage.stored(result);
-    },
-    found: lineage.neverRan,
-  });
   const parts: Parts = { observer, lineage, control, queues, results, schedules, propagated };
   const intake = createIntake(history.writer, watchOf(parts), options.valueLength);
   const collector = createCollector({
@@ -151,10 +148,16 @@ function observedLineage(lineage: Lineage, observer: Observer): Lineage {
   };
 }
 
-function queueWatch(lineage: Lineage, schedules: Schedules, observer: Observer): QueueWatch {
+function queueWatch({
+  lineage,
+  schedules,
+  observer,
+  propagated,
+}: Pick<Parts, 'lineage' | 'schedules' | 'observer' | 'propagated'>): QueueWatch {
   return {
     queued(task) {
       const { facts, periodicTask } = task;
+      propagated.heard(facts.id);
       lineage.queued(task);
       if (periodicTask !== null) schedules.named({ taskId: facts.id, entry: periodicTask });
     },
@@ -164,7 +167,7 @@ function queueWatch(lineage: Lineage, schedules: Schedules, observer: Observer):
 
 function watchOf({ observer, lineage, control, queues, schedules, propagated }: Parts): IntakeWatch {
   return {
-    held: propagated.take,
+    published: propagated.published,
     missed: propagated.missed,
     changed(change) {
       if (change.type === 'sent' && typeof change.queue === 'string') queues?.announced(change.queue);

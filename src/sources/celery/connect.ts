@@ -117,7 +117,7 @@ function databaseOf(
   const results = chooseSqlResults(given, settings, sql !== null);
   if (sql === null) return { backend: null, django: null, close: async () => {} };
   const reader = createSqlReader(sql);
-  const backend = results === null ? null : createSqlResultBackend({ reader, writer: results.writer });
+  const backend = results === null ? null : createSqlResultBackend(reader, results.writer);
   return {
     backend,
     django: createDjangoReader(reader, settings),
@@ -137,5 +137,5 @@ function redisBackendOf(
   if (backend === null) return null;
   const isShared = broker?.server === backend.server && broker?.database === backend.database;
   const reader = (isShared ? brokerReader : null) ?? createRedisReader('result backend', backend);
-  return createRedisResultBackend({ endpoint: backend, reader, settings });
+  return createRedisResultBackend(backend, reader, settings);
 }

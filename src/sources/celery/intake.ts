@@ -19,9 +19,9 @@ const LONGEST_RESULT = 16 * 1024 * 1024;
 export interface IntakeWatch {
   /** A task has changed, as an event reports. */
   changed(change: TaskChange): void;
-  /** A published result, before it is recorded. @returns whether it is not to be recorded now, but later */
-  held?(result: StoredResult): boolean;
-  /** A published result. */
+  /** A published result, before it is recorded. */
+  published?(result: StoredResult): void;
+  /** A published result, after it was recorded. */
   stored(result: StoredResult): void;
   /** A published result may have been missed. */
   missed?(): void;
@@ -105,7 +105,7 @@ export function createIntake(writer: HistoryWriter, watch: IntakeWatch, valueLen
         drop();
         return watch.unreadableResult(message);
       }
-      if (watch.held?.(result) === true) return;
+      watch.published?.(result);
       writer.recordTask(result.change);
       watch.stored(result);
     },

@@ -77,10 +77,7 @@ export interface StoredText {
 export interface StoredValue extends StoredText {
   /** Id of the task. */
   readonly id: string;
-  /**
-   * When it was written, in milliseconds since 1970; `null`: unknown. Absent if it follows from {@link
-   * StoredResults.remainingLives}.
-   */
+  /** When it was written, in milliseconds since 1970. Default `null`: unknown. */
   readonly writtenAt?: number | null;
 }
 
@@ -116,11 +113,6 @@ export interface StoredResults {
   scan(from: string | null, select: SelectTasks, signal: AbortSignal): Promise<ScanStep>;
   /** Looks up the results of these tasks, at most a few hundred. */
   find(taskIds: readonly string[], signal: AbortSignal): AsyncIterable<readonly StoredValue[]>;
-  /**
-   * How long the results of these tasks will be kept, in milliseconds, in the order of the ids. Negative:
-   * without end, or there is no result.
-   */
-  remainingLives(taskIds: readonly string[], signal: AbortSignal): Promise<readonly number[]>;
   /** Commands or queries sent so far. */
   requests(): number;
 }

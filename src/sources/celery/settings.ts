@@ -53,8 +53,6 @@ export interface CelerySettings {
   readonly task_queues?: unknown;
   /** Default `celery`. */
   readonly task_default_queue?: string;
-  /** Seconds after which results expire; `null` and 0: never. Default one day. */
-  readonly result_expires?: number | null;
   /** The Redis in which redbeat stores its schedule. Default: the broker. */
   readonly redbeat_redis_url?: string;
   /** Prefix of redbeat's keys. Default `redbeat:`. */
@@ -144,7 +142,6 @@ const SETTINGS: Readonly<Record<string, Check>> = {
   broker_use_ssl: TLS,
   redis_backend_use_ssl: TLS,
   task_default_queue: NAME,
-  result_expires: SECONDS,
   redbeat_redis_url: NAME,
   redbeat_key_prefix: TEXT,
   timezone: [isTimeZone, 'the IANA name of a time zone, such as Europe/Prague'],

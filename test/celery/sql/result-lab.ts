@@ -133,7 +133,7 @@ export function watchResults(
   const options = readSqlOptions(sql, {});
   if (options === null) throw new Error('there are options');
   const reader = createSqlReader(options, timeoutMs);
-  const backend = createSqlResultBackend({ reader, writer, pollMs: 20 });
+  const backend = createSqlResultBackend(reader, writer, 20);
   const tasks: Record<string, unknown>[] = [];
   const groups: { id: string; text: string }[] = [];
   const ups: boolean[] = [];

@@ -144,7 +144,7 @@ describe.skipIf(postgresMissing !== null)(
       );
       expect(await taskOf(sources, 'body')).toMatchObject({ state: 'FAILURE', flags: ['consequence'] });
       expect(await taskOf(sources, 'waits')).toMatchObject({ state: 'FAILURE', flags: [] });
-      // Each poll looks at the rows of open tasks again, and hands over what it finds before the next one.
+      // The next polls do not take it for one that has just started.
       const polls = (): number => database.sent.filter(({ text }) => text.includes(' AS clock ')).length;
       const before = polls();
       await until(() => polls() > before + 2, 30_000);

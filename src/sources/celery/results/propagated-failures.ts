@@ -6,64 +6,41 @@
  *
  * It follows from the received messages: a task whose failure repeats that of another one, and that no message has
  * mentioned, never ran, if tasks of the same code send events when they run. Equal tracebacks prove that it would be
- * the same code.
+ * the same code. Events may arrive after results, so the failure is recorded at once and marked when this is known.
  */
 import { createHash } from 'node:crypto';
-import type { HistoryIndex, TaskChange } from '../../../history/history.ts';
-import { createMessageQueue, type MessageQueue } from '../message-queue.ts';
+import type { CollectedHistory, TaskChange } from '../../../history/history.ts';
+import { type Steps, scheduler } from '../../../scheduler.ts';
 import type { StoredResult } from '../protocol/messages.ts';
 
-/** How long after its last failure a burst is judged: events may arrive after results. Milliseconds. */
+/** How long after its last failure a burst is judged, and after its first at the latest. Milliseconds. */
 const SETTLED_MS = 1_500;
-/** How long a result is held at most, in milliseconds. */
 const LONGEST_MS = 5_000;
 const TICK_MS = 250;
-/** Most bursts and most failures of one that are remembered. */
-const MAX_BURSTS = 2_000;
+/** Most failures of one burst, and of all, that are remembered. */
 const MAX_FAILURES = 500;
-/** Most that all of them may take, in characters: about 20,000 failures, or fewer results that are held. */
-const MAX_SIZE = 4 * 1024 * 1024;
-const FAILURE_SIZE = 200;
+const MAX_REMEMBERED = 20_000;
 
-/** Parameters of the decision. */
-export interface PropagatedFailuresOptions {
-  readonly index: Pick<HistoryIndex, 'stateOf'>;
-  /**
-   * Whether tasks may run without events, or received events are not recorded yet: then nothing follows from silence.
-   */
-  readonly isDeaf: () => boolean;
-  /** Records a result that was held. */
-  readonly release: (result: StoredResult) => void;
-  /** Receives the steps that never ran because a task failed, in the order of their chain. */
-  readonly found: (failedId: string, steps: readonly string[]) => void;
-}
-
-/** Judges published results before they are recorded. */
+/** Observes published results. */
 export interface PropagatedFailures {
-  /**
-   * @param result a published result
-   * @returns whether it is held, to be released within seconds. Any other must be recorded now
-   */
-  take(result: StoredResult): boolean;
-  /** An event about a task was received. */
+  /** A published result, before it is recorded. */
+  published(result: StoredResult): void;
+  /** An event about a task was received, or its message was found in a queue. */
   heard(id: string): void;
   /** Results may have been missed: those published before and after do not belong together. */
   missed(): void;
-  /** Releases nothing more. */
+  /** Marks nothing more. */
   close(): void;
 }
 
 /** A failure of a burst. */
 interface Failure {
   readonly id: string;
+  readonly time: number;
   /** Another message than this result has mentioned its task, so it ran. */
   isHeard: boolean;
   /** Its result may be that of a task that never ran. */
   readonly isStep: boolean;
-  /** The result, while it is held. */
-  readonly held: StoredResult | null;
-  /** In characters. */
-  readonly size: number;
 }
 
 /** Failures with the same exception and traceback, one soon after another, in the order in which they were stored. */
@@ -75,39 +52,32 @@ interface Burst {
 }
 
 interface State {
-  readonly options: PropagatedFailuresOptions;
+  readonly history: CollectedHistory;
+  readonly isDeaf: () => boolean;
+  readonly found: (failedId: string, steps: readonly string[]) => void;
   readonly bursts: Map<string, Burst>;
   /** Failures of tasks without other messages, by the id of their task. */
   readonly unheard: Map<string, Failure>;
-  /** Judged results on their way to the history: a burst may have many. */
-  readonly releases: MessageQueue<{ readonly result: StoredResult; readonly size: number }>;
-  /** Size of the failures, in characters. */
-  size: number;
+  /** Failures in all bursts. */
+  count: number;
   timer: NodeJS.Timeout | undefined;
 }
 
-export function createPropagatedFailures(options: PropagatedFailuresOptions): PropagatedFailures {
-  const releases: State['releases'] = createMessageQueue({
-    kind: 'results',
-    // Waiting results count as held, which is already bounded.
-    sizeOf: () => 0,
-    take({ result, size }) {
-      state.size -= size;
-      options.release(result);
-      return null;
-    },
-    lost() {},
-  });
-  const state: State = {
-    options,
-    bursts: new Map(),
-    unheard: new Map(),
-    releases,
-    size: 0,
-    timer: undefined,
-  };
+/**
+ * @param history in which tasks that never ran are marked
+ * @param isDeaf whether tasks may run without events, or received events are not recorded yet: then nothing follows from
+ *   silence
+ * @param found receives the steps that never ran because a task failed, in the order of their chain
+ */
+export function createPropagatedFailures(
+  history: CollectedHistory,
+  isDeaf: () => boolean,
+  found: (failedId: string, steps: readonly string[]) => void,
+): PropagatedFailures {
+  const maps = { bursts: new Map<string, Burst>(), unheard: new Map<string, Failure>() };
+  const state: State = { history, isDeaf, found, ...maps, count: 0, timer: undefined };
   return {
-    take: (result) => take(state, result),
+    published: (result) => take(state, result),
     heard(id) {
       const failure = state.unheard.get(id);
       if (failure !== undefined) failure.isHeard = true;
@@ -117,41 +87,32 @@ export function createPropagatedFailures(options: PropagatedFailuresOptions): Pr
     },
     close() {
       clearInterval(state.timer);
-      releases.close();
       state.bursts.clear();
       state.unheard.clear();
     },
   };
 }
 
-function take(state: State, result: StoredResult): boolean {
-  const { change } = result;
-  const key = change.type === 'failed' && change.time !== null ? keyOf(change) : null;
-  if (key === null) return false;
+function take(state: State, result: StoredResult): void {
+  const { id, type, time, isConsequence } = result.change;
+  const key = type === 'failed' ? keyOf(result.change) : null;
+  if (key === null || time === null) return;
   const known = state.bursts.get(key);
-  const isHeard = state.options.index.stateOf(change.id) !== null;
+  const isHeard = state.history.index.stateOf(id) !== null;
   const isStep = !isHeard && mayNeverHaveRun(result);
   // The failure that is repeated is stored first.
-  if (known === undefined && isStep && change.isConsequence === true) return false;
-  const burst = known ?? begin(state, key);
-  const before = burst.failures.get(change.id);
-  if (before !== undefined) return before.held !== null;
-  const isHeld = isStep && known !== undefined && change.isConsequence !== true;
-  const size = FAILURE_SIZE + (isHeld ? lengthOf(change) : 0);
-  if (burst.failures.size >= MAX_FAILURES || state.size + size > MAX_SIZE) {
-    burst.isWhole = false;
-    return false;
+  if (known === undefined && isStep && isConsequence === true) return;
+  if (known?.failures.has(id) === true) return;
+  if (state.count >= MAX_REMEMBERED || (known?.failures.size ?? 0) >= MAX_FAILURES) {
+    if (known !== undefined) known.isWhole = false;
+    return;
   }
-  const failure: Failure = { id: change.id, isHeard, isStep, held: isHeld ? result : null, size };
-  burst.failures.set(change.id, failure);
-  state.size += size;
+  const burst = known ?? begin(state, key);
+  const failure: Failure = { id, time, isHeard, isStep };
+  burst.failures.set(id, failure);
   burst.lastAt = performance.now();
-  if (!isHeard) state.unheard.set(change.id, failure);
-  return isHeld;
-}
-
-function lengthOf({ exception, traceback }: TaskChange): number {
-  return (exception?.length ?? 0) + (traceback?.length ?? 0);
+  state.count += 1;
+  if (!isHeard) state.unheard.set(id, failure);
 }
 
 /** @returns `null` for a failure that may be equal to that of other code */
@@ -181,49 +142,50 @@ function begin(state: State, key: string): Burst {
   const now = performance.now();
   const burst: Burst = { failures: new Map(), beganAt: now, lastAt: now, isWhole: true };
   state.bursts.set(key, burst);
-  const [oldest] = state.bursts.keys();
-  if (state.bursts.size > MAX_BURSTS && oldest !== undefined) end(state, oldest);
   state.timer ??= setInterval(() => tick(state), TICK_MS).unref();
   return burst;
 }
 
 function tick(state: State): void {
   const now = performance.now();
-  for (const [key, { failures, beganAt, lastAt }] of state.bursts) {
+  for (const [key, burst] of state.bursts) {
+    const { failures, beganAt, lastAt } = burst;
     const isLong = now - beganAt >= LONGEST_MS || failures.size >= MAX_FAILURES;
-    if (isLong || now - lastAt >= SETTLED_MS) end(state, key);
+    if (!isLong && now - lastAt < SETTLED_MS) continue;
+    state.bursts.delete(key);
+    end(state, burst);
   }
   if (state.bursts.size > 0) return;
   clearInterval(state.timer);
   state.timer = undefined;
 }
 
-/** Judges a burst, and releases its held results. */
-function end(state: State, key: string): void {
-  const { options, bursts, unheard, releases } = state;
-  const burst = bursts.get(key);
-  bursts.delete(key);
-  if (burst === undefined) return;
+/** Judges a burst, and marks its failures of tasks that never ran. */
+function end(state: State, burst: Burst): void {
   const failures = [...burst.failures.values()];
-  for (const failure of failures) {
-    unheard.delete(failure.id);
-    if (failure.held !== null && options.index.stateOf(failure.id) !== null) failure.isHeard = true;
-  }
+  state.count -= failures.length;
+  for (const { id } of failures) state.unheard.delete(id);
   const ran = failures.filter(({ isStep, isHeard }) => !isStep || isHeard);
-  const areHeard = ran.length > 0 && ran.every(({ isHeard }) => isHeard) && !options.isDeaf();
-  for (const { held, isHeard, size } of failures) {
-    if (held === null) {
-      state.size -= size;
-      continue;
-    }
-    const isConsequence = areHeard && !isHeard;
-    const result = isConsequence ? { ...held, change: { ...held.change, isConsequence } } : held;
-    releases.push({ result, size });
-  }
+  if (ran.length === 0 || !ran.every(({ isHeard }) => isHeard) || state.isDeaf()) return;
+  const neverRan = failures.filter(({ isHeard }) => !isHeard);
+  void scheduler.run('results', mark(state, neverRan));
   const [failed, ...steps] = failures;
   // Of several tasks that failed in the same way, nothing shows which one a step was behind.
-  if (failed === undefined || steps.length === 0 || ran.length > 1 || !burst.isWhole) return;
-  if (areHeard && ran[0] === failed) {
-    options.found(failed.id, steps.map(({ id }) => id).reverse());
+  if (failed === undefined || steps.length === 0 || ran.length > 1 || !burst.isWhole || ran[0] !== failed)
+    return;
+  state.found(failed.id, steps.map(({ id }) => id).reverse());
+}
+
+function* mark({ history }: State, failures: readonly Failure[]): Steps<void> {
+  for (const { id, time } of failures) {
+    history.writer.recordTask({
+      id,
+      type: 'failed',
+      time,
+      origin: 'result',
+      stored: true,
+      isConsequence: true,
+    });
+    yield;
   }
 }

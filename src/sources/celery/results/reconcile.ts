@@ -3,7 +3,7 @@
  * threads, and so do results that are published without a subscriber.
  */
 import { createHash } from 'node:crypto';
-import type { CollectedHistory, OpenTask } from '../../../history/history.ts';
+import type { OpenTask } from '../../../history/history.ts';
 import type { StoredValue } from '../result-backend.ts';
 import { type ResultIntake, takeResults } from './result-intake.ts';
 
@@ -25,16 +25,6 @@ export interface Reconciler {
   askAll(): void;
 }
 
-/** Parameters of a reconciler. */
-export interface ReconcilerOptions {
-  readonly history: CollectedHistory;
-  readonly intake: ResultIntake;
-  /** Whether a queue holds the message of this task, so that it has no result yet. */
-  readonly isWaiting: (id: string) => boolean;
-  /** Ends it. */
-  readonly signal: AbortSignal;
-}
-
 /** An open task and when to ask about it. Milliseconds since 1970. */
 interface Watched {
   /** Time of its last message in the history. */
@@ -45,36 +35,47 @@ interface Watched {
 }
 
 interface State {
+  readonly intake: ResultIntake;
+  readonly isWaiting: (id: string) => boolean;
+  readonly signal: AbortSignal;
   watched: Map<string, Watched>;
   isRunning: boolean;
   isAllWanted: boolean;
 }
 
-export function createReconciler(options: ReconcilerOptions): Reconciler {
-  const { signal } = options;
-  const state: State = { watched: new Map(), isRunning: false, isAllWanted: false };
+/**
+ * @param isWaiting whether a queue holds the message of a task, so that it has no result yet
+ * @param signal ends it
+ */
+export function createReconciler(
+  intake: ResultIntake,
+  isWaiting: (id: string) => boolean,
+  signal: AbortSignal,
+): Reconciler {
+  const watched = new Map<string, Watched>();
+  const state: State = { intake, isWaiting, signal, watched, isRunning: false, isAllWanted: false };
 
   return {
     start() {
-      const timer = setInterval(() => void run(options, state), INTERVAL).unref();
+      const timer = setInterval(() => void run(state), INTERVAL).unref();
       signal.addEventListener('abort', () => clearInterval(timer), { once: true });
     },
     askAll() {
       state.isAllWanted = true;
-      void run(options, state);
+      void run(state);
     },
   };
 }
 
-async function run(options: ReconcilerOptions, state: State): Promise<void> {
-  if (state.isRunning || options.signal.aborted) return;
+async function run(state: State): Promise<void> {
+  if (state.isRunning || state.signal.aborted) return;
   const all = state.isAllWanted;
   state.isRunning = true;
   state.isAllWanted = false;
   try {
-    const due = dueTasks(options, state, all);
+    const due = dueTasks(state, all);
     const count = all ? due.length : Math.min(due.length, BATCH);
-    for (let at = 0; at < count; at += BATCH) await askAbout(options, state, due.slice(at, at + BATCH));
+    for (let at = 0; at < count; at += BATCH) await askAbout(state, due.slice(at, at + BATCH));
   } catch {
     // The backend is unreachable. The next run tries again.
     state.isAllWanted ||= all;
@@ -84,10 +85,11 @@ async function run(options: ReconcilerOptions, state: State): Promise<void> {
 }
 
 /** The tasks to ask about, those that most likely have ended first. */
-function dueTasks({ history, isWaiting }: ReconcilerOptions, state: State, all: boolean): string[] {
+function dueTasks(state: State, all: boolean): string[] {
+  const { intake, isWaiting } = state;
   const now = Date.now();
   const limit = all ? MAX_TASKS : Math.min(MAX_TASKS, state.watched.size + BATCH);
-  const open = history.index.listOpen(limit);
+  const open = intake.history.index.listOpen(limit);
   const before = state.watched;
   state.watched = new Map(open.map((task) => [task.id, watch(task, before.get(task.id))]));
   const due = open.filter(({ id }) => all || (state.watched.get(id)?.dueAt ?? 0) <= now);
@@ -101,14 +103,10 @@ function watch({ heardAt }: OpenTask, known: Watched | undefined): Watched {
   return { heardAt, dueAt: heardAt + FIRST_SILENCE, digest: known?.digest ?? null };
 }
 
-async function askAbout(
-  { intake, signal }: ReconcilerOptions,
-  { watched }: State,
-  ids: readonly string[],
-): Promise<void> {
+async function askAbout({ intake, signal, watched }: State, ids: readonly string[]): Promise<void> {
   for await (const values of intake.stored.find(ids, signal)) {
     const changed = values.filter((value) => hasChanged(watched.get(value.id), value));
-    await takeResults(intake, changed, signal);
+    await takeResults(intake, changed);
   }
   const now = Date.now();
   for (const id of ids) {

@@ -13,15 +13,6 @@ const BATCH = 500;
 const MISSING_FOR_MS = 1_000;
 const MAX_MISSING = 5_000;
 
-/** Parameters of a look-up. */
-export interface ResultLookupOptions {
-  readonly intake: ResultIntake;
-  /** Receives results that the history would not keep. */
-  readonly aside: Aside;
-  /** Ends it. */
-  readonly signal: AbortSignal;
-}
-
 /**
  * Looks up the stored results of tasks for the history. Never rejects; finds nothing while the backend is
  * unreachable.
@@ -38,6 +29,9 @@ interface Search {
 }
 
 interface State {
+  readonly intake: ResultIntake;
+  readonly aside: Aside;
+  readonly signal: AbortSignal;
   /** Look-ups of ids, shared by concurrent callers. */
   readonly searches: SingleFlight<boolean>;
   /** When ids were found to have no result, by the monotonic clock. */
@@ -46,13 +40,18 @@ interface State {
   isRunning: boolean;
 }
 
-export function createResultLookup(options: ResultLookupOptions): ResultLookup {
+/**
+ * @param aside receives results that the history would not keep
+ * @param stopping ends it
+ */
+export function createResultLookup(intake: ResultIntake, aside: Aside, stopping: AbortSignal): ResultLookup {
+  const searches = createSingleFlight<boolean>();
   const missing = createLruCache<number>({ entries: MAX_MISSING });
-  const state: State = { searches: createSingleFlight(), missing, queue: [], isRunning: false };
+  const state: State = { intake, aside, signal: stopping, searches, missing, queue: [], isRunning: false };
   return async (ids, signal) => {
     if (signal.aborted) return 0;
     let count = 0;
-    const searches = [...new Set(ids)].flatMap((id) => find(options, state, id) ?? []);
+    const searches = [...new Set(ids)].flatMap((id) => find(state, id) ?? []);
     const counted = searches.map(async (search) => {
       if (await search) count += 1;
     });
@@ -62,32 +61,32 @@ export function createResultLookup(options: ResultLookupOptions): ResultLookup {
 }
 
 /** @returns whether the id has a result; `null` when it is not looked up */
-function find(options: ResultLookupOptions, state: State, id: string): Promise<boolean> | null {
-  const { searches, missing } = state;
+function find(state: State, id: string): Promise<boolean> | null {
+  const { searches, missing, signal } = state;
   if (!searches.has(id)) {
     const isMissing = performance.now() - (missing.get(id) ?? Number.NEGATIVE_INFINITY) < MISSING_FOR_MS;
-    if (options.signal.aborted || !isId(id) || searches.size >= MAX_WAITING || isMissing) return null;
+    if (signal.aborted || !isId(id) || searches.size >= MAX_WAITING || isMissing) return null;
   }
-  return searches.run(id, () => ({ result: enqueue(options, state, id) }));
+  return searches.run(id, () => ({ result: enqueue(state, id) }));
 }
 
-function enqueue(options: ResultLookupOptions, state: State, id: string): Promise<boolean> {
+function enqueue(state: State, id: string): Promise<boolean> {
   // Later, so that ids that are requested together are looked up together.
-  if (!state.isRunning) setImmediate(() => void run(options, state));
+  if (!state.isRunning) setImmediate(() => void run(state));
   state.isRunning = true;
   return new Promise((settle) => {
     state.queue.push({ id, settle });
   });
 }
 
-async function run(options: ResultLookupOptions, state: State): Promise<void> {
+async function run(state: State): Promise<void> {
   const { queue, missing } = state;
   while (queue.length > 0) {
     const batch = queue.splice(0, BATCH);
     const found = new Set<string>();
     try {
       await ask(
-        options,
+        state,
         batch.map(({ id }) => id),
         found,
       );
@@ -101,12 +100,12 @@ async function run(options: ResultLookupOptions, state: State): Promise<void> {
 }
 
 async function ask(
-  { intake, aside, signal }: ResultLookupOptions,
+  { intake, aside, signal }: State,
   ids: readonly string[],
   found: Set<string>,
 ): Promise<void> {
   for await (const values of intake.stored.find(ids, signal)) {
-    await takeResults(intake, values, signal, aside);
+    await takeResults(intake, values, aside);
     for (const { id } of values) found.add(id);
   }
 }

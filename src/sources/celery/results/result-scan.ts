@@ -47,59 +47,60 @@ export interface ResultScan {
   progress(): ScanProgress;
 }
 
-/** Parameters of a scan. */
-export interface ResultScanOptions {
-  readonly history: CollectedHistory;
-  readonly lineage: Lineage;
-  readonly intake: ResultIntake;
-  /** `null` without a store. */
-  readonly kept: KeptTasks | null;
-  /** Ends it. */
-  readonly signal: AbortSignal;
-}
-
 interface State {
+  readonly intake: ResultIntake;
+  readonly kept: KeptTasks | null;
+  readonly signal: AbortSignal;
   progress: { -readonly [Field in keyof ScanProgress]: ScanProgress[Field] };
   isWanted: boolean;
   isRunning: boolean;
 }
 
-export function createResultScan(options: ResultScanOptions): ResultScan {
-  const state: State = { progress: newProgress(null), isWanted: false, isRunning: false };
+/**
+ * @param kept `null` without a store
+ * @param signal ends it
+ */
+export function createResultScan(
+  intake: ResultIntake,
+  kept: KeptTasks | null,
+  signal: AbortSignal,
+): ResultScan {
+  const progress = newProgress(null);
+  const state: State = { intake, kept, signal, progress, isWanted: false, isRunning: false };
   return {
     start() {
       state.isWanted = true;
-      if (!state.isRunning) void run(options, state);
+      if (!state.isRunning) void run(state);
     },
     progress: () => ({ ...state.progress }),
   };
 }
 
-async function run(options: ResultScanOptions, state: State): Promise<void> {
+async function run(state: State): Promise<void> {
+  const { kept, signal } = state;
   state.isRunning = true;
-  while (state.isWanted && !options.signal.aborted) {
+  while (state.isWanted && !signal.aborted) {
     state.isWanted = false;
-    await options.kept?.loaded(options.signal);
+    await kept?.loaded(signal);
     const since = new Date();
     state.progress = newProgress(since);
-    await scanAll(options, state);
+    await scanAll(state);
     const finishedAt = new Date();
     state.progress = { ...state.progress, done: true, finishedAt };
     const took = finishedAt.getTime() - since.getTime();
-    await pause(Math.min(took * SPACING, LONGEST_SPACING), options.signal);
+    await pause(Math.min(took * SPACING, LONGEST_SPACING), signal);
   }
   state.isRunning = false;
 }
 
-async function scanAll(options: ResultScanOptions, state: State): Promise<void> {
-  const { signal } = options;
-  const { progress } = state;
+async function scanAll(state: State): Promise<void> {
+  const { signal, progress } = state;
   let next: string | null = null;
   let failures = 0;
   do {
     const before = performance.eventLoopUtilization();
     try {
-      next = await scanStep(options, state, next);
+      next = await scanStep(state, next);
       failures = 0;
       progress.problem = null;
       if (next === null) return;
@@ -119,11 +120,10 @@ async function scanAll(options: ResultScanOptions, state: State): Promise<void> 
 
 /** @returns where the next step begins; `null` when this was the last */
 async function scanStep(
-  { history, lineage, intake, kept, signal }: ResultScanOptions,
-  { progress }: State,
+  { intake, kept, signal, progress }: State,
   from: string | null,
 ): Promise<string | null> {
-  const { stored } = intake;
+  const { stored, history, lineage } = intake;
   progress.keys ??= await stored.size(signal);
   const { index } = history;
   // Celery never overwrites a stored SUCCESS, so the value of a task known to have succeeded is read only for its name:
@@ -136,7 +136,7 @@ async function scanStep(
   let isTooOld = stored.isNewestFirst === true;
   let count = 0;
   for await (const { tasks, groups } of parts) {
-    const { kept, unreadable } = await takeResults(intake, tasks, signal);
+    const { kept, unreadable } = await takeResults(intake, tasks);
     progress.kept += kept;
     progress.unreadable += unreadable;
     count += tasks.length;

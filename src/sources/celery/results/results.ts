@@ -4,16 +4,13 @@ import type { HistorySources } from '../../../history/store-parts.ts';
 import type { Redactor } from '../../../redact.ts';
 import { pause } from '../../../waiting.ts';
 import type { Lineage } from '../lineage/lineage.ts';
-import type { PublishedResults, StoredResults } from '../result-backend.ts';
-import type { CelerySettings } from '../settings.ts';
-import { createDating } from './dating.ts';
-import { createFoundTasks } from './found-tasks.ts';
+import type { PublishedResults, ResultBackend } from '../result-backend.ts';
 import type { KeptTasks } from './kept-tasks.ts';
 import { createReconciler } from './reconcile.ts';
 import type { ResultIntake } from './result-intake.ts';
 import { createResultLookup, type ResultLookup } from './result-lookup.ts';
 import { createResultScan, type ScanProgress } from './result-scan.ts';
-import { withTaskLookup } from './task-lookup.ts';
+import { createFoundTasks, withTaskLookup } from './task-lookup.ts';
 
 /** How long reading waits for the subscription, and how often it checks whether that has failed, in milliseconds. */
 const LONGEST_WAIT_MS = 5_000;
@@ -46,35 +43,32 @@ export interface Results {
 
 /** Parameters of reading. */
 export interface ResultsOptions {
-  readonly stored: StoredResults;
-  /** The published results. Default: none. */
-  readonly published?: Pick<PublishedResults, 'state'> | null;
-  readonly settings: CelerySettings;
+  readonly backend: Pick<ResultBackend, 'stored' | 'published'>;
   readonly history: History;
   readonly lineage: Lineage;
-  /** Whether the message of a task is seen in a queue. Default: unknown. */
-  readonly isWaiting?: (id: string) => boolean;
+  /** Whether the message of a task is seen in a queue. */
+  readonly isWaiting: (id: string) => boolean;
   /** Longest text to make of one stored value, in characters. */
   readonly valueLength: number;
-  /** Whether to read all stored results, and not only look single ones up. Default true. */
-  readonly readsStored?: boolean;
-  /** The content of the store, which is not read again. Default: there is no store. */
-  readonly kept?: KeptTasks | null;
-  /** Removes secrets from results that are looked up for a client. Default: none; they stay as they are. */
-  readonly redactor?: Redactor | null;
+  /** Whether to read all stored results, and not only look single ones up. */
+  readonly readsStored: boolean;
+  /** The content of the store, which is not read again; `null`: there is no store. */
+  readonly kept: KeptTasks | null;
+  /** Removes secrets from results that are looked up for a client; `null`: they stay as they are. */
+  readonly redactor: Redactor | null;
 }
 
 /** Nothing is asked of the backend before `start` or a look-up. */
 export function createResults(options: ResultsOptions): Results {
-  const { stored, settings, history, lineage, valueLength, readsStored = true, redactor = null } = options;
+  const { backend, history, lineage, valueLength, readsStored } = options;
+  const { stored, published } = backend;
   const stopping = new AbortController();
   const { signal } = stopping;
-  const intake: ResultIntake = { stored, history, lineage, dating: createDating(settings), valueLength };
-  const scan = createResultScan({ history, lineage, intake, kept: options.kept ?? null, signal });
-  const { isWaiting = () => false } = options;
-  const reconciler = createReconciler({ history, intake, isWaiting, signal });
-  const found = createFoundTasks(valueLength, redactor);
-  const lookup = createResultLookup({ intake, aside: found.add, signal });
+  const intake: ResultIntake = { stored, history, lineage, valueLength };
+  const scan = createResultScan(intake, options.kept, signal);
+  const reconciler = createReconciler(intake, options.isWaiting, signal);
+  const found = createFoundTasks(valueLength, options.redactor);
+  const lookup = createResultLookup(intake, found.add, signal);
   let started = false;
 
   function begin(): void {
@@ -91,7 +85,7 @@ export function createResults(options: ResultsOptions): Results {
   }
 
   return {
-    start: () => void listening(options.published ?? null, signal).then(begin),
+    start: () => void listening(published, signal).then(begin),
     onListening() {
       // Results that were read before may have been stored again since.
       if (started) onGap();
@@ -101,15 +95,18 @@ export function createResults(options: ResultsOptions): Results {
     lookup,
     withLookup: (tasks) => withTaskLookup(tasks, { reader: history.reader, lineage, lookup, found }),
     progress: () => ({ ...scan.progress(), commands: stored.requests() }),
-    stop: () => stopping.abort(),
+    stop() {
+      stopping.abort();
+      found.close();
+    },
   };
 }
 
 /** Resolves once published results arrive, or the first attempt to subscribe has failed. */
-async function listening(published: ResultsOptions['published'], signal: AbortSignal): Promise<void> {
+async function listening(published: PublishedResults, signal: AbortSignal): Promise<void> {
   const end = performance.now() + LONGEST_WAIT_MS;
   const isTrying = (): boolean => {
-    const { up, problem } = published?.state() ?? { up: true, problem: null };
+    const { up, problem } = published.state();
     return !up && problem === null;
   };
   while (isTrying() && performance.now() < end && !signal.aborted) await pause(WAIT_STEP_MS, signal);

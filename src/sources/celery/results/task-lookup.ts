@@ -1,11 +1,14 @@
 /** A task source that also finds tasks that are not in the history, as long as the backend has them. */
 import type { HistoryReader } from '../../../history/history.ts';
+import { createMemoryHistory } from '../../../history/memory-history.ts';
+import type { RetentionOptions } from '../../../history/retention.ts';
 import type { HistorySources } from '../../../history/store-parts.ts';
 import type { TaskTree } from '../../../model.ts';
+import type { Redactor } from '../../../redact.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import { signalWithin } from '../../../waiting.ts';
 import type { Lineage } from '../lineage/lineage.ts';
-import type { FoundTasks } from './found-tasks.ts';
+import type { StoredResult } from '../protocol/messages.ts';
 import type { ResultLookup } from './result-lookup.ts';
 
 /** A history's task source. */
@@ -20,8 +23,50 @@ const IDS_A_ROUND = 1_000;
 /** Tasks and relations examined between two pauses. */
 const ITEMS_AT_ONCE = 256;
 
+/** Tasks that were looked up and that are too old for the history. */
+export interface FoundTasks {
+  add(result: StoredResult): void;
+  readonly reader: () => HistoryReader;
+  /** Changes whenever an answer could have changed. */
+  revision(): number;
+  close(): void;
+}
+
+/** Bounds of the history of found tasks. */
+const FOUND: RetentionOptions = {
+  maxTasks: 1_000,
+  maxBytes: 16 * 1024 * 1024,
+  maxAgeMs: Number.MAX_SAFE_INTEGER,
+  maxEvents: 1,
+  maxWorkers: 1,
+};
+
+/**
+ * @param maxValueLength longest text to keep of one value, in characters
+ * @param redactor removes secrets; `null`: texts stay as they are
+ */
+export function createFoundTasks(maxValueLength: number, redactor: Redactor | null): FoundTasks {
+  const create = () => createMemoryHistory({ ...FOUND, maxValueLength, redactor, eventless: true });
+  let history = create();
+  let revision = 0;
+  return {
+    add({ change }) {
+      // A history keeps the latest tasks, however old the one is that is wanted now.
+      if (!history.index.wouldKeep(change.time ?? Date.now())) {
+        history.close();
+        history = create();
+      }
+      history.writer.recordTask(change);
+      revision += 1;
+    },
+    reader: () => history.reader,
+    revision: () => revision,
+    close: () => history.close(),
+  };
+}
+
 /** Where tasks are looked up. */
-export interface TaskLookupOptions {
+export interface TaskLookup {
   readonly reader: HistoryReader;
   readonly lineage: Lineage;
   readonly lookup: ResultLookup;
@@ -30,14 +75,14 @@ export interface TaskLookupOptions {
 }
 
 /** @returns the same source, which looks up unknown tasks */
-export function withTaskLookup(tasks: TaskPart, options: TaskLookupOptions): TaskPart {
-  const { lookup, found } = options;
+export function withTaskLookup(tasks: TaskPart, taskLookup: TaskLookup): TaskPart {
+  const { lookup, found } = taskLookup;
 
   async function readTree(
     id: string,
     context: Parameters<TaskPart['getTaskTree']>[1],
   ): Promise<TaskTree | null> {
-    return (await tasks.getTaskTree(id, context)) ?? found.getTaskTree(id);
+    return (await tasks.getTaskTree(id, context)) ?? (await found.reader().getTaskTree(id, context));
   }
 
   return {
@@ -52,7 +97,7 @@ export function withTaskLookup(tasks: TaskPart, options: TaskLookupOptions): Tas
       const known = await tasks.getTask(id, context);
       if (known !== null) return known;
       await lookup([id], signalWithin(LONGEST_WAIT, context.signal));
-      return (await tasks.getTask(id, context)) ?? found.getTask(id);
+      return (await tasks.getTask(id, context)) ?? (await found.reader().getTask(id, context));
     },
     async getTaskTree(id, context) {
       const signal = signalWithin(LONGEST_TREE_WAIT, context.signal);
@@ -63,7 +108,7 @@ export function withTaskLookup(tasks: TaskPart, options: TaskLookupOptions): Tas
       }
       for (let round = 0; tree !== null && !signal.aborted && round < ROUNDS; round += 1) {
         const named = await scheduler.run('workflow', referencesOf(tree), context);
-        if (!(await hasMore(options, id, named, signal))) break;
+        if (!(await hasMore(taskLookup, id, named, signal))) break;
         tree = await readTree(id, context);
       }
       return tree;
@@ -78,7 +123,7 @@ export function withTaskLookup(tasks: TaskPart, options: TaskLookupOptions): Tas
  * @returns whether some of them were found
  */
 async function hasMore(
-  { reader, lineage, lookup }: TaskLookupOptions,
+  { reader, lineage, lookup }: TaskLookup,
   id: string,
   named: ReadonlySet<string>,
   signal: AbortSignal,

@@ -5,7 +5,7 @@ import { hearChannels } from '../../../../redis/hear-channels.ts';
 import { withDatabase } from '../../brokers/redis/endpoints.ts';
 import { type Hint, listed, quoted } from '../../hint.ts';
 import type { CelerySettings } from '../../settings.ts';
-import { resultSubscription } from './result-channels.ts';
+import { resultSubscription } from './result-keys.ts';
 
 /** The part after the prefix in every key and channel of a result (celery/backends/base.py). */
 const RESULT = 'celery-task-meta-';

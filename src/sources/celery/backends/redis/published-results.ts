@@ -5,7 +5,7 @@ import type { RedisListener } from '../../../../redis/node-redis.ts';
 import { createMessageQueue, type MessageQueue } from '../../message-queue.ts';
 import type { PublishedHandlers, PublishedResults } from '../../result-backend.ts';
 import type { CelerySettings } from '../../settings.ts';
-import { groupSubscription, resultSubscription } from './result-channels.ts';
+import { groupSubscription, resultSubscription } from './result-keys.ts';
 
 /** A chord stores and publishes the number of its header tasks under the key of its group with this ending. */
 const SIZE_ENDING = '.s';

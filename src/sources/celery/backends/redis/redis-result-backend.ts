@@ -1,41 +1,38 @@
+import { aclLine, READ_RULES, subscriptionAcl } from '../../../../redis/acl.ts';
 import type { RedisEndpoint } from '../../../../redis/endpoint.ts';
 import type { RedisReader } from '../../../../redis/reader.ts';
-import type { ResultBackend, StoredPart, StoredResults, StoredValue } from '../../result-backend.ts';
+import type { Hint } from '../../hint.ts';
+import type {
+  BackendAccess,
+  ResultBackend,
+  StoredPart,
+  StoredResults,
+  StoredValue,
+} from '../../result-backend.ts';
 import type { CelerySettings } from '../../settings.ts';
-import { deniedHint } from './denied-hint.ts';
 import { diagnoseDatabase, diagnoseResults } from './diagnose.ts';
 import { createPublishedResults } from './published-results.ts';
-import { type ResultKeys, resultKeys } from './result-keys.ts';
-import {
-  countKeys,
-  createValueStore,
-  type KeyValue,
-  readScannedValues,
-  readValues,
-  scanKeys,
-  timesToLive,
-  type ValueStore,
-} from './value-store.ts';
+import { type ResultKeys, resultKeys, resultSubscription } from './result-keys.ts';
+import { countKeys, type KeyValue, readValues, scanKeys, type ValueStore } from './value-store.ts';
 
 /** How long a diagnosis listens for results, in milliseconds. */
 const LISTEN_MS = 8000;
 
-/** Parameters of the backend. */
-export interface RedisResultBackendOptions {
-  readonly endpoint: RedisEndpoint;
-  /** Connection for commands to the same database; closed with the backend. */
-  readonly reader: RedisReader;
-  readonly settings: CelerySettings;
-}
-
-/** Celery's result backend in Redis (celery/backends/redis.py). */
-export function createRedisResultBackend(options: RedisResultBackendOptions): ResultBackend {
-  const { endpoint, reader, settings } = options;
+/**
+ * Celery's result backend in Redis (celery/backends/redis.py).
+ *
+ * @param reader connection for commands to the same database; closed with the backend
+ */
+export function createRedisResultBackend(
+  endpoint: RedisEndpoint,
+  reader: RedisReader,
+  settings: CelerySettings,
+): ResultBackend {
   const published = createPublishedResults(endpoint, settings);
 
   return {
     published,
-    stored: createStoredResults(createValueStore(reader), resultKeys(settings)),
+    stored: createStoredResults({ reader, commands: 0 }, resultKeys(settings)),
     check: (signal) => reader.check(signal),
     deniedHint: (access) => deniedHint(access, settings, endpoint.database),
     diagnose: (signal) => diagnoseResults(endpoint, settings, LISTEN_MS, signal),
@@ -73,7 +70,6 @@ function createStoredResults(store: ValueStore, keys: ResultKeys): StoredResults
         yield resultsOf(values, keys);
       }
     },
-    remainingLives: (taskIds, signal) => timesToLive(store, taskIds.map(keys.task), signal),
     requests: () => store.commands,
   };
 }
@@ -85,7 +81,7 @@ async function* readParts(
   groupKeys: readonly string[],
   signal: AbortSignal,
 ): AsyncGenerator<StoredPart, void> {
-  for await (const values of readScannedValues(store, taskKeys, signal)) {
+  for await (const values of readValues(store, taskKeys, signal)) {
     yield { tasks: resultsOf(values, keys), groups: [] };
   }
   for await (const groups of readValues(store, groupKeys, signal)) yield { tasks: [], groups };
@@ -93,4 +89,18 @@ async function* readParts(
 
 function resultsOf(values: readonly KeyValue[], keys: ResultKeys): StoredValue[] {
   return values.map(({ key, text, isCut }) => ({ id: keys.taskOf(key) ?? '', text, isCut }));
+}
+
+/** The hint for a Redis user who lacks a right, with the command that grants it. */
+function deniedHint(access: BackendAccess, settings: CelerySettings, database: number): Hint {
+  const isPublished = access === 'published';
+  const line = isPublished ? subscriptionAcl([resultSubscription(settings)], database) : aclLine(READ_RULES);
+  const what = isPublished
+    ? 'subscribe to what the result backend publishes'
+    : 'read stored results, so tasks that ended before this monitor started are not shown';
+  return {
+    code: 'missing_right',
+    component: 'backend',
+    sentence: `This Redis user may not ${what}. Run ${line}`,
+  };
 }

@@ -1,8 +1,22 @@
-import { escapeGlob } from '../../../../redis/acl.ts';
-/** Names of the keys of stored results (celery/backends/base.py, `task_keyprefix`, `group_keyprefix`). */
+/** Names of the keys of stored results, and of the channels on which they are published (celery/backends/base.py, redis.py). */
+import { escapeGlob, type Subscription } from '../../../../redis/acl.ts';
 import { isId } from '../../protocol/ids.ts';
 import type { CelerySettings } from '../../settings.ts';
-import { groupSubscription, resultSubscription } from './result-channels.ts';
+
+/** Where results are published. `prefix` precedes the task's id in each channel's name. */
+export function resultSubscription(settings: CelerySettings): Subscription & { readonly prefix: string } {
+  let keyPrefix = settings.result_backend_transport_options?.global_keyprefix ?? '';
+  // celery/backends/base.py adds this only to a prefix that does not end in a separator.
+  if (keyPrefix !== '' && !/[:_.-]$/.test(keyPrefix)) keyPrefix += '_';
+  const prefix = `${keyPrefix}celery-task-meta-`;
+  return { kind: 'pattern', name: `${escapeGlob(prefix)}*`, prefix };
+}
+
+/** Where groups and the sizes of chords are published. `prefix` precedes the group's id. */
+export function groupSubscription(settings: CelerySettings): Subscription & { readonly prefix: string } {
+  const prefix = resultSubscription(settings).prefix.replace(/task-meta-$/, 'taskset-meta-');
+  return { kind: 'pattern', name: `${escapeGlob(prefix)}*`, prefix };
+}
 
 /** Names of the keys of one backend. */
 export interface ResultKeys {

@@ -8,9 +8,8 @@ import type { PublishedHandlers, PublishedResults } from '../../result-backend.t
 import type { SqlReader } from '../../sql/sql-reader.ts';
 import { type GroupTable, readGroups } from './result-groups.ts';
 import { lastKey, type RowHead, type RowValues } from './result-rows.ts';
-import { firstPositions, pollRows } from './row-poll.ts';
-import { pendingRows, type RowPositions, watchOpen } from './row-positions.ts';
-import type { FoundTables, TableFinder } from './table-finder.ts';
+import type { FoundTables, TableFinder } from './result-tables.ts';
+import { firstPositions, pendingRows, pollRows, type RowPositions } from './row-poll.ts';
 
 /** Between two polls, and after a failure, in milliseconds. */
 const POLL_MS = 1_000;
@@ -25,18 +24,8 @@ const MOST_FAILURES = 3;
 /** No more rows are searched while this many wait to be handed over. */
 const MOST_PENDING = 20_000;
 
-/** Parameters of polling. */
-export interface PublishedResultsOptions {
-  readonly reader: SqlReader;
-  readonly finder: TableFinder;
-  /** For tests. Default 1 s. */
-  readonly pollMs?: number;
-}
-
 /** Results by polling. */
 export interface PolledResults extends PublishedResults {
-  /** Looks again at those of these rows whose tasks have not ended. */
-  watch(heads: readonly RowHead[]): void;
   /** How far dates of new rows are behind the clock of the database, in milliseconds; 0: less than ten minutes. */
   skew(): number;
   close(): void;
@@ -51,7 +40,9 @@ interface ReadText {
 }
 
 interface State {
-  readonly options: PublishedResultsOptions;
+  readonly reader: SqlReader;
+  readonly finder: TableFinder;
+  readonly pollMs: number;
   readonly closing: AbortController;
   readonly handlers: PublishedHandlers;
   readonly messages: MessageQueue<ReadText>;
@@ -66,20 +57,35 @@ interface State {
   failedReads: number;
 }
 
-export function createPublishedResults(options: PublishedResultsOptions): PolledResults {
+/** @param pollMs between two polls, in milliseconds */
+export function createPublishedResults(
+  reader: SqlReader,
+  finder: TableFinder,
+  pollMs: number = POLL_MS,
+): PolledResults {
   const closing = new AbortController();
   let state: State | null = null;
   return {
     channels: [],
     start(handlers) {
       if (state !== null) return;
-      state = newState(options, closing, handlers);
+      state = {
+        reader,
+        finder,
+        pollMs,
+        closing,
+        handlers,
+        messages: queueFor(handlers),
+        connection: NOT_CONNECTED,
+        positions: null,
+        isMissing: false,
+        lastGroups: { groups: 0, chords: 0 },
+        polls: 0,
+        failedReads: 0,
+      };
       void run(state);
     },
     state: () => state?.connection ?? NOT_CONNECTED,
-    watch(heads) {
-      if (state?.positions) watchOpen(state.positions, heads);
-    },
     skew: () => state?.positions?.skew ?? 0,
     close() {
       closing.abort();
@@ -88,12 +94,8 @@ export function createPublishedResults(options: PublishedResultsOptions): Polled
   };
 }
 
-function newState(
-  options: PublishedResultsOptions,
-  closing: AbortController,
-  handlers: PublishedHandlers,
-): State {
-  const messages = createMessageQueue<ReadText>({
+function queueFor(handlers: PublishedHandlers): State['messages'] {
+  return createMessageQueue<ReadText>({
     kind: 'results',
     sizeOf: ({ text }) => text.length,
     take({ kind, id, text }) {
@@ -102,25 +104,13 @@ function newState(
     },
     lost: handlers.lost,
   });
-  return {
-    options,
-    closing,
-    handlers,
-    messages,
-    connection: NOT_CONNECTED,
-    positions: null,
-    isMissing: false,
-    lastGroups: { groups: 0, chords: 0 },
-    polls: 0,
-    failedReads: 0,
-  };
 }
 
 async function run(state: State): Promise<void> {
   const { signal } = state.closing;
   let failures = 0;
   while (!signal.aborted) {
-    let rest = state.options.pollMs ?? POLL_MS;
+    let rest = state.pollMs;
     try {
       const startedAt = Date.now();
       const isBehind = await poll(state);
@@ -129,7 +119,7 @@ async function run(state: State): Promise<void> {
       isUp(state, startedAt);
     } catch (error) {
       if (signal.aborted) return;
-      state.options.finder.failed(error);
+      state.finder.failed(error);
       const since = null;
       state.connection = { ...state.connection, up: false, since, problem: problemOf(error) };
       rest = Math.min(FIRST_RETRY_MS * 2 ** failures, LAST_RETRY_MS);
@@ -150,20 +140,20 @@ function isUp(state: State, asOf: number): void {
 
 /** @returns whether there is more to read */
 async function poll(state: State): Promise<boolean> {
-  const { options, closing } = state;
+  const { reader, finder, closing } = state;
   const { signal } = closing;
-  const found = await options.finder.find(signal);
+  const found = await finder.find(signal);
   if (found === null) {
     // There may be tables later on; until then, there are no results.
     state.isMissing = true;
-    await options.reader.select({ text: 'SELECT 1 AS one', limit: 1 }, signal);
+    await reader.select({ text: 'SELECT 1 AS one', limit: 1 }, signal);
     return false;
   }
-  const parts = { reader: options.reader, tables: found.tables, signal };
+  const parts = { reader, tables: found.tables, signal };
   if (state.positions === null) {
     for (const kind of ['groups', 'chords'] as const) {
       const table = found.tables[kind];
-      state.lastGroups[kind] = table === null ? 0 : await lastKey(options.reader, table, signal);
+      state.lastGroups[kind] = table === null ? 0 : await lastKey(reader, table, signal);
     }
     state.positions = await firstPositions(parts);
     if (state.isMissing) state.handlers.up(true);
@@ -218,7 +208,7 @@ async function handOverPart(
 }
 
 async function pollGroups(state: State, { tables }: FoundTables): Promise<void> {
-  const { reader } = state.options;
+  const { reader } = state;
   const { signal } = state.closing;
   for (const kind of ['groups', 'chords'] as const) {
     const range = { after: state.lastGroups[kind] };

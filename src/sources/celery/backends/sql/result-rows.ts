@@ -4,9 +4,8 @@ import { pause } from '../../../../waiting.ts';
 import type { SqlReader } from '../../sql/sql-reader.ts';
 import type { SqlTable } from '../../sql/sql-tables.ts';
 import { numberOf, type SqlRow, textOf } from '../../sql/sql-values.ts';
-import type { ResultOfRow } from './result-meta.ts';
 import type { ResultTables } from './result-tables.ts';
-import { LONGEST_VALUE, type ResultText, resultText } from './result-text.ts';
+import { LONGEST_VALUE, type ResultOfRow, type ResultText, resultText } from './result-text.ts';
 
 /** The columns that show that a row was written again, without its texts. */
 export interface RowHead {

@@ -3,27 +3,25 @@
  * decodes all of them. Members beginning with `monitor_` describe what a row lacks.
  */
 
+import type { TaskTextField } from '../../../../model.ts';
 import type { Steps } from '../../../../scheduler.ts';
-import { objectMembers, valueEnd } from '../../protocol/json-text.ts';
-import { UNREAD_MEMBER } from '../../protocol/results.ts';
+import { objectMembers, skipSpace, valueEnd } from '../../protocol/json-text.ts';
+import { CUT_MEMBER, UNREAD_MEMBER } from '../../protocol/results.ts';
 import type { SqlDialect } from '../../sql/sql-dialect.ts';
 import type { SqlTable } from '../../sql/sql-tables.ts';
 import { hexTextOf, numberOf, type SqlRow, textOf, timeOf } from '../../sql/sql-values.ts';
-import {
-  addDate,
-  addJson,
-  addText,
-  LONGEST_TRACEBACK,
-  newMeta,
-  type ResultMeta,
-  type ResultOfRow,
-  rowOf,
-} from './result-meta.ts';
 import type { ResultTables } from './result-tables.ts';
 
 /** Longest result that is read, and longest list of arguments, in bytes. */
 export const LONGEST_VALUE: number = 256 * 1024;
 const LONGEST_ARGUMENTS = 64 * 1024;
+/** Longest traceback that is read, in characters. */
+const LONGEST_TRACEBACK = 64 * 1024;
+/** Most characters of a result with all that belongs to it. */
+const MOST_TEXT = 384 * 1024;
+
+/** States in which Celery dates a result. */
+export const ENDED: ReadonlySet<string> = new Set(['SUCCESS', 'FAILURE', 'REVOKED', 'REJECTED']);
 /** Longest name, in characters. */
 const LONGEST_NAME = 1_024;
 const JSON_TYPE = 'application/json';
@@ -33,6 +31,29 @@ const ONE_SAVE_MS = 20;
 const PICKLED = 'The stored result is pickled, which only Python can read.';
 const NOT_JSON = 'The stored result is not in JSON, so it cannot be read.';
 const TOO_LONG = 'The stored result is too long to be read.';
+
+/** A row as a result. */
+export interface ResultOfRow {
+  /** Of the task. */
+  readonly id: string;
+  /** Celery's own JSON. */
+  readonly text: string;
+  /** When the row was written, in milliseconds since 1970; `null` if unknown. */
+  readonly writtenAt: number | null;
+}
+
+/** A result that is being written. */
+interface ResultMeta {
+  readonly id: string;
+  readonly state: string;
+  readonly writtenAt: number | null;
+  /** JSON by name. */
+  readonly members: Map<string, string>;
+  /** Fields that are cut or left out. */
+  readonly cut: TaskTextField[];
+  /** Characters that it may still get: decoding it takes a turn of the event loop. */
+  left: number;
+}
 
 /** Reads results as texts. */
 export interface ResultText {
@@ -192,4 +213,65 @@ function pickledText(dialect: SqlDialect, { results }: ResultTables, zone: strin
       return rowOf(meta);
     },
   };
+}
+
+/** @returns `null` for a row without an id or a state */
+function newMeta(row: SqlRow, zone: string): ResultMeta | null {
+  const id = textOf(row, 'task');
+  const state = textOf(row, 'state');
+  if (id === null || id === '' || state === null || state === '') return null;
+  const writtenAt = timeOf(row, 'time', zone);
+  // The state comes first, as Celery writes it. Rows name no parent, which does not mean that there is none.
+  const members = new Map([
+    ['status', JSON.stringify(state)],
+    ['parent_id', 'false'],
+    ['task_id', JSON.stringify(id)],
+  ]);
+  const meta: ResultMeta = { id, state, writtenAt, members, cut: [], left: MOST_TEXT };
+  const traceback = textOf(row, 'traceback') ?? '';
+  if (traceback !== '') addText(meta, 'traceback', traceback);
+  if (traceback.length >= LONGEST_TRACEBACK) meta.cut.push('traceback');
+  // Django dates all rows; to the decoder, a date means that the task has ended.
+  if (writtenAt !== null && ENDED.has(state)) addDate(meta, writtenAt);
+  return meta;
+}
+
+/** Dates the end of the task; a task that waits, when it was sent. */
+function addDate({ members }: ResultMeta, time: number): void {
+  members.set('date_done', JSON.stringify(new Date(time).toISOString()));
+}
+
+/** Adds a text, however long. */
+function addText(meta: ResultMeta, name: string, value: string | null): void {
+  const json = JSON.stringify(value);
+  meta.members.set(name, json);
+  meta.left -= json.length;
+}
+
+/**
+ * Adds text that is already JSON.
+ *
+ * @returns false for what is no JSON or too long beside the rest, which is left out
+ */
+function addJson(meta: ResultMeta, name: string, value: string | null): boolean {
+  if (value === null || value.length > meta.left || !isWhole(value)) return false;
+  meta.members.set(name, value);
+  meta.left -= value.length;
+  return true;
+}
+
+/** The text of a complete result. */
+function rowOf({ id, writtenAt, members, cut }: ResultMeta): ResultOfRow {
+  if (cut.length > 0) members.set(CUT_MEMBER, JSON.stringify(cut));
+  const text = `{${[...members].map(([name, json]) => `"${name}": ${json}`).join(', ')}}`;
+  return { id, text, writtenAt };
+}
+
+/** Whether a text is one JSON value, as far as its brackets and strings show. */
+function isWhole(text: string): boolean {
+  try {
+    return skipSpace(text, valueEnd(text, skipSpace(text, 0))) === text.length;
+  } catch {
+    return false;
+  }
 }

@@ -1,28 +1,24 @@
+import type { Hint } from '../../hint.ts';
 import type { ResultBackend } from '../../result-backend.ts';
 import type { SqlReader } from '../../sql/sql-reader.ts';
 import { createPublishedResults } from './published-results.ts';
-import { deniedHint, type ResultKnowledge, resultHints } from './result-hints.ts';
-import type { RowHead } from './result-rows.ts';
-import type { ResultWriter } from './result-tables.ts';
+import { createTableFinder, RESULT_TABLES, type ResultTables, type ResultWriter } from './result-tables.ts';
 import { createStoredResults } from './stored-results.ts';
-import { createTableFinder } from './table-finder.ts';
 
-/** Parameters of the backend. */
-export interface SqlResultBackendOptions {
-  /** Closed by its creator. */
-  readonly reader: SqlReader;
-  /** Who writes the results; `null`: determined from the existing tables. */
-  readonly writer: ResultWriter | null;
-  /** Between two polls, in milliseconds; for tests. Default 1,000. */
-  readonly pollMs?: number;
-}
-
-/** Results of django-celery-results, or of Celery's backend on SQLAlchemy. Everything is read with SELECT. */
-export function createSqlResultBackend(options: SqlResultBackendOptions): ResultBackend {
-  const { reader, writer } = options;
+/**
+ * Results of django-celery-results, or of Celery's backend on SQLAlchemy. Everything is read with SELECT.
+ *
+ * @param reader closed by its creator
+ * @param writer who writes the results; `null`: determined from the existing tables
+ * @param pollMs between two polls, in milliseconds; for tests. Default 1,000
+ */
+export function createSqlResultBackend(
+  reader: SqlReader,
+  writer: ResultWriter | null,
+  pollMs?: number,
+): ResultBackend {
   const finder = createTableFinder(reader, writer);
-  const published = createPublishedResults({ ...options, finder });
-  const found = (heads: readonly RowHead[]): void => published.watch(heads);
+  const published = createPublishedResults(reader, finder, pollMs);
   const known = (): ResultKnowledge => ({
     reader,
     writer,
@@ -32,7 +28,7 @@ export function createSqlResultBackend(options: SqlResultBackendOptions): Result
   });
   return {
     published,
-    stored: createStoredResults({ reader, finder, found }),
+    stored: createStoredResults(reader, finder),
     check: (signal) => reader.check(signal),
     deniedHint: () => deniedHint(known()),
     hints: () => resultHints(known()),
@@ -48,5 +44,95 @@ export function createSqlResultBackend(options: SqlResultBackendOptions): Result
       };
     },
     close: async () => published.close(),
+  };
+}
+
+/** What is known about the results of a database. */
+interface ResultKnowledge {
+  readonly reader: SqlReader;
+  /** The configured writer; `null`: none is configured. */
+  readonly writer: ResultWriter | null;
+  /** `null`: not found, or not searched yet. */
+  readonly tables: ResultTables | null;
+  /** Whether tables were searched. */
+  readonly hasLooked: boolean;
+  /** How far the dates of new rows are behind the clock of the database, in milliseconds; 0: hardly. */
+  readonly skew: number;
+}
+
+const TABLES = {
+  django: [RESULT_TABLES.django, 'django_celery_results_groupresult', 'django_celery_results_chordcounter'],
+  sqlalchemy: [RESULT_TABLES.sqlalchemy],
+} as const;
+
+/** The hint for a user who may not read tables, with the statement that grants it. */
+function deniedHint({ reader, writer, tables }: ResultKnowledge): Hint {
+  const { dialect, options } = reader;
+  const refused = tables?.refused ?? [];
+  const names =
+    refused.length > 0
+      ? refused
+      : TABLES[tables?.writer ?? writer ?? 'django'].map((name) => dialect.table(options.tables[name]));
+  const what = refused.length > 0 ? 'groups and chords, which show as single tasks' : 'results';
+  const sentence = `The user of the database may not read the tables of ${what}. Run ${grantLine(reader, names)}`;
+  return { code: 'missing_right', component: 'backend', sentence };
+}
+
+/** Causes that hide results without any failure. */
+function resultHints(known: ResultKnowledge): readonly Hint[] {
+  const { tables } = known;
+  if (tables === null) return known.hasLooked ? [noTables(known)] : [];
+  return [
+    ...(tables.refused.length > 0 ? [deniedHint(known)] : []),
+    ...(tables.writer === 'sqlalchemy' ? [pickled()] : []),
+    ...(known.skew === 0 ? [] : [wrongZone(known)]),
+  ];
+}
+
+/** MySQL has a statement for each table. */
+function grantLine({ dialect }: SqlReader, tables: readonly string[]): string {
+  return dialect.name === 'mysql'
+    ? tables.map((table) => `GRANT SELECT ON ${table} TO '<user>'@'<host>';`).join(' ')
+    : `GRANT SELECT ON ${tables.join(', ')} TO <user>;`;
+}
+
+function noTables({ reader }: ResultKnowledge): Hint {
+  const { dialect, options } = reader;
+  const names = [RESULT_TABLES.django, RESULT_TABLES.sqlalchemy].map((name) =>
+    dialect.table(options.tables[name]),
+  );
+  const line = "backend: '<result_backend of the app>'";
+  return {
+    code: 'no_results',
+    component: 'backend',
+    sentence:
+      `The database has no results that its user may read: neither ${names.join(' nor ')}. If the app stores results ` +
+      `elsewhere, write ${line}. If the tables are in another schema, write sql: { schema }; if they may not be read, ` +
+      `run ${grantLine(reader, names.slice(0, 1))}`,
+  };
+}
+
+function pickled(): Hint {
+  const line = "result_backend = 'django-db'";
+  return {
+    code: 'serializer',
+    component: 'backend',
+    sentence:
+      'Celery pickles what tasks return before it stores it over SQLAlchemy, and only Python can read that: results show ' +
+      `as null unless events carried them. To show them, use Redis or django-celery-results: ${line}.`,
+  };
+}
+
+const HOUR_MS = 3_600_000;
+
+function wrongZone({ skew, reader }: ResultKnowledge): Hint {
+  const line = "sql: { timezone: '<zone>' }";
+  const hours = Math.round((Math.abs(skew) / HOUR_MS) * 10) / 10;
+  return {
+    code: 'clock_skew',
+    component: 'backend',
+    sentence:
+      `New results are dated ${hours} h ${skew > 0 ? 'too early' : 'too late'}, so they are stored in another time zone ` +
+      `than ${reader.options.timezone}. Write ${line} with Django's TIME_ZONE, or Celery's timezone.`,
   };
 }

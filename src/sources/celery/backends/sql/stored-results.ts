@@ -2,26 +2,17 @@ import type { ScanStep, StoredPart, StoredResults, StoredValue } from '../../res
 import type { SqlReader } from '../../sql/sql-reader.ts';
 import { numberOf } from '../../sql/sql-values.ts';
 import { type GroupTable, readGroups } from './result-groups.ts';
-import type { ResultOfRow } from './result-meta.ts';
-import { headColumns, headsOf, lastKey, type RowHead } from './result-rows.ts';
-import type { FoundTables, TableFinder } from './table-finder.ts';
+import { headColumns, headsOf, lastKey } from './result-rows.ts';
+import type { FoundTables, TableFinder } from './result-tables.ts';
+import type { ResultOfRow } from './result-text.ts';
 
 /** Rows of one step. */
 const STEP = 500;
 /** Groups of each table that are read at the start, those stored last. */
 const MOST_GROUPS = 1_000;
 
-/** Parameters of reading stored results. */
-export interface StoredResultsOptions {
-  readonly reader: SqlReader;
-  readonly finder: TableFinder;
-  /** Receives the results of a scan. */
-  readonly found: (heads: readonly RowHead[]) => void;
-}
-
 /** Results by primary key, those stored last first. Tables may be large: no statement reads all of one. */
-export function createStoredResults(options: StoredResultsOptions): StoredResults {
-  const { reader, finder } = options;
+export function createStoredResults(reader: SqlReader, finder: TableFinder): StoredResults {
   return {
     isNewestFirst: true,
     async size(signal) {
@@ -37,15 +28,13 @@ export function createStoredResults(options: StoredResultsOptions): StoredResult
     async scan(from, select, signal) {
       const known = await finder.find(signal);
       if (known === null) return NOTHING;
-      return guarded(finder, () => scanStep(options, known, from, select, signal));
+      return guarded(finder, () => scanStep(reader, known, from, select, signal));
     },
     async *find(taskIds, signal) {
       const known = await finder.find(signal);
       if (known === null) return;
       for await (const rows of known.values.read(taskIds, signal)) yield rows.map(storedValue);
     },
-    // Rows say when they were written, and have no end of their own.
-    remainingLives: async (taskIds) => taskIds.map(() => -1),
     requests: reader.requests,
   };
 }
@@ -55,7 +44,7 @@ async function* noParts(): AsyncGenerator<StoredPart, void> {}
 const NOTHING: ScanStep = { next: null, taskCount: 0, parts: noParts() };
 
 async function scanStep(
-  { reader, found }: StoredResultsOptions,
+  reader: SqlReader,
   known: FoundTables,
   from: string | null,
   select: (ids: readonly string[]) => Promise<readonly string[]>,
@@ -67,7 +56,6 @@ async function scanStep(
   // Without a bound, MySQL sorts the whole table.
   const values = [from ?? String((await lastKey(reader, known.tables.results, signal)) + 1)];
   const heads = headsOf(await reader.select({ text, values, limit: STEP }, signal));
-  found(heads);
   const wanted = await select(heads.flatMap(({ id }) => (id === '' ? [] : id)));
   const last = heads.at(-1)?.key ?? 0;
   // Whatever the host's function answers, a scan ends.

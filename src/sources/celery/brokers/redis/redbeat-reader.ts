@@ -1,6 +1,6 @@
 /** Reads the schedule that redbeat stores in Redis. */
-import { RedisError } from '../../../../redis/problems.ts';
 import type { RedisReader } from '../../../../redis/reader.ts';
+import { replyOfKey } from '../../../../redis/replies.ts';
 import type { RedbeatReader } from '../../schedules/redbeat.ts';
 import { type RedbeatEntry, redbeatEntry } from '../../schedules/redbeat-entry.ts';
 import type { RedbeatKeys } from '../../schedules/redbeat-settings.ts';
@@ -107,7 +107,7 @@ async function readEntries(
   prefix: string,
   members: readonly Member[],
 ): Promise<Map<string, RedbeatEntry>> {
-  const sizes = await oneByOne(
+  const sizes = await repliesOf(
     reader,
     members.flatMap(([key]) => [
       ['HSTRLEN', key, 'definition'],
@@ -119,7 +119,7 @@ async function readEntries(
     const meta = sizes[2 * index + 1];
     return typeof definition === 'number' && definition > 0 && definition + Number(meta) <= LONGEST;
   });
-  const hashes = await oneByOne(
+  const hashes = await repliesOf(
     reader,
     readable.map(([key]) => ['HMGET', key, 'definition', 'meta']),
   );
@@ -133,27 +133,8 @@ async function readEntries(
   return entries;
 }
 
-/** Errors about a single key, not about the server. */
-const OF_KEY = new Set(['WRONGTYPE', 'NOPERM']);
-
 /** The replies; `null` where a key has another type or may not be read. */
-async function oneByOne(reader: RedisReader, commands: readonly (readonly string[])[]): Promise<unknown[]> {
-  if (commands.length === 0) return [];
-  try {
-    return await reader.commands(commands);
-  } catch (error) {
-    if (!isOfKey(error)) throw error;
-  }
-  return Promise.all(
-    commands.map((command) =>
-      reader.command(command).catch((error: unknown) => {
-        if (isOfKey(error)) return null;
-        throw error;
-      }),
-    ),
-  );
-}
-
-function isOfKey(error: unknown): boolean {
-  return error instanceof RedisError && OF_KEY.has(error.problem.code);
+async function repliesOf(reader: RedisReader, commands: readonly (readonly string[])[]): Promise<unknown[]> {
+  const outcomes = await reader.outcomes(commands);
+  return outcomes.map((outcome) => (outcome.problem?.code === 'NOPERM' ? null : replyOfKey(outcome)));
 }

@@ -1,6 +1,7 @@
 /** Sends several commands at once, some of which may be refused. */
 import { describeError, type RedisProblem } from '../../../../../redis/problems.ts';
 import type { RedisReader } from '../../../../../redis/reader.ts';
+import { replyOfKey } from '../../../../../redis/replies.ts';
 
 /** Commands per write. */
 const BATCH = 200;
@@ -30,39 +31,13 @@ export async function askAll(
   commands: readonly (readonly string[])[],
 ): Promise<Replies> {
   const list: unknown[] = [];
-  let problem: RedisProblem | null = null;
+  let refusal: RedisProblem | null = null;
   for (let at = 0; at < commands.length; at += BATCH) {
-    const batch = commands.slice(at, at + BATCH);
-    try {
-      list.push(...(await reader.commands(batch)));
-    } catch (error) {
-      if (!isOfOneCommand(error)) throw error;
-      for (const args of batch) {
-        const { reply, refusal } = await askOne(reader, args);
-        list.push(reply);
-        problem = refusal ?? problem;
-      }
+    for (const outcome of await reader.outcomes(commands.slice(at, at + BATCH))) {
+      const isRefused = outcome.problem?.code === 'NOPERM';
+      if (isRefused) refusal = outcome.problem;
+      list.push(isRefused ? REFUSED : replyOfKey(outcome));
     }
   }
-  return { list, problem };
-}
-
-async function askOne(
-  reader: RedisReader,
-  args: readonly string[],
-): Promise<{ reply: unknown; refusal: RedisProblem | null }> {
-  try {
-    return { reply: await reader.command(args), refusal: null };
-  } catch (error) {
-    if (!isOfOneCommand(error)) throw error;
-    const problem = problemOf(error);
-    return problem.code === 'WRONGTYPE'
-      ? { reply: null, refusal: null }
-      : { reply: REFUSED, refusal: problem };
-  }
-}
-
-/** Whether the error concerns only one command of a batch. */
-function isOfOneCommand(error: unknown): boolean {
-  return ['WRONGTYPE', 'NOPERM'].includes(problemOf(error).code);
+  return { list, problem: refusal };
 }
