@@ -11,7 +11,7 @@ import type { ResultBackend } from './result-backend.ts';
 import type { KeptTasks } from './results/kept-tasks.ts';
 import { createResults, type Results } from './results/results.ts';
 import type { DjangoReader } from './schedules/django/django-reader.ts';
-import type { RedbeatOptions } from './schedules/redbeat-schedule.ts';
+import type { RedbeatPlace } from './schedules/redbeat-schedule.ts';
 import type { CelerySettings } from './settings.ts';
 
 /** What is collected, and from where. */
@@ -22,7 +22,7 @@ export interface CollectionOptions {
   readonly broker: Broker | null;
   /** `null` without a result backend that can be read. */
   readonly backend: ResultBackend | null;
-  readonly redbeat: RedbeatOptions;
+  readonly redbeat: RedbeatPlace;
   /** Reads the schedule of django-celery-beat; `null` without a database. */
   readonly django: DjangoReader | null;
   /** Whether workers may be asked. */

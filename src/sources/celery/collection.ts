@@ -64,7 +64,8 @@ export function createCollection(options: CollectionOptions, history: History): 
   const control = controlOf(options, history, observer);
   const { name, settings, redbeat, django, broker, backend, kept = null } = options;
   const conf = async () => (await control?.conf()) ?? null;
-  const schedules = createSchedules({ name, settings, redbeat, django, conf, earlier: { ...history, kept } });
+  const { reader } = history;
+  const schedules = createSchedules({ name, settings, redbeat, django, conf, reader, kept });
   const queues = queuesOf(options, history, queueWatch(lineage, schedules, observer), control);
   const results = resultsOf(options, history, lineage, queues);
   const propagated = createPropagatedFailures({
@@ -156,7 +157,7 @@ function queueWatch(lineage: Lineage, schedules: Schedules, observer: Observer):
     queued(task) {
       const { facts, periodicTask } = task;
       lineage.queued(task);
-      if (periodicTask !== null) schedules.named({ taskId: facts.id, entry: periodicTask });
+      if (periodicTask !== null) schedules.named(facts.id, periodicTask);
     },
     read: observer.queues,
   };

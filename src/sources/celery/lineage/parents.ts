@@ -56,5 +56,6 @@ function relateErrback(linking: Linking, task: LinkedTask, parent: LinkedTask): 
  */
 function relateBody(linking: Linking, task: LinkedTask, parent: LinkedTask): void {
   const { group } = task;
-  if (group !== null && (group === parent.group || groupsOf(parent).has(group))) addBody(linking, group, task.id);
+  if (group !== null && (group === parent.group || groupsOf(parent).has(group)))
+    addBody(linking, group, task.id);
 }

@@ -1,6 +1,6 @@
 import type { Component } from '../../../model.ts';
 import type { Problem } from '../problem.ts';
-import type { RedbeatSnapshot } from './redbeat.ts';
+import type { RedbeatSnapshot } from './redbeat-schedule.ts';
 import type { RedbeatTiming } from './redbeat-settings.ts';
 
 /** A scheduler of beat whose entries can be read. */

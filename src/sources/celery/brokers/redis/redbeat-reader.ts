@@ -1,8 +1,8 @@
 /** Reads the schedule that redbeat stores in Redis. */
 import { RedisError } from '../../../../redis/problems.ts';
-import type { RedisReader } from '../../../../redis/reader.ts';
-import type { RedbeatReader } from '../../schedules/redbeat.ts';
+import type { Outcome, RedisReader } from '../../../../redis/reader.ts';
 import { type RedbeatEntry, redbeatEntry } from '../../schedules/redbeat-entry.ts';
+import type { RedbeatReader } from '../../schedules/redbeat-schedule.ts';
 import type { RedbeatKeys } from '../../schedules/redbeat-settings.ts';
 
 /** Most entries read; those that are due next come first. */
@@ -107,27 +107,27 @@ async function readEntries(
   prefix: string,
   members: readonly Member[],
 ): Promise<Map<string, RedbeatEntry>> {
-  const sizes = await oneByOne(
-    reader,
+  const sizes = await reader.outcomes(
     members.flatMap(([key]) => [
       ['HSTRLEN', key, 'definition'],
       ['HSTRLEN', key, 'meta'],
     ]),
   );
   const readable = members.filter((_, index) => {
-    const definition = sizes[2 * index];
-    const meta = sizes[2 * index + 1];
+    const definition = replyOf(sizes[2 * index]);
+    const meta = replyOf(sizes[2 * index + 1]);
     return typeof definition === 'number' && definition > 0 && definition + Number(meta) <= LONGEST;
   });
-  const hashes = await oneByOne(
-    reader,
-    readable.map(([key]) => ['HMGET', key, 'definition', 'meta']),
-  );
+  const hashes = await reader.outcomes(readable.map(([key]) => ['HMGET', key, 'definition', 'meta']));
   const entries = new Map<string, RedbeatEntry>();
   readable.forEach(([key, score], index) => {
-    const hash = hashes[index];
+    const hash = replyOf(hashes[index]);
     if (!Array.isArray(hash) || typeof hash[0] !== 'string') return;
-    const entry = redbeatEntry(key, prefix, score, hash[0], typeof hash[1] === 'string' ? hash[1] : null);
+    const [definition, meta] = hash as [string, unknown];
+    const entry = redbeatEntry(
+      { key, score, definition, meta: typeof meta === 'string' ? meta : null },
+      prefix,
+    );
     if (entry !== null) entries.set(key, entry);
   });
   return entries;
@@ -136,24 +136,9 @@ async function readEntries(
 /** Errors about a single key, not about the server. */
 const OF_KEY = new Set(['WRONGTYPE', 'NOPERM']);
 
-/** The replies; `null` where a key has another type or may not be read. */
-async function oneByOne(reader: RedisReader, commands: readonly (readonly string[])[]): Promise<unknown[]> {
-  if (commands.length === 0) return [];
-  try {
-    return await reader.commands(commands);
-  } catch (error) {
-    if (!isOfKey(error)) throw error;
-  }
-  return Promise.all(
-    commands.map((command) =>
-      reader.command(command).catch((error: unknown) => {
-        if (isOfKey(error)) return null;
-        throw error;
-      }),
-    ),
-  );
-}
-
-function isOfKey(error: unknown): boolean {
-  return error instanceof RedisError && OF_KEY.has(error.problem.code);
+/** The reply; `null` where a key has another type or may not be read. */
+function replyOf(outcome: Outcome | undefined): unknown {
+  const { reply = null, problem = null } = outcome ?? {};
+  if (problem !== null && !OF_KEY.has(problem.code)) throw new RedisError(problem);
+  return reply;
 }
