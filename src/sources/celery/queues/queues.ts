@@ -10,8 +10,7 @@ import {
   type MessageCounts,
   type MessageIntake,
 } from './message-intake.ts';
-import { recordDepths } from './record-depths.ts';
-import { indexMessages, type WaitingIndex } from './waiting-index.ts';
+import { indexMessages, nextEtaOf, type WaitingIndex } from './waiting-index.ts';
 import { createWaitingRows, type WaitingRows } from './waiting-rows.ts';
 
 /** Milliseconds between two readings while there is activity or demand, and otherwise. */
@@ -77,7 +76,7 @@ export interface Queues {
   announced(queue: string): void;
   /** Resolves once the first reading has ended, or a second later. */
   ready(): Promise<void>;
-  /** All waiting messages; `null` when they are too many, or before the first reading. */
+  /** The waiting messages if they are all known; `null` when they are too many, or before the first reading. */
   held(): WaitingIndex | null;
   /** The waiting messages that are known. */
   index(): WaitingIndex;
@@ -189,7 +188,7 @@ async function readOnce(state: QueuesState): Promise<void> {
   const before = state.reading;
   const reading = await reader.read([...known(), ...announced], intake.take, state.begunAt);
   const isChanged = before?.revision !== reading.revision;
-  if (isChanged) state.index = indexMessages(reading.messages, reading.newest);
+  if (isChanged) state.index = indexMessages(reading.messages);
   state.reading = reading;
   state.watch.read(reading.queues);
   if (reading.ok) {
@@ -220,13 +219,29 @@ function nextEta(state: QueuesState): Date | null {
   const at = state.now();
   const revision = state.reading?.revision ?? 0;
   if (state.etas?.revision === revision && at < state.etas.until) return state.etas.at;
-  let next = Number.POSITIVE_INFINITY;
-  for (const { facts } of state.index.messages) {
-    const eta = facts?.eta;
-    if (typeof eta === 'number' && eta > at && eta < next) next = eta;
-  }
-  state.etas = { revision, until: next, at: Number.isFinite(next) ? new Date(next) : null };
+  state.etas = { revision, ...nextEtaOf(state.index, at) };
   return state.etas.at;
+}
+
+/**
+ * Records over time how many messages wait in each queue, and since when the oldest due one has waited. Messages carry no
+ * time of sending: unless a client reported it, they wait at least since they were first read.
+ */
+function recordDepths({ history, index, begunAt }: QueuesState, queues: readonly QueueCounts[]): void {
+  const busy = new Set(queues.flatMap(({ name, waiting }) => (waiting ? [name] : [])));
+  const since = new Map<string, { readonly at: number; readonly isAtLeast: boolean }>();
+  for (const { facts, takenAt, seenAt } of index.messages) {
+    if (since.size >= busy.size) break;
+    const queue = facts?.queue ?? null;
+    if (facts === null || queue === null || takenAt !== null || since.has(queue)) continue;
+    if (!busy.has(queue) || (typeof facts.eta === 'number' && facts.eta > begunAt)) continue;
+    const sentAt = history.index.sentAt(facts.id);
+    since.set(queue, { at: sentAt ?? seenAt, isAtLeast: sentAt === null });
+  }
+  for (const { name, waiting } of queues) {
+    const { at = null, isAtLeast = false } = since.get(name) ?? {};
+    if (waiting !== null) history.writer.recordQueue(name, waiting, at, isAtLeast);
+  }
 }
 
 async function ready(state: QueuesState): Promise<void> {

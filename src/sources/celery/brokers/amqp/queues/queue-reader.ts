@@ -159,7 +159,6 @@ function readingOf(state: ReaderState, names: readonly string[]): QueueReading {
     queues: names.flatMap((name) => countsOf(state, name) ?? []),
     messages: [],
     isComplete: isEmpty(state),
-    newest: [],
     ok: true,
     problem: management?.problem() ?? null,
     revision: reading.revision + 1,
