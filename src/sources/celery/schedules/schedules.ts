@@ -7,24 +7,17 @@ import type { ScheduleSource, SourceStatus } from '../../../source.ts';
 import type { Problem } from '../problem.ts';
 import type { KeptTasks } from '../results/kept-tasks.ts';
 import type { CelerySettings } from '../settings.ts';
-import { type BeatScheduler, beatComponent } from './beat-component.ts';
-import type { DjangoReader, DjangoSnapshot } from './django/django-reader.ts';
+import { beatComponent, cutOff, isEnabled, type Readings, schedulerOf } from './beat.ts';
+import type { DjangoReader } from './django/django-reader.ts';
 import { type DjangoFacts, djangoRow, hasRunLately, unstoredFor } from './django/django-schedule.ts';
 import { createEarlierRuns, type EarlierRuns } from './earlier-runs.ts';
 import { type ScheduleEntry, scheduleRow } from './entry.ts';
-import { createReading, type Reading } from './reading.ts';
-import { appTimezone, type RedbeatPlace, type RedbeatSnapshot, redbeatRow } from './redbeat-schedule.ts';
-import {
-  foreignScheduler,
-  longestPause,
-  namesDjangoBeat,
-  namesRedbeat,
-  redbeatKeys,
-  redbeatTiming,
-} from './redbeat-settings.ts';
+import { createReading } from './reading.ts';
+import { appTimezone, type RedbeatPlace, redbeatRow } from './redbeat-schedule.ts';
+import { longestPause, redbeatKeys } from './redbeat-settings.ts';
 import { runAfter } from './rule.ts';
 import { createRunObserver, type RunObserver } from './runs.ts';
-import { type AskConf, createStaticSchedule, type StaticSchedule } from './static-schedule.ts';
+import { type AskConf, createStaticSchedule } from './static-schedule.ts';
 
 /** Where schedules are read. */
 export interface SchedulePlaces {
@@ -63,11 +56,7 @@ export interface Schedules {
   close(): void;
 }
 
-interface State {
-  readonly places: SchedulePlaces;
-  readonly fixed: StaticSchedule;
-  readonly redbeat: Reading<RedbeatSnapshot>;
-  readonly django: Reading<DjangoSnapshot>;
+interface State extends Readings {
   readonly observer: RunObserver;
   readonly earlier: EarlierRuns;
   closed: boolean;
@@ -78,9 +67,10 @@ export function createSchedules(places: SchedulePlaces): Schedules {
   const { name, settings, conf, redbeat, django, reader, kept } = places;
   const observer = createRunObserver(Date.now());
   const state: State = {
-    places,
     fixed: createStaticSchedule(settings, conf),
     redbeat: createReading(redbeat.reader),
+    redbeatKeys: redbeatKeys(settings),
+    unreadableRedbeat: redbeat.unreadable,
     django: createReading(django),
     observer,
     earlier: createEarlierRuns(observer, reader, kept),
@@ -128,31 +118,14 @@ async function listEnabled(state: State): Promise<Schedule[] | null> {
 
 async function componentOf(state: State): Promise<Component> {
   await refresh(state);
-  const { places, fixed, redbeat, django, observer } = state;
-  const scheduler = schedulerOf(state);
-  const configurations = fixed.configurations();
+  const { observer, django } = state;
   const facts = factsOf(state);
-  const snapshot = scheduler === 'redbeat' ? redbeat.snapshot : django.snapshot;
-  const isStored = scheduler === 'redbeat' || scheduler === 'django';
-  const isDjangoAlive = django.snapshot === null ? null : hasRunLately(django.snapshot, facts);
-  return beatComponent({
-    scheduler,
-    foreign: foreignOf(state),
-    redbeat: redbeat.snapshot,
-    timing: redbeatTiming(configurations),
-    hasLock: redbeatKeys(places.settings).locks.length > 0,
-    unreadableRedbeat: places.redbeat.unreadable,
-    django: django.problem,
-    problem: cutOff(state),
-    nextDue: earliest(await listAll(state)),
-    isAlive:
-      (await work.run('schedules', observer.isAlive(facts.now))) ||
-      (isDjangoAlive !== null && (await work.run('schedules', isDjangoAlive))),
-    entries: isStored ? (snapshot?.total ?? null) : fixed.entries().length,
-    unreadable: isStored ? (snapshot?.unreadable ?? 0) : fixed.unreadable(),
-    timezone: facts.timezone,
-    now: facts.now,
-  });
+  const { snapshot } = django;
+  const nextDue = earliest(await listAll(state));
+  const isAlive =
+    (await work.run('schedules', observer.isAlive(facts.now))) ||
+    (snapshot !== null && (await work.run('schedules', hasRunLately(snapshot, facts))));
+  return beatComponent(state, { ...facts, nextDue, isAlive });
 }
 
 function earliest(list: readonly Schedule[]): number | null {
@@ -238,50 +211,4 @@ function factsOf({ observer, fixed, redbeat }: State): DjangoFacts {
     unstored: unstoredFor(longestPause(fixed.configurations())),
     now: Date.now(),
   };
-}
-
-/** Why existing or possible entries cannot be read; `null` when they can. */
-function cutOff({ redbeat, django, fixed }: State): Problem | null {
-  const configurations = fixed.configurations();
-  return (
-    problemOfStore(redbeat, configurations.some(namesRedbeat), isInUse(redbeat.snapshot)) ??
-    problemOfStore(django, configurations.some(namesDjangoBeat), django.snapshot?.total !== 0)
-  );
-}
-
-/** A user without permission for the keys or tables of a scheduler is only a problem if a setting names it. */
-function problemOfStore(
-  { snapshot, problem }: Reading<unknown>,
-  isNamed: boolean,
-  isUsed: boolean,
-): Problem | null {
-  if (snapshot !== null && !isUsed && !isNamed) return null;
-  return problem?.code === 'NOPERM' && !isNamed ? null : problem;
-}
-
-/** A scheduler named by a setting comes first; a table or key may be left over. */
-function schedulerOf({ redbeat, django, fixed }: State): BeatScheduler | null {
-  const configurations = fixed.configurations();
-  if (django.isPossible && configurations.some(namesDjangoBeat)) return 'django';
-  if (configurations.some(namesRedbeat) || isInUse(redbeat.snapshot)) return 'redbeat';
-  if ((django.snapshot?.total ?? 0) > 0) return 'django';
-  return fixed.entries().length > 0 ? 'static' : null;
-}
-
-function isInUse(snapshot: RedbeatSnapshot | null): boolean {
-  return snapshot !== null && (snapshot.total > 0 || snapshot.lockMs !== null);
-}
-
-/** Another scheduler that the configuration names. */
-function foreignOf({ fixed, django }: State): string | null {
-  for (const configuration of fixed.configurations()) {
-    const named = foreignScheduler(configuration);
-    if (named !== null && !(django.isPossible && namesDjangoBeat(configuration))) return named;
-  }
-  return null;
-}
-
-/** Whether any schedule was found, or may be there. */
-function isEnabled(state: State): boolean {
-  return schedulerOf(state) !== null || foreignOf(state) !== null || cutOff(state) !== null;
 }
