@@ -65,17 +65,12 @@ export function queuesOf(
 ): Queues | null {
   const reader = broker?.queues ?? null;
   if (reader === null) return null;
-  return createQueues({
-    reader,
-    history,
-    watch,
-    redactor,
-    known: () => {
-      // If no broker lists them, only workers know which queues exist.
-      if (!reader.listsMessages && control?.inspection.queuesOf() === null) void control.inspection.refresh();
-      return control?.inspection.knownQueues() ?? [];
-    },
-  });
+  const known = (): readonly string[] => {
+    // If no broker lists them, only workers know which queues exist.
+    if (!reader.listsMessages && control?.inspection.queuesOf() === null) void control.inspection.refresh();
+    return control?.inspection.knownQueues() ?? [];
+  };
+  return createQueues({ reader, history, watch, known }, redactor);
 }
 
 /** `null` without a result backend that can be read. */

@@ -45,8 +45,8 @@ function current(state: State): State {
 }
 
 function rowsOf(state: State): WaitingRows {
-  const redacted = createWaitingRows(Date.now, null, true);
-  const bare = createWaitingRows(Date.now);
+  const redacted = createWaitingRows(null, true);
+  const bare = createWaitingRows(null);
   const rows = (): WaitingRows => (state.report?.isRedacted === false ? bare : redacted);
   return { row: (message) => rows().row(message), detail: (message) => rows().detail(message) };
 }

@@ -32,19 +32,6 @@ export interface QueueWatch extends Pick<Lineage, 'queued'> {
   read(depths: readonly QueueCounts[]): void;
 }
 
-/** Parameters of {@link createQueues}. */
-export interface QueuesOptions {
-  readonly reader: QueueReader;
-  readonly history: IntakeHistory;
-  readonly watch: QueueWatch;
-  /** Names of queues that workers consume. Default none. */
-  readonly known?: () => readonly string[];
-  /** Milliseconds since 1970. Default `Date.now`. */
-  readonly now?: () => number;
-  /** Removes secrets from texts before they are shown or searched. Default: none; they stay as they are. */
-  readonly redactor?: Redactor | null;
-}
-
 /** The waiting messages. */
 export interface Queues {
   /** Whether messages can be listed; see {@link QueueReader.listsMessages}. */
@@ -88,10 +75,10 @@ interface QueuesState {
   readonly history: IntakeHistory;
   readonly watch: QueueWatch;
   readonly intake: MessageIntake;
+  /** Names of queues that workers consume. */
   readonly known: () => readonly string[];
   /** Names of queues that clients reported, where queues cannot be found otherwise. */
   readonly announced: Set<string>;
-  readonly now: () => number;
   reading: QueueReading | null;
   /** When the last reading that succeeded began, milliseconds since 1970. */
   readAt: number | null;
@@ -108,11 +95,18 @@ interface QueuesState {
   readonly settleFirst: () => void;
 }
 
-/** Reads nothing until it is started. */
-export function createQueues(options: QueuesOptions): Queues {
-  const { reader, history, watch, known = () => [], now = Date.now, redactor = null } = options;
+/**
+ * Reads nothing until it is started.
+ *
+ * @param redactor removes secrets from texts before they are shown or searched; `null`: they stay as they are
+ */
+export function createQueues(
+  given: Pick<QueuesState, 'reader' | 'history' | 'watch' | 'known'>,
+  redactor: Redactor | null,
+): Queues {
+  const { reader, history, watch } = given;
   const intake = createMessageIntake(history, watch);
-  const state = newState({ reader, history, watch, intake, known, now });
+  const state = newState({ ...given, intake });
   return {
     listsMessages: reader.listsMessages,
     start() {
@@ -136,7 +130,7 @@ export function createQueues(options: QueuesOptions): Queues {
     nextEta: () => nextEta(state),
     asked() {
       const wasIdle = isIdle(state);
-      state.askedAt = now();
+      state.askedAt = Date.now();
       if (wasIdle && state.isRunning && !state.isReading) {
         schedule(state, state.begunAt + intervalOf(state) - state.askedAt);
       }
@@ -147,12 +141,12 @@ export function createQueues(options: QueuesOptions): Queues {
     ready: () => ready(state),
     held: () => (state.reading?.isComplete === true ? state.index : null),
     index: () => state.index,
-    rows: createWaitingRows(now, redactor),
+    rows: createWaitingRows(redactor),
   };
 }
 
 function newState(
-  given: Pick<QueuesState, 'reader' | 'history' | 'watch' | 'intake' | 'known' | 'now'>,
+  given: Pick<QueuesState, 'reader' | 'history' | 'watch' | 'intake' | 'known'>,
 ): QueuesState {
   let settleFirst = (): void => {};
   const first = new Promise<void>((resolve) => {
@@ -169,7 +163,7 @@ function newState(
     isRunning: false,
     isReading: false,
     quietReadings: 0,
-    askedAt: given.now(),
+    askedAt: Date.now(),
     begunAt: Number.NEGATIVE_INFINITY,
     first,
     settleFirst,
@@ -182,9 +176,9 @@ function schedule(state: QueuesState, delayMs: number): void {
 }
 
 async function readOnce(state: QueuesState): Promise<void> {
-  const { reader, intake, known, announced, now } = state;
+  const { reader, intake, known, announced } = state;
   state.isReading = true;
-  state.begunAt = now();
+  state.begunAt = Date.now();
   const before = state.reading;
   const reading = await reader.read([...known(), ...announced], intake.take, state.begunAt);
   const isChanged = before?.revision !== reading.revision;
@@ -202,8 +196,8 @@ async function readOnce(state: QueuesState): Promise<void> {
   if (state.isRunning) schedule(state, isIdle(state) ? IDLE_INTERVAL_MS : intervalOf(state));
 }
 
-function isIdle({ quietReadings, now, askedAt }: QueuesState): boolean {
-  return quietReadings >= IDLE_READINGS && now() - askedAt > IDLE_AFTER_MS;
+function isIdle({ quietReadings, askedAt }: QueuesState): boolean {
+  return quietReadings >= IDLE_READINGS && Date.now() - askedAt > IDLE_AFTER_MS;
 }
 
 function intervalOf({ reading }: QueuesState): number {
@@ -216,7 +210,7 @@ function holds({ reading, index }: QueuesState, id: string): boolean | null {
 }
 
 function nextEta(state: QueuesState): Date | null {
-  const at = state.now();
+  const at = Date.now();
   const revision = state.reading?.revision ?? 0;
   if (state.etas?.revision === revision && at < state.etas.until) return state.etas.at;
   state.etas = { revision, ...nextEtaOf(state.index, at) };

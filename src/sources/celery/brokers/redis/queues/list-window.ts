@@ -12,7 +12,7 @@ import { decodeWaiting } from '../../../protocol/queue-message.ts';
 import { createReplySize, type ReadBudget, type ReplySize } from './read-budget.ts';
 
 /** Of a list that is not read whole, the newest messages that are read: they announce tasks and workflows. */
-export const MOST_NEWEST = 100;
+const MOST_NEWEST = 100;
 /** Pause between two complete readings of a list whose messages do not fit, in milliseconds. */
 const REREAD_MS = 3000;
 /** Messages that are read once more to find the position again after workers have taken some. */

@@ -23,6 +23,7 @@ import { isTakenWhole, newTakenMirror, syncTaken, type TakenMirror } from './tak
 /** Most messages that are read of one list, of those that run next, and of all lists together. */
 const MOST_NEXT = 1_000;
 const MOST_MESSAGES = 10_000;
+const COMMANDS_AT_ONCE = 200;
 
 interface ReaderState {
   readonly reader: RedisReader;
@@ -100,11 +101,16 @@ function updateLists(state: ReaderState, known: readonly string[]): boolean {
 async function lookAtEnds(state: ReaderState, now: number): Promise<boolean> {
   const { reader, keys, lists, taken, budget } = state;
   const questions = lists.map((list) => questionsFor(list, now));
-  const [size, newest, ...outcomes] = await reader.outcomes([
+  const commands = [
     ['ZCARD', keys.takenIndex],
     ['ZREVRANGE', keys.takenIndex, '0', '0', 'WITHSCORES'],
     ...questions.flat(),
-  ]);
+  ];
+  const all: Outcome[] = [];
+  for (let from = 0; from < commands.length; from += COMMANDS_AT_ONCE) {
+    all.push(...(await reader.outcomes(commands.slice(from, from + COMMANDS_AT_ONCE))));
+  }
+  const [size, newest, ...outcomes] = all;
   const count = asCount(replyOf(size));
   let isChanged = taken.count !== count;
   taken.count = count;
