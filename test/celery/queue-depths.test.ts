@@ -60,7 +60,6 @@ const READING: QueueReading = {
   queues: [{ name: 'mail', waiting: 1, reserved: null, consumers: 0 }],
   messages: [],
   isComplete: false,
-  newest: [],
   ok: true,
   problem: null,
   revision: 1,

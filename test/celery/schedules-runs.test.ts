@@ -54,23 +54,12 @@ const idsOf = async (deployment: ArrayDeployment, name: string): Promise<string[
   (await entryOf(deployment, name))?.lastRuns?.map(({ taskId }) => taskId) ?? null;
 
 describe('a run of the static schedule', () => {
-  it('is a task that was sent when its crontab was due', async () => {
+  it('is a task that only its entry has, whenever it was sent', async () => {
     const deployment = await watching({ weekly: { task: 'report', schedule: '0 8 * * 1' } }, 'Europe/Prague');
-    const early = [SEVEN - 10 * SECOND, SEVEN - DAY, SEVEN + 30 * SECOND];
-    deployment.hear(...early.map((time, at) => sent(`early ${at}`, time)));
     expect(await lastOf(deployment, 'weekly')).toBe(null);
-    deployment.hear(sent('due', SEVEN + 40), sent('late', SEVEN + MINUTE));
-    expect(await lastOf(deployment, 'weekly')).toBe(SEVEN + 40);
-  });
-
-  it('is a task that follows another by the interval', async () => {
-    const deployment = await watching({ often: { task: 'report', schedule: 30 } });
-    deployment.hear(sent('a', SEVEN), sent('b', SEVEN + 11 * SECOND));
-    expect(await lastOf(deployment, 'often')).toBe(null);
-    deployment.hear(sent('c', SEVEN + 30_020));
-    expect(await lastOf(deployment, 'often')).toBe(SEVEN + 30_020);
-    deployment.hear(sent('d', SEVEN + 100 * SECOND));
-    expect(await lastOf(deployment, 'often')).toBe(SEVEN + 30_020);
+    deployment.hear(sent('late', SEVEN + 5 * MINUTE), sent('due', SEVEN + 40));
+    expect(await idsOf(deployment, 'weekly')).toEqual(['late', 'due']);
+    expect(await lastOf(deployment, 'weekly')).toBe(SEVEN + 5 * MINUTE);
   });
 
   it('of a relative interval may come earlier by what it is rounded down', async () => {
@@ -78,6 +67,8 @@ describe('a run of the static schedule', () => {
     deployment.hear(sent('a', SEVEN + 30 * MINUTE), sent('b', SEVEN + 60 * MINUTE));
     expect(await lastOf(deployment, 'hourly')).toBe(SEVEN + 60 * MINUTE);
     expect((await entryOf(deployment, 'hourly'))?.nextRunAt?.getTime()).toBe(SEVEN + 120 * MINUTE);
+    vi.setSystemTime(SEVEN + 61 * MINUTE);
+    expect((await deployment.component('beat')).status).toBe('up');
   });
 
   it('is remembered with its task, the latest 20, and none where none was seen', async () => {
@@ -131,17 +122,25 @@ describe('a run of the static schedule', () => {
     expect(await lastOf(deployment, 'often')).toBe(SEVEN + 1990);
   });
 
-  it('belongs to the entry that its time fits, and to none when it fits several', async () => {
+  it('is not known of entries that share a task with its arguments and its queue', async () => {
+    const alike = { task: 'report', args: [1], schedule: '0 7 * * *' };
     const deployment = await watching({
-      morning: { task: 'report', schedule: '0 7 * * *' },
-      evening: { task: 'report', schedule: '0 19 * * *' },
-      monday: { task: 'report', schedule: '0 19 * * 1' },
+      morning: alike,
+      evening: { ...alike, schedule: '0 19 * * *' },
+      other: { ...alike, args: [2] },
+      elsewhere: { ...alike, options: { queue: 'slow' } },
+      idle: { ...alike, args: [2], enabled: false },
     });
-    deployment.hear(sent('a', SEVEN), sent('b', SEVEN + DAY / 2));
-    expect(await lastOf(deployment, 'evening')).toBe(null);
-    deployment.hear(sent('c', SEVEN + DAY + DAY / 2));
-    const last = ['morning', 'evening', 'monday'].map((name) => lastOf(deployment, name));
-    expect(await Promise.all(last)).toEqual([SEVEN, SEVEN + DAY + DAY / 2, null]);
+    deployment.hear(
+      sent('a', SEVEN, { args: '(1,)' }),
+      sent('b', SEVEN, { args: '(2,)' }),
+      sent('c', SEVEN, { args: '(1,)', queue: 'slow' }),
+      // Its arguments are cut: it may be a run of any.
+      sent('d', SEVEN, { args: '(...' }),
+    );
+    const ids = ['morning', 'evening', 'other', 'elsewhere', 'idle'].map((name) => idsOf(deployment, name));
+    expect(await Promise.all(ids)).toEqual([null, null, ['b'], null, null]);
+    expect(await lastOf(deployment, 'morning')).toBe(null);
   });
 
   it('is the same when it is told again, in any order', async () => {
@@ -149,25 +148,26 @@ describe('a run of the static schedule', () => {
     const deployment = await watching({ often: { task: 'report', schedule: 30 } });
     deployment.hear(...runs.slice(3), ...runs.slice(0, 3));
     deployment.hear(...runs.map((event) => ({ ...event, type: 'task-received', hostname: 'w1@a' })));
-    expect(await idsOf(deployment, 'often')).toEqual(['run 5', 'run 4', 'run 3', 'run 2', 'run 1']);
+    expect(await idsOf(deployment, 'often')).toEqual(['run 5', 'run 4', 'run 3', 'run 2', 'run 1', 'run 0']);
   });
 
-  it('is the task whose message names its entry, whatever its time, and of no other entry then', async () => {
+  it('is the task whose message names its entry, and of no other entry then', async () => {
     const deployment = await watching({
-      a: { task: 'report', schedule: 60 },
-      b: { task: 'report', schedule: 60 },
-      c: { task: 'report', schedule: '0 7 * * *' },
-      sun: { task: 'report', schedule: { event: 'sunset', lat: 1, lon: 2 } },
+      a: { task: 'report', schedule: 60, args: [1] },
+      b: { task: 'report', schedule: 60, args: [1] },
+      c: { task: 'report', schedule: '0 7 * * *', args: [2] },
+      sun: { task: 'report', schedule: { event: 'sunset', lat: 1, lon: 2 }, args: [1] },
       other: { task: 'mail', schedule: 60 },
     });
-    const at = (id: string, minutes: number) => deployment.hear(sent(id, SEVEN + minutes * MINUTE));
+    const at = (id: string, minutes: number, args = '(1,)') =>
+      deployment.hear(sent(id, SEVEN + minutes * MINUTE, { args }));
     async function named(id: string, entry: string): Promise<void> {
       const raw = waitingMessage(id, { task: 'report', periodic_task_name: entry });
       deployment.waiting.push({ queue: 'celery', raw });
       await pass(6_000);
     }
-    // Its event comes first, then its message: it fitted another entry.
-    at('one', 0);
+    // Its event comes first, then its message: only another entry has its arguments.
+    at('one', 0, '(2,)');
     expect(await idsOf(deployment, 'c')).toEqual(['one']);
     await named('one', 'a');
     expect([await idsOf(deployment, 'a'), await idsOf(deployment, 'c')]).toEqual([['one'], null]);
@@ -189,6 +189,21 @@ describe('a run of the static schedule', () => {
       null,
       ['three', 'one'],
     ]);
+  });
+
+  it('shows nothing of beat if it came at another time, as tasks that clients send do', async () => {
+    const minutes = Array.from({ length: 5 }, (_, at) =>
+      sent(`client ${at}`, SEVEN + (at * 20 + 10) * SECOND),
+    );
+    for (const schedule of ['0 7 * * *', 30]) {
+      const deployment = await watching({ only: { task: 'report', schedule } });
+      deployment.hear(...minutes);
+      expect(await idsOf(deployment, 'only')).toHaveLength(5);
+      vi.setSystemTime(SEVEN + 2 * MINUTE);
+      expect((await deployment.component('beat')).status).toBe('unknown');
+      vi.setSystemTime(SEVEN + 2 * DAY);
+      expect((await deployment.component('beat')).status).toBe('unknown');
+    }
   });
 
   it('shows for two of its periods, and at most an hour, that beat is alive', async () => {
@@ -300,6 +315,7 @@ describe('the runs of a schedule', () => {
       ['FAILURE', null],
       ['SUCCESS', 3],
       ['PENDING', null],
+      ['PENDING', null],
     ]);
     deployment.hear(end('run 4', 'task-succeeded', { runtime: 4, result: '1' }));
     expect((await runs())?.[0]).toEqual(['SUCCESS', 4]);
@@ -333,9 +349,9 @@ describe('the runs of a schedule', () => {
     await pass(11_000);
     void deployment.schedules();
     await pass(3_000);
-    expect(await idsOf(deployment, 'often')).toEqual(['run 2', 'run 1']);
+    expect(await idsOf(deployment, 'often')).toEqual(['run 2', 'run 1', 'run 0']);
     deployment.hear(...everyHalfMinute(1, 3));
-    expect(await idsOf(deployment, 'often')).toEqual(['run 3', 'run 2', 'run 1']);
+    expect(await idsOf(deployment, 'often')).toEqual(['run 3', 'run 2', 'run 1', 'run 0']);
   });
 });
 
@@ -374,11 +390,12 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the runs of a 
     onTestFinished(() => second.close());
     const runs = async () => (await second.schedules.listSchedules(context))?.[0]?.lastRuns ?? [];
     // Until it collects, it has no schedules to answer with.
-    await until(async () => (await runs().catch(() => [])).length === 3);
+    await until(async () => (await runs().catch(() => [])).length === 4);
     expect((await runs()).map(({ taskId, state }) => [taskId, state])).toEqual([
       ['run 3', 'FAILURE'],
       ['run 2', 'SUCCESS'],
       ['run 1', 'SUCCESS'],
+      ['run 0', 'SUCCESS'],
     ]);
   });
 });

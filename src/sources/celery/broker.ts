@@ -177,7 +177,8 @@ export interface QueueReading {
   readonly queues: readonly QueueCounts[];
   /**
    * Messages that no worker has acknowledged, in the order in which they will run: first those that workers
-   * have taken, then queue by queue. A message is represented by the same object in every reading.
+   * have taken, then queue by queue; of long queues, only those that run next and the newest. A message is represented by
+   * the same object in every reading.
    */
   readonly messages: readonly WaitingMessage[];
   /**
@@ -185,8 +186,6 @@ export interface QueueReading {
    * message of a task at all.
    */
   readonly isComplete: boolean;
-  /** The newest messages of queues of which only the beginning is in `messages`. */
-  readonly newest: readonly WaitingMessage[];
   /** Whether the reading succeeded. */
   readonly ok: boolean;
   /** Why the reading failed, or what was refused; `null` when all is well. */
@@ -200,7 +199,6 @@ export const NOTHING_READ: QueueReading = {
   queues: [],
   messages: [],
   isComplete: false,
-  newest: [],
   ok: false,
   problem: null,
   revision: 0,
@@ -221,8 +219,8 @@ export interface MessagePosition {
   /** Tells messages apart: the delivery tag, or a digest. */
   readonly tag: string;
   /**
-   * The part of the order to which the message belongs: its queue and priority. Parts are sorted as text. The
-   * part of messages that workers have taken is empty, so it comes first.
+   * The part of the order to which the message belongs: its queue and priority, and whether it is one of the newest of a
+   * long queue. Parts are sorted as text. The part of messages that workers have taken is empty, so it comes first.
    */
   readonly part: string;
   /** When a worker took the message, seconds since 1970 by its clock; `null` while it is in a queue. */

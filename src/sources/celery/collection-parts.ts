@@ -11,7 +11,7 @@ import type { ResultBackend } from './result-backend.ts';
 import type { KeptTasks } from './results/kept-tasks.ts';
 import { createResults, type Results } from './results/results.ts';
 import type { DjangoReader } from './schedules/django/django-reader.ts';
-import type { RedbeatOptions } from './schedules/redbeat-schedule.ts';
+import type { RedbeatPlace } from './schedules/redbeat-schedule.ts';
 import type { CelerySettings } from './settings.ts';
 
 /** What is collected, and from where. */
@@ -22,7 +22,7 @@ export interface CollectionOptions {
   readonly broker: Broker | null;
   /** `null` without a result backend that can be read. */
   readonly backend: ResultBackend | null;
-  readonly redbeat: RedbeatOptions;
+  readonly redbeat: RedbeatPlace;
   /** Reads the schedule of django-celery-beat; `null` without a database. */
   readonly django: DjangoReader | null;
   /** Whether workers may be asked. */
@@ -71,17 +71,12 @@ export function queuesOf(
 ): Queues | null {
   const reader = broker?.queues ?? null;
   if (reader === null) return null;
-  return createQueues({
-    reader,
-    history,
-    watch,
-    redactor,
-    known: () => {
-      // If no broker lists them, only workers know which queues exist.
-      if (!reader.listsMessages && control?.inspection.queuesOf() === null) void control.inspection.refresh();
-      return control?.inspection.knownQueues() ?? [];
-    },
-  });
+  const known = (): readonly string[] => {
+    // If no broker lists them, only workers know which queues exist.
+    if (!reader.listsMessages && control?.inspection.queuesOf() === null) void control.inspection.refresh();
+    return control?.inspection.knownQueues() ?? [];
+  };
+  return createQueues({ reader, history, watch, known }, redactor);
 }
 
 /** `null` without a result backend that can be read. */

@@ -64,7 +64,8 @@ export function createCollection(options: CollectionOptions, history: History): 
   const control = controlOf(options, history, observer);
   const { name, settings, redbeat, django, broker, backend, kept = null } = options;
   const conf = async () => (await control?.conf()) ?? null;
-  const schedules = createSchedules({ name, settings, redbeat, django, conf, earlier: { ...history, kept } });
+  const { reader } = history;
+  const schedules = createSchedules({ name, settings, redbeat, django, conf, reader, kept });
   const propagated = createPropagatedFailures(
     history,
     () => isDeaf(broker?.events ?? null, collector, observer, hints),
@@ -159,7 +160,7 @@ function queueWatch({
       const { facts, periodicTask } = task;
       propagated.heard(facts.id);
       lineage.queued(task);
-      if (periodicTask !== null) schedules.named({ taskId: facts.id, entry: periodicTask });
+      if (periodicTask !== null) schedules.named(facts.id, periodicTask);
     },
     read: observer.queues,
   };

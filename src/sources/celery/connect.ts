@@ -15,7 +15,7 @@ import { redbeatLocation } from './brokers/redis/redbeat-endpoint.ts';
 import { createRedbeatReader } from './brokers/redis/redbeat-reader.ts';
 import type { ResultBackend } from './result-backend.ts';
 import { createDjangoReader, type DjangoReader } from './schedules/django/django-reader.ts';
-import type { RedbeatOptions } from './schedules/redbeat-schedule.ts';
+import type { RedbeatPlace } from './schedules/redbeat-schedule.ts';
 import { redbeatKeys } from './schedules/redbeat-settings.ts';
 import type { CelerySettings } from './settings.ts';
 import type { ResolvedSql } from './sql/sql-options.ts';
@@ -46,7 +46,7 @@ export type { EventQueueOptions };
 export interface Connections {
   readonly broker: Broker | null;
   readonly backend: ResultBackend | null;
-  readonly redbeat: RedbeatOptions;
+  readonly redbeat: RedbeatPlace;
   /** Reads the schedule of django-celery-beat; `null` without a database. */
   readonly django: DjangoReader | null;
   /** The scheme of a broker that cannot be read, such as `amqp`; otherwise `null`. */

@@ -140,8 +140,8 @@ export const redisTarget = defineTarget<Written>({
   share: 75,
   covers: [
     ...files('protocol', 'message-body', 'message-parts', 'queue-message', 'signatures', 'python-json'),
-    ...files('queues', 'waiting-message', 'message-intake'),
-    ...files('brokers/redis', 'envelope', 'events', 'control-envelope', 'queues/bindings'),
+    ...files('queues', 'message-intake'),
+    ...files('brokers/redis', 'envelope', 'events', 'control-envelope', 'queues/queue-names'),
   ],
   missing: redisMissing,
   // It is told over connections: many turns of the event loop, none of which is timed by itself.

@@ -2,11 +2,10 @@ import { recordOf } from '../../../values.ts';
 import type { ReplyMessage } from '../broker.ts';
 import { parsePythonJson } from '../protocol/python-json.ts';
 import { isNodeName } from './encoder.ts';
-import { nodeNameOf } from './node-name.ts';
 
 /** One worker's answer (kombu/pidbox.py, `Mailbox._publish_reply`). */
 export interface ControlReply {
-  /** `null` when the body does not name the worker. */
+  /** `null` when the body names no worker that is known. */
   readonly worker: string | null;
   /** What the worker answered; `null` for an error, and for a body that cannot be read. */
   readonly value: unknown;
@@ -27,8 +26,7 @@ export function decodeReply(
   known: () => readonly string[],
 ): ControlReply | null {
   if (contentType !== 'application/json' || isCompressed) {
-    const worker = nodeNameOf(contentType, body, known);
-    return { worker, value: null, isError: false, isUnreadable: true };
+    return { worker: knownNameIn(body, known()), value: null, isError: false, isUnreadable: true };
   }
   const table = tableIn(body.toString('utf8'));
   const worker = table === null ? undefined : Object.keys(table)[0];
@@ -36,6 +34,12 @@ export function decodeReply(
   const value = table[worker];
   const isError = isErrorReply(value);
   return { worker, value: isError ? null : (value ?? null), isError, isUnreadable: false };
+}
+
+/** Every encoding has the worker's name in its body. One name may be the beginning of another: the longer one is meant. */
+function knownNameIn(body: Buffer, known: readonly string[]): string | null {
+  const found = known.filter((name) => name !== '' && body.includes(name));
+  return found.sort((a, b) => b.length - a.length)[0] ?? null;
 }
 
 /** `{"error": "KeyError('nosuch')"}`. The text of a worker's exception is not passed on. */

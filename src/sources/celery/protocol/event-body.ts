@@ -1,7 +1,7 @@
 /** The body of a message on the exchange of events: JSON of one event, or of an array of events. */
 import type { Steps } from '../../../scheduler.ts';
 import { skipSpace, valueEnd } from './json-text.ts';
-import { namesIn, parseWanted, SHORT_TEXT, type WantedMembers } from './wanted-json.ts';
+import { parseBounded, SHORT_TEXT } from './python-json.ts';
 
 /** Longest body, in bytes. Celery sends up to 24 events together, each of a few kilobytes. */
 export const LONGEST_BODY = 4 * 1024 * 1024;
@@ -9,23 +9,10 @@ export const LONGEST_BODY = 4 * 1024 * 1024;
 /** Events of an array that are parsed between two pauses. */
 const EVENTS_AT_ONCE = 32;
 
-/** Of a long event: the members that `events.ts` and `worker-events.ts` read. */
-const WANTED: WantedMembers = {
-  names: namesIn(
-    'type uuid hostname timestamp pid name retries queue exchange routing_key args ' +
-      'kwargs result exception traceback runtime eta expires parent_id root_id ' +
-      'requeue expired terminated signum freq active processed loadavg sw_ident ' +
-      'sw_ver',
-  ),
-  longest: 512 * 1024,
-  // A custom event is shown with the beginning of what it has.
-  others: 4 * 1024,
-};
-
 /** @returns `undefined` if the text is not JSON, or takes too long to read */
 export function parseBody(text: string): unknown {
   try {
-    return parseWanted(text, WANTED);
+    return parseBounded(text);
   } catch {
     return undefined;
   }

@@ -16,8 +16,12 @@ export type CeleryEvent = Readonly<Record<string, unknown>>;
 /** The fields that every event has. A custom event's other fields are its detail. */
 const COMMON = new Set(['type', 'hostname', 'timestamp', 'utcoffset', 'pid', 'clock', 'uuid']);
 
-/** Longest detail of a custom event, in characters. */
+/** Longest detail of a custom event, and most of its fields that are written into it. */
 const DETAIL_LENGTH = 1024;
+const DETAIL_FIELDS = 200;
+
+/** Longest text to pass on, in characters: a history keeps less. */
+const LONGEST_TEXT = 512 * 1024;
 
 /**
  * Converts a `task-*` event.
@@ -111,7 +115,7 @@ function changeTypeOf(eventType: string, event: CeleryEvent): TaskChangeType {
 }
 
 function text(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
+  return typeof value === 'string' ? value.slice(0, LONGEST_TEXT) : undefined;
 }
 
 /** `null` means that there is none; an absent field means unknown. */
@@ -157,5 +161,8 @@ function revokedDetail(event: CeleryEvent): string {
 function customDetail(event: CeleryEvent): string | undefined {
   const own = Object.entries(event).filter(([field]) => !COMMON.has(field));
   if (own.length === 0) return undefined;
-  return pythonText(JSON.stringify(Object.fromEntries(own)), 0, DETAIL_LENGTH).slice(0, DETAIL_LENGTH);
+  const shown = own
+    .slice(0, DETAIL_FIELDS)
+    .map(([field, value]) => [field, typeof value === 'string' ? value.slice(0, DETAIL_LENGTH) : value]);
+  return pythonText(JSON.stringify(Object.fromEntries(shown)), 0, DETAIL_LENGTH).slice(0, DETAIL_LENGTH);
 }

@@ -45,12 +45,13 @@ export function stringEnd(text: string, start: number): number {
  * Index after the value that begins at `start`. Nesting uses no stack. Inside the value, only strings and
  * brackets are checked.
  *
+ * @param mostPlain most characters outside strings
  * @throws SyntaxError when there is no value, it does not end, or it is too long
  */
-export function valueEnd(text: string, start: number): number {
+export function valueEnd(text: string, start: number, mostPlain = MAX_PLAIN): number {
   let depth = 0;
   let at = start;
-  let last = start + MAX_PLAIN;
+  let last = start + mostPlain;
   for (;;) {
     if (at > last) throw new SyntaxError('The JSON value is too long.');
     const code = text.charCodeAt(at);

@@ -6,8 +6,8 @@
 import { filledString, isRecord } from '../../../values.ts';
 import { objectMembers, skipSpace, valueEnd } from './json-text.ts';
 import { type BodyForm, bodyText, endsPlainly } from './message-body.ts';
+import { parseBounded } from './python-json.ts';
 import { pythonText, pythonTupleText } from './python-repr.ts';
-import { namesIn, parseWanted, type WantedMembers } from './wanted-json.ts';
 
 /** Longest id that a history accepts, and longest of all other names. */
 export const MAX_NAME = 512;
@@ -15,25 +15,6 @@ export const MAX_NAME = 512;
 export const MAX_TEXT = 65_536;
 /** Longest message in an unusual form to read, in characters. */
 const MAX_UNUSUAL = 16 * 1024 * 1024;
-
-/** Of a long message: what is read of it, and of its headers and properties. */
-const MESSAGE: WantedMembers = {
-  names: namesIn(
-    'body content-type headers properties delivery_info delivery_tag routing_key ' +
-      'body_encoding compression redelivered correlation_id periodic_task_name ' +
-      'traceparent task id group retries eta expires root_id parent_id argsrepr ' +
-      'kwargsrepr',
-  ),
-};
-
-/** Of long signatures: what `signatures.ts` reads. A chain may have thousands of them. */
-const SIGNATURES: WantedMembers = {
-  most: 40_000,
-  names: namesIn(
-    'callbacks errbacks chain chord task subtask_type options kwargs tasks header ' +
-      'body task_id group_id link link_error',
-  ),
-};
 
 /** An object that another process wrote: any field may be missing or of any type. */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -50,11 +31,11 @@ export function splitMessage(raw: string, head: string): { value: unknown; body:
     const end = raw.indexOf('"', start);
     const body = raw.slice(start, end);
     if (end > 0 && raw.startsWith(', "', end + 1) && !body.includes('\\')) {
-      return { value: parseWanted(head + raw.slice(end + 3), MESSAGE), body };
+      return { value: parseBounded(head + raw.slice(end + 3)), body };
     }
   }
   if (raw.length > MAX_UNUSUAL) throw new SyntaxError('The message is too long.');
-  return { value: parseWanted(raw, MESSAGE), body: null };
+  return { value: parseBounded(raw), body: null };
 }
 
 const BODY = '"body": "';
@@ -146,7 +127,7 @@ function itemsOf(body: string): number[] {
 }
 
 function parseAt(body: string, at: number): unknown {
-  return parseWanted(body.slice(at, valueEnd(body, at)), SIGNATURES);
+  return parseBounded(body.slice(at, valueEnd(body, at)));
 }
 
 /** The string if it can be a name or an id; `null` for anything else. */

@@ -1,4 +1,19 @@
-import { stringEnd } from './json-text.ts';
+import { skipSpace, stringEnd, valueEnd } from './json-text.ts';
+
+/** A text up to this length is parsed whatever it holds, in characters. */
+export const SHORT_TEXT = 64 * 1024;
+/** Most characters outside strings of a longer one: they take as long to parse as a few megabytes of strings. */
+const MOST_PLAIN = 250_000;
+
+/**
+ * Parses what anybody may have written into a broker, unless that would hold the event loop.
+ *
+ * @throws SyntaxError when the text is not JSON as Python writes it, or would take too long
+ */
+export function parseBounded(text: string): unknown {
+  if (text.length > SHORT_TEXT) valueEnd(text, skipSpace(text, 0), MOST_PLAIN);
+  return parsePythonJson(text);
+}
 
 /**
  * Parses JSON as Python's `json` module writes it. Text that `JSON.parse` accepts costs nothing more. Otherwise

@@ -1,5 +1,5 @@
 /** Tasks that wait in queues, as another instance reports them. */
-import { indexMessages, type WaitingIndex } from '../queues/waiting-index.ts';
+import { indexMessages, nextEtaOf, type WaitingIndex } from '../queues/waiting-index.ts';
 import { createWaitingRows, type WaitingRows } from '../queues/waiting-rows.ts';
 import type { Waiting } from '../queues/waiting-tasks.ts';
 import type { WaitingReport } from './reports.ts';
@@ -45,8 +45,8 @@ function current(state: State): State {
 }
 
 function rowsOf(state: State): WaitingRows {
-  const redacted = createWaitingRows(Date.now, null, true);
-  const bare = createWaitingRows(Date.now);
+  const redacted = createWaitingRows(null, true);
+  const bare = createWaitingRows(null);
   const rows = (): WaitingRows => (state.report?.isRedacted === false ? bare : redacted);
   return { row: (message) => rows().row(message), detail: (message) => rows().detail(message) };
 }
@@ -54,11 +54,6 @@ function rowsOf(state: State): WaitingRows {
 function nextEta(state: State): Date | null {
   const now = Date.now();
   if (now < state.etas.until) return state.etas.at;
-  let next = Number.POSITIVE_INFINITY;
-  for (const { facts } of state.index.messages) {
-    const eta = facts?.eta;
-    if (typeof eta === 'number' && eta > now && eta < next) next = eta;
-  }
-  state.etas = { until: next, at: Number.isFinite(next) ? new Date(next) : null };
+  state.etas = nextEtaOf(state.index, now);
   return state.etas.at;
 }

@@ -1,9 +1,10 @@
 /** Passes each message on to history and lineage, once. */
 import type { HistoryIndex, HistoryWriter, TaskFacts } from '../../../history/history.ts';
+import { turnNow } from '../../../turn-clock.ts';
 import type { MessagePosition, TakeMessage, WaitingMessage } from '../broker.ts';
 import type { Lineage } from '../lineage/lineage.ts';
+import { readAnnounced } from '../protocol/announced.ts';
 import type { QueuedTask } from '../protocol/messages.ts';
-import { waitingMessage } from './waiting-message.ts';
 
 /** Most tags to remember: more than there are messages, so that nothing is recorded twice. */
 const MAX_SEEN = 20_000;
@@ -11,6 +12,9 @@ const MAX_SEEN = 20_000;
 const MAX_UNRECORDED = 20_000;
 const MAX_UNRECORDED_BYTES = 16 * 1024 * 1024;
 const UNRECORDED_FOR_MS = 30_000;
+/** Memory of an object with its fields, and of a relation, in bytes. */
+const OBJECT = 700;
+const RELATION = 150;
 
 /** How many messages were seen, and how many of them could not be read. */
 export interface MessageCounts {
@@ -124,4 +128,16 @@ function offerAgain(state: IntakeState, isHeld: (id: string) => boolean, now: nu
       if (now - waiting.goneAt > UNRECORDED_FOR_MS) forget(state, id);
     }
   }
+}
+
+/** Keeps only the data that is shown. @param task the decoded message; `null` if it is not readable */
+function waitingMessage(task: QueuedTask | null, position: MessagePosition): WaitingMessage {
+  const seenAt = turnNow();
+  if (task === null) return { ...position, facts: null, seenAt, relations: [], bytes: OBJECT };
+  const { facts } = task;
+  // Errbacks are left out: most are never sent.
+  const announced = readAnnounced(task);
+  const relations = [...announced.relations, ...announced.behindChord];
+  const texts = (facts.args?.length ?? 0) + (facts.kwargs?.length ?? 0) + facts.id.length;
+  return { ...position, facts, seenAt, relations, bytes: OBJECT + 2 * texts + RELATION * relations.length };
 }

@@ -10,8 +10,7 @@ import {
   type MessageCounts,
   type MessageIntake,
 } from './message-intake.ts';
-import { recordDepths } from './record-depths.ts';
-import { indexMessages, type WaitingIndex } from './waiting-index.ts';
+import { indexMessages, nextEtaOf, type WaitingIndex } from './waiting-index.ts';
 import { createWaitingRows, type WaitingRows } from './waiting-rows.ts';
 
 /** Milliseconds between two readings while there is activity or demand, and otherwise. */
@@ -31,19 +30,6 @@ const FIRST_READING_MS = 1000;
 export interface QueueWatch extends Pick<Lineage, 'queued'> {
   /** The depths of all queues that a reading has found. */
   read(depths: readonly QueueCounts[]): void;
-}
-
-/** Parameters of {@link createQueues}. */
-export interface QueuesOptions {
-  readonly reader: QueueReader;
-  readonly history: IntakeHistory;
-  readonly watch: QueueWatch;
-  /** Names of queues that workers consume. Default none. */
-  readonly known?: () => readonly string[];
-  /** Milliseconds since 1970. Default `Date.now`. */
-  readonly now?: () => number;
-  /** Removes secrets from texts before they are shown or searched. Default: none; they stay as they are. */
-  readonly redactor?: Redactor | null;
 }
 
 /** The waiting messages. */
@@ -77,7 +63,7 @@ export interface Queues {
   announced(queue: string): void;
   /** Resolves once the first reading has ended, or a second later. */
   ready(): Promise<void>;
-  /** All waiting messages; `null` when they are too many, or before the first reading. */
+  /** The waiting messages if they are all known; `null` when they are too many, or before the first reading. */
   held(): WaitingIndex | null;
   /** The waiting messages that are known. */
   index(): WaitingIndex;
@@ -89,10 +75,10 @@ interface QueuesState {
   readonly history: IntakeHistory;
   readonly watch: QueueWatch;
   readonly intake: MessageIntake;
+  /** Names of queues that workers consume. */
   readonly known: () => readonly string[];
   /** Names of queues that clients reported, where queues cannot be found otherwise. */
   readonly announced: Set<string>;
-  readonly now: () => number;
   reading: QueueReading | null;
   /** When the last reading that succeeded began, milliseconds since 1970. */
   readAt: number | null;
@@ -109,11 +95,18 @@ interface QueuesState {
   readonly settleFirst: () => void;
 }
 
-/** Reads nothing until it is started. */
-export function createQueues(options: QueuesOptions): Queues {
-  const { reader, history, watch, known = () => [], now = Date.now, redactor = null } = options;
+/**
+ * Reads nothing until it is started.
+ *
+ * @param redactor removes secrets from texts before they are shown or searched; `null`: they stay as they are
+ */
+export function createQueues(
+  given: Pick<QueuesState, 'reader' | 'history' | 'watch' | 'known'>,
+  redactor: Redactor | null,
+): Queues {
+  const { reader, history, watch } = given;
   const intake = createMessageIntake(history, watch);
-  const state = newState({ reader, history, watch, intake, known, now });
+  const state = newState({ ...given, intake });
   return {
     listsMessages: reader.listsMessages,
     start() {
@@ -137,7 +130,7 @@ export function createQueues(options: QueuesOptions): Queues {
     nextEta: () => nextEta(state),
     asked() {
       const wasIdle = isIdle(state);
-      state.askedAt = now();
+      state.askedAt = Date.now();
       if (wasIdle && state.isRunning && !state.isReading) {
         schedule(state, state.begunAt + intervalOf(state) - state.askedAt);
       }
@@ -148,12 +141,12 @@ export function createQueues(options: QueuesOptions): Queues {
     ready: () => ready(state),
     held: () => (state.reading?.isComplete === true ? state.index : null),
     index: () => state.index,
-    rows: createWaitingRows(now, redactor),
+    rows: createWaitingRows(redactor),
   };
 }
 
 function newState(
-  given: Pick<QueuesState, 'reader' | 'history' | 'watch' | 'intake' | 'known' | 'now'>,
+  given: Pick<QueuesState, 'reader' | 'history' | 'watch' | 'intake' | 'known'>,
 ): QueuesState {
   let settleFirst = (): void => {};
   const first = new Promise<void>((resolve) => {
@@ -170,7 +163,7 @@ function newState(
     isRunning: false,
     isReading: false,
     quietReadings: 0,
-    askedAt: given.now(),
+    askedAt: Date.now(),
     begunAt: Number.NEGATIVE_INFINITY,
     first,
     settleFirst,
@@ -183,13 +176,13 @@ function schedule(state: QueuesState, delayMs: number): void {
 }
 
 async function readOnce(state: QueuesState): Promise<void> {
-  const { reader, intake, known, announced, now } = state;
+  const { reader, intake, known, announced } = state;
   state.isReading = true;
-  state.begunAt = now();
+  state.begunAt = Date.now();
   const before = state.reading;
   const reading = await reader.read([...known(), ...announced], intake.take, state.begunAt);
   const isChanged = before?.revision !== reading.revision;
-  if (isChanged) state.index = indexMessages(reading.messages, reading.newest);
+  if (isChanged) state.index = indexMessages(reading.messages);
   state.reading = reading;
   state.watch.read(reading.queues);
   if (reading.ok) {
@@ -203,8 +196,8 @@ async function readOnce(state: QueuesState): Promise<void> {
   if (state.isRunning) schedule(state, isIdle(state) ? IDLE_INTERVAL_MS : intervalOf(state));
 }
 
-function isIdle({ quietReadings, now, askedAt }: QueuesState): boolean {
-  return quietReadings >= IDLE_READINGS && now() - askedAt > IDLE_AFTER_MS;
+function isIdle({ quietReadings, askedAt }: QueuesState): boolean {
+  return quietReadings >= IDLE_READINGS && Date.now() - askedAt > IDLE_AFTER_MS;
 }
 
 function intervalOf({ reading }: QueuesState): number {
@@ -217,16 +210,32 @@ function holds({ reading, index }: QueuesState, id: string): boolean | null {
 }
 
 function nextEta(state: QueuesState): Date | null {
-  const at = state.now();
+  const at = Date.now();
   const revision = state.reading?.revision ?? 0;
   if (state.etas?.revision === revision && at < state.etas.until) return state.etas.at;
-  let next = Number.POSITIVE_INFINITY;
-  for (const { facts } of state.index.messages) {
-    const eta = facts?.eta;
-    if (typeof eta === 'number' && eta > at && eta < next) next = eta;
-  }
-  state.etas = { revision, until: next, at: Number.isFinite(next) ? new Date(next) : null };
+  state.etas = { revision, ...nextEtaOf(state.index, at) };
   return state.etas.at;
+}
+
+/**
+ * Records over time how many messages wait in each queue, and since when the oldest due one has waited. Messages carry no
+ * time of sending: unless a client reported it, they wait at least since they were first read.
+ */
+function recordDepths({ history, index, begunAt }: QueuesState, queues: readonly QueueCounts[]): void {
+  const busy = new Set(queues.flatMap(({ name, waiting }) => (waiting ? [name] : [])));
+  const since = new Map<string, { readonly at: number; readonly isAtLeast: boolean }>();
+  for (const { facts, takenAt, seenAt } of index.messages) {
+    if (since.size >= busy.size) break;
+    const queue = facts?.queue ?? null;
+    if (facts === null || queue === null || takenAt !== null || since.has(queue)) continue;
+    if (!busy.has(queue) || (typeof facts.eta === 'number' && facts.eta > begunAt)) continue;
+    const sentAt = history.index.sentAt(facts.id);
+    since.set(queue, { at: sentAt ?? seenAt, isAtLeast: sentAt === null });
+  }
+  for (const { name, waiting } of queues) {
+    const { at = null, isAtLeast = false } = since.get(name) ?? {};
+    if (waiting !== null) history.writer.recordQueue(name, waiting, at, isAtLeast);
+  }
 }
 
 async function ready(state: QueuesState): Promise<void> {

@@ -1,4 +1,5 @@
 /** Lists waiting tasks after those of a history. */
+import { readMark, writeMark } from '../../../cursor.ts';
 import type { Task } from '../../../model.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import { passesFilters } from '../../../select/task-filter.ts';
@@ -6,8 +7,13 @@ import { comparePositions, sortKeyOf } from '../../../select/task-order.ts';
 import { selectTasks } from '../../../select.ts';
 import type { ReadContext, TaskPage, TaskPosition, TaskQuery } from '../../../source.ts';
 import type { MessagePosition, WaitingMessage } from '../broker.ts';
-import { FIRST_POSITION, indexBehind, readWaitingCursor, writeWaitingCursor } from './waiting-cursor.ts';
 
+/** The position before all messages. */
+const FIRST_POSITION: MessagePosition = { tag: '', part: '', takenAt: Number.NEGATIVE_INFINITY };
+
+/** The kind of cursor, and the longest text in one. */
+const KIND = 'waiting';
+const MAX_TEXT = 600;
 /** Longest search between two pauses, in milliseconds. */
 const SEARCH_MS = 1;
 
@@ -180,4 +186,43 @@ function rowPosition(task: Task, { sort }: TaskQuery): TaskPosition {
 
 function positionOf(position: MessagePosition): TaskPosition {
   return { key: null, id: position.tag, mark: writeWaitingCursor(position) };
+}
+
+/** Writes a position as text. */
+function writeWaitingCursor({ part, takenAt, tag }: MessagePosition): string {
+  return writeMark(KIND, [part, takenAt, tag]);
+}
+
+/** @returns `null` if the text is not a position. Clients can send any text. */
+function readWaitingCursor(text: string): MessagePosition | null {
+  const [part, takenAt, tag] = readMark(KIND, text) ?? [];
+  if (!isText(part) || !isText(tag)) return null;
+  return { part, tag, takenAt: typeof takenAt === 'number' ? takenAt : Number.NEGATIVE_INFINITY };
+}
+
+/**
+ * The index of the first message after a position. Messages leave a queue in order: if the message at the
+ * position has left, all before it have left too, and the page continues with the first one in the queue. The same holds
+ * for the newest of a long queue, which are no longer known when more have come.
+ * Unacknowledged messages leave in any order; they are sorted by the time at which they were taken.
+ */
+function indexBehind(messages: readonly MessagePosition[], after: MessagePosition): number {
+  const { part, tag } = after;
+  const isTaken = part === '';
+  const exact = messages.findIndex((message) => message.tag === tag && (message.part === '') === isTaken);
+  if (exact >= 0) return exact + 1;
+  const next = messages.findIndex(
+    (message) =>
+      message.part > part || (message.part === part && (part !== '' || isTakenAfter(message, after))),
+  );
+  return next < 0 ? messages.length : next;
+}
+
+function isTakenAfter(message: MessagePosition, after: MessagePosition): boolean {
+  const [a, b] = [message.takenAt ?? 0, after.takenAt ?? 0];
+  return a === b ? message.tag > after.tag : a > b;
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= MAX_TEXT;
 }

@@ -12,22 +12,17 @@ export interface WaitingRows {
 }
 
 /**
- * @param now milliseconds since 1970
  * @param redactor removes secrets from arguments and stamps when they are first read: most of the messages that
- *   a list looks at are neither searched nor shown. Default: none; they stay as they are
+ *   a list looks at are neither searched nor shown. `null`: they stay as they are
  * @param isRedacted whether the texts are without secrets then. Default: if there is a redactor
  */
-export function createWaitingRows(
-  now: () => number,
-  redactor: Redactor | null = null,
-  isRedacted = redactor !== null,
-): WaitingRows {
+export function createWaitingRows(redactor: Redactor | null, isRedacted = redactor !== null): WaitingRows {
   const rows = new WeakMap<WaitingMessage, { readonly task: Task; readonly isOverdue: boolean }>();
 
   function row(message: WaitingMessage): Task | null {
     const { facts } = message;
     if (facts === null) return null;
-    const isOverdue = typeof facts.eta === 'number' && facts.eta <= now();
+    const isOverdue = typeof facts.eta === 'number' && facts.eta <= Date.now();
     const known = rows.get(message);
     if (known?.isOverdue === isOverdue) return known.task;
     const shown = redactor === null ? facts : lazilyRedacted(facts, redactor);

@@ -9,20 +9,13 @@ import { type Steps, scheduler as work } from '../../../scheduler.ts';
 import { ALL_TASKS } from '../../../source/task-query.ts';
 import { pause } from '../../../waiting.ts';
 import type { KeptTasks } from '../results/kept-tasks.ts';
-import type { RunObserver } from './run-observer.ts';
+import type { RunObserver } from './runs.ts';
 
 /** Most names of tasks of which lists are read, and the length of each. */
 const MOST_NAMES = 200;
 const MOST_TASKS = 200;
 /** Milliseconds between two lists. */
 const PAUSE_MS = 10;
-
-/** Where earlier runs are read. */
-export interface EarlierRunsOptions {
-  readonly reader: Pick<HistoryReader, 'listTasks'>;
-  /** `null` without a store. */
-  readonly kept: Pick<KeptTasks, 'loaded'> | null;
-}
 
 /** Reads one list at a time. */
 export interface EarlierRuns {
@@ -31,9 +24,11 @@ export interface EarlierRuns {
   stop(): void;
 }
 
+/** @param kept `null` without a store */
 export function createEarlierRuns(
-  { reader, kept }: EarlierRunsOptions,
-  observer: Pick<RunObserver, 'observe' | 'takeNewTasks'>,
+  observer: RunObserver,
+  reader: Pick<HistoryReader, 'listTasks'>,
+  kept: KeptTasks | null,
 ): EarlierRuns {
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -64,9 +59,8 @@ export function createEarlierRuns(
   };
 }
 
-/** Oldest first: an interval is counted from the run before. */
-function* show(tasks: readonly Task[], observer: Pick<RunObserver, 'observe'>): Steps<void> {
-  for (const task of tasks.toReversed()) {
+function* show(tasks: readonly Task[], observer: RunObserver): Steps<void> {
+  for (const task of tasks) {
     yield;
     const change = changeOf(task);
     if (change !== null) observer.observe(change);

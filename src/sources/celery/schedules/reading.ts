@@ -11,8 +11,6 @@ export interface Reading<Snapshot> {
   readAt: number | null;
   /** Why it cannot be read; `null` when it can, or has not been. */
   problem: Problem | null;
-  /** Monotonic milliseconds. */
-  freshUntil: number;
   /** Reads, unless the snapshot is fresh; once for concurrent callers. Never rejects. */
   readonly refresh: () => Promise<void>;
 }
@@ -21,34 +19,30 @@ export interface Reading<Snapshot> {
 const FRESH = 1000;
 const SHARE = 10;
 
-/** @param read reads once; `null` if there is nothing to read from */
-export function createReading<Snapshot>(read: (() => Promise<Snapshot>) | null): Reading<Snapshot> {
-  const shared = shareCalls(() => readOnce(reading, read));
+/** @param reader `null` if there is nothing to read from */
+export function createReading<Snapshot>(reader: { read(): Promise<Snapshot> } | null): Reading<Snapshot> {
   const reading: Reading<Snapshot> = {
-    isPossible: read !== null,
+    isPossible: reader !== null,
     snapshot: null,
     readAt: null,
     problem: null,
-    freshUntil: Number.NEGATIVE_INFINITY,
     async refresh() {
-      if (read !== null && performance.now() >= reading.freshUntil) await shared();
+      if (performance.now() >= freshUntil) await shared();
     },
   };
+  let freshUntil = Number.NEGATIVE_INFINITY;
+  const shared = shareCalls(async () => {
+    if (reader === null) return;
+    const start = performance.now();
+    try {
+      reading.snapshot = await reader.read();
+      reading.readAt = Date.now();
+      reading.problem = null;
+    } catch (error) {
+      reading.problem = problemOf(error);
+    }
+    const end = performance.now();
+    freshUntil = end + Math.max(FRESH, (end - start) * SHARE);
+  });
   return reading;
-}
-
-async function readOnce<Snapshot>(
-  reading: Reading<Snapshot>,
-  read: (() => Promise<Snapshot>) | null,
-): Promise<void> {
-  const start = performance.now();
-  try {
-    reading.snapshot = (await read?.()) ?? null;
-    reading.readAt = Date.now();
-    reading.problem = null;
-  } catch (error) {
-    reading.problem = problemOf(error);
-  }
-  const end = performance.now();
-  reading.freshUntil = end + Math.max(FRESH, (end - start) * SHARE);
 }

@@ -2,58 +2,53 @@
  * Reads an entry as redbeat stores it (`RedBeatSchedulerEntry.save` in redbeat/schedulers.py, and its
  * decoder.py).
  */
-import type { Schedule } from '../../../model.ts';
 import { filledString, isRecord } from '../../../values.ts';
 import { objectMembers, valueEnd } from '../protocol/json-text.ts';
 import { pythonText, pythonTupleText } from '../protocol/python-repr.ts';
 import { isTimeZone, momentOf } from '../zones.ts';
-import type { ScheduleRule } from './rule.ts';
+import type { ScheduleEntry } from './entry.ts';
 import { readSchedule } from './schedule-text.ts';
 
-/** An entry, and what it reveals about the app's time zone. */
-export interface RedbeatEntry {
-  /** With the next run as redbeat has stored it. */
-  readonly schedule: Omit<Schedule, 'timezone'>;
-  readonly rule: ScheduleRule;
+/** An entry, and what it reveals about the app's time zone. Times in milliseconds since 1970. */
+export interface RedbeatEntry extends ScheduleEntry {
+  /** `null`: it has never run. */
+  readonly lastRunAt: number | null;
+  readonly totalRunCount: number;
+  /** The next run as redbeat has stored it; `null`: none. */
+  readonly dueAt: number | null;
   /** The start of the interval to the next run: the last run, or when the entry was created. */
-  readonly countedFrom: Date | null;
+  readonly countedFrom: number | null;
   /** The zone in which its last run was written, which is the app's. */
   readonly appTimezone: string | null;
   /** Whether its last run was written with an offset from UTC, which no app in UTC does. */
   readonly isOffUtc: boolean;
-  /** Arguments as events show them, if the entry's options contain them. */
-  readonly shownArgs: string | null;
-  readonly shownKwargs: string | null;
 }
 
 /** Longest text kept of arguments, in characters. */
 const LONGEST = 65_536;
 
+/** An entry as Redis returns it. */
+export interface StoredEntry {
+  readonly key: string;
+  /** When it is due, seconds since 1970; -1: it never will be again. */
+  readonly score: string;
+  readonly definition: string;
+  readonly meta: string | null;
+}
+
 /**
- * @param score when it is due, seconds since 1970; -1: it never will be again
+ * @param prefix that of the keys of entries
  * @returns `null` when it cannot be read
  */
-export function redbeatEntry(
-  key: string,
-  prefix: string,
-  score: string,
-  definition: string,
-  meta: string | null,
-): RedbeatEntry | null {
+export function redbeatEntry(stored: StoredEntry, prefix: string): RedbeatEntry | null {
   try {
-    return readEntry(key, prefix, score, definition, meta);
+    return readEntry(stored, prefix);
   } catch {
     return null;
   }
 }
 
-function readEntry(
-  key: string,
-  prefix: string,
-  score: string,
-  definition: string,
-  meta: string | null,
-): RedbeatEntry {
+function readEntry({ key, score, definition, meta }: StoredEntry, prefix: string): RedbeatEntry {
   const members = objectMembers(definition);
   function member(name: string): unknown {
     const at = members.get(name);
@@ -65,39 +60,33 @@ function readEntry(
   }
   const rule = readSchedule(member('schedule'));
   const enabled = member('enabled') !== false;
-  const { queue, argsrepr, kwargsrepr } = optionsIn(member('options'));
+  const options = member('options');
+  const { queue, argsrepr, kwargsrepr } = isRecord(options) ? options : {};
   const runs = readMeta(meta);
   const due = Number(score);
   return {
-    schedule: {
-      id: key,
-      app: null,
-      name: filledString(member('name')) ?? (key.startsWith(prefix) ? key.slice(prefix.length) : key),
-      task: filledString(member('task')),
-      schedule: rule.text,
-      enabled,
-      args: shown('args', pythonTupleText, '()'),
-      kwargs: shown('kwargs', pythonText, '{}'),
-      queue: filledString(queue),
-      lastRunAt: runs.count > 0 ? runs.last : null,
-      nextRunAt: enabled && due >= 0 && due < 1e11 ? new Date(due * 1000) : null,
-      totalRunCount: runs.count,
-    },
+    id: key,
+    name: filledString(member('name')) ?? (key.startsWith(prefix) ? key.slice(prefix.length) : key),
+    task: filledString(member('task')),
     rule,
+    enabled,
+    args: shown('args', pythonTupleText, '()'),
+    kwargs: shown('kwargs', pythonText, '{}'),
+    shownArgs: filledString(argsrepr),
+    shownKwargs: filledString(kwargsrepr),
+    queue: filledString(queue),
+    timezone: rule.timezone,
+    lastRunAt: runs.count > 0 ? runs.last : null,
+    totalRunCount: runs.count,
+    dueAt: enabled && due >= 0 && due < 1e11 ? due * 1000 : null,
     countedFrom: runs.last,
     appTimezone: runs.zone,
     isOffUtc: runs.isOffUtc,
-    shownArgs: filledString(argsrepr),
-    shownKwargs: filledString(kwargsrepr),
   };
 }
 
-function optionsIn(value: unknown): Readonly<Record<string, unknown>> {
-  return isRecord(value) ? value : {};
-}
-
 interface Runs {
-  readonly last: Date | null;
+  readonly last: number | null;
   readonly count: number;
   readonly zone: string | null;
   readonly isOffUtc: boolean;
@@ -119,7 +108,7 @@ function readMeta(text: string | null): Runs {
 }
 
 /** `timezone` is the name of a zone, or an offset in seconds. */
-function readMoment(moment: Readonly<Record<string, unknown>>): Date | null {
+function readMoment(moment: Readonly<Record<string, unknown>>): number | null {
   const { year, month, day, hour = 0, minute = 0, second = 0, microsecond = 0, timezone = 'UTC' } = moment;
   const [y, mo, d, h, m, s, us] = [year, month, day, hour, minute, second, microsecond].map(Number);
   const local = Date.UTC(y ?? 0, (mo ?? 0) - 1, d, h, m, s, Math.floor((us ?? 0) / 1000));
@@ -127,5 +116,5 @@ function readMoment(moment: Readonly<Record<string, unknown>>): Date | null {
   let time = Number.NaN;
   if (typeof timezone === 'number') time = local - timezone * 1000;
   else if (isTimeZone(timezone)) time = momentOf(local, timezone);
-  return Number.isNaN(new Date(time).getTime()) ? null : new Date(time);
+  return Number.isNaN(new Date(time).getTime()) ? null : time;
 }

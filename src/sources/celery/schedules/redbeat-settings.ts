@@ -1,5 +1,6 @@
 /** Reads the settings of redbeat (https://redbeat.readthedocs.io/en/latest/config.html). */
 import { filledString } from '../../../values.ts';
+
 /** A Celery configuration: the host's settings, or a worker's answer to `conf`. */
 export type Configuration = Readonly<Record<string, unknown>>;
 
@@ -57,6 +58,11 @@ export function namesRedbeat(configuration: Configuration): boolean {
   const scheduler = configuration.beat_scheduler;
   if (typeof scheduler === 'string' && scheduler.toLowerCase().includes('redbeat')) return true;
   return Object.keys(configuration).some((name) => name.toLowerCase().startsWith('redbeat_'));
+}
+
+/** Whether a configuration uses the scheduler of django-celery-beat. */
+export function namesDjangoBeat({ beat_scheduler: scheduler }: Configuration): boolean {
+  return typeof scheduler === 'string' && /^django$|^django_celery_beat\b/.test(scheduler);
 }
 
 /** The scheduler of a configuration, if its entries are stored in a place that is not read. */

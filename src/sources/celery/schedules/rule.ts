@@ -25,25 +25,16 @@ export function shownRule(text: string | null): ScheduleRule {
  * @param zone the time zone of crontabs; `null` if unknown
  */
 export function runAfter(rule: ScheduleRule, last: number, zone: string | null): number | null {
-  if (rule.crontab !== null) {
-    return zone === null ? null : (rule.crontab.nextRun(new Date(last), zone)?.getTime() ?? null);
-  }
+  if (rule.crontab !== null) return zone === null ? null : rule.crontab.nextRun(last, zone);
   if (rule.every === null) return null;
   const next = last + rule.every * 1000;
   if (!rule.relative) return next;
-  return zone === null ? null : roundDown(next, resolutionOf(rule), zone);
+  return zone === null ? null : roundDown(next, rule.every, zone);
 }
 
-/**
- * The unit to which runs of a relative interval are rounded down, in seconds (`delta_resolution` in
- * celery/utils/time.py); 0 for any other.
- */
-export function resolutionOf(rule: ScheduleRule): number {
-  if (!rule.relative || rule.every === null) return 0;
-  return [86_400, 3600, 60].find((unit) => (rule.every ?? 0) >= unit) ?? 1;
-}
-
-function roundDown(time: number, seconds: number, zone: string): number {
+/** Rounds down to the unit of a relative interval (`delta_resolution` in celery/utils/time.py). */
+function roundDown(time: number, every: number, zone: string): number {
+  const seconds = [86_400, 3600, 60].find((unit) => every >= unit) ?? 1;
   const local = localTime(time, zone);
   return momentOf(local - (local % (seconds * 1000)), zone);
 }

@@ -6,8 +6,6 @@ import { everyText } from '../../../text/every-text.ts';
 import { isRecord } from '../../../values.ts';
 import { isTimeZone } from '../zones.ts';
 import { type CrontabFields, crontabText, readCrontab } from './crontab.ts';
-import { readFrequency, readTimedelta } from './interval.ts';
-import { rruleText } from './rrule.ts';
 import { type ScheduleRule, shownRule } from './rule.ts';
 
 /** Longest text shown of a schedule that is not understood. */
@@ -113,4 +111,73 @@ function ofObject(value: Readonly<Record<string, unknown>>, relative: boolean): 
 
 function solarText(event = '', latitude: string | number = '', longitude: string | number = ''): string {
   return `${event.slice(0, LONGEST)} at latitude ${latitude}, longitude ${longitude}`;
+}
+
+/** Seconds of a Python timedelta's text, such as `0:00:05`, `1 day, 0:00:00` or `0:00:00.500000`. */
+function readTimedelta(text: string): number | null {
+  const match = /^(?:(-?\d{1,9}) days?, )?(\d{1,2}):(\d\d):(\d\d(?:\.\d{1,6})?)$/.exec(text);
+  if (match === null) return null;
+  const [, days = '0', hours, minutes, seconds] = match;
+  return ((Number(days) * 24 + Number(hours)) * 60 + Number(minutes)) * 60 + Number(seconds);
+}
+
+/**
+ * Parses the repr of a Celery interval, such as `<freq: 30.00 seconds>` (`humanize_seconds` in
+ * celery/utils/time.py).
+ *
+ * @returns its seconds, `null` where two decimals of the unit are not exact to the second; or `null` if the
+ * text is not such a repr
+ */
+function readFrequency(text: string): { readonly seconds: number | null; readonly text: string } | null {
+  if (text === '<freq: now>') return { seconds: 0, text: everyText(0) };
+  const match = /^<freq: (\d{1,12}\.\d\d) (second|minute|hour|day)s?>$/.exec(text);
+  if (match === null) return null;
+  const [, number = '', word = ''] = match;
+  if (word === 'hour' || word === 'day') {
+    return { seconds: null, text: `every ${Number(number)} ${word === 'hour' ? 'h' : 'd'}` };
+  }
+  const seconds = word === 'minute' ? Math.round(Number(number) * 60) : Number(number);
+  return { seconds, text: everyText(seconds) };
+}
+
+/** `freq` 0 to 6. */
+const RRULE_UNITS = ['year', 'month', 'week', 'd', 'h', 'min', 's'];
+const RRULE_PARTS = [
+  ...['bysetpos', 'bymonth', 'bymonthday', 'byyearday', 'byeaster', 'byweekno', 'byweekday'],
+  ...['byhour', 'byminute', 'bysecond', 'count'],
+];
+const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
+
+/**
+ * A recurrence rule as redbeat stores it (redbeat/schedules.py), which is shown, not computed: `every 5 s, byhour 1,2,3
+ * (rrule)`.
+ *
+ * @returns `null` if it is not one
+ */
+function rruleText(rule: Readonly<Record<string, unknown>>): string | null {
+  const unit = typeof rule.freq === 'number' ? RRULE_UNITS[rule.freq] : undefined;
+  if (unit === undefined) return null;
+  const interval = typeof rule.interval === 'number' ? rule.interval : 1;
+  const words = [`every ${interval} ${unit.length > 3 && interval !== 1 ? `${unit}s` : unit}`];
+  for (const part of RRULE_PARTS) {
+    const value = Object.hasOwn(rule, part) ? rule[part] : null;
+    if (value !== null && value !== undefined) words.push(`${part} ${rruleValueText(value, part)}`);
+  }
+  const { until } = rule;
+  if (typeof until === 'number' && Math.abs(until) < 8.64e12) {
+    words.push(`until ${new Date(until * 1000).toISOString().replace('.000Z', 'Z')}`);
+  }
+  return `${words.join(', ')} (rrule)`;
+}
+
+function rruleValueText(value: unknown, part: string): string {
+  const items = Array.isArray(value) ? value.slice(0, 60) : [value];
+  return items.map((item) => rruleItemText(item, part)).join(',');
+}
+
+/** A weekday may be `{ __type__: 'weekday', wkday: 0 }`. */
+function rruleItemText(item: unknown, part: string): string {
+  const number: unknown = typeof item === 'object' && item !== null && 'wkday' in item ? item.wkday : item;
+  if (typeof number !== 'number') return '?';
+  return (part === 'byweekday' ? WEEKDAYS[number] : undefined) ?? String(number);
 }

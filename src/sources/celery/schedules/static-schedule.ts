@@ -1,10 +1,13 @@
 import { shareCalls } from '../../../single-flight.ts';
-import { isRecord } from '../../../values.ts';
+import { textOf } from '../../../text.ts';
+import { filledString, isRecord } from '../../../values.ts';
 import { waitFor } from '../../../waiting.ts';
+import { pythonText, pythonTupleText } from '../protocol/python-repr.ts';
 import type { CelerySettings } from '../settings.ts';
 import { isTimeZone } from '../zones.ts';
+import type { ScheduleEntry } from './entry.ts';
 import type { Configuration } from './redbeat-settings.ts';
-import { type StaticEntries, type StaticEntry, staticEntries } from './static-entry.ts';
+import { readSchedule } from './schedule-text.ts';
 
 /** Asks the running workers for their configuration, by worker; `null` when they may not be asked. */
 export type AskConf = () => Promise<ReadonlyMap<string, unknown> | null>;
@@ -16,8 +19,8 @@ export interface StaticSchedule {
    * latest; later answers are known at the next call.
    */
   refresh(): Promise<void>;
-  /** By id, which is unique. Equal entries of several configurations are one. */
-  entries(): ReadonlyMap<string, StaticEntry>;
+  /** Equal entries of several configurations are one. */
+  entries(): readonly ScheduleEntry[];
   /** The number of entries that were not understood. */
   unreadable(): number;
   /** The zone of the app; `null` if unknown, or there are several. Default UTC, as in Celery. */
@@ -26,6 +29,10 @@ export interface StaticSchedule {
   configurations(): readonly Configuration[];
 }
 
+/** Most entries read of one configuration. */
+const MOST_ENTRIES = 5000;
+/** Longest text kept of arguments, in characters. */
+const LONGEST = 65_536;
 /** How long answers count as fresh. */
 const FRESH_MS = 60_000;
 /** How long to wait before asking again after no worker has answered. */
@@ -34,6 +41,13 @@ const RETRY_MS = 10_000;
 const FORGET_MS = 600_000;
 /** How long to wait for the first answers. */
 const WAIT_MS = 1500;
+
+/** A `beat_schedule`. */
+interface StaticEntries {
+  readonly entries: readonly ScheduleEntry[];
+  /** Entries that cannot be read. */
+  readonly unreadable: number;
+}
 
 /** The answer of a worker. */
 interface WorkerConf {
@@ -50,7 +64,7 @@ interface State {
   readonly own: StaticEntries;
   /** By hostname. Workers with the same configuration share one object. */
   readonly workers: Map<string, WorkerConf>;
-  entries: ReadonlyMap<string, StaticEntry>;
+  entries: readonly ScheduleEntry[];
   askedAt: number;
   /** Whether any worker answered the last time. */
   answered: boolean;
@@ -72,7 +86,7 @@ export function createStaticSchedule(
   const state: State = {
     own,
     workers: new Map(),
-    entries: united([own], new Map()),
+    entries: own.entries,
     askedAt: Number.NEGATIVE_INFINITY,
     answered: false,
   };
@@ -151,13 +165,10 @@ function zoneOf({ timezone, enable_utc }: Configuration): string | null {
   return isTimeZone(timezone) ? timezone : null;
 }
 
-/** Keeps the objects of unchanged entries. */
-function united(
-  all: readonly StaticEntries[],
-  before: ReadonlyMap<string, StaticEntry>,
-): ReadonlyMap<string, StaticEntry> {
-  const kept = new Map([...before.values()].map((entry) => [printOf(entry), entry]));
-  const byId = new Map<string, StaticEntry>();
+/** Gives equal names different ids, and keeps the objects of unchanged entries. */
+function united(all: readonly StaticEntries[], before: readonly ScheduleEntry[]): readonly ScheduleEntry[] {
+  const known = new Map(before.map((entry) => [entry.id, entry]));
+  const byId = new Map<string, ScheduleEntry>();
   const seen = new Set<string>();
   for (const entry of all.flatMap(({ entries }) => entries)) {
     const print = printOf(entry);
@@ -165,11 +176,66 @@ function united(
     seen.add(print);
     let id = entry.name;
     for (let count = 2; byId.has(id); count += 1) id = `${entry.name} (${count})`;
-    byId.set(id, kept.get(print) ?? entry);
+    const kept = known.get(id);
+    byId.set(id, kept !== undefined && printOf(kept) === print ? kept : { ...entry, id });
   }
-  return byId;
+  return [...byId.values()];
 }
 
-function printOf({ rule, ...rest }: StaticEntry): string {
+function printOf({ id, rule, ...rest }: ScheduleEntry): string {
   return JSON.stringify([rule.text, rule.relative, rest]);
+}
+
+/**
+ * Reads a `beat_schedule`: by name `{ task, schedule, args, kwargs, options: { queue }, relative }`, and `enabled:
+ * false` for a disabled entry. How `schedule` may be written: `readSchedule`.
+ *
+ * @param timezone that of the app
+ */
+function staticEntries(beatSchedule: unknown, timezone: string | null): StaticEntries {
+  if (!isRecord(beatSchedule)) return { entries: [], unreadable: 0 };
+  const entries: ScheduleEntry[] = [];
+  let unreadable = 0;
+  for (const name of Object.keys(beatSchedule)) {
+    const entry = entries.length < MOST_ENTRIES ? entryOf(name, beatSchedule[name], timezone) : null;
+    if (entry === null) unreadable += 1;
+    else entries.push(entry);
+  }
+  return { entries, unreadable };
+}
+
+function entryOf(name: string, value: unknown, timezone: string | null): ScheduleEntry | null {
+  try {
+    if (name === '' || !isRecord(value)) return null;
+    const { task, schedule, args, kwargs, relative, enabled } = value;
+    const options = isRecord(value.options) ? value.options : {};
+    const rule = readSchedule(schedule, relative === true);
+    return {
+      id: name,
+      name,
+      task: filledString(task),
+      rule,
+      enabled: enabled !== false,
+      args: shown(args, '()', pythonTupleText),
+      kwargs: shown(kwargs, '{}', pythonText),
+      shownArgs: filledString(options.argsrepr),
+      shownKwargs: filledString(options.kwargsrepr),
+      queue: filledString(options.queue),
+      timezone: rule.timezone ?? timezone,
+    };
+  } catch {
+    // A throwing getter of the host's.
+    return null;
+  }
+}
+
+function shown(value: unknown, none: string, show: typeof pythonText): string {
+  if (value === undefined || value === null) return none;
+  let json: string | undefined;
+  try {
+    json = JSON.stringify(value);
+  } catch {
+    // A cycle, or a number that JSON has no form for.
+  }
+  return json === undefined ? textOf(value, LONGEST) : show(json, 0, LONGEST);
 }

@@ -161,7 +161,6 @@ function readingOf(state: ReaderState, names: readonly string[]): QueueReading {
     messages: [],
     // A message may be delayed or unacknowledged, which no declaration shows.
     isComplete: false,
-    newest: [],
     ok: true,
     problem: null,
     revision: state.reading.revision + 1,

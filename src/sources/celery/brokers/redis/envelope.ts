@@ -4,7 +4,7 @@
  */
 import type { Steps } from '../../../../scheduler.ts';
 import { LONGEST_BODY, parseBody, parseInSteps } from '../../protocol/event-body.ts';
-import { parseWanted, type WantedMembers } from '../../protocol/wanted-json.ts';
+import { parseBounded } from '../../protocol/python-json.ts';
 
 /**
  * How kombu writes every event: the body first, JSON in base64. A few searches then replace parsing the
@@ -23,10 +23,6 @@ const DECODED_AT_ONCE = 256 * 1024;
 /** Longest message, and longest body in base64, in characters. */
 const LONGEST_MESSAGE = 16 * 1024 * 1024;
 const LONGEST_ENCODED = Math.ceil((LONGEST_BODY * 4) / 3);
-
-const ENVELOPE: WantedMembers = {
-  names: new Set(['body', 'content-type', 'headers', 'compression', 'properties', 'body_encoding']),
-};
 
 /** Bytes of the body that is decoded now. Reused: a buffer for each message takes longer than decoding it. */
 const decoded = Buffer.allocUnsafeSlow(64 * 1024);
@@ -106,7 +102,7 @@ function bodyOfAnyEnvelope(message: string): string | null {
 
 function parseEnvelope(message: string): unknown {
   try {
-    return parseWanted(message, ENVELOPE);
+    return parseBounded(message);
   } catch {
     return null;
   }

@@ -1,8 +1,9 @@
 /**
  * Remote control over Redis (kombu/pidbox.py): requests are published, replies arrive in a list. A list exists
- * only while replies are expected; concurrent requests share it.
+ * only while replies are expected; concurrent requests share it. Nothing may stay in Redis after a failure or a crash.
  */
 import { randomUUID } from 'node:crypto';
+import { escapeGlob } from '../../../../redis/acl.ts';
 import { createRedisReader } from '../../../../redis/connection-reader.ts';
 import type { RedisEndpoint } from '../../../../redis/endpoint.ts';
 import type { RedisReader } from '../../../../redis/reader.ts';
@@ -11,16 +12,7 @@ import { ControlFailure, type ControlProblem } from '../../control/failure.ts';
 import type { CelerySettings } from '../../settings.ts';
 import { type ControlAddress, controlAddress } from './control-address.ts';
 import { unwrapReply, wrapRequest } from './control-envelope.ts';
-import { controlFailureOf } from './control-failure.ts';
-import {
-  closeLeftovers,
-  createLeftovers,
-  type Leftovers,
-  prepareRemoval,
-  rememberList,
-  removeList,
-} from './leftovers.ts';
-import { failListeners, newReplyList, type ReplyList } from './reply-list.ts';
+import { type ControlRedisCommand, controlFailureOf } from './control-failure.ts';
 
 /**
  * Seconds that a BRPOP blocks before it is sent again: a whole number, for Redis before 6, and a small one,
@@ -28,8 +20,18 @@ import { failListeners, newReplyList, type ReplyList } from './reply-list.ts';
  */
 const HOLD = '1';
 const HOLD_DEADLINE_MS = 3000;
-/** A list that is older than this takes no more requests, so that no list lives for ever. */
-const MAX_AGE_MS = 5 * 60_000;
+/** How the id of each of our reply lists begins; the time of its creation follows, in base 36. */
+const OID_PREFIX = 'express-task-monitor.';
+/** A worker that looked up the list before it was unbound may write to it this much later. */
+const LATE_MS = 2000;
+/** A list lives as long as its requests overlap. One that is older was left by a process that has ended. */
+const ABANDONED_MS = 60 * 60_000;
+/** Bounds of the search for abandoned lists: steps, and members in each. */
+const SCAN_STEPS = 200;
+const SCAN_COUNT = '500';
+/** Most lists that are remembered because they could not be removed. */
+const MOST_STALE = 100;
+const REMOVAL_MS = 1000;
 
 const OTHER_SEPARATOR: ControlProblem = {
   code: 'UNSAFE',
@@ -44,11 +46,19 @@ interface MailboxState {
   readonly commands: RedisReader;
   /** Waits for replies. */
   readonly waiting: RedisReader;
-  readonly leftovers: Leftovers;
-  /** The list that new requests use; `null` while no replies are expected. */
-  current: Promise<ReplyList> | null;
-  /** The list that was opened last, until it has been removed. */
-  latest: ReplyList | null;
+  /** The requests that wait for replies, by ticket. */
+  readonly listeners: Map<string, ReplyListener>;
+  /** The id of the list that receives replies; `null` while none are expected. */
+  current: Promise<string> | null;
+  /** The same once workers may know the list. */
+  bound: string | null;
+  isReceiving: boolean;
+  /** Some worker may still answer. */
+  isPartial: boolean;
+  /** Ids of lists to be removed, and until when a worker may create them again, in monotonic milliseconds. */
+  readonly stale: Map<string, number>;
+  /** Whether the Redis user may remove lists. */
+  isRemovalProven: boolean;
   isSeparatorChecked: boolean;
   closed: boolean;
 }
@@ -56,14 +66,17 @@ interface MailboxState {
 /** Nothing is connected before the first request. Then there are two connections. */
 export function createRedisMailbox(endpoint: RedisEndpoint, settings: CelerySettings): Mailbox {
   const address = controlAddress(settings, endpoint.database);
-  const commands = createRedisReader('remote control', endpoint);
   const state: MailboxState = {
     address,
-    commands,
+    commands: createRedisReader('remote control', endpoint),
     waiting: createRedisReader('remote control replies', endpoint),
-    leftovers: createLeftovers(address, commands),
+    listeners: new Map(),
     current: null,
-    latest: null,
+    bound: null,
+    isReceiving: false,
+    isPartial: false,
+    stale: new Map(),
+    isRemovalProven: false,
     isSeparatorChecked: false,
     closed: false,
   };
@@ -80,137 +93,197 @@ async function send(
   timeoutMs: number,
   listener: ReplyListener,
 ): Promise<SentRequest> {
+  const { address, listeners } = state;
   const { ticket } = request;
   const signal = AbortSignal.timeout(timeoutMs);
-  const list = await join(state, ticket, listener, signal);
+  // While a request waits, its list stays.
+  listeners.set(ticket, listener);
   try {
-    const ids = { oid: list.oid, deliveryTag: randomUUID() };
-    const receivers = await publish(state, wrapRequest(request, state.address, ids), signal);
-    if (receivers > 0) void receive(state, list);
-    return { receivers, end: (isComplete) => leave(state, list, ticket, isComplete) };
+    const oid = await openList(state, signal);
+    if (state.closed) throw controlFailureOf(null, 'SADD', address);
+    const receivers = await publish(
+      state,
+      wrapRequest(request, address, { oid, deliveryTag: randomUUID() }),
+      signal,
+    );
+    if (receivers > 0) void receive(state, oid);
+    return { receivers, end: (isComplete) => leave(state, ticket, isComplete) };
   } catch (error) {
-    leave(state, list, ticket, false);
+    leave(state, ticket, false);
     throw error;
   }
 }
 
-async function join(
-  state: MailboxState,
-  ticket: string,
-  listener: ReplyListener,
-  signal: AbortSignal,
-): Promise<ReplyList> {
-  for (;;) {
-    const opening = state.current ?? open(state, signal);
-    state.current = opening;
-    let list: ReplyList;
-    try {
-      list = await opening;
-    } catch (error) {
-      if (state.current === opening) state.current = null;
-      throw error;
-    }
-    if (state.closed) throw controlFailureOf(null, 'SADD', state.address);
-    if (list.isOver) continue;
-    if (performance.now() - list.openedAt < MAX_AGE_MS) {
-      list.listeners.set(ticket, listener);
-      return list;
-    }
-    await list.removed;
+async function openList(state: MailboxState, signal: AbortSignal): Promise<string> {
+  const opening = state.current ?? bind(state, signal);
+  state.current = opening;
+  try {
+    return await opening;
+  } catch (error) {
+    if (state.current === opening) state.current = null;
+    throw error;
   }
 }
 
-async function open(state: MailboxState, signal: AbortSignal): Promise<ReplyList> {
-  const { address, commands, leftovers } = state;
+/** Makes a list known to workers. A user who may create a list but not remove it must not create one. */
+async function bind(state: MailboxState, signal: AbortSignal): Promise<string> {
+  const { address } = state;
+  const oid = `${OID_PREFIX}${Date.now().toString(36)}.${randomUUID()}`;
   if (!state.isSeparatorChecked) await checkSeparator(state, signal);
-  const list = newReplyList();
-  await prepareRemoval(leftovers, list.oid, signal);
+  if (!state.isRemovalProven) {
+    for (const command of removalOf(address, oid)) await attempt(state, command, signal);
+    state.isRemovalProven = true;
+    void removeAbandoned(state);
+  }
+  await removeStale(state);
   try {
-    await commands.command(['SADD', address.bindingKey, address.member(list.oid)], { signal });
+    await attempt(state, ['SADD', address.bindingKey, address.member(oid)], signal);
   } catch (error) {
     // The command may have been executed although its reply was lost.
-    rememberList(leftovers, list.oid);
-    throw controlFailureOf(error, 'SADD', address);
+    if (state.stale.size < MOST_STALE) state.stale.set(oid, 0);
+    throw error;
   }
-  state.latest = list;
-  return list;
+  state.bound = oid;
+  return oid;
+}
+
+/** @throws ControlFailure that says which right is missing */
+async function attempt(
+  { commands, address }: MailboxState,
+  command: readonly [ControlRedisCommand, ...string[]],
+  signal: AbortSignal,
+): Promise<unknown> {
+  try {
+    return await commands.command(command, { signal });
+  } catch (error) {
+    throw controlFailureOf(error, command[0], address);
+  }
 }
 
 /** A worker that cannot split a binding ends at its next reply, to any client. */
 async function checkSeparator(state: MailboxState, signal: AbortSignal): Promise<void> {
-  const { address, commands } = state;
-  let member: unknown;
-  try {
-    member = await commands.command(['SRANDMEMBER', address.listenersKey], { signal });
-  } catch (error) {
-    throw controlFailureOf(error, 'SRANDMEMBER', address);
-  }
+  const { address } = state;
+  const member = await attempt(state, ['SRANDMEMBER', address.listenersKey], signal);
   if (typeof member !== 'string') return;
   if (!address.isListener(member)) throw new ControlFailure(OTHER_SEPARATOR);
   state.isSeparatorChecked = true;
 }
 
 /** A worker listens on exactly one of the channels, so none receives a message twice. */
-async function publish({ address, commands }: MailboxState, message: string, signal: AbortSignal) {
+async function publish(state: MailboxState, message: string, signal: AbortSignal): Promise<number> {
   let receivers = 0;
   let refused: unknown = null;
-  for (const channel of address.channels) {
+  for (const channel of state.address.channels) {
     try {
-      receivers += Number(await commands.command(['PUBLISH', channel, message], { signal }));
+      receivers += Number(await attempt(state, ['PUBLISH', channel, message], signal));
     } catch (error) {
       refused = error;
     }
   }
-  if (refused !== null && receivers === 0) throw controlFailureOf(refused, 'PUBLISH', address);
+  if (refused !== null && receivers === 0) throw refused;
   return receivers;
 }
 
-async function receive(state: MailboxState, list: ReplyList): Promise<void> {
-  if (list.isReceiving) return;
-  list.isReceiving = true;
-  const key = state.address.replyKey(list.oid);
+async function receive(state: MailboxState, oid: string): Promise<void> {
+  const { address, waiting, listeners } = state;
+  if (state.isReceiving) return;
+  state.isReceiving = true;
   try {
-    while (list.listeners.size > 0) {
-      const popped = await state.waiting.command(['BRPOP', key, HOLD], { timeoutMs: HOLD_DEADLINE_MS });
-      if (Array.isArray(popped) && typeof popped[1] === 'string') dispatch(list, popped[1]);
+    while (listeners.size > 0) {
+      const key = address.replyKey(oid);
+      const popped = await waiting.command(['BRPOP', key, HOLD], { timeoutMs: HOLD_DEADLINE_MS });
+      if (Array.isArray(popped) && typeof popped[1] === 'string') dispatch(state, popped[1]);
     }
   } catch (error) {
-    list.isPartial = true;
-    failListeners(list, controlFailureOf(error, 'BRPOP', state.address));
+    state.isPartial = true;
+    failAll(state, error);
   }
-  await dispose(state, list);
+  state.isReceiving = false;
+  await endList(state);
 }
 
-function dispatch({ listeners }: ReplyList, element: string): void {
+function dispatch({ listeners }: MailboxState, element: string): void {
   const reply = unwrapReply(element);
   // Not a reply, or one to a request that is over.
   if (reply === null) return;
   if (listeners.get(reply.ticket)?.onReply(reply) === true) listeners.delete(reply.ticket);
 }
 
-function leave(state: MailboxState, list: ReplyList, ticket: string, isComplete: boolean): void {
-  list.isPartial ||= !isComplete;
-  list.listeners.delete(ticket);
-  if (!list.isReceiving && list.listeners.size === 0) void dispose(state, list);
+/** Reports to all requests that no further reply can arrive. */
+function failAll({ listeners, address }: MailboxState, error: unknown): void {
+  const waiting = [...listeners.values()];
+  listeners.clear();
+  for (const listener of waiting) listener.onLost(controlFailureOf(error, 'BRPOP', address));
 }
 
-async function dispose(state: MailboxState, list: ReplyList): Promise<void> {
-  list.isOver = true;
+function leave(state: MailboxState, ticket: string, isComplete: boolean): void {
+  state.isPartial ||= !isComplete;
+  state.listeners.delete(ticket);
+  if (!state.isReceiving && state.listeners.size === 0) void endList(state);
+}
+
+/** Removes the list: now, again when no late reply can come any more, and if that fails before the next one is made. */
+async function endList(state: MailboxState): Promise<void> {
+  const { bound, isPartial, stale } = state;
+  if (bound === null) return;
   state.current = null;
-  await removeList(state.leftovers, list.oid, list.isPartial);
-  if (state.latest === list) state.latest = null;
-  list.settleRemoved();
+  state.bound = null;
+  state.isPartial = false;
+  stale.set(bound, isPartial ? performance.now() + LATE_MS : 0);
+  await removeStale(state);
+  if (isPartial) setTimeout(() => void removeStale(state), LATE_MS).unref();
+}
+
+function removalOf({ bindingKey, member, replyKey }: ControlAddress, oid: string) {
+  return [
+    ['SREM', bindingKey, member(oid)],
+    ['DEL', replyKey(oid)],
+  ] as const;
+}
+
+/** What cannot be removed is tried again. */
+async function removeStale({ address, commands, stale }: MailboxState): Promise<void> {
+  const removals = [...stale].map(async ([oid, until]) => {
+    const begun = performance.now();
+    await commands.commands(removalOf(address, oid), { timeoutMs: REMOVAL_MS });
+    if (begun >= until) stale.delete(oid);
+  });
+  await Promise.allSettled(removals);
+}
+
+/** Removes keys of processes that ended while they waited for replies. */
+async function removeAbandoned(state: MailboxState): Promise<void> {
+  const { address, commands } = state;
+  const options = { timeoutMs: REMOVAL_MS };
+  const match = ['MATCH', `${escapeGlob(OID_PREFIX)}*`, 'COUNT', SCAN_COUNT];
+  let cursor = '0';
+  try {
+    for (let step = 0; step < SCAN_STEPS && !state.closed; step += 1) {
+      const reply = await commands.command(['SSCAN', address.bindingKey, cursor, ...match], options);
+      const [next, members] = reply as [string, string[]];
+      for (const oid of members.map(address.oidOf)) {
+        if (oid !== null && isAbandoned(oid)) await commands.commands(removalOf(address, oid), options);
+      }
+      cursor = next;
+      if (cursor === '0') return;
+    }
+  } catch {
+    // Without the right to search, the lists of other processes stay.
+  }
+}
+
+function isAbandoned(oid: string): boolean {
+  const created = Number.parseInt(oid.slice(OID_PREFIX.length).split('.', 1)[0] ?? '', 36);
+  return oid.startsWith(OID_PREFIX) && Date.now() - created > ABANDONED_MS;
 }
 
 async function close(state: MailboxState): Promise<void> {
   if (state.closed) return;
   state.closed = true;
+  failAll(state, null);
   await state.current?.catch(() => {});
-  const list = state.latest;
-  if (list !== null) {
-    failListeners(list, controlFailureOf(null, 'BRPOP', state.address));
-    await removeList(state.leftovers, list.oid, false);
-  }
-  await Promise.all([closeLeftovers(state.leftovers), state.waiting.close()]);
+  state.isPartial = false;
+  await endList(state);
+  await Promise.all([removeStale(state), state.waiting.close()]);
   await state.commands.close();
 }

@@ -1,8 +1,8 @@
 /** Reads the schedule that redbeat stores in Redis. */
 import type { RedisReader } from '../../../../redis/reader.ts';
 import { replyOfKey } from '../../../../redis/replies.ts';
-import type { RedbeatReader } from '../../schedules/redbeat.ts';
 import { type RedbeatEntry, redbeatEntry } from '../../schedules/redbeat-entry.ts';
+import type { RedbeatReader } from '../../schedules/redbeat-schedule.ts';
 import type { RedbeatKeys } from '../../schedules/redbeat-settings.ts';
 
 /** Most entries read; those that are due next come first. */
@@ -127,7 +127,11 @@ async function readEntries(
   readable.forEach(([key, score], index) => {
     const hash = hashes[index];
     if (!Array.isArray(hash) || typeof hash[0] !== 'string') return;
-    const entry = redbeatEntry(key, prefix, score, hash[0], typeof hash[1] === 'string' ? hash[1] : null);
+    const [definition, meta] = hash as [string, unknown];
+    const entry = redbeatEntry(
+      { key, score, definition, meta: typeof meta === 'string' ? meta : null },
+      prefix,
+    );
     if (entry !== null) entries.set(key, entry);
   });
   return entries;

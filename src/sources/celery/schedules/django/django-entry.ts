@@ -3,14 +3,13 @@ import { filledString } from '../../../../values.ts';
 import { skipSpace } from '../../protocol/json-text.ts';
 import { pythonText, pythonTupleText } from '../../protocol/python-repr.ts';
 import { flagOf, numberOf, type SqlRow, textOf, timeOf } from '../../sql/sql-values.ts';
+import type { ScheduleEntry } from '../entry.ts';
 import type { Configuration } from '../redbeat-settings.ts';
 import { type ScheduleRule, shownRule } from '../rule.ts';
 import { readSchedule } from '../schedule-text.ts';
-import type { StaticEntry } from '../static-entry.ts';
 
 /** An entry. Times in milliseconds since 1970. */
-export interface DjangoEntry extends StaticEntry {
-  readonly id: string;
+export interface DjangoEntry extends ScheduleEntry {
   /** Whether it runs only once, after which beat disables it. */
   readonly isOneOff: boolean;
   /** The time of a clocked schedule; `null` for every other. */

@@ -3,6 +3,7 @@ import { type Steps, scheduler } from '../../../../scheduler.ts';
 import type { Problem } from '../../problem.ts';
 import type { SqlReader } from '../../sql/sql-reader.ts';
 import { numberOf, type SqlRow, textOf, timeOf } from '../../sql/sql-values.ts';
+import type { StoredEntries } from '../entry.ts';
 import type { Configuration } from '../redbeat-settings.ts';
 import {
   type DjangoClock,
@@ -16,24 +17,16 @@ import {
 /** Reads the schedule of django-celery-beat. */
 export interface DjangoReader {
   /**
-   * Reads the entries, unless nothing has changed. Entries that have not changed are the same objects as before.
+   * Reads the entries, unless nothing has changed.
    *
    * @throws an error whose `problem` is a `Problem` when the database is unreachable, late or refuses
    */
   read(): Promise<DjangoSnapshot>;
 }
 
-/** The content of the tables. Times in milliseconds since 1970. */
-export interface DjangoSnapshot {
-  /** If there are very many, some of the enabled ones. */
-  readonly entries: readonly DjangoEntry[];
-  /** Those that may run, by id. */
-  readonly enabled: ReadonlyMap<string, DjangoEntry>;
-  /** The number of entries stored; 0 where there are no such tables. */
-  readonly total: number;
-  /** The number of entries that were read but not understood. */
-  readonly unreadable: number;
-  /** When any entry was last changed, other than by beat; `null` if unknown. */
+/** The content of the tables; nothing where there are none. Of very many entries, some enabled ones are read. */
+export interface DjangoSnapshot extends StoredEntries<DjangoEntry> {
+  /** When any entry was last changed, other than by beat, milliseconds since 1970; `null` if unknown. */
   readonly updatedAt: number | null;
   /** The last run of any entry that beat has stored; `null`: none. */
   readonly storedUntil: number | null;
@@ -49,7 +42,6 @@ const MISSING_MS = 60_000;
 
 const EMPTY: DjangoSnapshot = {
   entries: [],
-  enabled: new Map(),
   total: 0,
   unreadable: 0,
   updatedAt: null,
@@ -163,7 +155,6 @@ async function readAll(state: State, mark: Mark): Promise<void> {
   state.rows = rows;
   state.snapshot = {
     entries,
-    enabled: new Map(entries.filter(({ enabled }) => enabled).map((entry) => [entry.id, entry])),
     total: mark.total,
     unreadable: rows.size - entries.length,
     updatedAt: mark.updatedAt,

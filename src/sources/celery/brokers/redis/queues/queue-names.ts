@@ -1,12 +1,11 @@
 /** Finds out which queues a deployment has, in steps of bounded size. */
+import { describeError } from '../../../../../redis/problems.ts';
 import type { RedisReader } from '../../../../../redis/reader.ts';
 import { asTexts } from '../../../../../redis/replies.ts';
 import { filledString } from '../../../../../values.ts';
 import type { FindQueue } from '../../../protocol/queue-message.ts';
 import type { CelerySettings } from '../../../settings.ts';
-import { type Binding, boundQueue, isTaskQueue, readBinding } from './bindings.ts';
 import type { QueueKeys } from './queue-keys.ts';
-import { problemOf } from './replies.ts';
 
 /** Most queues that are read. */
 const MAX_QUEUES = 1000;
@@ -23,6 +22,15 @@ const REST_SHARE = 10;
 /** Pause between two readings of all exchanges, and how many of them one step reads. */
 const REFRESH_MS = 10_000;
 const MAX_REFRESHED = 50;
+
+/** Longest pattern and routing key to match, which is the limit of AMQP. */
+const MAX_LENGTH = 255;
+
+/** A binding of a queue to an exchange, as kombu stores it: which queue a routing key leads to. */
+interface Binding {
+  readonly pattern: string;
+  readonly queue: string;
+}
 
 /** Which queues there are. */
 export interface QueueNames {
@@ -142,7 +150,7 @@ async function readExchange(state: SearchState, exchange: string): Promise<void>
     exchanges.set(exchange, await readBindings(state, exchange));
   } catch (error) {
     // Another app's key that happens to have such a name.
-    if (problemOf(error).code !== 'WRONGTYPE') throw error;
+    if (describeError(error).code !== 'WRONGTYPE') throw error;
     exchanges.set(exchange, []);
   }
 }
@@ -171,4 +179,51 @@ function configuredQueues({ task_queues: queues }: CelerySettings): string[] {
     const own = typeof queue === 'object' && queue !== null ? (queue as { name?: unknown }).name : queue;
     return filledString(own) ?? [];
   });
+}
+
+/**
+ * Parses a member: routing key, pattern as a regular expression, queue.
+ *
+ * @returns `null` if it is invalid, or its queue has no tasks
+ */
+function readBinding(member: string, sep: string): Binding | null {
+  const parts = member.split(sep);
+  const [pattern, , queue] = parts;
+  if (parts.length !== 3 || pattern === undefined || queue === undefined || !isTaskQueue(queue)) return null;
+  return { pattern, queue };
+}
+
+/**
+ * Whether a queue can have tasks. Queues of remote control and of events are made per process and have none.
+ */
+function isTaskQueue(name: string): boolean {
+  return name !== '' && name.length <= 512 && !name.endsWith('.pidbox') && !/^celeryev\./.test(name);
+}
+
+/** The only queue that this routing key leads to; `null` if there are several or none. */
+function boundQueue(bindings: readonly Binding[], routingKey: string): string | null {
+  const queues = new Set<string>();
+  for (const { pattern, queue } of bindings) if (matches(pattern, routingKey)) queues.add(queue);
+  const [queue] = queues;
+  return queues.size === 1 ? (queue ?? null) : null;
+}
+
+/**
+ * Whether a pattern of a topic exchange matches a routing key: `*` stands for one word, `#` for any number of
+ * words. Takes time proportional to the product of both lengths at most, since the patterns come from outside.
+ */
+function matches(pattern: string, key: string): boolean {
+  if (pattern === key) return true;
+  if (!/[*#]/.test(pattern) || pattern.length > MAX_LENGTH || key.length > MAX_LENGTH) return false;
+  const words = key.split('.');
+  let reached: boolean[] = [true, ...words.map(() => false)];
+  for (const part of pattern.split('.')) {
+    const next = reached.map(() => false);
+    for (let at = 0; at <= words.length; at += 1) {
+      if (part === '#') next[at] = reached[at] === true || next[at - 1] === true;
+      else next[at] = reached[at - 1] === true && (part === '*' || part === words[at - 1]);
+    }
+    reached = next;
+  }
+  return reached.at(-1) === true;
 }

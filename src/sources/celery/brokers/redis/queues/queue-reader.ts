@@ -1,9 +1,9 @@
 /**
  * Reads the queues of a deployment from Redis: their lengths, their messages and the unacknowledged messages.
- * Up to a few thousand messages are copied; of longer queues, those that run next and the newest.
+ * Of long queues, only those messages are read that run next, and the newest.
  */
-import type { RedisProblem } from '../../../../../redis/problems.ts';
-import type { RedisReader } from '../../../../../redis/reader.ts';
+import { describeError, RedisError, type RedisProblem } from '../../../../../redis/problems.ts';
+import type { Outcome, RedisReader } from '../../../../../redis/reader.ts';
 import { asCount, asTexts } from '../../../../../redis/replies.ts';
 import {
   NOTHING_READ,
@@ -14,16 +14,16 @@ import {
   type WaitingMessage,
 } from '../../../broker.ts';
 import type { CelerySettings } from '../../../settings.ts';
-import { isWhole, type ListMirror, newListMirror, syncList } from './list-mirror.ts';
+import { isWhole, type ListWindow, messagesOf, newListWindow, readList } from './list-window.ts';
 import { type QueueKeys, queueKeys } from './queue-keys.ts';
 import { createQueueNames, type QueueNames } from './queue-names.ts';
 import { createReadBudget, type ReadBudget } from './read-budget.ts';
-import { askAll, problemOf, REFUSED } from './replies.ts';
 import { isTakenWhole, newTakenMirror, syncTaken, type TakenMirror } from './taken-mirror.ts';
 
-/** Most messages that are copied, and of one list when there are more. */
+/** Most messages that are read of one list, of those that run next, and of all lists together. */
+const MOST_NEXT = 1_000;
 const MOST_MESSAGES = 10_000;
-const MOST_OF_LONG_LIST = 1_000;
+const COMMANDS_AT_ONCE = 200;
 
 interface ReaderState {
   readonly reader: RedisReader;
@@ -31,7 +31,7 @@ interface ReaderState {
   readonly names: QueueNames;
   readonly budget: ReadBudget;
   /** In the order in which they are listed: by queue, then by priority. */
-  lists: readonly ListMirror[];
+  lists: readonly ListWindow[];
   readonly taken: TakenMirror;
   refusal: RedisProblem | null;
   revision: number;
@@ -69,15 +69,15 @@ async function read(
   let problem: RedisProblem | null = null;
   try {
     await state.names.step(known, now).catch((error: unknown) => {
-      problem = problemOf(error);
+      problem = describeError(error);
     });
     const isListed = updateLists(state, known);
     const isCounted = await lookAtEnds(state, now);
-    const isCopied = await copy(state, take, now);
-    if (isListed || isCounted || isCopied || !before.ok) state.revision += 1;
+    const isRead = await readMessages(state, take, now);
+    if (isListed || isCounted || isRead || !before.ok) state.revision += 1;
     state.reading = readingOf(state, known, problem);
   } catch (error) {
-    state.reading = { ...before, ok: false, problem: problemOf(error) };
+    state.reading = { ...before, ok: false, problem: describeError(error) };
   }
   return state.reading;
 }
@@ -89,7 +89,7 @@ function updateLists(state: ReaderState, known: readonly string[]): boolean {
   const next = names.list(known).flatMap((queue) =>
     keys.steps.map((priority, step) => {
       const key = keys.list(queue, priority);
-      return byKey.get(key) ?? newListMirror(key, queue, step);
+      return byKey.get(key) ?? newListWindow(key, queue, step);
     }),
   );
   const isSame = next.length === lists.length && next.every((list, index) => list === lists[index]);
@@ -101,83 +101,82 @@ function updateLists(state: ReaderState, known: readonly string[]): boolean {
 async function lookAtEnds(state: ReaderState, now: number): Promise<boolean> {
   const { reader, keys, lists, taken, budget } = state;
   const questions = lists.map((list) => questionsFor(list, now));
-  const { list: replies, problem } = await askAll(reader, [
+  const commands = [
     ['ZCARD', keys.takenIndex],
     ['ZREVRANGE', keys.takenIndex, '0', '0', 'WITHSCORES'],
     ...questions.flat(),
-  ]);
-  state.refusal = problem;
-  const count = asCount(replies[0]);
+  ];
+  const all: Outcome[] = [];
+  for (let from = 0; from < commands.length; from += COMMANDS_AT_ONCE) {
+    all.push(...(await reader.outcomes(commands.slice(from, from + COMMANDS_AT_ONCE))));
+  }
+  const [size, newest, ...outcomes] = all;
+  const count = asCount(replyOf(size));
   let isChanged = taken.count !== count;
   taken.count = count;
-  taken.isRefused = replies[0] === REFUSED;
-  taken.newest = asTexts(replies[1]).join(' ');
-  let at = 2;
+  taken.isRefused = isRefused(size);
+  taken.newest = asTexts(replyOf(newest)).join(' ');
+  state.refusal = [size, ...outcomes].find(isRefused)?.problem ?? null;
+  let at = 0;
   for (const [index, list] of lists.entries()) {
     const asked = questions[index]?.length ?? 0;
-    isChanged = noteEnds(list, replies.slice(at, at + asked), budget, now) || isChanged;
+    isChanged = noteEnds(list, outcomes.slice(at, at + asked), budget, now) || isChanged;
     at += asked;
   }
   return isChanged;
 }
 
+/** `null` for a key of another type, and for what the Redis user may not read. */
+function replyOf(outcome: Outcome | undefined): unknown {
+  const { reply = null, problem = null } = outcome ?? {};
+  if (problem !== null && problem.code !== 'WRONGTYPE' && problem.code !== 'NOPERM')
+    throw new RedisError(problem);
+  return reply;
+}
+
+function isRefused(outcome: Outcome | undefined): boolean {
+  return outcome?.problem?.code === 'NOPERM';
+}
+
 /** The ends of an empty list are not requested, nor those of large messages in every look. */
-function questionsFor({ key, length, lookAt }: ListMirror, now: number): string[][] {
+function questionsFor({ key, length, lookAt }: ListWindow, now: number): string[][] {
   const size = ['LLEN', key];
   if (length === 0 || now < lookAt) return [size];
   return [size, ['LRANGE', key, '0', '0'], ['LRANGE', key, '-1', '-1']];
 }
 
 /** @returns whether the length has changed */
-function noteEnds(list: ListMirror, replies: readonly unknown[], budget: ReadBudget, now: number): boolean {
-  const [size, left, right] = replies;
+function noteEnds(list: ListWindow, ends: readonly Outcome[], budget: ReadBudget, now: number): boolean {
+  const [size, left, right] = ends;
   const before = list.length;
-  list.length = asCount(size);
-  list.isRefused = size === REFUSED;
-  list.front = asTexts(right)[0] ?? null;
-  list.back = asTexts(left)[0] ?? null;
+  list.length = asCount(replyOf(size));
+  list.isRefused = isRefused(size);
+  list.front = asTexts(replyOf(right))[0] ?? null;
+  list.back = asTexts(replyOf(left))[0] ?? null;
   const cost = (list.front?.length ?? 0) + (list.back?.length ?? 0);
   if (cost > 0) list.lookAt = now + budget.pauseAfter(cost);
   return list.length !== before;
 }
 
-/** @returns whether a copy has changed */
-async function copy(state: ReaderState, take: TakeMessage, now: number): Promise<boolean> {
+/** @returns whether other messages are known now */
+async function readMessages(state: ReaderState, take: TakeMessage, now: number): Promise<boolean> {
   const { reader, keys, lists, taken, names, budget } = state;
   const filled = lists.filter(({ length }) => length > 0);
   const total = filled.reduce((sum, { length }) => sum + length, 0);
-  const share = Math.min(MOST_OF_LONG_LIST, Math.ceil(MOST_MESSAGES / Math.max(1, filled.length)));
-  const limit = total <= MOST_MESSAGES ? MOST_MESSAGES : share;
+  const share = Math.ceil(MOST_MESSAGES / Math.max(1, filled.length));
+  const limit = total <= MOST_MESSAGES ? MOST_NEXT : Math.min(MOST_NEXT, share);
   budget.begin(heldBytes(state), now);
-  const range = async (list: ListMirror, start: number, count: number) =>
-    asTexts(
-      await reader.command(['LRANGE', list.key, String(-start - count), String(-start - 1)]),
-    ).toReversed();
-  const newest = async (list: ListMirror, start: number, count: number) =>
-    asTexts(await reader.command(['LRANGE', list.key, String(start), String(start + count - 1)]));
   let isChanged = false;
   for (const list of lists) {
-    if (list.length > 0 && list.front === null) await readEnds(list, range, newest);
-    isChanged = (await syncList(list, { range, newest, take, budget, now }, limit)) || isChanged;
+    isChanged = (await readList(list, { reader, take, budget, now }, limit)) || isChanged;
   }
   const reading = { reader, keys, findQueue: names.find, take, budget, now };
   return (await syncTaken(taken, reading, MOST_MESSAGES)) || isChanged;
 }
 
-/** The ends of a list that was empty until now. Of one that is not due to be looked at, nothing is read. */
-async function readEnds(
-  list: ListMirror,
-  range: (list: ListMirror, start: number, count: number) => Promise<readonly string[]>,
-  newest: (list: ListMirror, start: number, count: number) => Promise<readonly string[]>,
-): Promise<void> {
-  if (list.messages.length > 0) return;
-  list.front = (await range(list, 0, 1))[0] ?? null;
-  list.back = (await newest(list, 0, 1))[0] ?? null;
-}
-
 function heldBytes({ lists, taken }: ReaderState): number {
   let bytes = 0;
-  for (const list of lists) for (const message of list.messages) bytes += message.bytes;
+  for (const list of lists) for (const message of messagesOf(list)) bytes += message.bytes;
   for (const message of taken.messages.values()) bytes += message.bytes;
   return bytes;
 }
@@ -187,12 +186,11 @@ function readingOf(state: ReaderState, known: readonly string[], problem: RedisP
   const isUnchanged = revision === state.reading.revision;
   const messages = isUnchanged
     ? state.reading.messages
-    : [...taken.messages.values(), ...lists.flatMap((list) => list.messages)];
+    : [...taken.messages.values(), ...lists.flatMap(messagesOf)];
   return {
     queues: isUnchanged ? state.reading.queues : countsOf(state, known),
     messages,
     isComplete: isTakenWhole(taken) && lists.every(isWhole),
-    newest: isUnchanged ? state.reading.newest : lists.flatMap((list) => list.newest),
     ok: true,
     problem: problem ?? refusal,
     revision,

@@ -1,3 +1,5 @@
+/** Limits of reading queues, whose messages may be of any size. */
+
 /** Most characters to read at once, and per second on average. */
 const MOST_AT_ONCE = 32 * 1024 * 1024;
 const PER_SECOND = 2 * 1024 * 1024;
@@ -42,5 +44,41 @@ export function createReadBudget(): ReadBudget {
       room -= bytes;
     },
     pauseAfter: (read) => (read / PER_SECOND) * 1000,
+  };
+}
+
+/** Elements per reply at first, the factor by which that grows, and at most. */
+const FIRST = 1;
+const GROWTH = 4;
+const MOST = 200;
+/** Most characters of a reply. */
+const REPLY = 256 * 1024;
+/** Factor by which the known largest size shrinks with each reply. */
+const FADE = 0.8;
+
+/**
+ * How many elements to read at once from a list of unknown sizes: one at first, more while they are small, so
+ * that most replies have at most a quarter of a megabyte.
+ */
+export interface ReplySize {
+  /** The number of elements to read. @param wanted the most to return */
+  next(wanted?: number): number;
+  /** Records the elements of a reply. */
+  saw(elements: readonly (string | null)[]): void;
+}
+
+/** @returns the size for the elements of one list, which are likely to be similar */
+export function createReplySize(): ReplySize {
+  let most = FIRST;
+  let largest = 0;
+  return {
+    next: (wanted = MOST) => Math.max(1, Math.min(wanted, most)),
+    saw(elements) {
+      if (elements.length === 0) return;
+      const longest = elements.reduce((longest, element) => Math.max(longest, element?.length ?? 0), 0);
+      largest = Math.max(longest, largest * FADE);
+      const fitting = Math.floor(REPLY / Math.max(largest, 1));
+      most = Math.min(MOST, Math.max(1, fitting), Math.max(most, elements.length * GROWTH));
+    },
   };
 }

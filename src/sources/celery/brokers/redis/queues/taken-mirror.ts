@@ -8,8 +8,7 @@ import { asFields } from '../../../../../redis/replies.ts';
 import type { TakeMessage, WaitingMessage } from '../../../broker.ts';
 import { decodeTaken, type FindQueue } from '../../../protocol/queue-message.ts';
 import type { QueueKeys } from './queue-keys.ts';
-import type { ReadBudget } from './read-budget.ts';
-import { createWindow, type Window } from './window.ts';
+import { createReplySize, type ReadBudget, type ReplySize } from './read-budget.ts';
 
 /** Tags that are read at once. */
 const PAGE = 500;
@@ -18,7 +17,7 @@ const REREAD_MS = 5000;
 
 /** The messages that workers have taken and not acknowledged. */
 export interface TakenMirror {
-  readonly window: Window;
+  readonly replySize: ReplySize;
   /** Number of messages at the last look. */
   count: number;
   /** Whether the Redis user may not read them. */
@@ -45,7 +44,7 @@ export interface TakenReading {
 
 export function newTakenMirror(): TakenMirror {
   return {
-    window: createWindow(),
+    replySize: createReplySize(),
     count: 0,
     isRefused: false,
     newest: '',
@@ -108,16 +107,16 @@ async function readTags({ reader, keys }: TakenReading, limit: number): Promise<
 }
 
 async function readMessages(
-  { window }: TakenMirror,
+  { replySize }: TakenMirror,
   { reader, keys, findQueue, take, budget }: TakenReading,
   tags: readonly TakenTag[],
 ): Promise<Map<string, WaitingMessage>> {
   const messages = new Map<string, WaitingMessage>();
   for (let at = 0; at < tags.length && budget.hasRoom(); ) {
-    const page = tags.slice(at, at + window.size());
+    const page = tags.slice(at, at + replySize.next());
     const reply = await reader.command(['HMGET', keys.taken, ...page.map(([tag]) => tag)]);
     const raws = asFields(reply);
-    window.saw(raws);
+    replySize.saw(raws);
     for (const [index, [tag, score]] of page.entries()) {
       const raw = raws[index] ?? null;
       const takenAt = Number(score);

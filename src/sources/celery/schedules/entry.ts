@@ -1,0 +1,78 @@
+/** Entries of a schedule, wherever it is stored, and their rows in `/api/beat/schedules/`. */
+import type { Schedule } from '../../../model.ts';
+import type { ScheduleRule } from './rule.ts';
+
+/** An entry. */
+export interface ScheduleEntry {
+  /** Unique in its schedule. */
+  readonly id: string;
+  readonly name: string;
+  readonly task: string | null;
+  readonly rule: ScheduleRule;
+  readonly enabled: boolean;
+  /** As Python shows them. */
+  readonly args: string;
+  readonly kwargs: string;
+  /** As events show them, if the entry's options contain them. */
+  readonly shownArgs: string | null;
+  readonly shownKwargs: string | null;
+  readonly queue: string | null;
+  /** The zone in which it is read; `null` if unknown. */
+  readonly timezone: string | null;
+}
+
+/** The content of a store of entries. */
+export interface StoredEntries<Entry extends ScheduleEntry = ScheduleEntry> {
+  /** If there are very many, not all are read. Entries that have not changed are the same objects as before. */
+  readonly entries: readonly Entry[];
+  /** The number of entries stored. */
+  readonly total: number;
+  /** The number of entries that were read but not understood. */
+  readonly unreadable: number;
+}
+
+/** What is known of the runs of an entry. Times in milliseconds since 1970. */
+export interface RunTimes {
+  readonly last: number | null;
+  readonly next: number | null;
+  readonly count: number | null;
+}
+
+/** A task that is a run of an entry. */
+export interface Run {
+  readonly taskId: string;
+  /** When it was sent, or else received, milliseconds since 1970. */
+  readonly time: number;
+  /** Whether its sending was reported. Then the next one will be, too, however busy the workers are. */
+  readonly isSent: boolean;
+}
+
+/** @param runs newest first; `null` when no beat is known to run the entry */
+export function scheduleRow(
+  entry: ScheduleEntry,
+  timezone: string | null,
+  { last, next, count }: RunTimes,
+  runs: readonly Run[] | null,
+): Schedule {
+  const { id, name, task, rule, enabled, args, kwargs, queue } = entry;
+  return {
+    id,
+    app: null,
+    name,
+    task,
+    schedule: rule.text,
+    enabled: runs === null ? null : enabled,
+    args,
+    kwargs,
+    queue,
+    timezone,
+    lastRunAt: last === null ? null : new Date(last),
+    nextRunAt: next === null ? null : new Date(next),
+    totalRunCount: count,
+    // What became of their tasks is added later.
+    lastRuns:
+      runs === null || runs.length === 0
+        ? null
+        : runs.map(({ taskId, time }) => ({ taskId, state: null, at: new Date(time), runtime: null })),
+  };
+}
