@@ -1,36 +1,68 @@
 /**
- * The collecting half of the source: listens to events and results, reads queues and stored results, asks
- * workers, and records everything in the history. All other data is in its snapshot.
+ * The collecting half of the source: listens to events and results, reads queues and stored results, asks workers, and
+ * records everything in the history. Everything else is read from its parts.
  */
 import type { History } from '../../history/history.ts';
+import type { Redactor } from '../../redact.ts';
 import type { Broker } from './broker.ts';
 import { type BrokerWatch, createBrokerWatch } from './broker-watch.ts';
-import { blindness, hintsOf, isDeaf } from './collection-hints.ts';
-import { type CollectionOptions, controlOf, queuesOf, resultsOf } from './collection-parts.ts';
 import { type Collector, createCollector } from './collector.ts';
-import type { WorkerControl } from './control/worker-control.ts';
-import type { AccessProblems } from './hints/facts.ts';
-import type { Hints } from './hints/hints.ts';
+import { createWorkerControl, type WorkerControl } from './control/worker-control.ts';
+import { createHints, type Hints } from './hints/hints.ts';
 import { createObserver, type Observer } from './hints/observer.ts';
-import { createIntake, type IntakeWatch } from './intake.ts';
+import { createSight, type Sight } from './hints/sight.ts';
+import { createIntake, type Intake, type IntakeWatch } from './intake.ts';
 import { createLineage, type Lineage } from './lineage/lineage.ts';
 import { restoreLineage } from './lineage-restore.ts';
-import type { Queues, QueueWatch } from './queues/queues.ts';
-import { createReadiness } from './readiness.ts';
+import { createQueues, type Queues, type QueueWatch } from './queues/queues.ts';
+import { createReadiness, type OnReady } from './readiness.ts';
+import type { ResultBackend } from './result-backend.ts';
+import type { KeptTasks } from './results/kept-tasks.ts';
 import { createPropagatedFailures, type PropagatedFailures } from './results/propagated-failures.ts';
-import type { Results } from './results/results.ts';
+import { createResults, type Results } from './results/results.ts';
+import type { DjangoReader } from './schedules/django/django-reader.ts';
+import type { RedbeatPlace } from './schedules/redbeat-schedule.ts';
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
-import { type DeploymentSnapshot, snapshotOf } from './snapshot.ts';
+import type { CelerySettings } from './settings.ts';
 import { createTaskWatch, type TaskWatch } from './task-watch.ts';
 
 /** Milliseconds that one look-up may take. */
 const LOOKUP_MS = 5_000;
 
-export type { CollectionOptions } from './collection-parts.ts';
+/** What is collected, and from where. */
+export interface CollectionOptions {
+  readonly name: string;
+  readonly settings: CelerySettings;
+  /** `null` where the broker cannot be read. */
+  readonly broker: Broker | null;
+  /** `null` without a result backend that can be read. */
+  readonly backend: ResultBackend | null;
+  readonly redbeat: RedbeatPlace;
+  /** Reads the schedule of django-celery-beat; `null` without a database. */
+  readonly django: DjangoReader | null;
+  /** Whether workers may be asked. */
+  readonly control: boolean;
+  /** Whether to turn events on in workers that send none. */
+  readonly enableEvents: boolean;
+  /** Whether stored results are read at the start. */
+  readonly readResults: boolean;
+  /** Longest text to make of one stored value, in characters. */
+  readonly valueLength: number;
+  /** The scheme of a broker or result backend that cannot be read, such as `amqp`; `null` without one. */
+  readonly foreignBroker: string | null;
+  readonly foreignBackend: string | null;
+  /** Removes secrets from texts before they are shown or searched. Default: none; they stay as they are. */
+  readonly redactor?: Redactor | null;
+  /** Called once everything is connected. Default: nothing is called. */
+  readonly onReady?: OnReady | null;
+  /** The content of the store. Default: there is no store. */
+  readonly kept?: KeptTasks | null;
+}
 
 /** Collects until it is closed. */
 export interface Collection {
   readonly collector: Collector;
+  readonly intake: Pick<Intake, 'dropped'>;
   /** `null` where the host does not want it, or the broker offers none. */
   readonly control: WorkerControl | null;
   /** `null` where the broker cannot be read. */
@@ -38,9 +70,10 @@ export interface Collection {
   /** `null` without a result backend that can be read. */
   readonly results: Results | null;
   readonly schedules: Schedules;
-  snapshot(): DeploymentSnapshot;
-  /** Why tasks may run unobserved; `null`: nothing is known to hide them. */
-  blind(): string | null;
+  readonly sight: Sight;
+  readonly hints: Hints;
+  /** Finds out whether the broker accepts writes; `null` where it cannot be read. */
+  readonly brokerWatch: BrokerWatch | null;
   /** Whether messages are received: events, or published results if there are no events. */
   isListening(): boolean;
   /** Stops collecting. The connections of broker and backend stay open. */
@@ -49,6 +82,7 @@ export interface Collection {
 
 interface Parts {
   readonly observer: Observer;
+  readonly sight: Sight;
   readonly lineage: Lineage;
   readonly control: WorkerControl | null;
   readonly queues: Queues | null;
@@ -59,39 +93,38 @@ interface Parts {
 
 /** Connects at once, and continues until it is closed. */
 export function createCollection(options: CollectionOptions, history: History): Collection {
-  const observer = createObserver();
-  const lineage = observedLineage(createLineage(history), observer);
-  const control = controlOf(options, history, observer);
   const { name, settings, redbeat, django, broker, backend, kept = null } = options;
+  const events = broker?.events ?? null;
+  const observer = createObserver();
+  const sight = createSight(observer, events);
+  const lineage = observedLineage(createLineage(history), observer);
+  const propagated = createPropagatedFailures(history, sight.isDeaf, lineage.neverRan);
+  const control = controlOf(options, history, observer);
   const conf = async () => (await control?.conf()) ?? null;
   const { reader } = history;
   const schedules = createSchedules({ name, settings, redbeat, django, conf, reader, kept });
-  const propagated = createPropagatedFailures(
-    history,
-    () => isDeaf(broker?.events ?? null, collector, observer, hints),
-    lineage.neverRan,
-  );
   const watch = queueWatch({ lineage, schedules, observer, propagated });
   const queues = queuesOf(options, history, watch, control);
   const results = resultsOf(options, history, lineage, queues);
-  const parts: Parts = { observer, lineage, control, queues, results, schedules, propagated };
+  const parts: Parts = { observer, sight, lineage, control, queues, results, schedules, propagated };
   const intake = createIntake(history.writer, watchOf(parts), options.valueLength);
   const collector = createCollector({
-    events: broker?.events ?? null,
+    events,
     results: backend?.published ?? null,
     writer: history.writer,
     intake,
   });
   const brokerWatch = broker === null ? null : createBrokerWatch(broker);
-  const hints = hintsOf(options, observer, collector, () => problemsOf(parts, brokerWatch));
-  const taskWatch =
-    control === null ? null : taskWatchOf(parts, history, control, hints, broker?.events ?? null);
-  const readiness = createReadiness({
-    name,
-    index: history.index,
-    observer,
-    onReady: options.onReady ?? null,
-  });
+  const hints = createHints(options, observer, () => ({
+    broker: brokerWatch?.problem() ?? null,
+    results: results?.progress().problem ?? null,
+    queues: queues?.problem() ?? null,
+    schedules: schedules.problem(),
+    control: control?.problem() ?? null,
+  }));
+  const taskWatch = control === null ? null : taskWatchOf(parts, history, control, events);
+  const { index } = history;
+  const readiness = createReadiness({ name, index, observer, onReady: options.onReady ?? null });
   collector.start(
     (server, again) => {
       onConnected(parts, taskWatch, server, again);
@@ -101,15 +134,17 @@ export function createCollection(options: CollectionOptions, history: History): 
   );
   results?.start();
   queues?.start();
-  const restoring = restoreLineage({ reader: history.reader, lineage, results, kept });
+  const restoring = restoreLineage({ reader, lineage, results, kept });
   return {
     collector,
+    intake,
     control,
     queues,
     results,
     schedules,
-    snapshot: () => snapshotOf({ ...parts, collector, intake, brokerWatch, hints }),
-    blind: () => blindness(collector, observer, hints),
+    sight,
+    hints,
+    brokerWatch,
     isListening: () => (collector.events ?? collector.results)?.state().up ?? true,
     async close() {
       readiness.close();
@@ -125,17 +160,48 @@ export function createCollection(options: CollectionOptions, history: History): 
   };
 }
 
-function problemsOf(
-  { control, queues, results, schedules }: Parts,
-  brokerWatch: BrokerWatch | null,
-): AccessProblems {
-  return {
-    broker: brokerWatch?.problem() ?? null,
-    results: results?.progress().problem ?? null,
-    queues: queues?.problem() ?? null,
-    schedules: schedules.problem(),
-    control: control?.problem() ?? null,
+/** `null` where the host does not want it, or the broker offers none. */
+function controlOf(options: CollectionOptions, history: History, observer: Observer): WorkerControl | null {
+  const mailbox = options.broker?.control ?? null;
+  if (mailbox === null || !options.control) return null;
+  const { enableEvents } = options;
+  const { writer } = history;
+  const recordWorker: typeof writer.recordWorker = (change) => {
+    writer.recordWorker(change);
+    observer.worker(change);
   };
+  const observed = { ...history, writer: { ...writer, recordWorker } };
+  return createWorkerControl({ mailbox, history: observed, enableEvents, onReplies: observer.replies });
+}
+
+/** `null` where the broker cannot be read. */
+function queuesOf(
+  { broker, redactor = null }: CollectionOptions,
+  history: History,
+  watch: QueueWatch,
+  control: WorkerControl | null,
+): Queues | null {
+  const reader = broker?.queues ?? null;
+  if (reader === null) return null;
+  const known = (): readonly string[] => {
+    // If no broker lists them, only workers know which queues exist.
+    if (!reader.listsMessages && control?.inspection.queuesOf() === null) void control.inspection.refresh();
+    return control?.inspection.knownQueues() ?? [];
+  };
+  return createQueues({ reader, history, watch, known }, redactor);
+}
+
+/** `null` without a result backend that can be read. */
+function resultsOf(
+  options: CollectionOptions,
+  history: History,
+  lineage: Lineage,
+  queues: Queues | null,
+): Results | null {
+  const { backend, valueLength, readResults: readsStored, redactor = null, kept = null } = options;
+  if (backend === null) return null;
+  const isWaiting = (id: string): boolean => queues?.waits(id) === true;
+  return createResults({ backend, history, lineage, isWaiting, valueLength, readsStored, kept, redactor });
 }
 
 /** The observer sees every result, whether it was published or read. */
@@ -191,14 +257,13 @@ function watchOf({ observer, lineage, control, queues, schedules, propagated }: 
 }
 
 function taskWatchOf(
-  { observer, queues, results }: Parts,
+  { observer, sight, queues, results }: Parts,
   history: History,
   control: WorkerControl,
-  hints: Hints,
   events: Broker['events'] | null,
 ): TaskWatch {
   /** Whether a worker, or every worker, sends no events about its tasks. */
-  const isSilent = (): boolean => hints.silentWorkers().length > 0 || !observer.facts().hasTaskEvents;
+  const isSilent = (): boolean => sight.silentWorkers().length > 0 || !observer.facts().hasTaskEvents;
   return createTaskWatch({
     isBehind: () => events?.isBehind?.() ?? false,
     history,

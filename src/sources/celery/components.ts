@@ -4,16 +4,14 @@ import { type Redactor, redactComponent } from '../../redact.ts';
 import type { ComponentSource } from '../../source.ts';
 import type { Broker } from './broker.ts';
 import type { Collection } from './collection.ts';
-import type { HintComponent } from './hint.ts';
+import type { Hint, HintComponent } from './hint.ts';
 import type { Problem } from './problem.ts';
 import type { ResultBackend } from './result-backend.ts';
 import type { ResultsProgress } from './results/results.ts';
-import type { DeploymentSnapshot } from './snapshot.ts';
 
 /** What components show. */
 export interface ComponentsOptions {
   readonly name: string;
-  readonly collection: Pick<Collection, 'snapshot' | 'schedules'>;
   /** `null` where it cannot be read. */
   readonly broker: Pick<Broker, 'describe'> | null;
   readonly backend: Pick<ResultBackend, 'describe'> | null;
@@ -21,35 +19,37 @@ export interface ComponentsOptions {
   readonly foreignBroker: string | null;
   readonly foreignBackend: string | null;
   /** Removes secrets from URLs and configurations; `null`: they stay as they are. */
-  readonly redactor: Redactor | null;
+  readonly redactor?: Redactor | null;
 }
 
 /** Answers `/api/components/`: broker, result backend, the listener to both, remote control, and beat. */
-export function createComponents(options: ComponentsOptions): ComponentSource {
-  const { name, collection } = options;
+export function createComponents(options: ComponentsOptions, collection: Collection): ComponentSource {
+  const { name, redactor = null } = options;
   return {
     name,
     async listComponents() {
-      const snapshot = collection.snapshot();
+      const hints = collection.hints.all();
       const components = [
-        brokerComponent(options, snapshot),
-        backendComponent(options, snapshot),
-        collectorComponent(snapshot),
-        controlComponent(snapshot),
+        brokerComponent(options, collection, hints),
+        backendComponent(options, collection, hints),
+        collectorComponent(collection, hints),
+        controlComponent(collection),
         await collection.schedules.component(),
       ];
-      return components.map((component) => redactComponent(component, options.redactor));
+      return components.map((component) => redactComponent(component, redactor));
     },
   };
 }
 
 function brokerComponent(
   { broker, foreignBroker }: ComponentsOptions,
-  snapshot: DeploymentSnapshot,
+  { collector, queues, brokerWatch }: Collection,
+  all: readonly Hint[],
 ): Component {
   const label = { key: 'broker', name: 'Broker', enabled: true };
-  const hints = sentencesOf(snapshot, 'broker');
-  const { events, queues, readOnly } = snapshot;
+  const hints = sentencesOf(all, 'broker');
+  const events = collector.events?.state() ?? null;
+  const readOnly = brokerWatch?.problem() ?? null;
   if (broker === null || events === null) {
     return { ...label, status: 'unknown', config: { transport: foreignBroker, hints } };
   }
@@ -62,9 +62,9 @@ function brokerComponent(
     config: {
       ...config,
       error,
-      unreadable_messages: queues.unreadable,
+      unreadable_messages: queues?.counts().unreadable ?? 0,
       // The finding `workers_silent` names this cause.
-      refuses_workers: snapshot.hints.find(({ code }) => code === 'broker_version')?.sentence ?? null,
+      refuses_workers: all.find(({ code }) => code === 'broker_version')?.sentence ?? null,
       hints,
     },
   };
@@ -72,28 +72,29 @@ function brokerComponent(
 
 function backendComponent(
   { backend, foreignBackend }: ComponentsOptions,
-  snapshot: DeploymentSnapshot,
+  { collector, results }: Collection,
+  all: readonly Hint[],
 ): Component {
   const label = { key: 'backend', name: 'Result backend' };
-  const hints = sentencesOf(snapshot, 'backend');
-  const { results, stored } = snapshot;
-  if (backend !== null && results !== null && stored !== null) {
+  const hints = sentencesOf(all, 'backend');
+  const state = collector.results?.state() ?? null;
+  if (backend !== null && state !== null && results !== null) {
     const { url, config } = backend.describe();
-    const error = results.problem?.sentence ?? null;
-    const status = statusOf([results]);
+    const error = state.problem?.sentence ?? null;
+    const status = statusOf([state]);
     return {
       ...label,
       enabled: true,
       status,
       url,
-      config: { ...config, error, results: progress(stored), hints },
+      config: { ...config, error, results: progress(results.progress()), hints },
     };
   }
   if (foreignBackend === null) return { ...label, enabled: false, status: 'disabled', config: { hints } };
   return { ...label, enabled: true, status: 'unknown', config: { transport: foreignBackend, hints } };
 }
 
-function sentencesOf({ hints }: DeploymentSnapshot, key: HintComponent): string[] {
+function sentencesOf(hints: readonly Hint[], key: HintComponent): string[] {
   return hints.flatMap(({ component, sentence }) => (component === key ? sentence : []));
 }
 
@@ -113,9 +114,9 @@ function progress(stored: ResultsProgress): Record<string, unknown> {
   };
 }
 
-function collectorComponent(snapshot: DeploymentSnapshot): Component {
-  const { channels, messages, dropped } = snapshot;
-  const states = [snapshot.events, snapshot.results].filter((state) => state !== null);
+function collectorComponent({ collector, intake }: Collection, hints: readonly Hint[]): Component {
+  const { channels, events, results } = collector;
+  const states = [events, results].flatMap((connection) => connection?.state() ?? []);
   const since = states.map((state) => state.since);
   const isUp = since.every((moment) => moment !== null);
   return {
@@ -125,20 +126,21 @@ function collectorComponent(snapshot: DeploymentSnapshot): Component {
     status: statusOf(states),
     config: {
       channels,
-      messages,
-      dropped,
+      messages: collector.messages(),
+      dropped: intake.dropped(),
       connected_since: isUp ? new Date(Math.max(...since.map(Number))).toISOString() : null,
       reconnects: states.reduce((sum, state) => sum + state.reconnects, 0),
       error: states.find((state) => state.problem !== null)?.problem?.sentence ?? null,
-      hints: sentencesOf(snapshot, 'collector'),
+      hints: sentencesOf(hints, 'collector'),
     },
   };
 }
 
-function controlComponent({ control }: DeploymentSnapshot): Component {
+function controlComponent({ control }: Collection): Component {
   const label = { key: 'control', name: 'Remote control' };
   if (control === null) return { ...label, enabled: false, status: 'disabled' };
-  const { problem, hasAnswered } = control;
+  const problem = control.problem();
+  const hasAnswered = control.inspection.queuesOf() !== null;
   return {
     ...label,
     enabled: true,

@@ -1,9 +1,14 @@
 /** Collects a deployment into a history, and answers from both. */
-import type { History } from '../../history/history.ts';
+import type { History, HistoryIndex } from '../../history/history.ts';
+import type { Queue } from '../../model.ts';
+import { type Redactor, redactSchedule } from '../../redact.ts';
+import type { QueueSource, ScheduleSource } from '../../source.ts';
 import { type CeleryParts, createAnswers } from './answers.ts';
-import { type CollectionOptions, createCollection } from './collection.ts';
-import type { Deployment } from './deployment.ts';
-import { createLiveDeployment } from './live-deployment.ts';
+import { type Collection, type CollectionOptions, createCollection } from './collection.ts';
+import { createComponents } from './components.ts';
+import type { Deployment, Sight } from './deployment.ts';
+import { createHealth } from './health.ts';
+import { waitingGroups } from './queues/oldest-due.ts';
 
 /** The collected deployment, and how its connections are closed. */
 export interface LiveOptions extends CollectionOptions {
@@ -23,27 +28,82 @@ export interface Live {
 
 /** Connects at once. */
 export function openLive(options: LiveOptions, history: History): Live {
-  const { name, broker, backend, foreignBroker, foreignBackend, redactor = null } = options;
-  const { reader, index } = history;
   const collection = createCollection(options, history);
-  const deployment = createLiveDeployment({
-    name,
-    reader,
-    index,
-    collection,
-    broker,
-    backend,
-    foreignBroker,
-    foreignBackend,
-    redactor,
-  });
+  const deployment = deploymentOf(options, history, collection);
   return {
     deployment,
-    parts: createAnswers(name, reader, deployment),
+    parts: createAnswers(options.name, history.reader, deployment),
     isListening: collection.isListening,
     async close() {
       await collection.close();
       await options.closeConnections();
     },
   };
+}
+
+function deploymentOf(options: LiveOptions, { reader, index }: History, collection: Collection): Deployment {
+  const { name, broker, backend, redactor = null } = options;
+  const { collector, control, queues, results } = collection;
+  return {
+    status: collector.status,
+    workerStatus: collector.workerStatus,
+    waiting: queues?.listsMessages === true ? queues : null,
+    queues: queueSource(name, collection),
+    schedules: scheduleSource(collection, redactor),
+    health: createHealth({ name, reader, collector, broker, backend, ping: control?.ping ?? null }),
+    components: createComponents(options, collection),
+    sight: () => sightOf(collection, index),
+    withLookup: (tasks) => results?.withLookup(tasks) ?? tasks,
+    withInspection: (workers) => control?.inspection.withInspection(workers) ?? workers,
+  };
+}
+
+/** Messages on Celery's queues carry no time at which they were sent, so the age of the oldest is unknown. */
+function queueSource(name: string, collection: Collection): QueueSource {
+  const { queues } = collection;
+  return {
+    name,
+    status() {
+      const ok = queues?.ok() ?? true;
+      return { ok, asOf: queues?.asOf() ?? null, error: ok ? null : 'source_unavailable' };
+    },
+    async listQueues() {
+      queues?.asked();
+      await queues?.ready();
+      const asOf = queues?.asOf() ?? null;
+      return rowsOf(collection).map((row) => ({ ...row, oldestDueAt: null, asOf }));
+    },
+  };
+}
+
+/** Consumers come from the broker, or else from the workers' answers. */
+function rowsOf({ queues, control }: Collection): Omit<Queue, 'oldestDueAt' | 'asOf'>[] {
+  const consumers = control?.inspection.queuesOf() ?? null;
+  return (queues?.depths() ?? []).map((row) => ({
+    ...row,
+    consumers: row.consumers ?? (consumers === null ? null : (consumers.get(row.name) ?? 0)),
+  }));
+}
+
+function scheduleSource({ schedules }: Collection, redactor: Redactor | null): ScheduleSource {
+  const { source } = schedules;
+  return {
+    ...source,
+    async listSchedules(context) {
+      const listed = await source.listSchedules(context);
+      return listed?.map((schedule) => redactSchedule(schedule, redactor)) ?? null;
+    },
+  };
+}
+
+/**
+ * Tasks wait where their messages are; a task that waits according to the history may have run unobserved. If messages
+ * cannot be listed, the history decides.
+ */
+function sightOf({ sight, queues }: Collection, index: Pick<HistoryIndex, 'sentAt'>): Sight {
+  if (queues === null) return { blind: sight.blind(), waiting: null };
+  // The queues are read less often without requests.
+  queues.asked();
+  if (!queues.listsMessages) return { blind: sight.blind(), waiting: null };
+  return { blind: sight.blind(), waiting: waitingGroups(queues.index().messages, index.sentAt, Date.now()) };
 }

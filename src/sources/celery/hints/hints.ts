@@ -1,68 +1,75 @@
 /** Reports why data is missing: by the rules, the findings of the diagnosis, and those of broker and result backend. */
-import type { ConnectionState } from '../../../kept-connection.ts';
+import type { Broker } from '../broker.ts';
 import { HINT_CODES, type Hint } from '../hint.ts';
-import type { Problem } from '../problem.ts';
-import { createDiagnosis, type Diagnoses, type DiagnosisInput, type DiagnosisTimes } from './diagnosis.ts';
+import type { ResultBackend } from '../result-backend.ts';
+import type { CelerySettings } from '../settings.ts';
+import { createDiagnosis, type DiagnosisInput } from './diagnosis.ts';
 import type { AccessProblems, HintOptions } from './facts.ts';
 import type { Observer } from './observer.ts';
-import { type HintInput, RULES, workersWithoutEvents } from './rules.ts';
+import { type HintInput, RULES } from './rules.ts';
 
 /** Most hints that are shown. */
 const MOST_HINTS = 20;
-
-interface Connected {
-  state(): ConnectionState<Problem>;
-}
 
 /** The hints of one deployment. Reading them is cheap and sends nothing. */
 export interface Hints {
   /** At most 20: first what hides most. */
   all(): readonly Hint[];
-  /** Workers that run tasks about which no event arrives. */
-  silentWorkers(): string[];
   /** Resolves within about a second. */
   close(): Promise<void>;
 }
 
-/** The data from which hints are made. */
-export interface HintParts {
-  readonly options: HintOptions;
-  readonly observer: Observer;
-  /** What could not be read or asked the last time. */
-  readonly problems: () => AccessProblems;
-  /** The connection over which events arrive; `null` without one. */
-  readonly events: Connected | null;
-  /** The connection over which results arrive; `null` without one. */
-  readonly results: Connected | null;
-  readonly diagnoses: Diagnoses;
-  /** For tests. */
-  readonly times?: DiagnosisTimes;
+/** The parts of a deployment on which hints depend. */
+interface HintedDeployment {
+  readonly broker: Broker | null;
+  readonly backend: ResultBackend | null;
+  readonly control: boolean;
+  readonly enableEvents: boolean;
+  readonly foreignBroker: string | null;
+  readonly foreignBackend: string | null;
+  readonly settings: CelerySettings;
 }
 
-export function createHints({
-  options,
-  observer,
-  problems,
-  events,
-  results,
-  diagnoses,
-  times,
-}: HintParts): Hints {
+/** @param problems what could not be read or asked the last time */
+export function createHints(
+  deployment: HintedDeployment,
+  observer: Observer,
+  problems: () => AccessProblems,
+): Hints {
+  const { broker, backend } = deployment;
+  const options = optionsOf(deployment);
   const known = (): DiagnosisInput => ({
     facts: observer.facts(),
-    broker: events?.state() ?? null,
-    backend: results?.state() ?? null,
+    broker: broker?.events.state() ?? null,
+    backend: backend?.published.state() ?? null,
     now: Date.now(),
   });
-  const diagnosis = createDiagnosis(diagnoses, known, times);
-
+  const looks = { events: broker?.diagnose, results: backend?.diagnose, database: backend?.locate };
+  const diagnosis = createDiagnosis(looks, known);
   return {
     all() {
       const now = known();
       return hintsFor({ ...now, options, problems: problems() }, diagnosis.hints(now));
     },
-    silentWorkers: () => workersWithoutEvents(known()),
     close: () => diagnosis.close(),
+  };
+}
+
+function optionsOf(deployment: HintedDeployment): HintOptions {
+  const { broker, backend, control, enableEvents, foreignBroker, foreignBackend, settings } = deployment;
+  return {
+    control,
+    enableEvents,
+    listsMessages: broker?.queues?.listsMessages ?? true,
+    foreignBroker,
+    foreignBackend,
+    hasBackend: backend !== null,
+    brokerHint: broker?.deniedHint,
+    brokerVersion: broker?.version,
+    visibilityMs: broker?.visibilityMs ?? null,
+    acksLate: settings.task_acks_late === true,
+    backendHint: backend?.deniedHint,
+    backendHints: backend?.hints,
   };
 }
 
