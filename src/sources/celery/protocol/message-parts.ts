@@ -13,6 +13,8 @@ import { pythonText, pythonTupleText } from './python-repr.ts';
 export const MAX_NAME = 512;
 /** Longest text of arguments, in characters. By default, Celery cuts them at 1,024. */
 export const MAX_TEXT = 65_536;
+/** Most characters outside strings of long signatures: a chain may have thousands, whose members have the same names. */
+const MOST_OF_SIGNATURES = 200_000;
 /** Longest message in an unusual form to read, in characters. */
 const MAX_UNUSUAL = 16 * 1024 * 1024;
 
@@ -127,7 +129,7 @@ function itemsOf(body: string): number[] {
 }
 
 function parseAt(body: string, at: number): unknown {
-  return parseBounded(body.slice(at, valueEnd(body, at)));
+  return parseBounded(body.slice(at, valueEnd(body, at)), MOST_OF_SIGNATURES);
 }
 
 /** The string if it can be a name or an id; `null` for anything else. */
