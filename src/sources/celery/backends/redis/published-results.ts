@@ -7,9 +7,6 @@ import type { PublishedHandlers, PublishedResults } from '../../result-backend.t
 import type { CelerySettings } from '../../settings.ts';
 import { groupSubscription, resultSubscription } from './result-keys.ts';
 
-/** A chord stores and publishes the number of its header tasks under the key of its group with this ending. */
-const SIZE_ENDING = '.s';
-
 /** A published value, and the end of its key: the id of a task or of a group. */
 interface Published {
   readonly value: string;
@@ -36,7 +33,8 @@ export function createPublishedResults(
       kind: 'results',
       sizeOf: ({ value }) => value.length,
       take({ value, key, isGroup }) {
-        if (isGroup) takeGroup(handlers, value, key);
+        // Chords publish the number of their header tasks beside their groups: it is no group, and nothing is read of it.
+        if (isGroup) handlers.group(value, key);
         else handlers.task(value, key);
         return null;
       },
@@ -74,8 +72,4 @@ export function createPublishedResults(
       await connection?.close();
     },
   };
-}
-
-function takeGroup(handlers: PublishedHandlers, message: string, key: string): void {
-  if (!key.endsWith(SIZE_ENDING)) handlers.group(message, key);
 }
