@@ -78,24 +78,6 @@ describe('counts in a store', () => {
     expect(await lab.succeeded()).toEqual({ 0: 5, 2: 2 });
   });
 
-  it('are the same whichever of two instances writes that hear the same', async () => {
-    const instances = [await lab.start(), await lab.start()];
-    for (let minute = 0; minute < 4; minute++) {
-      for (let part = 0; part < 3; part++) {
-        lab.moveTo(minute + part / 3);
-        const tasks = lab.ended(2, { queue: `q${part}` });
-        for (const instance of instances) record(instance, tasks);
-        for (const instance of instances) if (instance.isHolder()) await write(instance, lab);
-      }
-      const holder = instances.findIndex((instance) => instance.isHolder());
-      await instances[holder]?.close();
-      instances[holder] = await lab.start();
-      await until(() => instances.some((instance) => instance.isHolder()));
-    }
-    for (const instance of instances) await instance.close();
-    expect(await lab.succeeded()).toEqual({ 0: 6, 1: 6, 2: 6, 3: 6 });
-  });
-
   it('are added where each instance hears its own part, and folded', async () => {
     const part = () => lab.start({ hearing: 'part' });
     const [a, b] = [await part(), await part()];

@@ -78,7 +78,7 @@ async function readBehindTime(
  * Whether the stream has lost entries since it began, or may have: Redis before 7 does not count them. A
  * stream that does not exist has lost none.
  */
-export async function isTrimmed(
+async function isTrimmed(
   access: QueueAccess,
   queue: QueueRef,
   options: ReadOptions,
