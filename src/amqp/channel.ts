@@ -19,7 +19,7 @@ const DEFAULT_MS = 5_000;
  *
  * @throws AmqpError with the code `TimeoutError`
  */
-export function withAmqpDeadline<T>(
+function withAmqpDeadline<T>(
   promise: Promise<T>,
   { signal, timeoutMs = DEFAULT_MS }: AmqpLimits = {},
 ): Promise<T> {

@@ -1,14 +1,11 @@
 /** A connection to Redis that is opened again whenever it ends, for subscriptions and for commands. */
-import { type Attempt, type ConnectionState, KeptConnection } from '../kept-connection.ts';
+import { type Attempt, KeptConnection } from '../kept-connection.ts';
 import { type CeleryRedisConnection, destroyClient, type OpenClient } from './node-redis.ts';
 import { describeError, RedisError, type RedisProblem, redisError } from './problems.ts';
 
 /** The pauses between attempts, in milliseconds: a Redis that is available again is found within the longest. */
 const FIRST_PAUSE = 50;
 const LONGEST_PAUSE = 1_000;
-
-/** How a connection to Redis is doing. */
-export type RedisConnectionState = ConnectionState<RedisProblem>;
 
 /** A connection that reconnects until it is closed. */
 export type Connection = KeptConnection<CeleryRedisConnection, RedisProblem>;
