@@ -7,8 +7,7 @@ import { type Problem, problemOf } from '../../problem.ts';
 import type { PublishedHandlers, PublishedResults } from '../../result-backend.ts';
 import type { SqlReader } from '../../sql/sql-reader.ts';
 import { type GroupTable, readGroups } from './result-groups.ts';
-import { lastKey, type RowHead, type RowValues } from './result-rows.ts';
-import type { FoundTables, TableFinder } from './result-tables.ts';
+import { type FoundTables, lastKey, type RowHead, type RowValues, type TableFinder } from './result-rows.ts';
 import { firstPositions, pendingRows, pollRows, type RowPositions } from './row-poll.ts';
 
 /** Between two polls, and after a failure, in milliseconds. */

@@ -3,7 +3,6 @@ import { problemOf } from '../../problem.ts';
 import { sqlError } from '../../sql/sql-problems.ts';
 import type { SqlReader } from '../../sql/sql-reader.ts';
 import { describeTable, type SqlTable } from '../../sql/sql-tables.ts';
-import { createRowValues, type RowValues } from './result-rows.ts';
 
 /** Who writes the results: `django-db` or `db+…` in `result_backend`. */
 export type ResultWriter = 'django' | 'sqlalchemy';
@@ -31,9 +30,6 @@ export const RESULT_TABLES = {
 const GROUPS = 'django_celery_results_groupresult';
 const CHORDS = 'django_celery_results_chordcounter';
 
-/** How long tables that do not exist are not searched again, in milliseconds. */
-const MISSING_FOR_MS = 3_000;
-
 /** Columns that every version has. */
 const NEEDED = ['id', 'task_id', 'status', 'date_done', 'result', 'traceback'];
 
@@ -44,7 +40,7 @@ const NEEDED = ['id', 'task_id', 'status', 'date_done', 'result', 'traceback'];
  * @returns `null` when there are none, unless a writer is given
  * @throws SqlError: `NOTABLE` when the writer has none, and `NOPERM` when they may not be read
  */
-async function findResultTables(
+export async function findResultTables(
   reader: SqlReader,
   writer: ResultWriter | null,
   signal: AbortSignal,
@@ -100,46 +96,4 @@ async function besides(
 
 async function hasRows(reader: SqlReader, { from }: SqlTable, signal: AbortSignal): Promise<boolean> {
   return (await reader.select({ text: `SELECT 1 AS one FROM ${from}`, limit: 1 }, signal)).length > 0;
-}
-
-/** The tables of results, and how their rows are read. */
-export interface FoundTables {
-  readonly tables: ResultTables;
-  readonly values: RowValues;
-}
-
-/** Finds the tables once, and again after they have changed. */
-export interface TableFinder {
-  /**
-   * @returns `null` when there are none
-   * @throws SqlError
-   */
-  find(signal: AbortSignal): Promise<FoundTables | null>;
-  /** The tables that were found last; `null` before, and when there are none. */
-  known(): FoundTables | null;
-  /** Whether they were searched, and the database answered. */
-  hasLooked(): boolean;
-  /** To be called with errors of statements: a migration may have changed the tables. */
-  failed(error: unknown): void;
-}
-
-/** @param writer whose tables to find; `null`: unknown */
-export function createTableFinder(reader: SqlReader, writer: ResultWriter | null): TableFinder {
-  let found: FoundTables | null = null;
-  let missingSince = Number.NEGATIVE_INFINITY;
-  return {
-    async find(signal) {
-      if (found !== null || performance.now() - missingSince < MISSING_FOR_MS) return found;
-      const tables = await findResultTables(reader, writer, signal);
-      if (tables === null) missingSince = performance.now();
-      else found = { tables, values: createRowValues(reader, tables) };
-      return found;
-    },
-    known: () => found,
-    hasLooked: () => found !== null || missingSince > Number.NEGATIVE_INFINITY,
-    failed(error) {
-      const { code } = problemOf(error);
-      if (code === 'NOTABLE' || code === 'NOCOLUMN' || code === 'NOPERM') found = null;
-    },
-  };
 }

@@ -2,7 +2,8 @@ import type { Hint } from '../../hint.ts';
 import type { ResultBackend } from '../../result-backend.ts';
 import type { SqlReader } from '../../sql/sql-reader.ts';
 import { createPublishedResults } from './published-results.ts';
-import { createTableFinder, RESULT_TABLES, type ResultTables, type ResultWriter } from './result-tables.ts';
+import { createTableFinder } from './result-rows.ts';
+import { RESULT_TABLES, type ResultTables, type ResultWriter } from './result-tables.ts';
 import { createStoredResults } from './stored-results.ts';
 
 /**

@@ -2,8 +2,7 @@ import type { ScanStep, StoredPart, StoredResults, StoredValue } from '../../res
 import type { SqlReader } from '../../sql/sql-reader.ts';
 import { numberOf } from '../../sql/sql-values.ts';
 import { type GroupTable, readGroups } from './result-groups.ts';
-import { headColumns, headsOf, lastKey } from './result-rows.ts';
-import type { FoundTables, TableFinder } from './result-tables.ts';
+import { type FoundTables, headColumns, headsOf, lastKey, type TableFinder } from './result-rows.ts';
 import type { ResultOfRow } from './result-text.ts';
 
 /** Rows of one step. */
