@@ -136,8 +136,11 @@ describe('the Celery source on a broker and a result backend made of arrays', ()
 
   it('shows workers with what only they know, and pings them', async () => {
     const { sources, broker } = open();
-    const workers = await sources.workers.listWorkers(context);
-    expect(workers.find(({ hostname }) => hostname === 'w1@arrays')).toMatchObject({
+    // A read waits for the first answers for half a second only.
+    const inspected = async () =>
+      (await sources.workers.listWorkers(context)).find(({ hostname }) => hostname === 'w1@arrays');
+    await until(async () => (await inspected())?.registeredTasks != null);
+    expect(await inspected()).toMatchObject({
       status: 'online',
       pid: 7,
       concurrency: 4,
@@ -167,7 +170,10 @@ describe('the Celery source on a broker and a result backend made of arrays', ()
 
   it('shows queues with who consumes them', async () => {
     const { sources } = open();
-    await sources.workers.listWorkers(context);
+    await until(async () => {
+      await sources.workers.listWorkers(context);
+      return (await sources.queues.listQueues(context)).some(({ consumers }) => consumers !== null);
+    });
     expect(await sources.queues.listQueues(context)).toEqual([
       { name: 'later', waiting: 3, reserved: 0, consumers: 1, oldestDueAt: null, asOf: expect.any(Date) },
     ]);
