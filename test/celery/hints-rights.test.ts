@@ -116,3 +116,27 @@ describe.skipIf(redisMissing !== null)(
     );
   },
 );
+
+describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the broker on Redis'), () => {
+  it('names its server and version, and a queue that another transport has written', async () => {
+    const redis = await startRedis();
+    onTestFinished(() => redis.close());
+    const client = createClient({ url: redis.url() });
+    await client.connect();
+    onTestFinished(() => client.destroy());
+    await client.sendCommand(['ZADD', 'celery', '1', 'message']);
+    const sources = celerySources({ broker: redis.url(), control: false });
+    onTestFinished(() => sources.close());
+    await until(async () => (await componentOf(sources, 'broker')).config.version !== null);
+    const info = String(await client.sendCommand(['INFO', 'server']));
+    const valkey = /^valkey_version:(\S+)/m.exec(info)?.[1];
+    const expected = valkey === undefined ? /^redis_version:(\S+)/m.exec(info)?.[1] : `valkey ${valkey}`;
+    expect((await componentOf(sources, 'broker')).config.version).toBe(expected);
+    await sources.queues.listQueues(context);
+    expect((await componentOf(sources, 'broker')).config.hints).toEqual([
+      expect.stringMatching(
+        /^The key of the queue celery holds no list\. It was not written by Celery's transport/,
+      ),
+    ]);
+  });
+});

@@ -1,7 +1,8 @@
 /** Reads version and memory settings from INFO. */
 
 import type { ReadOptions, RedisReader } from '../../../redis/reader.ts';
-import { asNumber, asText } from '../../../redis/replies.ts';
+import { asNumber } from '../../../redis/replies.ts';
+import { infoOf, type ServerInfo, versionOf } from '../../../redis/server-info.ts';
 import { isRefused } from '../workers/worker-connections.ts';
 
 /** The settings of a server that BullMQ needs; `null` if INFO does not report them. */
@@ -30,10 +31,10 @@ export async function readServerFacts(
       readSection(reader, 'server', options),
       readSection(reader, 'memory', options),
     ]);
-    const first = server[0] ?? new Map();
+    const first: ServerInfo = server[0] ?? new Map();
     const policies = memory.map((fields) => fields.get('maxmemory_policy') ?? null);
     return {
-      version: first.get('redis_version') ?? null,
+      version: versionOf(first),
       mode: first.get('redis_mode') ?? null,
       pid: server.length > 1 ? null : asNumber(first.get('process_id')),
       maxmemoryPolicy: policies.find((policy) => policy !== SAFE_POLICY) ?? policies[0] ?? null,
@@ -51,20 +52,12 @@ async function readSection(
   reader: RedisReader,
   section: string,
   options: ReadOptions,
-): Promise<readonly ReadonlyMap<string, string>[]> {
+): Promise<readonly ServerInfo[]> {
   const replies = await reader.onEachMaster(() => ['INFO', section], options);
-  return replies.map(({ reply }) => {
-    const lines = (asText(reply) ?? '').split(/\r?\n/);
-    return new Map(
-      lines.flatMap((line) => {
-        const colon = line.indexOf(':');
-        return colon > 0 ? [[line.slice(0, colon), line.slice(colon + 1)] as const] : [];
-      }),
-    );
-  });
+  return replies.map(({ reply }) => infoOf(reply));
 }
 
-function sumOf(sections: readonly ReadonlyMap<string, string>[], field: string): number | null {
+function sumOf(sections: readonly ServerInfo[], field: string): number | null {
   const values = sections.map((fields) => asNumber(fields.get(field)));
   return values.length === 0 || values.includes(null)
     ? null

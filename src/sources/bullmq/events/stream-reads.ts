@@ -78,11 +78,7 @@ async function readBehindTime(
  * Whether the stream has lost entries since it began, or may have: Redis before 7 does not count them. A
  * stream that does not exist has lost none.
  */
-async function isTrimmed(
-  access: QueueAccess,
-  queue: QueueRef,
-  options: ReadOptions,
-): Promise<boolean> {
+async function isTrimmed(access: QueueAccess, queue: QueueRef, options: ReadOptions): Promise<boolean> {
   const [reply] = await access.read([{ queue, command: ['XINFO', 'STREAM', queue.key('events')] }], options);
   const facts = factsOf(reply);
   const [length, added] = [asNumber(facts.get('length')), asNumber(facts.get('entries-added'))];

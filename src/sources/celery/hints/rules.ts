@@ -31,6 +31,7 @@ export interface HintRule {
 /** All rules that judge what has arrived. Rights, channels and versions are found by broker and result backend. */
 export const RULES: readonly HintRule[] = [
   { code: 'unsupported_transport', component: 'broker', sentence: foreignBroker },
+  { code: 'unsupported_transport', component: 'broker', sentence: foreignKeys },
   { code: 'unsupported_transport', component: 'backend', sentence: foreignBackend },
   { code: 'broker_version', component: 'broker', sentence: queuesRefused },
   { code: 'no_workers', component: 'collector', sentence: noWorkers },
@@ -291,6 +292,15 @@ function foreignBroker({ options: { foreignBroker: scheme } }: HintInput): strin
   return (
     `The broker is ${shown(scheme)}, which this monitor cannot read: it shows results only, without events, queues and ` +
     "workers. It reads Redis and RabbitMQ: broker_url = 'redis://…/0'."
+  );
+}
+
+/** Evidence: the key of a queue is of another type than kombu writes (kombu/transport/redis.py). */
+function foreignKeys({ problems }: HintInput): string | null {
+  if (problems.queues?.code !== 'WRONGTYPE') return null;
+  return (
+    `${problems.queues.sentence} It was not written by Celery's transport for Redis (kombu), so the tasks that wait in it are ` +
+    "not shown. Use broker_url = 'redis://…' with a transport of kombu's own."
   );
 }
 

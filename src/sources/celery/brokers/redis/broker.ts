@@ -7,7 +7,7 @@ import { diagnoseEvents } from './diagnose.ts';
 import { createRedisEvents } from './events.ts';
 import { createRedisMailbox } from './mailbox.ts';
 import { createRedisQueueReader } from './queues/queue-reader.ts';
-import { checkWritable } from './replica.ts';
+import { createRedisCheck } from './replica.ts';
 
 /** How long a diagnosis listens, in milliseconds: workers send a heartbeat every two seconds. */
 const LISTEN_MS = 8000;
@@ -26,6 +26,7 @@ export interface RedisBrokerOptions {
 export function createRedisBroker({ endpoint, reader, settings, queues }: RedisBrokerOptions): Broker {
   const events = createRedisEvents(endpoint, settings);
   const control = createRedisMailbox(endpoint, settings);
+  const { check, version } = createRedisCheck(reader);
   return {
     events,
     control,
@@ -35,12 +36,13 @@ export function createRedisBroker({ endpoint, reader, settings, queues }: RedisB
       config: {
         transport: 'redis',
         database: endpoint.database,
+        version: version(),
         // Only the names, because the values may be passwords of Sentinels.
         transport_options: Object.keys(settings.broker_transport_options ?? {}),
       },
     }),
     visibilityMs: visibilityMs(settings),
-    check: (signal) => checkWritable(reader, signal),
+    check,
     deniedHint: (access) => deniedHint(access, settings, endpoint.database),
     diagnose: (signal) => diagnoseEvents(endpoint, settings, LISTEN_MS, signal),
     async close() {

@@ -2,7 +2,7 @@
  * Reads the queues of a deployment from Redis: their lengths, their messages and the unacknowledged messages.
  * Of long queues, only those messages are read that run next, and the newest.
  */
-import { describeError, RedisError, type RedisProblem } from '../../../../../redis/problems.ts';
+import { describeError, RedisError, type RedisProblem, redisError } from '../../../../../redis/problems.ts';
 import type { Outcome, RedisReader } from '../../../../../redis/reader.ts';
 import { asCount, asTexts } from '../../../../../redis/replies.ts';
 import {
@@ -13,6 +13,7 @@ import {
   type TakeMessage,
   type WaitingMessage,
 } from '../../../broker.ts';
+import { shown } from '../../../hint.ts';
 import type { CelerySettings } from '../../../settings.ts';
 import { isWhole, type ListWindow, messagesOf, newListWindow, readList } from './list-window.ts';
 import { type QueueKeys, queueKeys } from './queue-keys.ts';
@@ -33,6 +34,7 @@ interface ReaderState {
   /** In the order in which they are listed: by queue, then by priority. */
   lists: readonly ListWindow[];
   readonly taken: TakenMirror;
+  /** Why something could not be read in the last look: a right that is missing, or a key that holds no list. */
   refusal: RedisProblem | null;
   revision: number;
   reading: QueueReading;
@@ -117,13 +119,22 @@ async function lookAtEnds(state: ReaderState, now: number): Promise<boolean> {
   taken.isRefused = isRefused(size);
   taken.newest = asTexts(replyOf(newest)).join(' ');
   state.refusal = [size, ...outcomes].find(isRefused)?.problem ?? null;
+  let foreign: ListWindow | null = null;
   let at = 0;
   for (const [index, list] of lists.entries()) {
     const asked = questions[index]?.length ?? 0;
+    if (outcomes[at]?.problem?.code === 'WRONGTYPE') foreign = list;
     isChanged = noteEnds(list, outcomes.slice(at, at + asked), budget, now) || isChanged;
     at += asked;
   }
+  if (foreign !== null) state.refusal ??= noList(foreign);
   return isChanged;
+}
+
+/** Kombu's queues are lists. Other transports that speak the protocol of Redis may keep them otherwise. */
+function noList({ queue }: ListWindow): RedisProblem {
+  const { problem } = redisError('WRONGTYPE');
+  return { ...problem, sentence: `The key of the queue ${shown(queue)} holds no list.` };
 }
 
 /** `null` for a key of another type, and for what the Redis user may not read. */
