@@ -37,9 +37,10 @@ const PARTS: readonly [string, (tellings: readonly Telling[]) => readonly Tellin
  *   and the message that names them was taken before the keys were read.
  * - An errback with three arguments is called within the worker, so its id never appears.
  * - A body whose header failed is never sent either. Celery 5.6 would have given it the header's group.
+ * - The body that a header's task belongs to, where no message of a queue, group or stored group names it.
  */
 const MAY_BE_UNTOLD =
-  /^(?:chain-broken chain\[[23]\]: (?:parent|root)|link-error-new errback-inline: root|chord-broken chord\.body: group)$/;
+  /^(?:chain-broken chain\[[23]\]: (?:parent|root)|link-error-new errback-inline: root|chord-broken chord\.body: group|.*: chord)$/;
 
 type Known = ReadonlyMap<string, TaskDetail | null>;
 
