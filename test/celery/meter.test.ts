@@ -54,8 +54,9 @@ describe("Celery's meter", () => {
     event('retried', 3, { exception: "OSError('a')" });
     event('received', 4, { name: 'mail', retries: 1 });
     event('started', 5);
-    // The same again, as after a redelivery.
-    event('started', 5);
+    // Another start, as after a redelivery of its task; and the same event again, as a broker may deliver it.
+    event('started', 5.5);
+    event('started', 5.5);
     event('succeeded', 6, { runtime: 0.2, result: '1' });
     const own = (await read('all')).filter((line) => line.startsWith('task_'));
     expect(own).toEqual([

@@ -133,7 +133,12 @@ describe.each(RECORDINGS)('the tasks of recorded run $name', (recording) => {
       for (const { id, label } of places) {
         if (/^chain-broken/.test(label) && (await task(id))?.parentId == null) untold.add(id);
       }
-      const edges = edgesOf(places, untold);
+      // A header's task leads to its body by what names the body, or by the body's own parent.
+      const named = places.map(async (place) => {
+        const isNamed = (await task(place.id))?.chordId != null;
+        return isNamed ? place : { ...place, chord: null };
+      });
+      const edges = edgesOf(await Promise.all(named), untold);
       const wrong: unknown[] = [];
       let compared = 0;
       for (const { id, label } of places) {
