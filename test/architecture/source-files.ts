@@ -46,23 +46,7 @@ export function importsOf(file: CodeFile): string[] {
 
 /** The top-level statements of a file. */
 export function statementsOf(file: CodeFile): readonly ts.Statement[] {
-  return parse(file).statements;
-}
-
-function parse(file: CodeFile): ts.SourceFile {
   const source = parsed.get(file) ?? ts.createSourceFile(file.path, file.text, ts.ScriptTarget.Latest, true);
   parsed.set(file, source);
-  return source;
-}
-
-/** Numbers of the lines that have a node of some kind. */
-export function linesWith(file: CodeFile, matches: (node: ts.Node) => boolean): number[] {
-  const source = parse(file);
-  const lines: number[] = [];
-  const visit = (node: ts.Node): void => {
-    if (matches(node)) lines.push(source.getLineAndCharacterOfPosition(node.getStart()).line + 1);
-    node.forEachChild(visit);
-  };
-  visit(source);
-  return lines;
+  return source.statements;
 }
