@@ -86,7 +86,7 @@ export interface RowValues {
 }
 
 /** @param zone of dates that are stored without one */
-export function createRowValues(reader: SqlReader, tables: ResultTables): RowValues {
+function createRowValues(reader: SqlReader, tables: ResultTables): RowValues {
   const { dialect, options } = reader;
   const texts: ResultText = resultText(dialect, tables, options.timezone);
   const id = dialect.column('task_id');
