@@ -27,6 +27,8 @@ const SKEW_MS = 60_000;
 const AGAIN_MS = 60_000;
 /** Events of a thread pool may be a second late. Milliseconds. */
 const LATE_MS = 5_000;
+/** Least time between two heartbeats whose counts are kept. Milliseconds. */
+const BETWEEN_MS = 1_000;
 /** Tasks received within this time after we connected may have been sent before. Milliseconds. */
 const WARM_UP = 60_000;
 
@@ -258,7 +260,9 @@ function countEnds(facts: WorkerFacts, ended: number, now: number): void {
   const { counted } = facts;
   // What ended before the first heartbeat has no events here.
   if (counted.length === 0) facts.ends = ended;
-  counted.push({ at: now, ended });
+  const last = counted.at(-1);
+  // However many heartbeats a worker sends, a few are kept.
+  if (last === undefined || now - last.at >= BETWEEN_MS) counted.push({ at: now, ended });
   while (counted.length > 2 && now - (counted[1]?.at ?? now) >= LATE_MS) counted.shift();
   const [known] = counted;
   if (known !== undefined && now - known.at >= LATE_MS) facts.lostEnds = known.ended - facts.ends;
