@@ -12,15 +12,10 @@ export interface Diagnoses {
   readonly database?: ((taskId: string, signal: AbortSignal) => Promise<readonly Hint[]>) | undefined;
 }
 
-/** All in milliseconds. */
-export interface DiagnosisTimes {
-  /** How often the need for a diagnosis is checked. */
-  readonly tick: number;
-  /** How long nothing must have arrived. */
-  readonly quiet: number;
-}
-
-const TIMES: DiagnosisTimes = { tick: 1000, quiet: 10_000 };
+/** How often the need for a diagnosis is checked, in milliseconds. */
+const TICK_MS = 1_000;
+/** How long nothing must have arrived, in milliseconds. */
+const QUIET_MS = 10_000;
 
 /** Diagnoses by itself, each thing once for each connection. */
 export interface Diagnosis {
@@ -38,7 +33,7 @@ interface Look {
   readonly run: (input: DiagnosisInput, signal: AbortSignal) => Promise<readonly Hint[]>;
   /** Identifies the connection over which nothing arrives; `null` while it is down. */
   readonly connection: (input: DiagnosisInput) => number | null;
-  readonly isNeeded: (input: DiagnosisInput, quiet: number) => boolean;
+  readonly isNeeded: (input: DiagnosisInput) => boolean;
   readonly isRefuted: (input: DiagnosisInput) => boolean;
   /** The connection for which it was run. */
   done: number | null;
@@ -47,11 +42,7 @@ interface Look {
 }
 
 /** @param input the present state */
-export function createDiagnosis(
-  diagnoses: Diagnoses,
-  input: () => DiagnosisInput,
-  { tick, quiet } = TIMES,
-): Diagnosis {
+export function createDiagnosis(diagnoses: Diagnoses, input: () => DiagnosisInput): Diagnosis {
   const closing = new AbortController();
   const looks = looksOf(diagnoses);
 
@@ -60,14 +51,14 @@ export function createDiagnosis(
     for (const look of looks) {
       const connection = look.connection(now);
       if (connection === null || connection === look.done || look.running !== null) continue;
-      if (look.isNeeded(now, quiet)) {
+      if (look.isNeeded(now)) {
         look.done = connection;
         look.running = runLook(look, now, closing.signal);
       }
     }
   }
 
-  const ticker = setInterval(check, tick).unref();
+  const ticker = setInterval(check, TICK_MS).unref();
   return {
     hints: (now) => looks.flatMap((look) => (look.isRefuted(now) ? [] : look.found)),
     async close() {
@@ -114,14 +105,14 @@ function looksOf({ events, results, database }: Diagnoses): Look[] {
   return looks.map((look) => ({ ...look, done: null, found: [], running: null }));
 }
 
-function eventsAreMissing({ facts, broker, now }: DiagnosisInput, quiet: number): boolean {
-  return facts.events === 0 && upFor(broker, now) >= quiet;
+function eventsAreMissing({ facts, broker, now }: DiagnosisInput): boolean {
+  return facts.events === 0 && upFor(broker, now) >= QUIET_MS;
 }
 
 /** No result has arrived though tasks have ended, or nothing at all has arrived. */
-function resultsAreMissing(input: DiagnosisInput, quiet: number): boolean {
+function resultsAreMissing(input: DiagnosisInput): boolean {
   const { facts, backend, now } = input;
-  if (resultsSeen(facts) > 0 || upFor(backend, now) < quiet) return false;
-  const hasFinished = facts.firstFinished !== null && now - facts.firstFinished >= quiet;
-  return hasFinished || eventsAreMissing(input, quiet);
+  if (resultsSeen(facts) > 0 || upFor(backend, now) < QUIET_MS) return false;
+  const hasFinished = facts.firstFinished !== null && now - facts.firstFinished >= QUIET_MS;
+  return hasFinished || eventsAreMissing(input);
 }
