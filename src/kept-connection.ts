@@ -40,7 +40,7 @@ export interface Attempt {
   readonly heard: () => void;
 }
 
-/** What a kind of server, and the purpose of a connection to it, are. */
+/** How to reach one kind of server, and what a connection to it is for. */
 export interface ConnectionDriver<Opened, P extends ServerProblem> {
   /** Label for the log. */
   readonly label: string;
