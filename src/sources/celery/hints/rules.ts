@@ -300,7 +300,7 @@ function foreignKeys({ problems }: HintInput): string | null {
   if (problems.queues?.code !== 'WRONGTYPE') return null;
   return (
     `${problems.queues.sentence} It was not written by Celery's transport for Redis (kombu), so the tasks that wait in it are ` +
-    "not shown. Use broker_url = 'redis://…' with a transport of kombu's own."
+    "not shown. Use a transport of kombu's own: broker_url = 'redis://…/0'."
   );
 }
 
