@@ -1,11 +1,10 @@
 import type { HistoryWriter, TaskChange, WorkerChange } from '../../history/history.ts';
 import type { EventHandlers } from './broker.ts';
-import { type CeleryEvent, taskChangeOf } from './protocol/events.ts';
+import { type CeleryEvent, taskChangeOf, workerChangeOf } from './protocol/events.ts';
 import type { ResultNode, StoredResult } from './protocol/messages.ts';
 import { SHORT_TEXT } from './protocol/python-json.ts';
 import { decodeGroup } from './protocol/result-nodes.ts';
 import { decodeResult, decodeResultHead } from './protocol/results.ts';
-import { workerChangeOf } from './protocol/worker-events.ts';
 
 /** The content type of bodies that were parsed. */
 const JSON_TYPE = 'application/json';

@@ -8,7 +8,7 @@ import { type Collection, type CollectionOptions, createCollection } from './col
 import { createComponents } from './components.ts';
 import type { Deployment, Sight } from './deployment.ts';
 import { createHealth } from './health.ts';
-import { waitingGroups } from './queues/oldest-due.ts';
+import { waitingGroups } from './queues/waiting-index.ts';
 
 /** The collected deployment, and how its connections are closed. */
 export interface LiveOptions extends CollectionOptions {

@@ -2,7 +2,6 @@
  * Which task is the body of a chord, and which tasks are its header. The body is named by a message that
  * waits for it, by the group that Celery 5.6 and later give it, or by a stored group.
  */
-import { isHeader } from './headers.ts';
 import {
   growGroup,
   type LinkedGroup,
@@ -10,6 +9,7 @@ import {
   linkedGroup,
   linkedTask,
   ownId,
+  type PendingLinks,
   withId,
 } from './pending-links.ts';
 import { type Linking, relate } from './relate.ts';
@@ -59,4 +59,48 @@ export function decideWithParent(linking: Linking, task: LinkedTask): void {
     const group = links.groups.get(linkedTask(links, id).group ?? '');
     if (group !== undefined) relateToBodies(linking, group, id);
   }
+}
+
+/** Longest line of parents that is followed. */
+const MAX_STEPS = 64;
+
+/**
+ * Whether a member of a group runs before the body of its chord, and not after it: Celery 5.6 and later give the id of
+ * the group to the body as well, and to the last step of a body that is a chain (celery/canvas.py, `_chord.run`).
+ *
+ * @returns the task whose parent must be known first
+ */
+function isHeader(
+  links: PendingLinks,
+  group: LinkedGroup,
+  memberId: string,
+  body: LinkedTask,
+): boolean | LinkedTask {
+  if (memberId === body.id) return false;
+  if (group.listed.has(memberId) || body.isBrokenBody) return true;
+  let task = linkedTask(links, memberId);
+  for (let step = 0; step < MAX_STEPS; step++) {
+    if (task.parent === null) return task.isRoot || task;
+    if (task.parent === body.id) return isOwnAncestor(links, body) ?? body;
+    if (task.parent === memberId) return true;
+    task = linkedTask(links, task.parent);
+  }
+  return true;
+}
+
+/**
+ * Whether the body is among its own ancestors. A task that replaces itself with a chord is the parent of the
+ * header and of the body, whose id it has; the parent of the body is then a header task.
+ *
+ * @returns `null` when its parent is not known
+ */
+function isOwnAncestor(links: PendingLinks, body: LinkedTask): boolean | null {
+  if (body.parent === null) return null;
+  let task: LinkedTask | undefined = body;
+  for (let step = 0; step < MAX_STEPS; step++) {
+    task = task.parent === null ? undefined : links.tasks.get(task.parent);
+    if (task === undefined) return false;
+    if (task.id === body.id) return true;
+  }
+  return false;
 }

@@ -1,13 +1,11 @@
-/** Converts Celery's events about tasks (celery/events, `task-*`) to changes. */
-
-import type { TaskChange, TaskChangeType } from '../../../history/history.ts';
+/** Converts Celery's events about tasks and workers (celery/events, `task-*` and `worker-*`) to changes. */
+import type { TaskChange, TaskChangeType, WorkerChange } from '../../../history/history.ts';
 import { progressOf, type TaskTextField } from '../../../model.ts';
 import { isDelayedName } from './delayed-names.ts';
 import { eventException } from './exceptions.ts';
 import { emptyChange, type FullChange, kindOf } from './full-change.ts';
 import { parseMoment } from './moments.ts';
 import { pythonText } from './python-repr.ts';
-import { sharedText } from './shared-text.ts';
 import { wasCut } from './truncation.ts';
 
 /** A decoded event. Another process wrote it, so any field may be missing or of any type. */
@@ -119,7 +117,7 @@ function moment(value: unknown): number | null | undefined {
  * The worker that sent the event. Clients, beat and pool processes that publish by themselves are no workers;
  * kombu names them `gen<pid>@<host>`.
  */
-export function workerName(event: CeleryEvent): string | undefined {
+function workerName(event: CeleryEvent): string | undefined {
   const { hostname, pid } = event;
   if (typeof hostname !== 'string' || hostname === '') return undefined;
   if (!hostname.startsWith('gen')) return hostname;
@@ -153,4 +151,63 @@ function customDetail(event: CeleryEvent): string | undefined {
     .slice(0, DETAIL_FIELDS)
     .map(([field, value]) => [field, typeof value === 'string' ? value.slice(0, DETAIL_LENGTH) : value]);
   return pythonText(JSON.stringify(Object.fromEntries(shown)), 0, DETAIL_LENGTH).slice(0, DETAIL_LENGTH);
+}
+
+/** Maximum number of texts, and the longest one, in characters. */
+const MAX_TEXTS = 1_000;
+const MAX_LENGTH = 256;
+
+const texts = new Map<string, string>();
+
+/**
+ * Nearly every event repeats the name of a task, a worker or a queue, each time as a separate text. With one text for
+ * all of them, look-ups by it are faster, and the copies are dropped at once.
+ *
+ * @returns the same text for equal texts
+ */
+function sharedText(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const known = texts.get(text);
+  if (known !== undefined) return known;
+  if (text.length > MAX_LENGTH) return text;
+  if (texts.size >= MAX_TEXTS) texts.clear();
+  texts.set(text, text);
+  return text;
+}
+
+/**
+ * Converts a `worker-*` event.
+ *
+ * @returns `null` for events that do not matter here (`worker-elect`), and without a time or a name
+ */
+export function workerChangeOf(event: CeleryEvent): WorkerChange | null {
+  const type = workerChangeType(event.type);
+  const hostname = workerName(event);
+  const { timestamp, freq, active, processed, loadavg, pid, sw_ident: ident, sw_ver: version } = event;
+  if (type === null || hostname === undefined || typeof timestamp !== 'number') return null;
+  // A heartbeat sent in answer to the control command `heartbeat` has no figures and a wrong `freq`.
+  const forced = type === 'heartbeat' && active === undefined && processed === undefined;
+  return {
+    hostname,
+    type,
+    time: timestamp * 1000,
+    ...(typeof freq === 'number' && freq > 0 && !forced ? { interval: freq } : {}),
+    ...(typeof pid === 'number' ? { pid } : {}),
+    ...(typeof active === 'number' ? { active } : {}),
+    ...(typeof processed === 'number' ? { processed } : {}),
+    ...(isNumbers(loadavg) ? { loadAverage: loadavg } : {}),
+    ...(typeof ident === 'string'
+      ? { software: typeof version === 'string' ? `${ident} ${version}` : ident }
+      : {}),
+  };
+}
+
+function workerChangeType(type: unknown): WorkerChange['type'] | null {
+  if (type === 'worker-heartbeat') return 'heartbeat';
+  if (type === 'worker-online') return 'online';
+  return type === 'worker-offline' ? 'offline' : null;
+}
+
+function isNumbers(value: unknown): value is number[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'number');
 }

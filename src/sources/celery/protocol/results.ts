@@ -3,17 +3,16 @@
  * of thread pools that lose events, of the steps after a failed step of a chain.
  */
 import type { TaskChange, TaskChangeType } from '../../../history/history.ts';
-import type { TaskTextField } from '../../../model.ts';
+import { progressOf, type TaskProgress, type TaskTextField } from '../../../model.ts';
 import { failedHeaderTask } from './broken-chord.ts';
 import { lastException, storedException, storedReason } from './exceptions.ts';
 import { emptyChange, type FullChange, kindOf } from './full-change.ts';
 import { objectMembers, readString, stringEnd, valueEnd } from './json-text.ts';
 import type { StoredResult } from './messages.ts';
 import { parseMoment } from './moments.ts';
+import { parsePythonJson } from './python-json.ts';
 import { pythonText, pythonTupleText } from './python-repr.ts';
 import { childrenAt } from './result-nodes.ts';
-import { storedProgress } from './result-progress.ts';
-import { takeStamps } from './result-stamps.ts';
 
 const TYPES: Readonly<Record<string, TaskChangeType>> = {
   // Celery stores no such result; apps create rows in SQL when they send a task.
@@ -86,11 +85,9 @@ function changeOf(
   change.stamps = stamps;
   change.truncated = cutFields(text, members);
   if (failed) change.exception = exceptionOf(text, members, limit);
-  if (type === 'succeeded' && result !== undefined)
-    change.result = detached(pythonText(text, result, limit));
+  if (type === 'succeeded' && result !== undefined) change.result = detached(pythonText(text, result, limit));
   // Celery 5.6.2 and later store this as soon as a revoke command arrives, even while the task runs.
-  if (type === 'revoked' && result !== undefined)
-    change.tentative = storedReason(text, result) === 'revoked';
+  if (type === 'revoked' && result !== undefined) change.tentative = storedReason(text, result) === 'revoked';
   if (type === 'custom') {
     change.state = status;
     change.progress = storedProgress(text, result);
@@ -225,4 +222,45 @@ export function endedAt(text: string): number | null {
   const start = at + DATE.length;
   if (text[start] !== '"') return null;
   return parseMoment(text.slice(start + 1, text.indexOf('"', start + 1))) ?? null;
+}
+
+/** Longest `meta` of a custom state in which progress is searched, in characters. */
+const LONGEST_META = 65_536;
+
+/** Of `update_state(state='PROGRESS', meta={'current': 3, 'total': 10})`. */
+function storedProgress(text: string, start: number | undefined): TaskProgress | undefined {
+  if (start === undefined) return undefined;
+  const end = valueEnd(text, start);
+  if (end - start > LONGEST_META) return undefined;
+  try {
+    return progressOf(JSON.parse(text.slice(start, end))) ?? undefined;
+  } catch {
+    // Python also writes NaN and Infinity.
+    return undefined;
+  }
+}
+
+/** Most stamps, and longest stamp; the rest is left out. */
+const MOST_STAMPS = 64;
+const LONGEST_STAMP = 4_096;
+
+/**
+ * Separates the stamps from the other members. Stamps are members of the meta itself, listed in
+ * `stamped_headers`, and may have the names of Celery's own members.
+ */
+function takeStamps(text: string, members: Map<string, number>): object | undefined {
+  const listAt = members.get('stamped_headers');
+  if (listAt === undefined || text[listAt] !== '[') return undefined;
+  const names: unknown = JSON.parse(text.slice(listAt, valueEnd(text, listAt)));
+  if (!Array.isArray(names)) return undefined;
+  const stamps: [name: string, value: unknown][] = [];
+  for (const name of names) {
+    const at = typeof name === 'string' && name !== 'task_id' ? members.get(name) : undefined;
+    if (at === undefined) continue;
+    members.delete(name);
+    const end = valueEnd(text, at);
+    const fits = end - at <= LONGEST_STAMP && stamps.length < MOST_STAMPS;
+    if (fits) stamps.push([name, parsePythonJson(text.slice(at, end))]);
+  }
+  return stamps.length === 0 ? undefined : Object.fromEntries(stamps);
 }

@@ -1,10 +1,9 @@
 /** Celery sources that keep their history in a store, which other instances may share. */
-
 import { hostname } from 'node:os';
 import { withStoreComponent } from '../../../history/store-parts.ts';
 import type { StoredHistory } from '../../../history/stored-history.ts';
-import type { Component } from '../../../model.ts';
-import type { ComponentSource } from '../../../source.ts';
+import type { Component, HealthCheck } from '../../../model.ts';
+import type { ComponentSource, SourcePart, SourceStatus } from '../../../source.ts';
 import { type CeleryParts, createAnswers } from '../answers.ts';
 import { type ClosableParts, closable } from '../celery-source.ts';
 import { type Live, type LiveOptions, openLive } from '../live.ts';
@@ -13,7 +12,6 @@ import { createPublisher } from '../published/publisher.ts';
 import { createReportClock, type ReportClock } from '../published/report-clock.ts';
 import { keptTasks } from '../results/kept-tasks.ts';
 import { createLeading, type Leading } from './leading.ts';
-import { type Answering, switchedParts } from './switched-parts.ts';
 
 /** The parts of a source that one instance at a time collects. */
 export interface LedSourceOptions {
@@ -118,4 +116,56 @@ function withLeader(
     ...components,
     listComponents: async (context) => (await components.listComponents(context)).map(labelled),
   };
+}
+
+/** The present origin of answers. */
+interface Answering {
+  readonly parts: CeleryParts;
+  /** Changes whenever `parts` are replaced. */
+  readonly term: number;
+}
+
+const NOT_CONFIGURED: HealthCheck = { ok: null, error: null };
+const NO_WORKERS = { ...NOT_CONFIGURED, responding: [], missing: [] };
+
+/** @param now is asked with every read */
+function switchedParts(name: string, now: () => Answering): CeleryParts {
+  const part = <Name extends keyof CeleryParts>(key: Name) => ({ name, status: () => statusOf(now(), key) });
+  return {
+    tasks: {
+      ...part('tasks'),
+      knowsConditions: true,
+      listTasks: (query, context) => now().parts.tasks.listTasks(query, context),
+      getTask: (id, context) => now().parts.tasks.getTask(id, context),
+      getTaskTree: (id, context) => now().parts.tasks.getTaskTree(id, context),
+      getTaskStats: (query, context) => now().parts.tasks.getTaskStats(query, context),
+      getActivity: (context) => now().parts.tasks.getActivity(context),
+    },
+    workers: { ...part('workers'), listWorkers: (context) => now().parts.workers.listWorkers(context) },
+    events: {
+      ...part('events'),
+      listEvents: (query, context) => now().parts.events.listEvents(query, context),
+    },
+    history: { name, getHistoryStats: (context) => now().parts.history.getHistoryStats(context) },
+    queues: { ...part('queues'), listQueues: (context) => now().parts.queues.listQueues(context) },
+    schedules: {
+      ...part('schedules'),
+      listSchedules: (context) => now().parts.schedules.listSchedules(context),
+    },
+    health: {
+      name,
+      checkBroker: (context) => now().parts.health.checkBroker?.(context) ?? NOT_CONFIGURED,
+      checkBackend: (context) => now().parts.health.checkBackend?.(context) ?? NOT_CONFIGURED,
+      checkWorkers: (context) => now().parts.health.checkWorkers?.(context) ?? NO_WORKERS,
+    },
+    components: { name, listComponents: (context) => now().parts.components.listComponents(context) },
+  };
+}
+
+/** Revisions of different terms are not comparable. */
+function statusOf({ parts, term }: Answering, key: keyof CeleryParts): SourceStatus {
+  const part: SourcePart = parts[key];
+  const status = part.status?.() ?? { ok: true, asOf: new Date() };
+  const { revision } = status;
+  return revision === undefined ? status : { ...status, revision: `${term}:${revision}` };
 }

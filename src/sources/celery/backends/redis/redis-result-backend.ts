@@ -1,9 +1,15 @@
+import { NOT_CONNECTED } from '../../../../kept-connection.ts';
 import { aclLine, READ_RULES, subscriptionAcl } from '../../../../redis/acl.ts';
+import { type Connection, createConnection } from '../../../../redis/connection.ts';
 import type { RedisEndpoint } from '../../../../redis/endpoint.ts';
+import type { RedisListener } from '../../../../redis/node-redis.ts';
 import type { RedisReader } from '../../../../redis/reader.ts';
 import type { Hint } from '../../hint.ts';
+import { createMessageQueue, type MessageQueue } from '../../message-queue.ts';
 import type {
   BackendAccess,
+  PublishedHandlers,
+  PublishedResults,
   ResultBackend,
   StoredPart,
   StoredResults,
@@ -11,8 +17,7 @@ import type {
 } from '../../result-backend.ts';
 import type { CelerySettings } from '../../settings.ts';
 import { diagnoseDatabase, diagnoseResults } from './diagnose.ts';
-import { createPublishedResults } from './published-results.ts';
-import { type ResultKeys, resultKeys, resultSubscription } from './result-keys.ts';
+import { groupSubscription, type ResultKeys, resultKeys, resultSubscription } from './result-keys.ts';
 import { countKeys, type KeyValue, readValues, scanKeys, type ValueStore } from './value-store.ts';
 
 /** How long a diagnosis listens for results, in milliseconds. */
@@ -102,5 +107,72 @@ function deniedHint(access: BackendAccess, settings: CelerySettings, database: n
     code: 'missing_right',
     component: 'backend',
     sentence: `This Redis user may not ${what}. Run ${line}`,
+  };
+}
+
+/** A published value, and the end of its key: the id of a task or of a group. */
+interface Published {
+  readonly value: string;
+  readonly key: string;
+  readonly isGroup: boolean;
+}
+
+/**
+ * Celery publishes each result that it stores, on a channel named like the key. The subscription has its own
+ * connection even if the broker is the same server, because the Redis user may be allowed to subscribe to only
+ * one of both.
+ */
+function createPublishedResults(
+  endpoint: RedisEndpoint,
+  settings: CelerySettings,
+): PublishedResults & { close(): Promise<void> } {
+  const results = resultSubscription(settings);
+  const groups = groupSubscription(settings);
+  let connection: Connection | null = null;
+  let queue: MessageQueue<Published> | null = null;
+
+  function connect(handlers: PublishedHandlers): Connection {
+    const messages = createMessageQueue<Published>({
+      kind: 'results',
+      sizeOf: ({ value }) => value.length,
+      take({ value, key, isGroup }) {
+        // Chords publish the number of their header tasks beside their groups: it is no group, and nothing is read of it.
+        if (isGroup) handlers.group(value, key);
+        else handlers.task(value, key);
+        return null;
+      },
+      lost: handlers.lost,
+    });
+    queue = messages;
+    return createConnection({
+      label: 'result backend',
+      open: (signal) => endpoint.open(signal),
+      async prepare(client, heard) {
+        const onResult: RedisListener = (message, channel) => {
+          heard();
+          messages.push({ value: message, key: channel.slice(results.prefix.length), isGroup: false });
+        };
+        const onGroup: RedisListener = (message, channel) => {
+          heard();
+          messages.push({ value: message, key: channel.slice(groups.prefix.length), isGroup: true });
+        };
+        await client.pSubscribe([results.name], onResult);
+        // A user without permission for groups still receives results.
+        await client.pSubscribe([groups.name], onGroup).catch(() => {});
+      },
+      onUp: handlers.up,
+    });
+  }
+
+  return {
+    start(handlers) {
+      connection ??= connect(handlers);
+    },
+    state: () => connection?.state() ?? NOT_CONNECTED,
+    channels: [results.name, groups.name],
+    async close() {
+      queue?.close();
+      await connection?.close();
+    },
   };
 }

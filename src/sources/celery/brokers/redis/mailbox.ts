@@ -6,13 +6,13 @@ import { randomUUID } from 'node:crypto';
 import { escapeGlob } from '../../../../redis/acl.ts';
 import { createRedisReader } from '../../../../redis/connection-reader.ts';
 import type { RedisEndpoint } from '../../../../redis/endpoint.ts';
+import { describeError } from '../../../../redis/problems.ts';
 import type { RedisReader } from '../../../../redis/reader.ts';
 import type { ControlRequest, Mailbox, ReplyListener, SentRequest } from '../../broker.ts';
 import { ControlFailure, type ControlProblem } from '../../control/failure.ts';
 import type { CelerySettings } from '../../settings.ts';
 import { type ControlAddress, controlAddress } from './control-address.ts';
 import { unwrapReply, wrapRequest } from './control-envelope.ts';
-import { type ControlRedisCommand, controlFailureOf } from './control-failure.ts';
 
 /**
  * Seconds that a BRPOP blocks before it is sent again: a whole number, for Redis before 6, and a small one,
@@ -286,4 +286,33 @@ async function close(state: MailboxState): Promise<void> {
   await endList(state);
   await Promise.all([removeStale(state), state.waiting.close()]);
   await state.commands.close();
+}
+
+/** The Redis commands that remote control uses. */
+export type ControlRedisCommand = 'SRANDMEMBER' | 'SADD' | 'SREM' | 'DEL' | 'PUBLISH' | 'BRPOP';
+
+/** @param command the command that failed */
+function controlFailureOf(
+  error: unknown,
+  command: ControlRedisCommand,
+  address: ControlAddress,
+): ControlFailure {
+  if (error instanceof ControlFailure) return error;
+  const { code, sentence } = describeError(error);
+  if (code !== 'NOPERM') return new ControlFailure({ code, sentence, missingRights: null });
+  const missingRights = rightsFor(command, address);
+  return new ControlFailure({
+    code,
+    sentence: `The Redis user may not ${command}, which remote control needs: ${missingRights}.`,
+    missingRights,
+  });
+}
+
+/** Rules of `ACL SETUSER` that allow the command on the keys and channels of remote control. */
+function rightsFor(command: ControlRedisCommand, address: ControlAddress): string {
+  const name = `+${command.toLowerCase()}`;
+  if (command === 'PUBLISH') return [name, ...address.channels.map((channel) => `&${channel}`)].join(' ');
+  if (command === 'SRANDMEMBER') return `${name} %R~${address.listenersKey}`;
+  const isBinding = command === 'SADD' || command === 'SREM';
+  return `${name} ~${isBinding ? address.bindingKey : address.replyKey('*')}`;
 }
