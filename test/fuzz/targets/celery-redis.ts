@@ -141,7 +141,7 @@ export const redisTarget = defineTarget<Written>({
   covers: [
     ...files('protocol', 'message-body', 'message-parts', 'queue-message', 'signatures', 'python-json'),
     ...files('queues', 'message-intake'),
-    ...files('brokers/redis', 'envelope', 'events', 'control-envelope', 'queues/queue-names'),
+    ...files('brokers/redis', 'envelope', 'events', 'pidbox', 'queues/queue-names'),
   ],
   missing: redisMissing,
   // It is told over connections: many turns of the event loop, none of which is timed by itself.

@@ -3,7 +3,7 @@ import type { BrokerAccess } from '../../broker.ts';
 import type { Hint } from '../../hint.ts';
 import type { CelerySettings } from '../../settings.ts';
 import { eventSubscriptions } from './channels.ts';
-import { controlAddress } from './control-address.ts';
+import { controlAddress } from './pidbox.ts';
 
 /** The hint for a Redis user who lacks a right, with the command that grants it. */
 export function deniedHint(access: BrokerAccess, settings: CelerySettings, database: number): Hint {

@@ -11,8 +11,7 @@ import type { RedisReader } from '../../../../redis/reader.ts';
 import type { ControlRequest, Mailbox, ReplyListener, SentRequest } from '../../broker.ts';
 import { ControlFailure, type ControlProblem } from '../../control/failure.ts';
 import type { CelerySettings } from '../../settings.ts';
-import { type ControlAddress, controlAddress } from './control-address.ts';
-import { unwrapReply, wrapRequest } from './control-envelope.ts';
+import { type ControlAddress, controlAddress, unwrapReply, wrapRequest } from './pidbox.ts';
 
 /**
  * Seconds that a BRPOP blocks before it is sent again: a whole number, for Redis before 6, and a small one,
