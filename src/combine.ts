@@ -1,5 +1,4 @@
 /** Several sources in one monitor. */
-
 import { listAllEvents } from './combine/events.ts';
 import { combineHealth } from './combine/health.ts';
 import {
@@ -9,14 +8,19 @@ import {
   listAllSchedules,
   listAllWorkers,
 } from './combine/lists.ts';
-import { openAllMeters } from './combine/meters.ts';
-import { combinedStatus } from './combine/status.ts';
 import { combineTasks } from './combine/tasks.ts';
 import { checkSources } from './options/sources.ts';
 import { markBundle } from './source/bundle-mark.ts';
 import { type CombinedPart, partsOf } from './source/combined-part.ts';
 import { closeAll, noteCombination } from './source/source-users.ts';
-import type { MonitorSources, SourcePart } from './source.ts';
+import type {
+  Meter,
+  MeterOptions,
+  MetricsSource,
+  MonitorSources,
+  SourcePart,
+  SourceStatus,
+} from './source.ts';
 
 type PartKind = Exclude<keyof MonitorSources, 'close'>;
 
@@ -118,4 +122,43 @@ function refuseSharedNames(kind: PartKind, parts: readonly SourcePart[]): void {
   throw new TypeError(
     `combineSources: two sources of '${kind}' are named '${shared}'. Give each a name of its own, such as { name: '${shared}-2' }.`,
   );
+}
+
+/**
+ * The status of a combined part for callers that read it as one part: as old as its oldest part. The router
+ * reads the status of each part instead.
+ */
+function combinedStatus(parts: readonly SourcePart[]): () => SourceStatus {
+  return () => {
+    const all = parts.map((part): SourceStatus => part.status?.() ?? { ok: true, asOf: new Date() });
+    const times = all.flatMap(({ asOf }) => asOf?.getTime() ?? []);
+    const changes = all.flatMap(({ changesAt }) => changesAt?.getTime() ?? []);
+    const revisions = all.map(({ revision }) => revision);
+    const away = all.find(({ ok }) => !ok);
+    return {
+      ok: away === undefined,
+      asOf: times.length === 0 ? null : new Date(Math.min(...times)),
+      error: away === undefined ? null : (away.error ?? 'source_unavailable'),
+      reason: away?.reason ?? null,
+      ...(!revisions.includes(undefined) && { revision: JSON.stringify(revisions) }),
+      changesAt: changes.length === 0 ? null : new Date(Math.min(...changes)),
+    };
+  };
+}
+
+/** One meter of several sources, which share the series. The router itself opens one meter for each source. */
+function openAllMeters(parts: readonly MetricsSource[], options: MeterOptions): Meter {
+  const mostSeries = Math.floor(options.mostSeries / parts.length);
+  const meters = parts.map((part) => part.openMeter({ ...options, mostSeries }));
+  const families = meters.flatMap((meter) => meter.families);
+  return {
+    families: families.filter(
+      ({ name }, index) => families.findIndex((other) => other.name === name) === index,
+    ),
+    collect: async (context) => (await Promise.all(meters.map((meter) => meter.collect(context)))).flat(),
+    overflow: () => meters.reduce((sum, meter) => sum + (meter.overflow?.() ?? 0), 0),
+    close: () => {
+      for (const meter of meters) meter.close();
+    },
+  };
 }

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Next } from './http/core.ts';
 import { targetOf } from './http/exchange.ts';
-import { resolveHandlerOptions } from './options/handler-options.ts';
-import type { ResolvedOptions } from './options/resolve-options.ts';
+import { type ResolvedOptions, resolveOptions } from './options/resolve-options.ts';
+import { wrong } from './options/wrong.ts';
 import type { MonitorHandlerOptions } from './options.ts';
 import { openMonitor } from './routes/open-monitor.ts';
 import { isRecord } from './values.ts';
@@ -79,4 +79,32 @@ function warnUnguarded(): void {
     'Everybody who can reach this monitor can see all its data. Pass an authorize function in its options, or authorize: false if the host guards it.',
     { type: 'ExpressTaskMonitorWarning', code: 'EXPRESS_TASK_MONITOR_UNGUARDED' },
   );
+}
+
+/** {@link MonitorHandlerOptions}, checked, with every default filled in. */
+interface ResolvedHandlerOptions {
+  readonly options: ResolvedOptions;
+  /** Without a trailing slash; empty if nothing is to be removed from URLs. */
+  readonly basePath: string;
+}
+
+/**
+ * Checks options and fills in their defaults.
+ *
+ * @throws TypeError that names the option, the type of its value, and what to write; never a secret
+ */
+function resolveHandlerOptions(given: unknown = {}): ResolvedHandlerOptions {
+  if (!isRecord(given)) return { options: resolveOptions(given), basePath: '' };
+  const { basePath: path, ...others }: { readonly [Key in keyof MonitorHandlerOptions]?: unknown } = given;
+  const basePath = readBasePath(path);
+  const options = resolveOptions(others);
+  return { options: { ...options, publicUrl: options.publicUrl ?? (basePath || null) }, basePath };
+}
+
+function readBasePath(value: unknown): string {
+  if (value === undefined) return '';
+  if (typeof value !== 'string' || !/^\/(?!\/)[^?#\s]*$/.test(value)) {
+    throw wrong('basePath', "a path such as '/monitor'", value);
+  }
+  return value.replace(/\/+$/, '');
 }

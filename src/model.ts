@@ -2,18 +2,9 @@
  * The domain model that sources use: camelCase names, `Date` for times, Celery's terms. `null` or a missing
  * field means "unknown", an empty array means "none".
  */
-
-import type { TaskCause } from './model/task-cause.ts';
-import type { TaskAttempt, TaskChangeEntry, TaskLog } from './model/task-detail.ts';
-import type { TaskFlag } from './model/task-flag.ts';
 import type { TaskProgress } from './model/task-progress.ts';
 import type { TaskState } from './model/task-state.ts';
 
-export type { Queue } from './model/queue.ts';
-export type { Schedule, ScheduleRun } from './model/schedule.ts';
-export type { TaskCause } from './model/task-cause.ts';
-export type { TaskAttempt, TaskChangeEntry, TaskLog } from './model/task-detail.ts';
-export { flagsOf, hasFlag, type TaskFlag } from './model/task-flag.ts';
 export {
   LONGEST_PROGRESS,
   percentOf,
@@ -22,7 +13,6 @@ export {
   type TaskProgress,
 } from './model/task-progress.ts';
 export { isDone, TASK_STATES, type TaskState } from './model/task-state.ts';
-export { isTraceId, traceIdOf } from './model/trace-id.ts';
 
 /** Text fields of a task that may be truncated. */
 export type TaskTextField = 'args' | 'kwargs' | 'result' | 'exception' | 'traceback';
@@ -234,4 +224,145 @@ export interface WorkerHealthCheck extends HealthCheck {
    * shutdown.
    */
   readonly missing: readonly string[];
+}
+
+/** One queue, as listed by a `QueueSource`. */
+export interface Queue {
+  readonly name: string;
+  /** Messages that no worker has taken yet; `null` when unknown. */
+  readonly waiting: number | null;
+  /** Messages that workers have taken but not acknowledged. Default `null`: unknown. */
+  readonly reserved?: number | null;
+  /** Number of workers that consume from the queue; `null` when unknown. */
+  readonly consumers: number | null;
+  /** When the oldest due message started to wait; `null` when no message is due or the time is unknown. */
+  readonly oldestDueAt: Date | null;
+  /**
+   * Number of tasks in each of the engine's own states, those of `Task.engineState`. Default `null`: the engine has
+   * no such states, or they are unknown.
+   */
+  readonly engineStates?: Readonly<Record<string, number>> | null;
+  /** Whether the engine hands out nothing from this queue because somebody paused it. Default `null`: unknown. */
+  readonly isPaused?: boolean | null;
+  /** When these figures were read; `null` when they never were. */
+  readonly asOf: Date | null;
+}
+
+/** A task that an entry of a schedule caused. */
+export interface ScheduleRun {
+  readonly taskId: string;
+  /** `null`: nothing is known of the task any more. */
+  readonly state: TaskState | null;
+  /** When the entry ran: when the task was sent, or was to start. */
+  readonly at: Date;
+  /** Run time of the task in seconds. */
+  readonly runtime?: number | null;
+}
+
+/** One entry of a periodic schedule. */
+export interface Schedule {
+  readonly id: string;
+  readonly app?: string | null;
+  readonly name: string;
+  readonly task?: string | null;
+  /** The schedule as readable text: `every 30 s`, `0 7 * * 1 (m/h/dM/MY/d)`. */
+  readonly schedule?: string | null;
+  readonly enabled?: boolean | null;
+  readonly args?: unknown;
+  readonly kwargs?: unknown;
+  readonly queue?: string | null;
+  /** IANA name of the time zone in which the schedule is evaluated. */
+  readonly timezone?: string | null;
+  readonly lastRunAt?: Date | null;
+  readonly nextRunAt?: Date | null;
+  readonly totalRunCount?: number | null;
+  /** What it ran lately, newest first: up to 20 are shown. Runs may be missing where nothing tells that it ran. */
+  readonly lastRuns?: readonly ScheduleRun[] | null;
+  /** Whether the source has removed the secrets from its texts, as `redacted` of a task. Default: false. */
+  readonly redacted?: boolean;
+}
+
+/** Why a task failed, as far as other failures share it. Only text without secrets is in it. */
+export interface TaskCause {
+  /** Short and stable: the same for equal causes in every process, and after a restart. */
+  readonly id: string;
+  /** Name of the exception's class, without its module; `null`: not known. */
+  readonly exception: string | null;
+  /** The message with placeholders for what differs between failures, such as numbers; `null`: there is none. */
+  readonly message: string | null;
+  /** Where it was raised, such as `charge.py in capture`; `null`: not known. */
+  readonly frame: string | null;
+}
+
+/** One state change of a task. */
+export interface TaskChangeEntry {
+  readonly state: TaskState;
+  readonly timestamp: Date | null;
+  readonly worker: string | null;
+  /** Further information about the change, such as the exception of a retry. */
+  readonly detail: string | null;
+  /** Number of the attempt to which it belongs, 0 for the first. */
+  readonly retries?: number | null;
+}
+
+/** One attempt of a task. */
+export interface TaskAttempt {
+  /** 1 for the first. */
+  readonly number: number;
+  readonly started: Date | null;
+  /** `null` also while it runs. */
+  readonly finished: Date | null;
+  /** Why it failed. */
+  readonly error: string | null;
+}
+
+/** The end of what a task has logged. */
+export interface TaskLog {
+  /** The last lines, oldest first. At most 100 are shown, each with at most 2,000 characters. */
+  readonly lines: readonly string[];
+  /** How many lines there are in all. */
+  readonly total: number;
+}
+
+/**
+ * Known problems of a task that its state does not show.
+ * - `worker_lost`: received or started on a worker whose heartbeat stopped
+ * - `overdue`: its eta has passed and it has not started
+ * - `never_received`: sent, but found in no queue and on no worker
+ * - `end_unseen`: it no longer runs, and its end was not seen; it does not count as running
+ * - `consequence`: it never ran, and failed because another task did; it does not count as a failure of its own
+ */
+export type TaskFlag = 'worker_lost' | 'overdue' | 'never_received' | 'end_unseen' | 'consequence';
+
+const FLAGS: readonly TaskFlag[] = ['worker_lost', 'overdue', 'never_received', 'end_unseen', 'consequence'];
+
+/** The known flags of a task, each once. None where `flags` is no array, which a source in JavaScript may return. */
+export function flagsOf(flags: unknown): TaskFlag[] {
+  return Array.isArray(flags) && flags.length > 0 ? FLAGS.filter((flag) => flags.includes(flag)) : [];
+}
+
+/** Whether a task has this flag. */
+export function hasFlag({ flags }: { readonly flags?: unknown }, flag: TaskFlag): boolean {
+  return Array.isArray(flags) && flags.includes(flag);
+}
+
+/** `traceparent` of W3C Trace Context: version, trace id, span id and flags. Later versions may have more behind a hyphen. */
+const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/s;
+const TRACE_ID = /^(?!0{32})[0-9a-f]{32}$/;
+const NO_SPAN = '0'.repeat(16);
+const LONGEST = 512;
+
+/** Whether a value is a trace id: 32 lowercase hexadecimal digits that are not all 0. */
+export function isTraceId(value: unknown): value is string {
+  return typeof value === 'string' && TRACE_ID.test(value);
+}
+
+/** @returns the trace id in the value of `traceparent`; `null` if the value is not valid */
+export function traceIdOf(traceparent: unknown): string | null {
+  if (typeof traceparent !== 'string' || traceparent.length > LONGEST) return null;
+  const match = TRACEPARENT.exec(traceparent);
+  if (match === null) return null;
+  const [, version, traceId, spanId, rest] = match;
+  if (spanId === NO_SPAN || (version === '00' && rest !== undefined)) return null;
+  return isTraceId(traceId) ? traceId : null;
 }

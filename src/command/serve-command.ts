@@ -1,10 +1,11 @@
 /** Serves a monitor until the process gets a signal to end. */
+
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { createMonitorHandler } from '../node.ts';
-import { guardOf, isOwnHost } from './guard.ts';
-import { sourcesOf } from './open-sources.ts';
+import { createServer, type IncomingMessage } from 'node:http';
+import { type AddressInfo, isIP } from 'node:net';
+import { createMonitorHandler, type MonitorHandlerOptions, type MonitorSources } from '../node.ts';
+import type { HistoryStore, PgPool } from '../postgres.ts';
 import { type Command, UsageError } from './read-command.ts';
 
 export async function serveCommand(command: Command): Promise<void> {
@@ -46,4 +47,96 @@ function listenProblem(error: unknown, { host, port }: Command): Error {
     return new UsageError(`--host ${host} is not an address of this machine.`);
   if (code === 'EACCES') return new UsageError(`Port ${port} needs more rights. Use one above 1023.`);
   return error as Error;
+}
+
+/**
+ * Whether the `Host` of a request is this server. A page of another site can make its own name resolve to 127.0.0.1
+ * (DNS rebinding) to read the answers, but it cannot do so with an address or with `localhost`.
+ */
+export function isOwnHost(header: string | undefined, names: readonly string[]): boolean {
+  const host = (header ?? '').toLowerCase().replace(/:\d+$/, '');
+  return host === 'localhost' || isIP(host.replace(/^\[|\]$/g, '')) !== 0 || names.includes(host);
+}
+
+/** Who may open the monitor that the command serves: HTTP's Basic scheme, with the user `monitor`. A probe needs no password, and then gets no details. */
+function guardOf({
+  password,
+}: Pick<Command, 'password'>): Pick<MonitorHandlerOptions, 'authorize' | 'health'> {
+  if (password === null) return { authorize: false };
+  const wanted = digest(`Basic ${Buffer.from(`monitor:${password}`).toString('base64')}`);
+  const isKnown = ({ headers }: IncomingMessage): boolean =>
+    timingSafeEqual(digest(headers.authorization ?? ''), wanted);
+  return {
+    authorize: (request, route) =>
+      route === 'healthcheck' ||
+      isKnown(request) || { status: 401, challenge: 'Basic realm="task monitor", charset="UTF-8"' },
+    health: { details: isKnown },
+  };
+}
+
+/** Gives texts of any length the same length, so that the duration of a comparison reveals nothing. */
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+/** Sources, and a function that frees their resources. */
+interface OpenSources {
+  readonly sources: MonitorSources;
+  /** To be called when the sources are closed. */
+  end(): Promise<void>;
+}
+
+/** @throws UsageError where a package is missing, TypeError for a wrong URL */
+async function sourcesOf(command: Command): Promise<OpenSources> {
+  const { url, engine, backend, prefix } = command;
+  for (const name of packagesOf(command)) await requirePackage(name, command);
+  const { store, end } = await openStore(command);
+  const kept = store === null ? {} : { store };
+  if (engine === 'bullmq') {
+    const { bullmqSources } = await import('../bullmq.ts');
+    return { sources: bullmqSources({ connection: url, ...(prefix !== null && { prefix }), ...kept }), end };
+  }
+  const { celerySources } = await import('../celery.ts');
+  return { sources: celerySources({ broker: url, ...(backend !== null && { backend }), ...kept }), end };
+}
+
+function packagesOf({ url, engine, backend }: Command): readonly string[] {
+  if (engine === 'bullmq') return ['ioredis'];
+  const isRabbit = /^amqps?:/.test(url);
+  return isRabbit ? (backend === null ? ['amqplib'] : ['amqplib', 'redis']) : ['redis'];
+}
+
+async function requirePackage(name: string, { engine }: Command): Promise<unknown> {
+  try {
+    return await import(name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    const flag = engine === 'bullmq' ? ' --bullmq' : '';
+    throw new UsageError(
+      `The package "${name}" is missing. Install it next to express-task-monitor, or write: npx -p express-task-monitor -p ${name} express-task-monitor${flag} URL`,
+    );
+  }
+}
+
+async function openStore(
+  command: Command,
+): Promise<{ readonly store: HistoryStore | null; end(): Promise<void> }> {
+  const { store } = command;
+  if (store === null) return { store: null, end: async () => {} };
+  if (!/^postgres(?:ql)?:/.test(store)) {
+    const { sqliteStore } = await import('../sqlite.ts');
+    return { store: sqliteStore(store), end: async () => {} };
+  }
+  const { postgresStore } = await import('../postgres.ts');
+  const { default: pg } = (await requirePackage('pg', command)) as {
+    default: {
+      Pool: new (
+        options: object,
+      ) => PgPool & { on(event: 'error', listener: () => void): void; end(): Promise<void> };
+    };
+  };
+  const pool = new pg.Pool({ connectionString: store });
+  // A connection that breaks while it is idle. The store reports the consequences.
+  pool.on('error', () => {});
+  return { store: postgresStore(pool), end: () => pool.end() };
 }

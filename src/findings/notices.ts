@@ -4,11 +4,10 @@
  */
 import { createHash } from 'node:crypto';
 import type { Steps } from '../scheduler.ts';
-import { frozen } from '../values.ts';
+import { frozen, isRecord } from '../values.ts';
 import type { FindingBody } from '../wire.ts';
 import { type Evaluation, type FoundProblem, MOST_FINDINGS, type RuleOutcome } from './evaluate.ts';
 import type { FindingNotice } from './on-finding.ts';
-import { readTold, type Telling } from './told-findings.ts';
 
 /** How long a problem has to be found, or gone, before it is reported, in milliseconds. */
 const LASTING_MS = 10_000;
@@ -221,4 +220,41 @@ function tell(id: string, note: Note, now: number): DueNotice {
       note.isCalling = false;
     },
   };
+}
+
+/** The last call. */
+interface Telling {
+  readonly status: FindingNotice['status'];
+  readonly severity: FindingBody['severity'];
+  readonly at: number;
+  /** Number of calls that reported this, if none of them is known to have succeeded; otherwise 0. */
+  unconfirmed: number;
+}
+
+/** A finding that was reported to the host. */
+interface ToldFinding {
+  readonly id: string;
+  readonly body: FindingBody;
+  readonly told: Telling;
+}
+
+/** Reads what a store keeps for the instance that reports later. Entries of another form are left out. */
+function readTold(text: string): readonly ToldFinding[] {
+  try {
+    const list: unknown = JSON.parse(text);
+    return Array.isArray(list) ? list.filter(isToldFinding) : [];
+  } catch {
+    return [];
+  }
+}
+
+function isToldFinding(item: unknown): item is ToldFinding {
+  if (!isRecord(item) || !isRecord(item.body) || !isRecord(item.told)) return false;
+  const { code, since, summary, source } = item.body;
+  const { status, at, unconfirmed } = item.told;
+  return (
+    [item.id, code, since, summary, status].every((value) => typeof value === 'string') &&
+    (source === null || typeof source === 'string') &&
+    [at, unconfirmed].every((value) => typeof value === 'number')
+  );
 }

@@ -8,7 +8,6 @@ import type { Denial } from './authorize.ts';
 import type { MonitorRequest, MonitorResponse } from './exchange.ts';
 import type { Monitor } from './monitor.ts';
 import { isGone } from './on-leave.ts';
-import { createRefusals } from './refusals.ts';
 import { ALLOWED, sendEmpty, sendProblem } from './send.ts';
 import type { Target } from './targets.ts';
 
@@ -124,4 +123,41 @@ function redirect({ canonical }: Target, response: MonitorResponse): boolean {
   if (canonical === null) return false;
   sendEmpty(response, 308, { Location: canonical });
   return true;
+}
+
+/** Time between an overload and its answer, in milliseconds. */
+const REFUSAL_DELAY_MS = 100;
+/** Maximum number of waiting refusals; further ones are sent immediately, to limit the memory. */
+const MOST_WAITING = 1_000;
+
+/**
+ * The refusals of one router, which are delayed: otherwise a client that ignores `Retry-After` and immediately repeats
+ * its request would keep the host busy with refusals alone.
+ */
+interface Refusals {
+  /**
+   * Sends a refusal later.
+   *
+   * @param onError called with what `send` throws
+   */
+  delay(send: () => void, onError: (error: unknown) => void): void;
+}
+
+/** Creates the refusals of one router, without waiting ones. */
+function createRefusals(): Refusals {
+  let waiting = 0;
+  return {
+    delay(send, onError) {
+      if (waiting >= MOST_WAITING) return send();
+      waiting += 1;
+      setTimeout(() => {
+        waiting -= 1;
+        try {
+          send();
+        } catch (error) {
+          onError(error);
+        }
+      }, REFUSAL_DELAY_MS);
+    },
+  };
 }

@@ -1,12 +1,9 @@
-import { isMonitorError, MonitorError } from '../errors.ts';
+import { isMonitorError, MonitorError, type MonitorErrorCode } from '../errors.ts';
 import type { Waiter } from '../scheduler.ts';
-import { type PartRead, partsOf } from '../source/combined-part.ts';
-import type { Awaitable, SourcePart } from '../source.ts';
+import { type FanOut, type PartRead, partsOf } from '../source/combined-part.ts';
+import type { Awaitable, ReadContext, SourcePart } from '../source.ts';
 import { isThenable } from '../values.ts';
-import { type Aborting, createContext } from './context.ts';
-import { codeOf } from './failure.ts';
 import { createFanOut } from './fan-out.ts';
-import { abandon, createPartReads, isBlocked, type PartReads } from './part-reads.ts';
 import { type ReadResult, resultOf } from './read-result.ts';
 import type { Reader, ReaderOptions, ReadTask } from './read-task.ts';
 import type { Report } from './report.ts';
@@ -216,4 +213,96 @@ function mapRaw<Raw, Result>(
   } catch (error) {
     return fail(error);
   }
+}
+
+/** A read context that can be aborted. */
+interface Aborting {
+  /** Passed to the source; `fanOut` is set for combined parts. `client` identifies the client to the scheduler. */
+  readonly context: ReadContext & { fanOut?: FanOut; readonly client: string | undefined };
+  abort(): void;
+  readonly onAbort: OnLeave;
+}
+
+/**
+ * Creates a context. The AbortController costs more than a read from memory, so it is created on first use.
+ *
+ * @param client see {@link ReadTask.client}
+ */
+function createContext(client?: string): Aborting {
+  let controller: AbortController | null = null;
+  let aborted = false;
+  const listeners = new Set<() => void>();
+  return {
+    context: {
+      client,
+      get signal() {
+        controller ??= new AbortController();
+        if (aborted) controller.abort();
+        return controller.signal;
+      },
+    },
+    abort() {
+      aborted = true;
+      controller?.abort();
+      for (const listener of [...listeners]) listener();
+    },
+    onAbort(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+}
+
+/** Codes that a source may choose. The others are about authorization or the exporter. */
+const SOURCE_ERRORS: ReadonlySet<MonitorErrorCode> = new Set<MonitorErrorCode>([
+  'invalid_parameter',
+  'task_not_found',
+  'source_not_configured',
+  'source_invalid',
+  'source_unavailable',
+  'source_timeout',
+  'overloaded',
+]);
+
+/** The error code of the response when a source has failed. @param error any thrown value */
+function codeOf(error: unknown): MonitorErrorCode {
+  return isMonitorError(error) && SOURCE_ERRORS.has(error.code) ? error.code : 'source_unavailable';
+}
+
+/** The reads of one part. */
+interface PartReads {
+  /** Reads in flight, by call and key. */
+  readonly shared: Map<string, SharedRead<unknown>>;
+  /** Reads without a result at their deadline. A read that answers in time clears them. */
+  readonly abandoned: Set<object>;
+  /** When the latest read was abandoned, or tried although the part is blocked, in monotonic milliseconds. */
+  triedAt: number;
+}
+
+/** A part with this many abandoned reads is read only to try whether it answers again. */
+const MOST_ABANDONED = 3;
+/** Time between two tries, in milliseconds. */
+const RETRY_MS = 1_000;
+
+/** Creates an empty record. */
+function createPartReads(): PartReads {
+  return { shared: new Map(), abandoned: new Set(), triedAt: 0 };
+}
+
+/** Notes a read that missed its deadline. Its promise may never settle, so only the latest are kept. */
+function abandon(reads: PartReads, read: object): void {
+  const { abandoned } = reads;
+  const [oldest] = abandoned;
+  if (oldest !== undefined && abandoned.size >= MOST_ABANDONED) abandoned.delete(oldest);
+  abandoned.add(read);
+  reads.triedAt = performance.now();
+}
+
+/** Whether a part must not be read now. When it may be tried again, this read is the try. */
+function isBlocked(reads: PartReads): boolean {
+  if (reads.abandoned.size < MOST_ABANDONED) return false;
+  const now = performance.now();
+  if (now - reads.triedAt < RETRY_MS) return true;
+  reads.triedAt = now;
+  return false;
 }

@@ -3,7 +3,7 @@ import { onLeave } from '../http/on-leave.ts';
 import { defineRoute } from '../http/route.ts';
 import { sendFresh } from '../http/send.ts';
 import { CLIENT_GONE } from '../read.ts';
-import { addOwnCollectors } from './own-collectors.ts';
+import { addOwnCollectors } from './monitor-figures.ts';
 
 /** `GET /metrics`: what this library counts, or the exporter's response with its body and content type unchanged. */
 export const metricsRoute = defineRoute({

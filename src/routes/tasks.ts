@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { decodeCursor, decodeEarlierCursor, encodeCursor, LONGEST_CURSOR } from '../cursor.ts';
 import { MonitorError } from '../errors.ts';
 import { keyOf } from '../http/answer-key.ts';
 import { cursor } from '../http/cursor-parameter.ts';
@@ -11,15 +13,24 @@ import { type Asked, defineRoute, type Fault, type Respond, SOURCE_ERRORS } from
 import { TASK_STATES, type Task } from '../model.ts';
 import type { ReadResult } from '../read.ts';
 import type { Steps } from '../scheduler.ts';
+import { queryOfSource } from '../select/query-of-source.ts';
+import { summarizeTasks } from '../select.ts';
 import { isTaskPage, isTaskPosition } from '../source/pages.ts';
 import { TASK_SORTS } from '../source/task-capabilities.ts';
-import type { TaskPage, TaskQuery, TaskStats } from '../source.ts';
+import type {
+  Awaitable,
+  ReadContext,
+  TaskPage,
+  TaskPosition,
+  TaskQuery,
+  TaskSource,
+  TaskStats,
+  TaskStatsQuery,
+} from '../source.ts';
 import type { MarkerBody, TaskMatchBody } from '../wire.ts';
-import { getTaskStats, listTasks } from './ask-tasks.ts';
 import { findStatsFaults, STATS_QUERY, statsWindowOf } from './stats-parameters.ts';
 import { abilitiesOf, type ListAbilities } from './task-capabilities.ts';
 import { CONDITION_NAMES, CONDITION_QUERY, conditionsOf, findConditionFaults } from './task-conditions.ts';
-import { decodeTaskCursor, encodeTaskCursor, listNameOf } from './task-cursor.ts';
 
 const QUERY = {
   limit: integer('Maximum number of tasks per page; 0 is allowed only with `stats`.', {
@@ -247,4 +258,57 @@ function linkTo(pairs: Asked<Values>['pairs'], next: string): string {
   const query = new URLSearchParams(pairs.filter(([name]) => name !== 'cursor'));
   query.append('cursor', next);
   return `<?${query}>; rel="next"`;
+}
+
+/** Lists tasks; none if a condition on `source` excludes this source. */
+function listTasks(source: TaskSource, query: TaskQuery, context: ReadContext): Awaitable<TaskPage> {
+  const own = queryOfSource(source, query);
+  return own === null ? { tasks: [], next: null, total: 0 } : source.listTasks(own, context);
+}
+
+/** Sums up tasks. @returns `null`: the source does not support it */
+function getTaskStats(
+  source: TaskSource,
+  query: TaskStatsQuery,
+  context: ReadContext,
+): Awaitable<TaskStats> | null {
+  if (source.getTaskStats === undefined) return null;
+  const filter = queryOfSource(source, query.filter);
+  return filter === null ? summarizeTasks([], query) : source.getTaskStats({ ...query, filter }, context);
+}
+
+/** A position in a list of tasks, and the name of that list. */
+interface TaskCursor {
+  /** Name of the list, see {@link listNameOf}; `null` in a cursor of version 0.1.0, which named lists differently. */
+  readonly list: string | null;
+  readonly position: TaskPosition;
+}
+
+const CURSOR_KIND = 'tasks';
+
+/** A name for a list: a hash of sort, order and filters. */
+function listNameOf(...criteria: readonly unknown[]): string {
+  return createHash('sha1').update(JSON.stringify(criteria)).digest('base64url').slice(0, 12);
+}
+
+/**
+ * Writes a cursor for clients.
+ *
+ * @throws TypeError for a position that no cursor has room for
+ */
+function encodeTaskCursor(list: string, { key, id, mark }: TaskPosition): string {
+  const text = encodeCursor(CURSOR_KIND, mark === undefined ? [list, key, id] : [list, key, id, mark]);
+  if (text.length <= LONGEST_CURSOR) return text;
+  throw new TypeError(
+    'listTasks() must return a position of at most 5,000 bytes: shorten its mark, or leave it out.',
+  );
+}
+
+/** Parses a cursor; `null` when it is not valid. */
+function decodeTaskCursor(text: string): TaskCursor | null {
+  const parts = decodeCursor(CURSOR_KIND, text);
+  const [list, key, id, mark, ...rest] = parts ?? decodeEarlierCursor(CURSOR_KIND, text) ?? [];
+  const position = { key, id, ...(mark !== undefined && { mark }) };
+  if (typeof list !== 'string' || !isTaskPosition(position) || rest.length > 0) return null;
+  return { list: parts === null ? null : list, position };
 }

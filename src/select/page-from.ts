@@ -1,7 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Task } from '../model.ts';
 import { type Steps, scheduler } from '../scheduler.ts';
 import type { TaskPage, TaskPosition, TaskQuery } from '../source.ts';
-import { createRowReader } from './reading-turns.ts';
 import { passesFilters } from './task-filter.ts';
 import { comparePositions, sortKeyOf } from './task-order.ts';
 
@@ -124,4 +124,44 @@ function pageOf(rows: readonly Row[], limit: number, hasMore: boolean): Pick<Tas
 
 function positionOf({ key, id }: Row): TaskPosition {
   return { key, id };
+}
+
+/** How long all readers together may read in one turn, in milliseconds. The scheduler adds filtering and sorting. */
+const TURN_MS = 4;
+/** Maximum number of rows in a batch of a single reader, and minimum with many readers. */
+const [MOST_AT_ONCE, FEWEST_AT_ONCE] = [256, 16];
+
+let readers = 0;
+/** When the first row of this turn was read. */
+let began: number | null = null;
+
+/** Reads the rows of one page. */
+interface RowReader {
+  /** Called with the first row of each batch. */
+  begin(): void;
+  /** Maximum number of rows in the next batch. */
+  most(): number;
+  /** Called after each batch. @returns a promise if the time of this turn is over */
+  rest(): Promise<void> | undefined;
+  close(): void;
+}
+
+function createRowReader(): RowReader {
+  readers += 1;
+  return {
+    begin() {
+      if (began !== null) return;
+      began = performance.now();
+      setImmediate(forget);
+    },
+    most: () => Math.max(FEWEST_AT_ONCE, Math.floor(MOST_AT_ONCE / readers)),
+    rest: () => (began !== null && performance.now() - began > TURN_MS ? nextTurn() : undefined),
+    close() {
+      readers -= 1;
+    },
+  };
+}
+
+function forget(): void {
+  began = null;
 }

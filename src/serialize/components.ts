@@ -1,7 +1,7 @@
+import type { FoundProblem, RuleOutcome } from '../findings/evaluate.ts';
 import type { Component, Queue } from '../model.ts';
-import { plainRecord, type Redactor } from '../redact.ts';
-import type { ComponentBody, QueueBody } from '../wire.ts';
-import { displayUrl } from './display-url.ts';
+import { credentialsLength, plainRecord, type Redactor } from '../redact.ts';
+import type { ComponentBody, FindingBody, QueueBody, RuleBody } from '../wire.ts';
 import { isoTime } from './moments.ts';
 import { countsOf, label, wellFormed, whole } from './scalars.ts';
 import { rulesFor } from './shown-text.ts';
@@ -45,4 +45,52 @@ export function queueBody(queue: Queue, source: string, now: Date): QueueBody | 
     as_of: isoTime(queue.asOf),
     source,
   };
+}
+
+// Longer than the URL of any real component.
+const LONGEST = 2_048;
+
+/** Separator between the URLs of a list, which Celery accepts as a broker URL. */
+const NEXT_URL = /;(?=\s*[a-z][a-z0-9+.-]*:\/\/)/i;
+
+/**
+ * A URL without user, password, query and fragment. Does not use the `URL` class, because that rejects lists
+ * of URLs (`redis://a;redis://b`), paths and some hosts that brokers accept.
+ */
+function displayUrl(url: string): string {
+  return wellFormed(url.slice(0, LONGEST).split(NEXT_URL).map(withoutSecrets).join(';'));
+}
+
+function withoutSecrets(url: string): string {
+  const scheme = /^\s*[a-z][a-z0-9+.-]*:\/\//i.exec(url)?.[0] ?? '';
+  const address = url.slice(scheme.length);
+  const shown = address.slice(credentialsLength(address)).replace(/^@/, '');
+  return scheme + shown.replace(/[?#].*$/s, '');
+}
+
+/** @param sentence redacts and truncates */
+export function findingBody(
+  finding: FoundProblem,
+  redactor: Redactor,
+  sentence: (text: string) => string,
+): FindingBody {
+  const { text, isSecretKey } = rulesFor(redactor, false);
+  const show = (value: string): string => wellFormed(text(value, 'config'));
+  const { code, severity, since, source, subject, summary, evidence, look } = finding;
+  return {
+    code,
+    severity,
+    since: new Date(since).toISOString(),
+    source,
+    subject: subject === null ? null : sentence(subject),
+    summary: sentence(summary),
+    evidence: plainRecord(evidence, show, isSecretKey) ?? {},
+    look: wellFormed(look),
+  };
+}
+
+/** @param sentence redacts and truncates */
+export function ruleBody(outcome: RuleOutcome, sentence: (text: string) => string): RuleBody {
+  const { code, source, status, reason, found } = outcome;
+  return { code, source, status, reason: reason === null ? null : sentence(reason), found };
 }

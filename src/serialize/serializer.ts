@@ -1,5 +1,4 @@
 /** The only conversion from the model to the wire: missing values, previews and redaction are handled here. */
-
 import { causeOfTask, createCauseFinder } from '../causes/find-cause.ts';
 import type { FoundProblem, RuleOutcome } from '../findings/evaluate.ts';
 import type { JudgedTask } from '../findings/judge-running.ts';
@@ -35,11 +34,9 @@ import type {
   TaskMatchBody,
   WorkerBody,
 } from '../wire.ts';
-import { componentBody, queueBody } from './components.ts';
+import { componentBody, findingBody, queueBody, ruleBody } from './components.ts';
 import { eventBody, runningTaskBody, scheduleBody, workerBody } from './deployment.ts';
 import { createFinder, createMatcher } from './finder.ts';
-import { findingBody, ruleBody } from './findings.ts';
-import { createRowCache } from './row-cache.ts';
 import { wellFormed } from './scalars.ts';
 import { createShowText, rawText, rulesFor } from './shown-text.ts';
 import { type StatsAsked, type StatsFigures, statsBody } from './stats.ts';
@@ -187,5 +184,52 @@ function readable<Body>(read: () => Body | null): Body | null {
     return read();
   } catch {
     return null;
+  }
+}
+
+// Enough for the pages that people view, far fewer than the tasks of a history.
+const MOST_ROWS = 5_000;
+
+/**
+ * Caches the JSON rows of frozen tasks, which cannot change, so that a list with few changes costs little.
+ * Eviction works by two generations: a row that is not read while the young generation fills up is dropped
+ * with the old one.
+ */
+function createRowCache(): {
+  /** @param make creates a row that is not cached. `null` is not cached */
+  get(task: Task, make: () => string | null): string | null;
+} {
+  let young = new WeakMap<Task, string>();
+  let old = new WeakMap<Task, string>();
+  let count = 0;
+
+  function remember(task: Task, row: string): void {
+    if (count >= MOST_ROWS) {
+      old = young;
+      young = new WeakMap();
+      count = 0;
+    }
+    young.set(task, row);
+    count += 1;
+  }
+
+  return {
+    get(task, make) {
+      if (!isFrozen(task)) return make();
+      const known = young.get(task);
+      if (known !== undefined) return known;
+      const row = old.get(task) ?? make();
+      if (row !== null) remember(task, row);
+      return row;
+    },
+  };
+}
+
+/** A Proxy can claim to be frozen and still return other values. Its first row is then kept. */
+function isFrozen(value: unknown): boolean {
+  try {
+    return typeof value === 'object' && value !== null && Object.isFrozen(value);
+  } catch {
+    return false;
   }
 }

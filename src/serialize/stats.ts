@@ -1,3 +1,4 @@
+import { type CauseGroup, MOST_CAUSES } from '../causes/cause-groups.ts';
 import { totalsIn } from '../select/durations.ts';
 import type {
   DurationFigures,
@@ -10,6 +11,7 @@ import type {
 import type {
   StatsBucketBody,
   StatsCallerBody,
+  StatsCauseBody,
   StatsNameBody,
   StatsQueueBody,
   StatsStepBody,
@@ -17,7 +19,6 @@ import type {
   TaskStatsBody,
 } from '../wire.ts';
 import { type Given, rows } from './body-rows.ts';
-import { causesBody } from './causes.ts';
 import { isoTime } from './moments.ts';
 import { countsOf, figure, label, labels, whole } from './scalars.ts';
 import type { ShowText } from './shown-text.ts';
@@ -168,5 +169,39 @@ function nameBody(given: Given<TaskStats['names'][number]>): StatsNameBody | nul
     runtime_p95: figure(given.runtimeP95),
     wait_p50: figure(given.waitP50),
     wait_p95: figure(given.waitP95),
+  };
+}
+
+const MOST_OF_CAUSE = 20;
+
+/** The requested members that not every source has. */
+function causesBody(
+  { causes, causesTruncated }: Given<TaskStats>,
+  show: ShowText,
+): Pick<TaskStatsBody, 'causes' | 'causes_truncated'> {
+  if (!Array.isArray(causes)) return {};
+  return {
+    causes: rows<CauseGroup, StatsCauseBody>(causes, MOST_CAUSES, (given) => causeBody(given, show)),
+    causes_truncated: causesTruncated === true || causes.length > MOST_CAUSES,
+  };
+}
+
+function causeBody(given: Given<CauseGroup>, show: ShowText): StatsCauseBody | null {
+  const cause = label(given.id);
+  if (cause === null) return null;
+  const { isNew, activity } = given;
+  return {
+    cause,
+    exception: show(given.exception, 'exception').text,
+    message: show(given.message, 'exception').text,
+    frame: show(given.frame, 'traceback').text,
+    count: whole(given.count) ?? 0,
+    first_seen: isoTime(given.firstSeen),
+    last_seen: isoTime(given.lastSeen),
+    names: (labels(given.names) ?? []).slice(0, MOST_OF_CAUSE),
+    workers: (labels(given.workers) ?? []).slice(0, MOST_OF_CAUSE),
+    sample: label(given.sample),
+    is_new: typeof isNew === 'boolean' ? isNew : null,
+    activity: Array.isArray(activity) ? activity.slice(0, MOST_STEPS).map((count) => whole(count) ?? 0) : [],
   };
 }

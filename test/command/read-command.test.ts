@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { isOwnHost } from '../../src/command/guard.ts';
 import { HELP, readCommand } from '../../src/command/read-command.ts';
+import { isOwnHost } from '../../src/command/serve-command.ts';
 
 const URL = 'redis://localhost:6379/0';
 const folder = mkdtempSync(join(tmpdir(), 'monitor-command-'));

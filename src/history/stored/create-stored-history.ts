@@ -1,15 +1,25 @@
 /** A history in memory that is kept in a store. */
+
+import { randomBytes } from 'node:crypto';
 import { scheduler } from '../../scheduler.ts';
+import type { SharedNotes } from '../../source/shared-notes.ts';
 import { waitFor } from '../../waiting.ts';
-import type { MemoryHistoryOptions } from '../memory-history.ts';
+import type { MemoryAccess } from '../memory/memory-access.ts';
+import type { HistoryTap } from '../memory/tap.ts';
+import { createMemoryHistory, type MemoryHistory, type MemoryHistoryOptions } from '../memory-history.ts';
+import { resolveRetention } from '../retention.ts';
+import type { StoreSession } from '../store.ts';
 import type { Hearing, StoredHistory, StoredHistoryOptions } from '../stored-history.ts';
-import { createState } from './create-state.ts';
-import { changeHearing, freezeAt } from './hearing.ts';
+import { createCauseNotes } from './cause-notes.ts';
+import { changeHearing, freezeAt, gapFound } from './hearing.ts';
 import { createJobs, type Jobs } from './jobs.ts';
 import { createStoredReader } from './read/stored-reader.ts';
-import { createNotes } from './source-texts.ts';
+import { createTextCopies } from './shared-texts.ts';
+import { createStoreCalls, createStoreClock } from './store-calls.ts';
 import { hasOthers, isHolder, mayWrite, PACE, type Pace, type StoredState } from './stored-state.ts';
+import { createTaskBacklog, noteChanged, noteDropping, noteStep } from './task-backlog.ts';
 import { statusOf } from './upkeep.ts';
+import { noteRelation } from './write-behind.ts';
 
 /** Longest time to write the remaining changes when the history is closed, in milliseconds. */
 const CLOSE_MS = 2_000;
@@ -91,4 +101,138 @@ async function close(state: StoredState, jobs: Jobs): Promise<void> {
   state.session = null;
   if (session !== null) await waitFor(options.store.close(session), { ms: rest() });
   history.close();
+}
+
+/** Kinds of these texts end with a number. */
+const KIND = 'router.notes.';
+/** Longest wait for the store, in milliseconds. */
+const DEADLINE_MS = 3_000;
+
+/** @returns opens notes: the first that are open in each process are the same, and so are the second ones */
+function createNotes(state: StoredState): () => SharedNotes {
+  const taken = new Set<number>();
+
+  async function ask<Result>(work: (session: StoreSession) => Promise<Result>): Promise<Result> {
+    const { session, calls } = state;
+    if (session === null) throw new Error('The store is not open.');
+    return calls.ask('copy', () => work(session), DEADLINE_MS);
+  }
+
+  return function openNotes() {
+    let number = 0;
+    while (taken.has(number)) number += 1;
+    taken.add(number);
+    const kind = `${KIND}${number}`;
+    return {
+      isHolder: () => (isHolder(state) ? true : state.lease.isKnown && state.lease.isTaken ? false : null),
+      read: async () => (await ask(({ snapshots }) => snapshots.read([kind]))).get(kind) ?? null,
+      write: (text) => ask(({ snapshots }) => snapshots.write(new Map([[kind, text]]))),
+      close: () => void taken.delete(number),
+    };
+  };
+}
+
+/** @returns the state of a history whose store has not been opened yet */
+function createState(memory: MemoryHistoryOptions, options: StoredHistoryOptions, pace: Pace): StoredState {
+  const { now = Date.now, redactor = null } = memory;
+  const { hearing, store } = options;
+  const instance = randomBytes(9).toString('base64url');
+  const clock = createStoreClock(now);
+  const calls = createStoreCalls(redactor);
+  const history: MemoryHistory = createMemoryHistory({
+    ...memory,
+    instance,
+    clockOffset: clock.ahead,
+    tap: createTap(() => state),
+  });
+  const state: StoredState = {
+    options,
+    instance,
+    clock,
+    calls,
+    history,
+    access: createAccess(history.access, () => state),
+    hearing,
+    pace,
+    maxEvents: memory.maxEvents ?? resolveRetention({}, 'createStoredHistory').maxEvents,
+    isReadOnly: options.isReadOnly || store.isReadOnly,
+    session: null,
+    lease: {
+      heldUntil: Number.NEGATIVE_INFINITY,
+      isKnown: false,
+      isTaken: false,
+      isWanted: true,
+      othersSeenAt: Number.NEGATIVE_INFINITY,
+    },
+    tasks: createTaskBacklog(),
+    causes: createCauseNotes(),
+    relations: { waiting: [], lost: 0 },
+    feed: { written: 0, heard: 0, since: 0, lastArrival: null, readThrough: 0, lost: 0 },
+    texts: createTextCopies(calls),
+    rollups: null,
+    countedSince: null,
+    hostnames: new Set(),
+    areWorkersChanged: false,
+    areTextsKnown: false,
+    spans: [],
+    hearsSince: hearing === 'all' ? clock.elapsed() : null,
+    coverageWrittenAt: Number.NEGATIVE_INFINITY,
+    frozenAt: null,
+    isLoading: true,
+    revision: 0,
+    batches: 0,
+    lastWrite: null,
+    bytes: null,
+    cleanedAt: Number.NEGATIVE_INFINITY,
+    unreadable: 0,
+    hasWarned: false,
+    lostBefore: 0,
+    lostAt: null,
+    isClosed: false,
+  };
+  return state;
+}
+
+/**
+ * Memory as the code for the store sees it. Once this instance receives nothing, no task is absorbed any more: a load
+ * still under way would add tasks that are no longer kept up to date and hide what others have stored since.
+ */
+function createAccess(access: MemoryAccess, stateNow: () => StoredState): MemoryAccess {
+  const isDeaf = (): boolean => stateNow().hearing === 'nothing';
+  return {
+    ...access,
+    absorbTask(task, ...given) {
+      const isAdded = !access.has(task.record.id);
+      return isAdded && isDeaf() ? 'refused' : access.absorbTask(task, ...given);
+    },
+    absorbRelation(relation) {
+      if (!isDeaf()) access.absorbRelation(relation);
+    },
+  };
+}
+
+/** Records changes. @param stateNow returns the state, which exists before anything can change */
+function createTap(stateNow: () => StoredState): HistoryTap {
+  return {
+    taskChanged(id) {
+      const { tasks, clock } = stateNow();
+      noteChanged(tasks, id, clock.elapsed());
+    },
+    stepTaken: (id, step) => noteStep(stateNow().tasks, id, step),
+    isUnwritten: (id) => stateNow().tasks.changed.has(id),
+    taskDropping: (id) => noteDropping(stateNow().tasks, id),
+    relationAdded: (relation) => noteRelation(stateNow(), relation),
+    workerChanged(hostname) {
+      const state = stateNow();
+      state.hostnames.add(hostname);
+      state.areWorkersChanged = true;
+    },
+    eventAdded(number, _item, arrivedAt) {
+      const { feed, clock } = stateNow();
+      if (feed.written === feed.heard) feed.since = clock.elapsed();
+      feed.heard = number;
+      feed.lastArrival = arrivedAt;
+    },
+    gapFound: () => gapFound(stateNow(), null),
+  };
 }
