@@ -1,12 +1,14 @@
 /** One list of the jobs of many sets, read page by page: the sequences of the sets, merged by time. */
+
+import { nextTick } from 'node:process';
 import { mergeSortedAsync } from '../../../merge-sorted.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { comparePositions } from '../../../select/task-order.ts';
 import type { TaskPosition } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
+import type { QueueCommand, ReadCommands } from '../access/queue-reads.ts';
 import type { QueueRef } from '../access/queue-ref.ts';
 import type { JobSet } from '../jobs/job-sets.ts';
-import { batchReads } from './batched-reads.ts';
 import type { Demand, JobSequence, SequenceRow } from './job-sequence.ts';
 import { allSets, type CountedSet, countSets, openSequences } from './open-sequences.ts';
 import { positionOf, progressAt, progressBehind, rowPositionOf, type WalkProgress } from './walk-cursor.ts';
@@ -135,4 +137,42 @@ async function peek(state: WalkState): Promise<SequenceRow | null> {
     else state.passed.at(-1)?.push(value);
   }
   return state.ahead;
+}
+
+/** Commands that one sequence waits for. */
+interface WaitingRead {
+  readonly commands: readonly QueueCommand[];
+  resolve(replies: readonly unknown[]): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Sends the commands of several sequences to Redis together. Each sequence sends its own commands; all commands before
+ * Node's next tick become one read.
+ */
+function batchReads(access: QueueAccess, options: ReadOptions): ReadCommands {
+  let waiting: WaitingRead[] = [];
+
+  async function send(): Promise<void> {
+    const batch = waiting;
+    waiting = [];
+    try {
+      const replies = await access.read(
+        batch.flatMap(({ commands }) => commands),
+        options,
+      );
+      let from = 0;
+      for (const { commands, resolve } of batch) {
+        resolve(replies.slice(from, from + commands.length));
+        from += commands.length;
+      }
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    }
+  }
+
+  return (commands) =>
+    new Promise((resolve, reject) => {
+      if (waiting.push({ commands, resolve, reject }) === 1) nextTick(send);
+    });
 }
