@@ -60,12 +60,14 @@ export interface RollupSteps {
   readonly ms: number;
 }
 
-/** The largest counts of one queue in one step. */
-export interface RollupPeak {
+/** The counts of one queue in one step. */
+export interface RollupOfQueue {
   readonly queue: string;
   /** 0 for the first. */
   readonly step: number;
-  readonly counts: readonly number[];
+  readonly sums: readonly number[];
+  /** The largest of each count. */
+  readonly peaks: readonly number[];
 }
 
 /**
@@ -91,8 +93,8 @@ export interface RollupStore {
   totals(query: RollupQuery, most: number): Promise<readonly RollupTotal[]>;
   /** @returns sums over names, queues, workers and writers of each start, oldest first */
   sums(query: RollupQuery): Promise<readonly RollupSum[]>;
-  /** @returns the maximum of each count, by queue and step */
-  peaks(query: RollupQuery, steps: RollupSteps): Promise<readonly RollupPeak[]>;
+  /** @returns sum and maximum of each count over names, workers and writers, by queue and step */
+  byQueue(query: RollupQuery, steps: RollupSteps): Promise<readonly RollupOfQueue[]>;
   /** Drops the cells of a span that begin before a time, in short transactions. */
   dropBefore(span: RollupSpan, start: number): Promise<void>;
 }

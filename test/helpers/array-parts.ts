@@ -206,16 +206,17 @@ export function arrayRollups({ store, rows }: ArrayContext): RollupStore {
         }
         return [...sums].sort(([a], [b]) => a - b).map(([start, counts]) => ({ start, counts }));
       }),
-    peaks: (query, { first, ms }) =>
-      call(store, 'rollups.peaks', () => {
-        const peaks = new Map<string, { queue: string; step: number; counts: number[] }>();
+    byQueue: (query, { first, ms }) =>
+      call(store, 'rollups.byQueue', () => {
+        const rows = new Map<string, { queue: string; step: number; sums: number[]; peaks: number[] }>();
         for (const { queue, start, counts } of find(query)) {
           const step = Math.floor((start - first) / ms);
-          const known = peaks.get(`${queue} ${step}`)?.counts ?? [];
-          const most = counts.map((count, at) => Math.max(count, known[at] ?? 0));
-          peaks.set(`${queue} ${step}`, { queue, step, counts: most });
+          const known = rows.get(`${queue} ${step}`);
+          const sums = counts.map((count, at) => count + (known?.sums[at] ?? 0));
+          const peaks = counts.map((count, at) => Math.max(count, known?.peaks[at] ?? 0));
+          rows.set(`${queue} ${step}`, { queue, step, sums, peaks });
         }
-        return [...peaks.values()];
+        return [...rows.values()];
       }),
     dropBefore: (span, start) =>
       call(store, 'rollups.dropBefore', () => {

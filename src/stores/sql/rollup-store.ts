@@ -61,17 +61,18 @@ export function createRollupStore(source: SourceDatabase): RollupStore {
         counts: counts.map(Number),
       }));
     },
-    async peaks(query, { first, ms }) {
+    async byQueue(query, { first, ms }) {
       const { where, values } = filtersOf(source, query);
       const at = values.length + 2;
       // `floor` is missing in some versions of the engines, and they round halves differently: adding half a minute
       // avoids halves.
       const step = `round((start_at - $${at} + ${HALF_MINUTE_MS}) / $${at + 1} - 0.5)`;
-      const text = `SELECT queue, ${step}, ${PEAKS} FROM ${table} WHERE ${where} GROUP BY 1, 2`;
+      const text = `SELECT queue, ${step}, ${SUMS}, ${PEAKS} FROM ${table} WHERE ${where} GROUP BY 1, 2`;
       return (await source.read(text, ...values, first, ms)).map(([queue, index, ...counts]) => ({
         queue: fromColumn(String(queue)),
         step: Number(index),
-        counts: counts.map(Number),
+        sums: counts.slice(0, COUNT_COLUMNS.length).map(Number),
+        peaks: counts.slice(COUNT_COLUMNS.length).map(Number),
       }));
     },
     async dropBefore(span, start) {

@@ -99,32 +99,46 @@ export async function readDepths(
 ): Promise<readonly QueueDepths[]> {
   const all = { names: [], workers: [] };
   const steps = { first: window.first, ms: window.stepSeconds * 1_000 };
-  const whole = { first: window.first, ms: steps.ms * window.count };
-  const [peaks, moves] = await Promise.all([
-    Promise.all(pieces.map((piece) => store.peaks({ ...piece, ...all, queues, level: 5 }, steps))),
-    Promise.all(pieces.map((piece) => store.peaks({ ...piece, ...all, queues, level: 2 }, whole))),
+  const named = queues.length === 0 ? queues : [...queues, UNKNOWN];
+  const [depths, moves] = await Promise.all([
+    Promise.all(pieces.map((piece) => store.byQueue({ ...piece, ...all, queues, level: 5 }, steps))),
+    Promise.all(pieces.map((piece) => store.byQueue({ ...piece, ...all, queues: named, level: 2 }, steps))),
   ]);
   const most = new Map<string, number>();
   // Queues that were not read, and from which messages were taken.
-  for (const { queue, counts } of moves.flat()) {
-    if (queue !== UNKNOWN && MOVES.some((move) => (counts[OUTCOMES[move]] ?? 0) > 0)) most.set(queue, 0);
+  for (const { queue, sums } of moves.flat()) {
+    if (queue !== UNKNOWN && MOVES.some((move) => (sums[OUTCOMES[move]] ?? 0) > 0)) most.set(queue, 0);
   }
-  for (const { queue, counts } of peaks.flat()) {
-    most.set(queue, Math.max(most.get(queue) ?? 0, counts[GAUGE.mostWaiting] ?? 0));
+  for (const { queue, peaks } of depths.flat()) {
+    most.set(queue, Math.max(most.get(queue) ?? 0, peaks[GAUGE.mostWaiting] ?? 0));
   }
   if (most.size === 0) return [];
   const busiest = [...most].sort(([a, one], [b, other]) => other - one || (a < b ? -1 : 1));
   const listed = busiest.slice(0, MOST_DEPTHS).map(([queue]) => queue);
-  const read = pieces.flatMap((piece) => [
-    store.read({ ...piece, ...all, queues: listed, level: 5 }, MOST_CELLS),
-    store.read({ ...piece, ...all, queues: [...listed, UNKNOWN], level: 2 }, MOST_CELLS),
-  ]);
-  const samples = (await Promise.all(read)).flat().map(sampleOf);
+  const gauges = await Promise.all(
+    pieces.map((piece) => store.read({ ...piece, ...all, queues: listed, level: 5 }, MOST_CELLS)),
+  );
+  const shown = new Set([...listed, UNKNOWN]);
+  const moved = moves
+    .flat()
+    .filter(({ queue }) => shown.has(queue))
+    .map(({ queue, step, sums }) => ({
+      level: 2,
+      queue,
+      start: steps.first + step * steps.ms,
+      counts: sums,
+    }));
+  const samples = [...gauges.flat(), ...moved].map(sampleOf);
   return await scheduler.run('stats', depthsOf(samples, window), context);
 }
 
 /** The counts of a queue in a cell of level 2 or 5. */
-export function sampleOf({ level, queue, start, counts }: StoredRollup): QueueSample {
+export function sampleOf({
+  level,
+  queue,
+  start,
+  counts,
+}: Pick<StoredRollup, 'queue' | 'start' | 'counts'> & { readonly level: number }): QueueSample {
   const at = (column: number): number => counts[column] ?? 0;
   const name = queue === UNKNOWN ? null : queue;
   if (level !== 5) {
