@@ -64,8 +64,8 @@ const typed = code.filter((path) => /\.tsx?$/.test(path));
 const types = (config, name) =>
   run(
     `types of ${config}`,
-    'npx',
-    'tsc',
+    process.execPath,
+    'node_modules/typescript-native/bin/tsc',
     '-p',
     config,
     '--incremental',

@@ -32,7 +32,7 @@ export function Popover(props: {
         popover="auto"
         role="dialog"
         aria-label={label}
-        onToggle={(event) => setOpen((event as ToggleEvent).newState === 'open')}
+        onToggle={(event) => setOpen(event.newState === 'open')}
       >
         {isOpen && children()}
       </div>
