@@ -2,7 +2,7 @@
 import type { CollectedHistory, TaskChange } from '../../../history/history.ts';
 import type { TaskTextField } from '../../../model.ts';
 import { isRecord } from '../../../values.ts';
-import { emptyChange, kindOf } from '../protocol/full-change.ts';
+import { type FullChange, kindOf } from '../protocol/full-change.ts';
 import { isId } from '../protocol/ids.ts';
 import { wasCut } from '../protocol/truncation.ts';
 import type { Replies } from './broadcast.ts';
@@ -39,18 +39,43 @@ function startOf(item: HeldItem, worker: string, retries: number | undefined): T
   const name = text(item.type) ?? text(item.name);
   const args = text(item.args);
   const kwargs = text(item.kwargs);
-  const change = emptyChange(item.id, 'started', 'result');
-  change.stored = true;
-  change.heardAt = startTime(item.time_start);
-  change.worker = worker;
-  change.retries = retries;
-  change.name = name;
-  change.kind = kindOf(name);
-  change.queue = queueOf(item.delivery_info);
-  change.args = args;
-  change.kwargs = kwargs;
-  change.truncated = cutFields(args, kwargs);
-  return change as TaskChange;
+  const full: FullChange = {
+    id: item.id,
+    type: 'started',
+    state: undefined,
+    eventType: undefined,
+    time: null,
+    origin: 'result',
+    stored: true,
+    heardAt: startTime(item.time_start),
+    worker,
+    sender: undefined,
+    retries,
+    tentative: undefined,
+    isConsequence: undefined,
+    name,
+    queue: queueOf(item.delivery_info),
+    args,
+    kwargs,
+    result: undefined,
+    exception: undefined,
+    traceback: undefined,
+    runtime: undefined,
+    eta: undefined,
+    expires: undefined,
+    parentId: undefined,
+    rootId: undefined,
+    groupId: undefined,
+    chordId: undefined,
+    kind: kindOf(name),
+    stamps: undefined,
+    traceId: undefined,
+    timeLimits: undefined,
+    truncated: cutFields(args, kwargs),
+    progress: undefined,
+    detail: undefined,
+  };
+  return full as TaskChange;
 }
 
 function startTime(seconds: unknown): number | undefined {

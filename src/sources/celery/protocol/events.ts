@@ -3,7 +3,7 @@ import type { TaskChange, TaskChangeType, WorkerChange } from '../../../history/
 import { progressOf, type TaskTextField } from '../../../model.ts';
 import { isDelayedName } from './delayed-names.ts';
 import { eventException } from './exceptions.ts';
-import { emptyChange, type FullChange, kindOf } from './full-change.ts';
+import { type FullChange, kindOf } from './full-change.ts';
 import { parseMoment } from './moments.ts';
 import { pythonText } from './python-repr.ts';
 import { wasCut } from './truncation.ts';
@@ -33,36 +33,48 @@ export function taskChangeOf(event: CeleryEvent): TaskChange | null {
   const exception = text(event.exception);
   const traceback = text(event.traceback);
   const name = sharedText(text(event.name));
-  const change = emptyChange(uuid, type, 'event');
-  change.eventType = eventType;
-  if (typeof timestamp === 'number') change.time = timestamp * 1000;
-  if (type === 'sent') {
-    change.sender = sharedText(text(event.hostname));
-    change.queue = sharedText(text(event.queue) ?? delayedQueue(event));
-  } else {
-    change.worker = sharedText(workerName(event));
-    change.queue = sharedText(text(event.queue));
-  }
-  change.retries = typeof event.retries === 'number' ? event.retries : undefined;
-  change.name = name;
-  change.kind = kindOf(name);
-  change.args = text(event.args);
-  change.kwargs = text(event.kwargs);
-  change.result = text(event.result);
-  change.exception = exception === undefined ? undefined : eventException(exception, traceback);
-  change.traceback = traceback;
-  change.runtime = typeof event.runtime === 'number' ? event.runtime : undefined;
-  change.eta = moment(event.eta);
-  change.expires = moment(event.expires);
-  change.parentId = reference(event.parent_id);
-  change.rootId = reference(event.root_id);
-  if (type === 'revoked') change.detail = revokedDetail(event);
+  const full: FullChange = {
+    id: uuid,
+    type,
+    state: type === 'custom' ? eventType.slice(5).toUpperCase() : undefined,
+    eventType,
+    time: typeof timestamp === 'number' ? timestamp * 1000 : null,
+    origin: 'event',
+    stored: undefined,
+    heardAt: undefined,
+    worker: type === 'sent' ? undefined : sharedText(workerName(event)),
+    sender: type === 'sent' ? sharedText(text(event.hostname)) : undefined,
+    retries: typeof event.retries === 'number' ? event.retries : undefined,
+    tentative: undefined,
+    isConsequence: undefined,
+    name,
+    queue: sharedText(text(event.queue) ?? (type === 'sent' ? delayedQueue(event) : undefined)),
+    args: text(event.args),
+    kwargs: text(event.kwargs),
+    result: text(event.result),
+    exception: exception === undefined ? undefined : eventException(exception, traceback),
+    traceback,
+    runtime: typeof event.runtime === 'number' ? event.runtime : undefined,
+    eta: moment(event.eta),
+    expires: moment(event.expires),
+    parentId: reference(event.parent_id),
+    rootId: reference(event.root_id),
+    groupId: undefined,
+    chordId: undefined,
+    kind: kindOf(name),
+    stamps: undefined,
+    traceId: undefined,
+    timeLimits: undefined,
+    truncated: undefined,
+    progress: undefined,
+    detail: undefined,
+  };
+  if (type === 'revoked') full.detail = revokedDetail(event);
   else if (type === 'custom') {
-    change.state = eventType.slice(5).toUpperCase();
-    change.detail = customDetail(event);
-    change.progress = progressOf(event) ?? undefined;
-  } else change.truncated = cutFields(change);
-  return change as TaskChange;
+    full.detail = customDetail(event);
+    full.progress = progressOf(event) ?? undefined;
+  } else full.truncated = cutFields(full);
+  return full as TaskChange;
 }
 
 /** Of kombu's native delayed delivery: 28 bits of seconds, then the routing key of the queue. */

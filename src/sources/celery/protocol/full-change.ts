@@ -1,4 +1,4 @@
-import type { TaskChange, TaskChangeType } from '../../../history/history.ts';
+import type { TaskChange } from '../../../history/history.ts';
 
 /**
  * A change with all fields but `isLogged`, `undefined` where a message has none. All changes name the fields in the same
@@ -7,46 +7,6 @@ import type { TaskChange, TaskChangeType } from '../../../history/history.ts';
 export type FullChange = {
   -readonly [K in Exclude<keyof TaskChange, 'isLogged'>]-?: TaskChange[K] | undefined;
 } & Pick<TaskChange, 'id' | 'type' | 'time' | 'origin'>;
-
-/** A change that says nothing yet but what happened to which task, and who says it. */
-export function emptyChange(id: string, type: TaskChangeType, origin: TaskChange['origin']): FullChange {
-  return {
-    id,
-    type,
-    state: undefined,
-    eventType: undefined,
-    time: null,
-    origin,
-    stored: undefined,
-    heardAt: undefined,
-    worker: undefined,
-    sender: undefined,
-    retries: undefined,
-    tentative: undefined,
-    isConsequence: undefined,
-    name: undefined,
-    queue: undefined,
-    args: undefined,
-    kwargs: undefined,
-    result: undefined,
-    exception: undefined,
-    traceback: undefined,
-    runtime: undefined,
-    eta: undefined,
-    expires: undefined,
-    parentId: undefined,
-    rootId: undefined,
-    groupId: undefined,
-    chordId: undefined,
-    kind: undefined,
-    stamps: undefined,
-    traceId: undefined,
-    timeLimits: undefined,
-    truncated: undefined,
-    progress: undefined,
-    detail: undefined,
-  };
-}
 
 /** Celery's built-in tasks that run another task over many arguments (celery/app/builtins.py). */
 const KINDS: Readonly<Record<string, NonNullable<TaskChange['kind']>>> = {

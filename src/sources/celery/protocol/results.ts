@@ -6,7 +6,7 @@ import type { TaskChange, TaskChangeType } from '../../../history/history.ts';
 import { progressOf, type TaskProgress, type TaskTextField } from '../../../model.ts';
 import { failedHeaderTask } from './broken-chord.ts';
 import { lastException, storedException, storedReason } from './exceptions.ts';
-import { emptyChange, type FullChange, kindOf } from './full-change.ts';
+import { type FullChange, kindOf } from './full-change.ts';
 import { objectMembers, readString, stringEnd, valueEnd } from './json-text.ts';
 import type { StoredResult } from './messages.ts';
 import { parseMoment } from './moments.ts';
@@ -66,33 +66,53 @@ function changeOf(
   const status = stringOf(text, members, 'status');
   if (status === undefined || status === '') return null;
   const type = Object.hasOwn(TYPES, status) ? (TYPES[status] ?? 'custom') : 'custom';
+  const isDated = DATED.has(type);
   const result = members.get('result');
   const failed = type === 'failed' || type === 'retried' || type === 'revoked';
   const name = stringOf(text, members, 'name');
   const worker = stringOf(text, members, 'worker');
-  const change = emptyChange(stringOf(text, members, 'task_id') ?? taskId, type, 'result');
-  if (DATED.has(type)) change.time = parseMoment(stringOf(text, members, 'date_done')) ?? null;
-  change.worker = worker ?? (type === 'started' ? startedBy(text, result) : undefined);
-  change.retries = integerOf(text, members, 'retries');
-  change.name = name;
-  change.kind = kindOf(name);
-  change.queue = stringOf(text, members, 'queue');
-  change.args = argumentsOf(text, members.get('args'), limit, pythonTupleText);
-  change.kwargs = argumentsOf(text, members.get('kwargs'), limit, pythonText);
-  change.traceback = stringOf(text, members, 'traceback');
-  change.parentId = parentOf(text, members, hasRun(type, worker));
-  change.groupId = stringOf(text, members, 'group_id');
-  change.stamps = stamps;
-  change.truncated = cutFields(text, members);
-  if (failed) change.exception = exceptionOf(text, members, limit);
-  if (type === 'succeeded' && result !== undefined) change.result = detached(pythonText(text, result, limit));
-  // Celery 5.6.2 and later store this as soon as a revoke command arrives, even while the task runs.
-  if (type === 'revoked' && result !== undefined) change.tentative = storedReason(text, result) === 'revoked';
-  if (type === 'custom') {
-    change.state = status;
-    change.progress = storedProgress(text, result);
-    change.detail = textOf(text, result, DETAIL_LENGTH, pythonText)?.slice(0, DETAIL_LENGTH);
-  } else change.detail = stringOf(text, members, UNREAD_MEMBER);
+  const change: FullChange = {
+    id: stringOf(text, members, 'task_id') ?? taskId,
+    type,
+    state: type === 'custom' ? status : undefined,
+    eventType: undefined,
+    time: (isDated ? parseMoment(stringOf(text, members, 'date_done')) : undefined) ?? null,
+    origin: 'result',
+    stored: undefined,
+    heardAt: undefined,
+    worker: worker ?? (type === 'started' ? startedBy(text, result) : undefined),
+    sender: undefined,
+    retries: integerOf(text, members, 'retries'),
+    // Celery 5.6.2 and later store this as soon as a revoke command arrives, even while the task runs.
+    tentative:
+      type === 'revoked' && result !== undefined ? storedReason(text, result) === 'revoked' : undefined,
+    isConsequence: undefined,
+    name,
+    queue: stringOf(text, members, 'queue'),
+    args: argumentsOf(text, members.get('args'), limit, pythonTupleText),
+    kwargs: argumentsOf(text, members.get('kwargs'), limit, pythonText),
+    result:
+      type === 'succeeded' && result !== undefined ? detached(pythonText(text, result, limit)) : undefined,
+    exception: failed ? exceptionOf(text, members, limit) : undefined,
+    traceback: stringOf(text, members, 'traceback'),
+    runtime: undefined,
+    eta: undefined,
+    expires: undefined,
+    parentId: parentOf(text, members, hasRun(type, worker)),
+    rootId: undefined,
+    groupId: stringOf(text, members, 'group_id'),
+    chordId: undefined,
+    kind: kindOf(name),
+    stamps,
+    traceId: undefined,
+    timeLimits: undefined,
+    truncated: cutFields(text, members),
+    progress: type === 'custom' ? storedProgress(text, result) : undefined,
+    detail:
+      type === 'custom'
+        ? textOf(text, result, DETAIL_LENGTH, pythonText)?.slice(0, DETAIL_LENGTH)
+        : stringOf(text, members, UNREAD_MEMBER),
+  };
   if (type === 'failed' && neverRan(text, members, change)) change.isConsequence = true;
   return change as TaskChange;
 }
