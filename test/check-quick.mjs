@@ -1,7 +1,8 @@
 // Feedback on a change within seconds: its style, its types, and the tests next to it.
 //   npm run check:quick [-- <file> …]
 // Without files: what differs from the last commit. The tests are those that changed, those that import a changed file, and
-// those named after it or its folder: `src/history/feed/…` is proven by `test/history/feed*.test.ts`.
+// those named after it or its folder (`src/history/feed/…` is proven by `test/history/feed*.test.ts`), or else all of
+// `test/history`.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -34,19 +35,32 @@ function testsNear(paths) {
   const all = readdirSync('test', { recursive: true })
     .filter((name) => name.endsWith('.test.ts') && !/^(?:faults|hosts)\//.test(name))
     .map((name) => join('test', name));
-  return all.filter((test) =>
-    paths.some((path) => path === test || isNamedAfter(test, path) || imports(test, path)),
-  );
+  return [
+    ...new Set(
+      paths.flatMap((path) => {
+        const near = all.filter((test) => path === test || isNamedAfter(test, path) || imports(test, path));
+        return near.length > 0 || !path.startsWith('src/')
+          ? near
+          : all.filter((test) => test.startsWith(folderOf(path)));
+      }),
+    ),
+  ];
 }
 
-function isNamedAfter(test, path) {
-  if (!path.startsWith('src/')) return false;
-  // Sources are tested by engine: `src/sources/celery/schedules/` in `test/celery/schedules*`.
-  const [top, ...names] = path
+/** Sources are tested by engine: `src/sources/celery/schedules/` in `test/celery/schedules*`. */
+function namesOf(path) {
+  return path
     .replace(/^src\/(?:sources\/)?/, '')
     .replace(/\.tsx?$/, '')
     .split('/');
-  const folder = `test/${top}/`;
+}
+
+const folderOf = (path) => `test/${namesOf(path)[0]}/`;
+
+function isNamedAfter(test, path) {
+  if (!path.startsWith('src/')) return false;
+  const [, ...names] = namesOf(path);
+  const folder = folderOf(path);
   if (names.length < 2)
     return test.startsWith(folder) && (names.length === 0 || test.startsWith(`${folder}${names[0]}`));
   return names.some((name) => test.startsWith(`${folder}${name}`));
