@@ -50,11 +50,12 @@ const WORKERS = {
   },
 };
 
-/** A worker that only answers would be stale between two answers: this one is not expected to report for an hour. */
-const LASTING = {
-  ...{ type: 'worker-heartbeat', hostname: 'w1@arrays', freq: 3_600, timestamp: Date.now() / 1_000 },
-  ...{ pid: 7, clock: 1, utcoffset: 0, active: 0, processed: 12 },
-};
+/** The workers are expected to report for an hour: else the recorded ones would be stale a few seconds later. */
+const HOSTS = EVENTS.flat().flatMap(({ type, hostname }) => (type === 'task-sent' ? [] : String(hostname)));
+const LASTING = ['w1@arrays', ...new Set(HOSTS)].map((hostname) => ({
+  ...{ type: 'worker-heartbeat', hostname, freq: 3_600, timestamp: Date.now() / 1_000 },
+  ...{ clock: 1, utcoffset: 0, active: 0, processed: 12 },
+}));
 
 /** Failed results are examined for two seconds, and change if they turn out to be consequences. */
 const isSettled = ({ text }: { readonly text: string }): boolean => !text.includes('"status": "FAILURE"');
@@ -189,7 +190,7 @@ describe('the Celery source on a broker and a result backend made of arrays keep
       parts: ALL_PARTS,
       async create() {
         const { sources } = openSource({
-          events: [...untilNow(EVENTS.flat()), LASTING],
+          events: [...untilNow(EVENTS.flat()), ...LASTING],
           published: PUBLISHED.filter(isSettled),
           stored: STORED.filter(isSettled),
         });

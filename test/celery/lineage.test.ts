@@ -178,4 +178,13 @@ describe('relatives that only something else names', () => {
     expect(tree?.tasks.map(({ id }) => id).sort()).toEqual(['a', 'b', 'c', 'd', 'e']);
     expect(await deployment.tree('nobody')).toBeNull();
   });
+
+  it('are told, also if they come while it is read', async () => {
+    const deployment = openArrayDeployment({ retention: LONG, control: false });
+    deployment.publish('a', { parent_id: 'b', children: [child('c')] });
+    const reading = deployment.tree('a');
+    deployment.publish('b', { children: [child('a')] });
+    deployment.publish('c', { parent_id: 'a' });
+    expect((await reading)?.tasks.map(({ id }) => id).sort()).toEqual(['a', 'b', 'c']);
+  });
 });

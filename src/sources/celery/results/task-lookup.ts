@@ -76,7 +76,7 @@ export interface TaskLookup {
 
 /** @returns the same source, which looks up unknown tasks */
 export function withTaskLookup(tasks: TaskPart, taskLookup: TaskLookup): TaskPart {
-  const { lookup, found } = taskLookup;
+  const { reader, lineage, lookup, found } = taskLookup;
 
   async function readTree(
     id: string,
@@ -106,9 +106,18 @@ export function withTaskLookup(tasks: TaskPart, taskLookup: TaskLookup): TaskPar
         await lookup([id], signal);
         tree = await readTree(id, context);
       }
+      // Tasks that a tree names and lacks although the history has them: they came while it was read.
+      const late = new Set<string>();
       for (let round = 0; tree !== null && !signal.aborted && round < ROUNDS; round += 1) {
         const named = await scheduler.run('workflow', referencesOf(tree), context);
-        if (!(await hasMore(taskLookup, id, named, signal))) break;
+        const known = await reader.listKnown(named, { signal });
+        const before = late.size;
+        for (const other of known) late.add(other);
+        const count = await lookup(
+          unknownOf(lineage.unknownRelatives(id, IDS_A_ROUND), named, known),
+          signal,
+        );
+        if (count === 0 && late.size === before) break;
         tree = await readTree(id, context);
       }
       return tree;
@@ -116,25 +125,18 @@ export function withTaskLookup(tasks: TaskPart, taskLookup: TaskLookup): TaskPar
   };
 }
 
-/**
- * Looks up unknown tasks of a workflow.
- *
- * @param named ids that its tasks name
- * @returns whether some of them were found
- */
-async function hasMore(
-  { reader, lineage, lookup }: TaskLookup,
-  id: string,
+/** @returns what to look up: `relatives`, and ids that are `named` and not `known` */
+function unknownOf(
+  relatives: Iterable<string>,
   named: ReadonlySet<string>,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const unknown = new Set(lineage.unknownRelatives(id, IDS_A_ROUND));
-  const known = await reader.listKnown(named, { signal });
+  known: ReadonlySet<string>,
+): ReadonlySet<string> {
+  const unknown = new Set(relatives);
   for (const other of named) {
     if (unknown.size >= IDS_A_ROUND) break;
     if (!known.has(other)) unknown.add(other);
   }
-  return (await lookup(unknown, signal)) > 0;
+  return unknown;
 }
 
 /** Tasks that the tasks of a workflow name and that are not among them. */
