@@ -8,7 +8,7 @@ import type { DurationFigures } from '../../../source/stats-figures.ts';
 import type { QueueDepths, ReadContext, TaskStats } from '../../../source.ts';
 import { OUTCOMES } from '../../aggregate/cells.ts';
 import { UNKNOWN } from '../../aggregate/minute-aggregate.ts';
-import type { RollupStore, RollupTotal, StoredRollup } from '../../rollup-store.ts';
+import type { RollupSteps, RollupStore, RollupTotal, StoredRollup } from '../../rollup-store.ts';
 import { addTimes, GAUGE, histogramIn, TIMES } from './rollup-cells.ts';
 import type { Piece } from './rollup-pieces.ts';
 
@@ -99,11 +99,11 @@ export async function readDepths(
 ): Promise<readonly QueueDepths[]> {
   const all = { names: [], workers: [] };
   const steps = { first: window.first, ms: window.stepSeconds * 1_000 };
-  const named = queues.length === 0 ? queues : [...queues, UNKNOWN];
-  const [depths, moves] = await Promise.all([
-    Promise.all(pieces.map((piece) => store.byQueue({ ...piece, ...all, queues, level: 5 }, steps))),
-    Promise.all(pieces.map((piece) => store.byQueue({ ...piece, ...all, queues: named, level: 2 }, steps))),
-  ]);
+  const whole = { first: window.first, ms: steps.ms * window.count };
+  const read = (level: 2 | 5, names: readonly string[], by: RollupSteps) =>
+    Promise.all(pieces.map((piece) => store.byQueue({ ...piece, ...all, queues: names, level }, by)));
+  // There may be thousands of queues: steps are read of those that are listed alone.
+  const [depths, moves] = await Promise.all([read(5, queues, whole), read(2, queues, whole)]);
   const most = new Map<string, number>();
   // Queues that were not read, and from which messages were taken.
   for (const { queue, sums } of moves.flat()) {
@@ -115,20 +115,19 @@ export async function readDepths(
   if (most.size === 0) return [];
   const busiest = [...most].sort(([a, one], [b, other]) => other - one || (a < b ? -1 : 1));
   const listed = busiest.slice(0, MOST_DEPTHS).map(([queue]) => queue);
-  const gauges = await Promise.all(
-    pieces.map((piece) => store.read({ ...piece, ...all, queues: listed, level: 5 }, MOST_CELLS)),
-  );
-  const shown = new Set([...listed, UNKNOWN]);
-  const moved = moves
-    .flat()
-    .filter(({ queue }) => shown.has(queue))
-    .map(({ queue, step, sums }) => ({
-      level: 2,
-      queue,
-      start: steps.first + step * steps.ms,
-      counts: sums,
-    }));
-  const samples = [...gauges.flat(), ...moved].map(sampleOf);
+  const [gauges, moved] = await Promise.all([
+    Promise.all(
+      pieces.map((piece) => store.read({ ...piece, ...all, queues: listed, level: 5 }, MOST_CELLS)),
+    ),
+    read(2, [...listed, UNKNOWN], steps),
+  ]);
+  const movements = moved.flat().map(({ queue, step, sums }) => ({
+    level: 2,
+    queue,
+    start: steps.first + step * steps.ms,
+    counts: sums,
+  }));
+  const samples = [...gauges.flat(), ...movements].map(sampleOf);
   return await scheduler.run('stats', depthsOf(samples, window), context);
 }
 
