@@ -112,7 +112,8 @@ export function withTaskLookup(tasks: TaskPart, taskLookup: TaskLookup): TaskPar
         const named = await scheduler.run('workflow', referencesOf(tree), context);
         const known = await reader.listKnown(named, { signal });
         const before = late.size;
-        for (const other of known) late.add(other);
+        // A tree that is cut lacks known tasks for good.
+        if (tree.truncated !== true) for (const other of known) late.add(other);
         const count = await lookup(
           unknownOf(lineage.unknownRelatives(id, IDS_A_ROUND), named, known),
           signal,
