@@ -3,7 +3,7 @@ import { onLeave } from '../http/on-leave.ts';
 import { defineRoute } from '../http/route.ts';
 import { sendFresh } from '../http/send.ts';
 import { CLIENT_GONE } from '../read.ts';
-import { addOwnCollectors } from './monitor-figures.ts';
+import { collectFigures } from './monitor-figures.ts';
 
 /** `GET /metrics`: what this library counts, or the exporter's response with its body and content type unchanged. */
 export const metricsRoute = defineRoute({
@@ -17,7 +17,7 @@ export const metricsRoute = defineRoute({
   passes: ({ options }) => options.metrics?.query ?? [],
   open(monitor) {
     const { metrics, ownMetrics, options, report } = monitor;
-    if (ownMetrics !== null) addOwnCollectors(monitor, ownMetrics);
+    if (ownMetrics !== null) ownMetrics.add(collectFigures(monitor));
     return ({ pairs }) => {
       const query = new URLSearchParams(pairs.filter(([name]) => options.metrics?.query.includes(name)));
       return async (request, response) => {

@@ -1,7 +1,6 @@
 /** Figures of all sources and of the monitor itself, for own metrics. */
 import { type LoopDelay, measureLoopDelay } from '../http/loop-delay.ts';
 import type { Monitor } from '../http/monitor.ts';
-import type { OwnMetrics } from '../http/own-metrics.ts';
 import type { Collector } from '../metrics/own/collector.ts';
 import { scheduler } from '../scheduler.ts';
 import { shareCalls } from '../single-flight.ts';
@@ -19,7 +18,7 @@ const FRESH_MS = 5_000;
 const WAIT_MS = 7_000;
 
 /** Collects figures of all sources and of the monitor itself. Starts measuring the delay of the event loop. */
-function collectFigures(monitor: Monitor): Omit<Collector, 'source'> {
+export function collectFigures(monitor: Monitor): Omit<Collector, 'source'> {
   const delay = measureLoopDelay();
   const readSources = shareCalls(() => readFigures(monitor), FRESH_MS);
   const late = (): Error => new Error('The figures of the sources arrived too late for this scrape.');
@@ -79,14 +78,4 @@ function ownSeries({ streams, figures }: Monitor, delay: LoopDelay): readonly Me
     { name: FAMILIES.streams.name, samples: [{ labels: {}, value: streams.count() }] },
     { name: FAMILIES.delay.name, samples: [delay.read()] },
   ];
-}
-
-/** Opens a collector for one router. It is called at each scrape, and may read sources through `monitor.reader`. */
-type OpenCollector = (monitor: Monitor) => Parameters<OwnMetrics['add']>[0];
-
-const COLLECTORS: readonly OpenCollector[] = [collectFigures];
-
-/** Adds every collector to the exported metrics. */
-export function addOwnCollectors(monitor: Monitor, ownMetrics: OwnMetrics): void {
-  for (const open of COLLECTORS) ownMetrics.add(open(monitor));
 }

@@ -48,7 +48,7 @@ export function queueBody(queue: Queue, source: string, now: Date): QueueBody | 
 }
 
 // Longer than the URL of any real component.
-const LONGEST = 2_048;
+const LONGEST_URL = 2_048;
 
 /** Separator between the URLs of a list, which Celery accepts as a broker URL. */
 const NEXT_URL = /;(?=\s*[a-z][a-z0-9+.-]*:\/\/)/i;
@@ -58,7 +58,7 @@ const NEXT_URL = /;(?=\s*[a-z][a-z0-9+.-]*:\/\/)/i;
  * of URLs (`redis://a;redis://b`), paths and some hosts that brokers accept.
  */
 function displayUrl(url: string): string {
-  return wellFormed(url.slice(0, LONGEST).split(NEXT_URL).map(withoutSecrets).join(';'));
+  return wellFormed(url.slice(0, LONGEST_URL).split(NEXT_URL).map(withoutSecrets).join(';'));
 }
 
 function withoutSecrets(url: string): string {
