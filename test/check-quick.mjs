@@ -2,7 +2,7 @@
 //   npm run check:quick [-- <file> …]
 // Without files: what differs from the last commit. The tests are those that changed, those that import a changed file, and
 // those named after it or its folder (`src/history/feed/…` is proven by `test/history/feed*.test.ts`), or else all of
-// `test/history`.
+// `test/history`, if these are few.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -30,6 +30,9 @@ function run(title, command, ...args) {
   hasFailed ||= status !== 0;
 }
 
+/** Most files of tests that stand in for one that is named after a file: they must take seconds. */
+const MOST_FALLBACK = 25;
+
 /** The tests that `npm test` runs and that stand near a changed file. */
 function testsNear(paths) {
   const all = readdirSync('test', { recursive: true })
@@ -39,9 +42,11 @@ function testsNear(paths) {
     ...new Set(
       paths.flatMap((path) => {
         const near = all.filter((test) => path === test || isNamedAfter(test, path) || imports(test, path));
-        return near.length > 0 || !path.startsWith('src/')
-          ? near
-          : all.filter((test) => test.startsWith(folderOf(path)));
+        if (near.length > 0 || !path.startsWith('src/')) return near;
+        const own = all.filter((test) => test.startsWith(folderOf(path)));
+        if (own.length <= MOST_FALLBACK) return own;
+        console.log(`No test is named after ${path}. Run some of ${folderOf(path)}.`);
+        return [];
       }),
     ),
   ];

@@ -63,7 +63,7 @@ export const streamTarget = defineTarget({
   share: 140,
   covers: files(
     ...['events/stream-entry', 'events/event-item', 'events/job-runs', 'events/feed-cursor'],
-    ...['schedules/schedule-entry', 'schedules/schedule-row', 'workers/client-list'],
+    ...['schedules/schedule-entry', 'schedules/schedules', 'workers/worker-connections'],
   ),
   missing: redisMissing,
   // All of it is read from Redis: many turns of the event loop, none of which is timed by itself.

@@ -103,7 +103,7 @@ const reply = fc.oneof(
 export const replyTarget = define<readonly ArrayReply[]>({
   name: 'Celery control replies',
   share: 20,
-  covers: files('control/', 'reply', 'held-tasks', 'worker-facts', 'proof', 'running'),
+  covers: files('control/', 'broadcast', 'worker-facts', 'guarded-asking', 'running'),
   inputs: fc.array(reply, BATCH),
   check(replies) {
     const workers = replies.map(

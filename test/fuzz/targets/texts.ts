@@ -138,7 +138,7 @@ export const tokenTarget = defineTarget({
   share: 120,
   covers: [
     'cursor.ts',
-    'routes/task-cursor.ts',
+    'routes/tasks.ts',
     'http/moment-parameter.ts',
     'http/cursor-parameter.ts',
     'graph/graph-cursor.ts',
@@ -184,7 +184,7 @@ const LONGEST_CUT = 200;
 export const streamTarget = defineTarget({
   name: 'server-sent events in the client',
   share: 50,
-  covers: ['client/server-sent-events.ts', 'client/watch.ts'],
+  covers: ['client/watch.ts'],
   inputs: fc.array(
     fc.oneof(
       text,
