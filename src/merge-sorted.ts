@@ -1,4 +1,5 @@
 /** The k-way merge: reads many sorted sequences as one, each only as far as needed. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
 type Compare<Item> = (a: Item, b: Item) => number;
 
@@ -38,9 +39,12 @@ export function* mergeSorted<Item>(
   }
 }
 
+/** Asynchronous sequences that are begun in one turn of the event loop. */
+const AT_ONCE = 50;
+
 /**
- * The same for asynchronous sequences. The first items of all sequences are requested at once; after that, one
- * item at a time.
+ * The same for asynchronous sequences. The first items of all sequences are requested without waiting for one another;
+ * after that, one item at a time.
  *
  * @param compare less than 0 when the first item comes first
  */
@@ -51,7 +55,15 @@ export async function* mergeSortedAsync<Item>(
   const iterators = sequences.map((sequence) => sequence[Symbol.asyncIterator]());
   const heap: Head<Item, AsyncIterator<Item>>[] = [];
   try {
-    const firsts = await Promise.all(iterators.map((source) => source.next()));
+    const begun: Promise<IteratorResult<Item>>[] = [];
+    for (const [rank, source] of iterators.entries()) {
+      if (rank > 0 && rank % AT_ONCE === 0) await nextTurn();
+      const first = source.next();
+      // It is awaited below. Until then, a failure must not be an unhandled rejection.
+      first.catch(() => {});
+      begun.push(first);
+    }
+    const firsts = await Promise.all(begun);
     for (const [rank, source] of iterators.entries()) {
       const first = firsts[rank];
       if (first !== undefined && !first.done) add(heap, { item: first.value, source, rank }, compare);

@@ -1,4 +1,5 @@
 /** Reads of many queues at once, each Redis with as few writes as possible. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RedisCommand } from '../../../redis/client.ts';
 import { isOutage, RedisError } from '../../../redis/problems.ts';
 import type { Outcome, ReadOptions, RedisReader } from '../../../redis/reader.ts';
@@ -55,7 +56,7 @@ export function createQueueReads(): (
     const replies: unknown[] = new Array(list.length).fill(null);
     await Promise.all(
       [...groups].map(async ([reader, { commands, indexes }]) => {
-        const outcomes = await reader.outcomes(commands, options);
+        const outcomes = await readInTurns(reader, commands, options);
         for (const [at, index] of indexes.entries()) {
           const outcome = outcomes[at];
           if (list[index]?.isOptional && isRefused(outcome)) refusedUntil.set(reader, now + REFUSED_MS);
@@ -65,6 +66,26 @@ export function createQueueReads(): (
     );
     return replies;
   };
+}
+
+/** Commands that are sent in one turn of the event loop: with their replies, they take a few milliseconds. */
+const AT_ONCE = 100;
+
+/** Sends commands in their order. Those of a turn do not wait for the replies to those before. */
+async function readInTurns(
+  reader: RedisReader,
+  commands: readonly RedisCommand[],
+  options: ReadOptions | undefined,
+): Promise<readonly Outcome[]> {
+  const sent: Promise<readonly Outcome[]>[] = [];
+  for (let from = 0; from < commands.length; from += AT_ONCE) {
+    if (from > 0) await nextTurn();
+    const some = reader.outcomes(commands.slice(from, from + AT_ONCE), options);
+    // It is awaited below. Until then, a failure must not be an unhandled rejection.
+    some.catch(() => {});
+    sent.push(some);
+  }
+  return (await Promise.all(sent)).flat();
 }
 
 function isRefused(outcome: Outcome | undefined): boolean {
