@@ -27,13 +27,13 @@ import { createJobStore, type JobStore } from './recorded/job-store.ts';
 import { withRemoved } from './recorded/with-removed.ts';
 import { createScheduleSource } from './schedules/schedules.ts';
 import { createKeptSince } from './tasks/kept-since.ts';
-import { searchCauses } from './tasks/search-causes.ts';
 import { createPortionCache, type PortionCache } from './tasks/sorted-portion.ts';
 import { readTaskDetail } from './tasks/task-detail.ts';
-import { listTasks } from './tasks/task-list.ts';
+import { listTasks, searchCauses } from './tasks/task-list.ts';
+
 import { readTaskStats, type StatsReads } from './tasks/task-stats.ts';
 import { readFlowTree } from './tasks/task-tree.ts';
-import { createWorkerSource } from './workers/worker-source.ts';
+import { createWorkerSource } from './workers/read-workers.ts';
 
 /** The result of `bullmqSources`. */
 export interface BullMQSources extends MonitorSources {

@@ -4,8 +4,7 @@ import type { ReadOptions } from '../../redis/reader.ts';
 import type { HealthSource, ReadContext } from '../../source.ts';
 import type { QueueAccess } from './access/queue-access.ts';
 import { readSettings } from './components/queue-figures.ts';
-import { readWorkers } from './workers/read-workers.ts';
-import { WORKERS_HIDDEN } from './workers/worker-source.ts';
+import { readWorkers, WORKERS_HIDDEN } from './workers/read-workers.ts';
 
 /**
  * Answers `/healthcheck`. Broker and backend are the same: BullMQ keeps queues and results in one Redis. It is

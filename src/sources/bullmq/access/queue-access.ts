@@ -2,7 +2,6 @@
  * All reads of this source from Redis: which queues there are, and the content of their keys. It never writes,
  * never creates a `Queue` and never closes a connection of the host.
  */
-
 import type { Redactor } from '../../../redact.ts';
 import { createHostReader, createIoredisReader } from '../../../redis/on-demand-reader.ts';
 import type { RedisProblem } from '../../../redis/problems.ts';
@@ -10,16 +9,18 @@ import type { ReadOptions, RedisReader } from '../../../redis/reader.ts';
 import type { SourceStatus } from '../../../source.ts';
 import type { GivenQueue, ResolvedOptions } from './options.ts';
 import { createQueueDiscovery } from './queue-discovery.ts';
-import { createQueueReads, type QueueCommand } from './queue-reads.ts';
 import {
+  createQueueReads,
   createQueueRef,
+  createReadEach,
   type JobRef,
+  type QueueCommand,
   type QueueRef,
+  type ReadEach,
   splitJobKey,
   splitTaskId,
   taskIdOf,
-} from './queue-ref.ts';
-import { createReadEach, type ReadEach } from './read-each.ts';
+} from './queue-reads.ts';
 
 /** Finds queues and reads them. */
 export interface QueueAccess {
@@ -172,4 +173,29 @@ function discoveredQueues(from: Exclude<ResolvedOptions['from'], { kind: 'queues
     known: refs,
     queues: async (options) => (await discovery.names(options)).map(refOf),
   };
+}
+
+/** A Redis or a cluster, to which there may be several connections. */
+export interface RedisServer {
+  /** A reader for commands about the whole server. */
+  readonly reader: RedisReader;
+  /** The queues stored there. */
+  readonly queues: readonly QueueRef[];
+}
+
+/**
+ * Servers with their queues, in the order of the links. Links with the same address belong to one server. Links
+ * that have never answered have no address; they are treated as one server.
+ */
+export function serversOf(access: QueueAccess, queues: readonly QueueRef[]): readonly RedisServer[] {
+  const servers = new Map<unknown, { readonly reader: RedisReader; readonly queues: QueueRef[] }>();
+  function serverOf(reader: RedisReader): { readonly queues: QueueRef[] } {
+    const key = reader.address() ?? (reader.state().asOf === null ? null : reader);
+    const server = servers.get(key) ?? { reader, queues: [] };
+    servers.set(key, server);
+    return server;
+  }
+  for (const reader of access.readers()) serverOf(reader);
+  for (const queue of queues) serverOf(queue.reader).queues.push(queue);
+  return [...servers.values()];
 }

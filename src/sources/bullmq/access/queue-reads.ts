@@ -1,9 +1,66 @@
-/** Reads of many queues at once, each Redis with as few writes as possible. */
+/**
+ * Queues and jobs, the keys that BullMQ gives them (bullmq, classes/queue-keys), and reads of many of them, each Redis
+ * with as few writes as possible, over as many turns of the event loop as keep each of them short.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RedisCommand } from '../../../redis/client.ts';
+import { withDeadline } from '../../../redis/deadline.ts';
 import { isOutage, RedisError } from '../../../redis/problems.ts';
 import type { Outcome, ReadOptions, RedisReader } from '../../../redis/reader.ts';
-import type { QueueRef } from './queue-ref.ts';
+import { type Steps, scheduler } from '../../../scheduler.ts';
+
+/** A queue that is read. */
+export interface QueueRef {
+  /** Has no colon, which BullMQ refuses. Unique within one source. */
+  readonly name: string;
+  /** Such as `bull`, or `{bull}` in a cluster. */
+  readonly prefix: string;
+  /** The Redis that stores it. */
+  readonly reader: RedisReader;
+  /** Key of a part of the queue, such as `wait`, `events`, `repeat:<id>`; of a job for its id. */
+  key(part: string): string;
+}
+
+/** The address of a job, which need not exist any more. */
+export interface JobRef {
+  readonly queue: QueueRef;
+  /** BullMQ's id, unique within its queue. */
+  readonly id: string;
+}
+
+export function createQueueRef(name: string, prefix: string, reader: RedisReader): QueueRef {
+  return { name, prefix, reader, key: (part) => `${prefix}:${name}:${part}` };
+}
+
+/** The task's id, `<queue>:<job id>`. Queue names have no colons, so the first one ends the name. */
+export function taskIdOf(queue: string, jobId: string): string {
+  return `${queue}:${jobId}`;
+}
+
+/** Splits a task id into queue and job id; `null` if it is not a task id. */
+export function splitTaskId(taskId: string): { readonly queue: string; readonly jobId: string } | null {
+  const colon = taskId.indexOf(':');
+  if (colon <= 0 || colon === taskId.length - 1) return null;
+  return { queue: taskId.slice(0, colon), jobId: taskId.slice(colon + 1) };
+}
+
+/**
+ * The parts of a job's full key, as parents and children name each other. Prefix and id may have colons: the
+ * prefix is one of the known prefixes, or else everything before the last but one colon.
+ *
+ * @returns `null` if it is not such a key
+ */
+export function splitJobKey(
+  key: string,
+  prefixes: Iterable<string>,
+): { readonly prefix: string; readonly queue: string; readonly jobId: string } | null {
+  for (const prefix of prefixes) {
+    const parts = key.startsWith(`${prefix}:`) ? splitTaskId(key.slice(prefix.length + 1)) : null;
+    if (parts !== null) return { prefix, ...parts };
+  }
+  const [, prefix, queue, jobId] = /^(.+):([^:]+):([^:]+)$/s.exec(key) ?? [];
+  return prefix === undefined || queue === undefined || jobId === undefined ? null : { prefix, queue, jobId };
+}
 
 /** One command about one queue: all its keys belong to that queue. */
 export interface QueueCommand {
@@ -97,7 +154,147 @@ function isRefused(outcome: Outcome | undefined): boolean {
  *
  * @throws RedisError when Redis refuses it
  */
-export function replyOf(outcome: Outcome | undefined): unknown {
+function replyOf(outcome: Outcome | undefined): unknown {
   if (outcome?.problem && !NO_SUCH_VALUE.has(outcome.problem.code)) throw new RedisError(outcome.problem);
   return outcome?.reply ?? null;
+}
+
+/** A few commands for each, and what follows from the replies, take a few milliseconds of a turn. */
+const QUEUES_AT_ONCE = 25;
+
+/** Some of many queues at a time. Between two portions, other work of the process gets its turn. */
+export async function* inPortions<Item>(items: readonly Item[]): AsyncGenerator<readonly Item[]> {
+  for (let from = 0; from < items.length; from += QUEUES_AT_ONCE) {
+    if (from > 0) await nextTurn();
+    yield items.slice(from, from + QUEUES_AT_ONCE);
+  }
+}
+
+/**
+ * Reads the same of each queue.
+ *
+ * @param commandsOf the commands about a queue
+ * @param take makes the result of a queue from their replies. The reply for a key of another type is `null`
+ * @returns by queue, in their order
+ * @throws RedisError when Redis is unreachable, late, or refuses one of the commands; and what `take` throws
+ */
+export type ReadEach = <Result>(
+  queues: readonly QueueRef[],
+  commandsOf: (queue: QueueRef) => readonly RedisCommand[],
+  take: (replies: readonly unknown[], queue: QueueRef) => Result,
+  options?: ReadOptions,
+) => Promise<ReadonlyMap<QueueRef, Result>>;
+
+/** A read that is under way at one Redis. */
+interface Read {
+  /** The queues that have not been asked yet. */
+  readonly left: Set<QueueRef>;
+  commandsOf(queue: QueueRef): readonly RedisCommand[];
+  take(replies: readonly unknown[], queue: QueueRef): void;
+  /** Called when the last reply has been taken, or with what is wrong. */
+  end(error?: unknown): void;
+}
+
+/** Commands about a few queues. */
+interface Batch {
+  readonly commands: RedisCommand[];
+  /** Which read takes the replies about which queue, and the indexes of its commands. */
+  readonly takers: { readonly read: Read; readonly queue: QueueRef; readonly at: readonly number[] }[];
+}
+
+/** The reads of one Redis, the oldest first. */
+interface Pending {
+  readonly reads: Set<Read>;
+  isRunning: boolean;
+}
+
+/**
+ * Reads that several parts make at once, such as components, checks and rules, go through the queues of a Redis
+ * together: a command that several of them need is sent once, and never before it was asked for.
+ */
+export function createReadEach(): ReadEach {
+  const pendingOf = new WeakMap<RedisReader, Pending>();
+
+  return async (queues, commandsOf, take, { signal, timeoutMs } = {}) => {
+    const results = new Map<QueueRef, ReturnType<typeof take>>();
+    const takeOne: Read['take'] = (replies, queue) => void results.set(queue, take(replies, queue));
+    const left = new Map<RedisReader, Set<QueueRef>>();
+    for (const queue of queues) left.set(queue.reader, (left.get(queue.reader) ?? new Set()).add(queue));
+    const forget: (() => void)[] = [];
+    const ended = [...left].map(
+      ([reader, own]) =>
+        new Promise<void>((resolve, reject) => {
+          const pending = pendingOf.get(reader) ?? { reads: new Set(), isRunning: false };
+          pendingOf.set(reader, pending);
+          const end = (error?: unknown): void => (error === undefined ? resolve() : reject(error));
+          const read: Read = { left: own, commandsOf, take: takeOne, end };
+          pending.reads.add(read);
+          forget.push(() => void pending.reads.delete(read));
+          if (!pending.isRunning) void readPending(reader, pending);
+        }),
+    );
+    try {
+      await withDeadline(Promise.all(ended), signal, timeoutMs);
+    } finally {
+      for (const one of forget) one();
+    }
+    return new Map(queues.map((queue) => [queue, results.get(queue) as ReturnType<typeof take>]));
+  };
+}
+
+async function readPending(reader: RedisReader, pending: Pending): Promise<void> {
+  const { reads } = pending;
+  pending.isRunning = true;
+  // All reads that begin in this turn take part from the first queue on.
+  await nextTurn();
+  while (reads.size > 0) {
+    try {
+      const batch = await scheduler.run('queues', nextBatch(reads));
+      // Without the signal of a caller: others wait, too.
+      const outcomes = await reader.outcomes(batch.commands);
+      await scheduler.run('queues', takeReplies(batch, outcomes, reads));
+    } catch (error) {
+      for (const read of reads) read.end(error);
+      reads.clear();
+    }
+  }
+  pending.isRunning = false;
+}
+
+/** Commands about the next queues of the oldest read, for all reads that still need one of them. */
+function* nextBatch(reads: ReadonlySet<Read>): Steps<Batch> {
+  const { commands, takers }: Batch = { commands: [], takers: [] };
+  const [oldest] = reads;
+  for (const queue of oldest?.left ?? []) {
+    const known = new Map<string, number>();
+    for (const read of reads) {
+      if (!read.left.delete(queue)) continue;
+      const at = read.commandsOf(queue).map((command) => {
+        const key = command.join('\0');
+        const index = known.get(key) ?? commands.push(command) - 1;
+        known.set(key, index);
+        return index;
+      });
+      takers.push({ read, queue, at });
+    }
+    if (commands.length >= AT_ONCE) break;
+    yield;
+  }
+  return { commands, takers };
+}
+
+function* takeReplies({ takers }: Batch, outcomes: readonly Outcome[], reads: Set<Read>): Steps<void> {
+  for (const { read, queue, at } of takers) {
+    // Nobody waits any more for a read that has been forgotten.
+    if (!reads.has(read)) continue;
+    try {
+      const replies = at.map((index) => replyOf(outcomes[index]));
+      read.take(replies, queue);
+    } catch (error) {
+      reads.delete(read);
+      read.end(error);
+    }
+    yield;
+  }
+  for (const read of reads) if (read.left.size === 0 && reads.delete(read)) read.end();
 }

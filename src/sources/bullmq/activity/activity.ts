@@ -8,15 +8,22 @@ import type { QueueHistory } from '../../../history/aggregate/queue-history.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { shareCalls } from '../../../single-flight.ts';
 import type { Activity } from '../../../source.ts';
-import { inPortions } from '../access/in-portions.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import type { QueueRef } from '../access/queue-ref.ts';
-import { depthsInterval, recordDepths } from '../components/queue-depths.ts';
+import { inPortions, type QueueRef } from '../access/queue-reads.ts';
+
+import { depthsInterval, recordDepths } from '../components/oldest-due.ts';
 import type { FeedTails } from '../events/feed-tails.ts';
-import type { StreamTail } from '../events/stream-tail.ts';
+import type { StreamTail } from '../events/tail-news.ts';
 import { countEnded } from './count-ended.ts';
-import { type Counting, countEvents } from './count-events.ts';
-import { countedSince, type EndedJobs, type FollowedQueue, followQueue } from './followed-queue.ts';
+import {
+  type Counting,
+  countEvents,
+  countedSince,
+  type EndedJobs,
+  type FollowedQueue,
+  followQueue,
+} from './count-events.ts';
+
 import { summarizeOpen } from './open-jobs.ts';
 
 /** Bounds of one answer. The rest is read for the next one. */

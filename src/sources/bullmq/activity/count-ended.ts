@@ -5,11 +5,10 @@
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount, asFields, asScored } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import type { JobRef } from '../access/queue-ref.ts';
+import type { JobRef } from '../access/queue-reads.ts';
 import { findConsequences } from '../jobs/consequences.ts';
 import { shortText, timeOf } from '../jobs/job-facts.ts';
-import type { Counting } from './count-events.ts';
-import { closeGap, type EndedJob, type FollowedQueue, type Gap } from './followed-queue.ts';
+import { type Counting, closeGap, type EndedJob, type FollowedQueue, type Gap } from './count-events.ts';
 
 /** The rules compare with this time before now at most; for the run times of a day, a few jobs are enough. */
 const NEEDED_MS = 80 * 60_000;

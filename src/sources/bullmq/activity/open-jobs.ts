@@ -2,9 +2,9 @@
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount } from '../../../redis/replies.ts';
 import type { LostTasks, OpenTaskSummary, TaskGroup } from '../../../source.ts';
-import type { QueueAccess } from '../access/queue-access.ts';
-import { type QueueRef, taskIdOf } from '../access/queue-ref.ts';
-import { serversOf } from '../access/redis-servers.ts';
+import { type QueueAccess, serversOf } from '../access/queue-access.ts';
+import { type QueueRef, taskIdOf } from '../access/queue-reads.ts';
+
 import { readNextDelayed } from '../components/oldest-due.ts';
 import { type ActiveJob, readActiveJobs } from '../workers/active-jobs.ts';
 import { readWorkerConnections } from '../workers/worker-connections.ts';

@@ -3,13 +3,12 @@ import { redactComponent } from '../../../redact.ts';
 import { describeError, type RedisProblem } from '../../../redis/problems.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import type { ComponentSource } from '../../../source.ts';
-import type { QueueAccess } from '../access/queue-access.ts';
-import type { QueueRef } from '../access/queue-ref.ts';
-import { type RedisServer, serversOf } from '../access/redis-servers.ts';
+import { type QueueAccess, type RedisServer, serversOf } from '../access/queue-access.ts';
+import type { QueueRef } from '../access/queue-reads.ts';
+
 import { isRefused, readWorkerConnections, type WorkersByQueue } from '../workers/worker-connections.ts';
-import { hintsFor, QUEUES_HIDDEN } from './hints.ts';
+import { hintsFor, QUEUES_HIDDEN, readServerFacts, type ServerFacts } from './hints.ts';
 import { type QueueReport, readQueueReports } from './queue-reports.ts';
-import { readServerFacts, type ServerFacts } from './server-facts.ts';
 
 /** Most queues listed in `config`, those with the most jobs first. */
 const MOST_QUEUES = 100;

@@ -1,11 +1,14 @@
-/** Hints: problems and hidden data, and what to change. */
+/** Hints: problems and hidden data, and what to change; and the facts about the server that they judge. */
+
+import type { ReadOptions, RedisReader } from '../../../redis/reader.ts';
+import { asNumber } from '../../../redis/replies.ts';
+import { infoOf, type ServerInfo, versionOf } from '../../../redis/server-info.ts';
 import { MOST_ENTRIES } from '../schedules/schedules.ts';
-import type { WorkersByQueue } from '../workers/worker-connections.ts';
+import { isRefused, type WorkersByQueue } from '../workers/worker-connections.ts';
 import type { QueueReport } from './queue-reports.ts';
-import { SAFE_POLICY, type ServerFacts } from './server-facts.ts';
 
 /** The data that hints are derived from. */
-export interface HintInput {
+interface HintInput {
   readonly queues: readonly QueueReport[];
   /** `null`: this user may not list clients. */
   readonly workers: WorkersByQueue;
@@ -109,4 +112,63 @@ function jobs(count: number): string {
 /** As a JavaScript string. */
 function quoted(name: string): string {
   return JSON.stringify(name);
+}
+
+/** The settings of a server that BullMQ needs; `null` if INFO does not report them. */
+export interface ServerFacts {
+  readonly version: string | null;
+  /** `standalone`, `cluster` or `sentinel`. */
+  readonly mode: string | null;
+  readonly pid: number | null;
+  /** Eviction policy. For a cluster, that of the first master that may evict jobs. */
+  readonly maxmemoryPolicy: string | null;
+  /** In bytes; 0: no limit. For a cluster, the sum over its masters, as for `usedMemory`. */
+  readonly maxmemory: number | null;
+  readonly usedMemory: number | null;
+}
+
+/** The policy that BullMQ needs: any other evicts jobs when memory is full. */
+const SAFE_POLICY = 'noeviction';
+
+/** @returns `null` if this user may not run INFO */
+export async function readServerFacts(
+  reader: RedisReader,
+  options: ReadOptions,
+): Promise<ServerFacts | null> {
+  try {
+    const [server, memory] = await Promise.all([
+      readSection(reader, 'server', options),
+      readSection(reader, 'memory', options),
+    ]);
+    const first: ServerInfo = server[0] ?? new Map();
+    const policies = memory.map((fields) => fields.get('maxmemory_policy') ?? null);
+    return {
+      version: versionOf(first),
+      mode: first.get('redis_mode') ?? null,
+      pid: server.length > 1 ? null : asNumber(first.get('process_id')),
+      maxmemoryPolicy: policies.find((policy) => policy !== SAFE_POLICY) ?? policies[0] ?? null,
+      maxmemory: sumOf(memory, 'maxmemory'),
+      usedMemory: sumOf(memory, 'used_memory'),
+    };
+  } catch (error) {
+    if (isRefused(error)) return null;
+    throw error;
+  }
+}
+
+/** The fields of a section of INFO, for each master. */
+async function readSection(
+  reader: RedisReader,
+  section: string,
+  options: ReadOptions,
+): Promise<readonly ServerInfo[]> {
+  const replies = await reader.onEachMaster(() => ['INFO', section], options);
+  return replies.map(({ reply }) => infoOf(reply));
+}
+
+function sumOf(sections: readonly ServerInfo[], field: string): number | null {
+  const values = sections.map((fields) => asNumber(fields.get(field)));
+  return values.length === 0 || values.includes(null)
+    ? null
+    : values.reduce<number>((sum, value) => sum + Number(value), 0);
 }

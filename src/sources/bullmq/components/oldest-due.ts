@@ -1,14 +1,14 @@
-/** Since when the job of a queue that has been due for longest has waited. */
+/** How many jobs wait in each queue, and since when the one has waited that has been due for longest. */
+
+import type { HistoryWriter } from '../../../history/history.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount, asScored, asTexts } from '../../../redis/replies.ts';
-import type { QueueAccess } from '../access/queue-access.ts';
-import type { ReadCommands } from '../access/queue-reads.ts';
-import type { JobRef, QueueRef } from '../access/queue-ref.ts';
+import { type QueueAccess, serversOf } from '../access/queue-access.ts';
+import type { JobRef, QueueRef, ReadCommands } from '../access/queue-reads.ts';
 import { factsCommand, factsOf, type JobFacts } from '../jobs/job-facts.ts';
-import { dueTime, isMarker } from '../jobs/job-sets.ts';
+import { dueTime, isMarker, PRIORITY_SPAN, readPriorities } from '../jobs/job-sets.ts';
 import { type JobValue, readValues } from '../jobs/job-values.ts';
-import { PRIORITY_SPAN, readPriorities } from '../jobs/priorities.ts';
-import { NEXT_TWO } from './queue-figures.ts';
+import { NEXT_TWO, readTakeable } from './queue-figures.ts';
 
 /** Number of priorities that are examined, from those that run last. */
 const MOST_PRIORITIES = 16;
@@ -146,4 +146,33 @@ function delayIn(opts: JobValue | undefined): number {
   } catch {
     return 0;
   }
+}
+
+/** Between two readings, in milliseconds. */
+const INTERVAL_MS = 10_000;
+/** A thousand queues are read in no less than this many milliseconds each. */
+const PER_QUEUE_MS = 20;
+
+/** How long to wait between two readings of this many queues, in milliseconds. */
+export function depthsInterval(queues: number): number {
+  return Math.max(INTERVAL_MS, queues * PER_QUEUE_MS);
+}
+
+/**
+ * Reads how many jobs wait: five commands for each queue, and about six more for each in which some do. Queues of an
+ * unreachable server are left out.
+ */
+export async function recordDepths(
+  access: QueueAccess,
+  writer: Pick<HistoryWriter, 'recordQueue'>,
+  queues: readonly QueueRef[],
+  options: ReadOptions,
+): Promise<void> {
+  const servers = serversOf(access, queues).map(async (server) => {
+    const waiting = await readTakeable(access, server.queues, options);
+    const busy = server.queues.filter((queue) => (waiting.get(queue) ?? 0) > 0);
+    const oldest = await readOldestDue(access, busy, Date.now(), options);
+    for (const [queue, count] of waiting) writer.recordQueue(queue.name, count, oldest.get(queue) ?? null);
+  });
+  await Promise.allSettled(servers);
 }

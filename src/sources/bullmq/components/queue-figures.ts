@@ -3,7 +3,7 @@ import type { RedisCommand } from '../../../redis/client.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount, asFields, asNumber, asTexts } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import type { QueueRef } from '../access/queue-ref.ts';
+import type { QueueRef } from '../access/queue-reads.ts';
 import { isMarker } from '../jobs/job-sets.ts';
 
 /** Jobs in each of BullMQ's states, as its own `getJobCounts` counts them. */

@@ -1,7 +1,7 @@
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import type { QueueRef } from '../access/queue-ref.ts';
+import type { QueueRef } from '../access/queue-reads.ts';
 import { type ActiveJobs, readActiveJobs } from '../workers/active-jobs.ts';
 import type { WorkersByQueue } from '../workers/worker-connections.ts';
 import { type JobCounts, type QueueFigures, readQueueFigures, takeable } from './queue-figures.ts';

@@ -7,24 +7,26 @@ import type { TaskEvent } from '../../../model.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import type { SourceStatus, TaskEventPage, TaskEventQuery } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
+import type { FeedItem } from './feed-items.ts';
 import {
+  createFeedStream,
   type FeedPosition,
+  type FeedStream,
+  itemsBehind,
   positionOf,
   queueKeyOf,
   readCursor,
   SLACK_MS,
+  takeItem,
   writeCursor,
-} from './feed-cursor.ts';
-import { matcherOf } from './feed-filter.ts';
-import type { FeedItem } from './feed-items.ts';
-import { createFeedStream, type FeedStream, itemsBehind, takeItem } from './feed-stream.ts';
+} from './feed-stream.ts';
+
 import { type FeedTails, FRESH_MS } from './feed-tails.ts';
-import { BEGINNING } from './stream-entry.ts';
-import type { StreamPosition } from './stream-reads.ts';
-import { type HeldItem, indexBehind, lastIdOf, type StreamTail } from './stream-tail.ts';
+import { BEGINNING, type StreamPosition } from './stream-entry.ts';
+import { type HeldItem, indexBehind, lastIdOf, type StreamTail } from './tail-news.ts';
 
 /** The feed. */
-export interface EventFeed {
+interface EventFeed {
   /** Answers `listEvents`. Looks at up to 20,000 entries for one answer. */
   list(query: TaskEventQuery, options: ReadOptions): Promise<TaskEventPage>;
   status(): SourceStatus;
@@ -230,4 +232,11 @@ async function* itemsFromEnd(
 /** Items in memory that are older than this one. If the tail has dropped it meanwhile, there are none. */
 function itemsBefore(tail: StreamTail, id: string): readonly FeedItem[] {
   return tail.items.slice(0, Math.max(0, (indexBehind(tail, { id }) ?? 0) - 1));
+}
+
+/** Whether an item passes the filters of a query. */
+function matcherOf({ states, workers, tasks }: TaskEventQuery): (event: TaskEvent) => boolean {
+  const has = (values: readonly string[], value: string | null | undefined): boolean =>
+    values.length === 0 || (value != null && values.includes(value));
+  return ({ state, worker, task }) => has(states, state) && has(workers, worker) && has(tasks, task);
 }

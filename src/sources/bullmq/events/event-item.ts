@@ -12,9 +12,9 @@
  * | any other | verbatim | that of the job at that time, if it is known |
  */
 import type { TaskEvent } from '../../../model.ts';
-import { taskIdOf } from '../access/queue-ref.ts';
-import type { JobTrace } from './job-memory.ts';
-import { countsEveryRun, type JobRuns } from './job-runs.ts';
+import { taskIdOf } from '../access/queue-reads.ts';
+import { countsEveryRun, type JobRuns, type JobTrace } from './job-memory.ts';
+
 import type { StreamEntry } from './stream-entry.ts';
 
 /** The result of describing an entry. */

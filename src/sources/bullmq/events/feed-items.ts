@@ -3,10 +3,10 @@ import type { TaskEvent } from '../../../model.ts';
 import { redactEvent } from '../../../redact.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import { type QueueRef, taskIdOf } from '../access/queue-ref.ts';
+import { type QueueRef, taskIdOf } from '../access/queue-reads.ts';
 import { describeEntry, isComplete, jobIdOf, mayReturn } from './event-item.ts';
-import type { JobMemory } from './job-memory.ts';
-import { type JobRuns, jobRunsOf, lockCommand, runsCommand } from './job-runs.ts';
+import { type JobMemory, type JobRuns, jobRunsOf, lockCommand, runsCommand } from './job-memory.ts';
+
 import type { StreamEntry } from './stream-entry.ts';
 
 /** An entry and its item. */

@@ -1,11 +1,74 @@
-/** One queue's stream as a page of the feed reads it: from a position towards its end. */
+/**
+ * One queue's stream as a page of the feed reads it, from a position towards its end, and the positions in all streams
+ * as a cursor keeps them, so that it is valid on any instance and after any restart.
+ */
+
+import { createHash } from 'node:crypto';
+import { readMark, writeMark } from '../../../cursor.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
-import { queueKeyOf } from './feed-cursor.ts';
 import type { FeedItem } from './feed-items.ts';
 import type { FeedTails } from './feed-tails.ts';
-import { compareIds } from './stream-entry.ts';
-import type { StreamPosition } from './stream-reads.ts';
-import { idBefore, indexBehind, lastIdOf, type StreamTail } from './stream-tail.ts';
+import { BEGINNING, compareIds, isStreamId, type StreamPosition, timeOf } from './stream-entry.ts';
+import { idBefore, indexBehind, lastIdOf, type StreamTail } from './tail-news.ts';
+
+/** A position in all streams. */
+export interface FeedPosition {
+  /** Streams that are not in `read` have been read up to and including this millisecond. */
+  readonly floor: number;
+  /** By {@link queueKeyOf} a queue: the entry that was read last. It existed then. */
+  readonly read: ReadonlyMap<string, string>;
+}
+
+const KIND = 'feed';
+/** The last moment that a `Date` can hold, in milliseconds. */
+const LATEST = 8.64e15;
+/** In characters. Cursors of more than 8,192 are refused, and a quarter is needed for the encoding. */
+const LONGEST = 4_500;
+/**
+ * How far entries of a stream that is not in the cursor may be behind those of others, in milliseconds: streams
+ * are read at different moments and, in a cluster, have different clocks.
+ */
+export const SLACK_MS = 60_000;
+
+/** Names a queue in cursors, in nine characters. */
+export function queueKeyOf(queue: string): string {
+  return createHash('sha256').update(queue).digest('base64url').slice(0, 9);
+}
+
+/**
+ * @param floor the floor if nothing has been read
+ * @param highest the highest floor, because entries after it have not been read
+ */
+export function positionOf(read: ReadonlyMap<string, string>, floor: number, highest: number): FeedPosition {
+  const newest = Math.max(...[...read.values()].map(timeOf));
+  return { floor: read.size === 0 ? floor : Math.max(0, Math.min(newest - SLACK_MS, highest)), read };
+}
+
+export function writeCursor({ floor, read }: FeedPosition): string {
+  const latest = [...read].sort(([a, x], [b, y]) => timeOf(y) - timeOf(x) || (a < b ? -1 : 1));
+  const entries = latest.map(([key, id]) => key + id);
+  let length = 0;
+  const fits = entries.filter((entry) => {
+    length += entry.length + 1;
+    return length <= LONGEST;
+  });
+  // Streams that have been idle longest are left out. They were read up to below the floor.
+  const [, first = BEGINNING] = latest[fits.length] ?? [];
+  return writeMark(KIND, [Math.min(LATEST, Math.max(floor, timeOf(first))), fits.join()]);
+}
+
+/** @returns `null` if it is not a cursor of a feed */
+export function readCursor(text: string): FeedPosition | null {
+  const [floor, entries] = readMark(KIND, text) ?? [];
+  if (!Number.isInteger(floor) || Number(floor) < 0 || typeof entries !== 'string') return null;
+  const read = new Map<string, string>();
+  for (const entry of entries === '' ? [] : entries.split(',')) {
+    const [key, id] = [entry.slice(0, 9), entry.slice(9)];
+    if (!/^[\w-]{9}$/.test(key) || !isStreamId(id) || id === BEGINNING) return null;
+    read.set(key, id);
+  }
+  return { floor: Math.min(Number(floor), LATEST), read };
+}
 
 /** A stream that is being read. */
 export interface FeedStream {
@@ -24,7 +87,7 @@ export interface FeedStream {
 }
 
 /** An item of a stream that is merged with others. */
-export interface StreamItem {
+interface StreamItem {
   readonly stream: FeedStream;
   readonly item: FeedItem;
 }

@@ -1,15 +1,21 @@
 /** The tails of all queues. They are updated together, at most once a second, for all requests. */
 import { withDeadline } from '../../../redis/deadline.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
-import { inPortions } from '../access/in-portions.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import type { QueueRef } from '../access/queue-ref.ts';
+import { inPortions, type QueueRef } from '../access/queue-reads.ts';
+
 import { type FeedItem, readItems } from './feed-items.ts';
 import { createJobMemory, type LatestMemory } from './job-memory.ts';
-import { BEGINNING, entriesOf } from './stream-entry.ts';
-import { backwardCommand, readBehind, type StreamPart, type StreamPosition } from './stream-reads.ts';
-import { createStreamTail, fitBatch, type StreamTail, shrinkTails } from './stream-tail.ts';
-import { addNews, readNews } from './tail-news.ts';
+import {
+  BEGINNING,
+  backwardCommand,
+  entriesOf,
+  readBehind,
+  type StreamPart,
+  type StreamPosition,
+} from './stream-entry.ts';
+
+import { addNews, createStreamTail, fitBatch, readNews, type StreamTail, shrinkTails } from './tail-news.ts';
 
 /** How long a reading may be shown as the latest, in milliseconds. */
 export const FRESH_MS = 1_000;

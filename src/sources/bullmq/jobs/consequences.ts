@@ -3,9 +3,9 @@ import type { Task } from '../../../model.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import type { JobRef } from '../access/queue-ref.ts';
-import { isOfChild } from './failed-child.ts';
-import type { KnownJob } from './job-row.ts';
+import type { JobRef } from '../access/queue-reads.ts';
+import { isOfChild, type KnownJob } from './job-row.ts';
+
 import { ROW_BOUNDS, readValues } from './job-values.ts';
 
 /**

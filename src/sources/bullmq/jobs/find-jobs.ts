@@ -3,12 +3,11 @@
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount, asNumber } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import type { QueueCommand } from '../access/queue-reads.ts';
-import type { JobRef } from '../access/queue-ref.ts';
+import type { JobRef, QueueCommand } from '../access/queue-reads.ts';
+
 import { factsCommand, factsOf, type JobFacts } from './job-facts.ts';
 import { type KnownJob, knownJob } from './job-row.ts';
-import { JOB_SETS, type JobSet, type SetPart } from './job-sets.ts';
-import { withPaused } from './paused-queues.ts';
+import { JOB_SETS, type JobSet, type SetPart, withPaused } from './job-sets.ts';
 
 /** How far a list is searched from each end: less than a millisecond of Redis' time. */
 const LONGEST_SEARCH = 20_000;

@@ -1,9 +1,17 @@
-/** The small fields of a job's hash, which are always read (bullmq, includes/storeJob.lua and classes/job). */
-
+/** A job's hash: the small fields, or a small job whole (bullmq, includes/storeJob.lua and classes/job). */
 import { asFields, asNumber } from '../../../redis/replies.ts';
-import type { QueueCommand } from '../access/queue-reads.ts';
-import type { JobRef, QueueRef } from '../access/queue-ref.ts';
+import type { JobRef, QueueCommand, QueueRef, ReadCommands } from '../access/queue-reads.ts';
 import { dueTime, type JobSet } from './job-sets.ts';
+import {
+  ALWAYS_READ,
+  batchesOf,
+  type JobValues,
+  ROW_BOUNDS,
+  sizeCommand,
+  sizeOf,
+  type ValueField,
+  valuesOf,
+} from './job-values.ts';
 
 /** A job in one of its queue's sets. */
 export interface SetEntry extends JobRef {
@@ -43,7 +51,7 @@ export const FACT_NAMES = [
 ] as const satisfies readonly (keyof JobFacts)[];
 
 /** The small fields, in the order in which {@link factsOf} takes them. */
-export const FACT_FIELDS = [
+const FACT_FIELDS = [
   'name',
   'timestamp',
   'processedOn',
@@ -112,4 +120,65 @@ function validTime(time: number): number | null {
 /** A text that BullMQ itself writes, which is short. */
 export function shortText(value: string | null | undefined): string | null {
   return value === undefined || value === null ? null : value.slice(0, LONGEST);
+}
+
+/** The data that was read from a job's hash. */
+export interface JobContent {
+  readonly facts: JobFacts;
+  /** Its texts, in the length that a row shows; `null` when they have not been read. */
+  readonly values: JobValues | null;
+  /** What the job takes at most, in bytes; `null` when unknown. */
+  readonly size: number | null;
+}
+
+/**
+ * Reads the small fields.
+ *
+ * @returns `null` for a job that does not exist
+ */
+export async function readFacts(
+  read: ReadCommands,
+  jobs: readonly SetEntry[],
+): Promise<readonly (JobContent | null)[]> {
+  const replies = await read(jobs.map(({ queue, id }) => factsCommand(queue, id)));
+  return replies.map((reply) => {
+    const facts = factsOf(reply);
+    return facts === null ? null : { facts, values: null, size: null };
+  });
+}
+
+/**
+ * Reads jobs that will most likely be shown: those that Redis says are small with their texts, of the others the
+ * small fields. That takes two commands for a small job, whatever it has.
+ *
+ * @returns `null` for a job that does not exist
+ */
+export async function readSmallJobs(
+  read: ReadCommands,
+  jobs: readonly SetEntry[],
+): Promise<readonly (JobContent | null)[]> {
+  const sizes = (await read(jobs.map(sizeCommand))).map(sizeOf);
+  const asked = jobs.map((job, index) => {
+    const size = sizes[index] ?? null;
+    return { job, size, fields: size === null || size > ALWAYS_READ ? [] : textsOf(job) };
+  });
+  const contents: (JobContent | null)[] = [];
+  for (const batch of batchesOf(asked, ({ size, fields }) => (fields.length === 0 ? 0 : (size ?? 0)))) {
+    const replies = await read(batch.map(({ job, fields }) => factsCommand(job.queue, job.id, fields)));
+    for (const [index, { size, fields }] of batch.entries()) {
+      const texts = asFields(replies[index]);
+      const facts = factsOf(texts);
+      const values =
+        fields.length === 0 ? null : valuesOf(fields, texts.slice(FACT_FIELDS.length), ROW_BOUNDS.keep);
+      contents.push(facts === null ? null : { facts, values, size });
+    }
+  }
+  return contents;
+}
+
+/** The texts that a job of this set may show, whatever its state turns out to be. */
+function textsOf({ set }: SetEntry): readonly ValueField[] {
+  return set.part === 'completed'
+    ? ['data', 'progress', 'returnvalue']
+    : ['data', 'progress', 'failedReason', 'stacktrace'];
 }

@@ -3,8 +3,8 @@
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount, asFields, asTexts } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import type { QueueCommand } from '../access/queue-reads.ts';
-import type { JobRef } from '../access/queue-ref.ts';
+import type { JobRef, QueueCommand } from '../access/queue-reads.ts';
+
 import type { KnownJob } from './job-row.ts';
 
 /** In deeper flows the root is not searched. */

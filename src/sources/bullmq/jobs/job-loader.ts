@@ -4,13 +4,20 @@ import { redactTask } from '../../../redact.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asNumber } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import type { QueueCommand, ReadCommands } from '../access/queue-reads.ts';
-import { type JobContent, readFacts, readSmallJobs } from './job-content.ts';
-import type { SetEntry } from './job-facts.ts';
+import type { JobRef, QueueCommand, ReadCommands } from '../access/queue-reads.ts';
+import { findJobs } from './find-jobs.ts';
+import {
+  FACT_NAMES,
+  type JobContent,
+  type JobFacts,
+  readFacts,
+  readSmallJobs,
+  type SetEntry,
+} from './job-facts.ts';
 import { rootsOf } from './job-family.ts';
 import { fieldsToShow, type KnownJob, knownJob, taskOf } from './job-row.ts';
+import { withPaused } from './job-sets.ts';
 import { type JobValues, readValues, type ValueBounds, type ValueField } from './job-values.ts';
-import { findLostJobs } from './lost-jobs.ts';
 
 /** A job that was found in a set. */
 export interface FoundJob extends SetEntry {
@@ -119,4 +126,68 @@ function shownOf(job: KnownJob, values: JobValues): JobValues {
     if (value !== undefined) shown[field] = value;
   }
   return shown;
+}
+
+/**
+ * Finds the active jobs that their workers have lost. A worker renews a lock for each of its jobs; here the
+ * lock is gone while the job is still active (bullmq, commands/moveStalledJobsToWait).
+ */
+export async function findLostJobs<Job extends JobRef>(
+  access: QueueAccess,
+  active: readonly Job[],
+  options: ReadOptions,
+): Promise<ReadonlySet<Job>> {
+  const lock = ({ queue, id }: JobRef): QueueCommand => ({
+    queue,
+    command: ['EXISTS', queue.key(`${id}:lock`)],
+  });
+  const locks = await access.read(active.map(lock), options);
+  const unlocked = active.filter((_, index) => locks[index] === 0);
+  // A job that has just ended has no lock either.
+  const again = await access.read(
+    unlocked.flatMap((job) => [
+      lock(job),
+      { queue: job.queue, command: ['LPOS', job.queue.key('active'), job.id, 'MAXLEN', '10000'] as const },
+    ]),
+    options,
+  );
+  return new Set(
+    unlocked.filter((_, index) => again[2 * index] === 0 && asNumber(again[2 * index + 1]) !== null),
+  );
+}
+
+/**
+ * Reads jobs again, small ones with their texts, and finds the sets that they are in by now. A job that has been
+ * removed is left out.
+ */
+export async function reloadJobs(
+  access: QueueAccess,
+  jobs: readonly KnownJob[],
+  options: ReadOptions,
+): Promise<readonly KnownJob[]> {
+  const read: ReadCommands = (commands) => access.read(commands, options);
+  const contents = await readSmallJobs(read, jobs);
+  const moved: KnownJob[] = [];
+  const reloaded = jobs.map((job, index) => {
+    const content = contents[index] ?? null;
+    if (content === null) return null;
+    if (!mayHaveMoved(job, content.facts)) return knownJob(job, content);
+    moved.push(job);
+    return job;
+  });
+  const found = await findJobs(access, moved, false, options);
+  const current = new Map(moved.map((job, index) => [job, found[index] ?? null]));
+  const known = reloaded.flatMap((job) =>
+    job === null ? [] : ((current.has(job) ? current.get(job) : job) ?? []),
+  );
+  return withPaused(read, known);
+}
+
+/**
+ * Whether a job may be in another set than before. BullMQ changes one of the small fields when it moves a job, except
+ * when it gives an active job back or wakes a parent.
+ */
+function mayHaveMoved({ set, facts }: KnownJob, now: JobFacts): boolean {
+  if (set.part === 'active' || set.part === 'waiting-children') return true;
+  return FACT_NAMES.some((name) => facts[name] !== now[name]);
 }

@@ -1,12 +1,17 @@
 /** A job as a task. */
-import { type Task, type TaskFlag, type TaskTextField, traceIdOf } from '../../../model.ts';
+import {
+  LONGEST_PROGRESS,
+  progressOf,
+  type Task,
+  type TaskFlag,
+  type TaskProgress,
+  type TaskTextField,
+  traceIdOf,
+} from '../../../model.ts';
 import { waitBetween } from '../../../select/task-wait.ts';
 import { isRecord } from '../../../values.ts';
-import { taskIdOf } from '../access/queue-ref.ts';
-import { isOfChild } from './failed-child.ts';
-import type { JobContent } from './job-content.ts';
-import { type JobFacts, lastChange, type SetEntry } from './job-facts.ts';
-import { jobProgress } from './job-progress.ts';
+import { taskIdOf } from '../access/queue-reads.ts';
+import { type JobContent, type JobFacts, lastChange, type SetEntry } from './job-facts.ts';
 import { dueTime, stateIn } from './job-sets.ts';
 import type { JobValue, JobValues, ValueField } from './job-values.ts';
 
@@ -18,7 +23,7 @@ export interface KnownJob extends SetEntry, JobContent {
 }
 
 /** Data about a job from other keys. */
-export interface JobContext {
+interface JobContext {
   readonly parentId: string | null;
   /** The task that the flow begins with: itself when it has no parent; `null`: unknown. */
   readonly rootId: string | null;
@@ -191,5 +196,40 @@ function parse(text: string): unknown {
     return JSON.parse(text);
   } catch {
     return null;
+  }
+}
+
+/** Whether BullMQ has given this reason to a parent whose child failed (bullmq, moveChildFromDependenciesIfNeeded). */
+export function isOfChild(failedReason: string | undefined): boolean {
+  return /^child [^:]+:.+ failed$/s.test(failedReason ?? '');
+}
+
+/** Longest progress that is read, in characters. */
+const LONGEST = 4_096;
+
+/**
+ * The value that a job has passed to `updateProgress`: a number is a percentage. For an object or text without a
+ * figure, its beginning is shown.
+ */
+export function jobProgress(value: JobValue | undefined): TaskProgress | null {
+  if (value === undefined) return null;
+  const { text } = value;
+  const given = value.isCut || text.length > LONGEST ? undefined : parseProgress(text);
+  if (given === null || typeof given === 'boolean') return null;
+  const shown = typeof given === 'string' ? given : text;
+  return (
+    progressOf(given) ??
+    (shown === '' || typeof given === 'number'
+      ? null
+      : { current: null, total: null, percent: null, text: shown.slice(0, LONGEST_PROGRESS) })
+  );
+}
+
+/** `undefined` for a text that is not JSON. */
+function parseProgress(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }

@@ -3,13 +3,10 @@
  * Redis cannot return a part of one, so nothing is fetched before its length is known. A text that is too large
  * is shown as its length.
  */
-
 import type { ReadOptions } from '../../../redis/reader.ts';
-import { asCount, asFields } from '../../../redis/replies.ts';
+import { asCount, asFields, asNumber } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import type { QueueCommand } from '../access/queue-reads.ts';
-import type { JobRef } from '../access/queue-ref.ts';
-import { sizeCommand, sizeOf } from './job-size.ts';
+import type { JobRef, QueueCommand } from '../access/queue-reads.ts';
 
 /** A field of a job's hash that holds a text. */
 export type ValueField = 'data' | 'opts' | 'returnvalue' | 'failedReason' | 'stacktrace' | 'progress';
@@ -25,7 +22,7 @@ export interface JobValue {
 export type JobValues = Partial<Record<ValueField, JobValue>>;
 
 /** Which texts of a job to read. */
-export interface ValueRequest {
+interface ValueRequest {
   readonly job: JobRef;
   readonly fields: readonly ValueField[];
   /** Upper bound of the memory of the whole job, in bytes. Default: unknown. */
@@ -240,4 +237,17 @@ function openingQuote(text: string, end: number): number | null {
     if (at > 0 && slashes % 2 === 0) return at;
   }
   return null;
+}
+
+/** Fields that Redis examines; it would estimate the rest. BullMQ writes about 30 to a job. */
+const MOST_FIELDS = '1000';
+
+/** Requests the size of a job. It is optional: the user may not be allowed to, and not every Redis knows it. */
+export function sizeCommand({ queue, id }: JobRef): QueueCommand {
+  return { queue, command: ['MEMORY', 'USAGE', queue.key(id), 'SAMPLES', MOST_FIELDS], isOptional: true };
+}
+
+/** @returns bytes; `null` when Redis does not report it, or there is no such job */
+export function sizeOf(reply: unknown): number | null {
+  return asNumber(reply);
 }

@@ -7,11 +7,11 @@ import type { ReadOptions } from '../../../redis/reader.ts';
 import { asFields } from '../../../redis/replies.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import { pause } from '../../../waiting.ts';
-import type { QueueAccess } from '../access/queue-access.ts';
-import type { QueueRef } from '../access/queue-ref.ts';
-import { type RedisServer, serversOf } from '../access/redis-servers.ts';
-import { entriesOf, type StreamEntry } from '../events/stream-entry.ts';
-import { backwardCommand } from '../events/stream-reads.ts';
+import { type QueueAccess, type RedisServer, serversOf } from '../access/queue-access.ts';
+import type { QueueRef } from '../access/queue-reads.ts';
+
+import { backwardCommand, entriesOf, type StreamEntry } from '../events/stream-entry.ts';
+
 import {
   type BatchSizes,
   readStreams,

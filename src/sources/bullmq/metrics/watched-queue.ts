@@ -2,7 +2,7 @@
 import type { Steps } from '../../../scheduler.ts';
 import { jobIdOf } from '../events/event-item.ts';
 import type { StreamEntry } from '../events/stream-entry.ts';
-import { isOfChild } from '../jobs/failed-child.ts';
+import { isOfChild } from '../jobs/job-row.ts';
 
 /** A job that has not ended. */
 interface WatchedJob {

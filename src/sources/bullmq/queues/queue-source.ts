@@ -1,8 +1,8 @@
 import type { Queue } from '../../../model.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import type { QueueSource } from '../../../source.ts';
-import type { QueueAccess } from '../access/queue-access.ts';
-import { type RedisServer, serversOf } from '../access/redis-servers.ts';
+import { type QueueAccess, type RedisServer, serversOf } from '../access/queue-access.ts';
+
 import { readOldestDue } from '../components/oldest-due.ts';
 import { engineStatesOf, readQueueFigures, takeable } from '../components/queue-figures.ts';
 import { readWorkerConnections } from '../workers/worker-connections.ts';

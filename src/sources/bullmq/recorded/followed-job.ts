@@ -1,10 +1,9 @@
 /** The data that events and reads have reported about a job until it ends, and the changes that are then recorded. */
 import type { TaskChange } from '../../../history/history.ts';
 import type { StreamEntry } from '../events/stream-entry.ts';
-import { isOfChild } from '../jobs/failed-child.ts';
 import type { JobFacts } from '../jobs/job-facts.ts';
-import { jobProgress } from '../jobs/job-progress.ts';
-import { cutFields, type TaskTexts, textsOf, traceIn } from '../jobs/job-row.ts';
+import { cutFields, isOfChild, jobProgress, type TaskTexts, textsOf, traceIn } from '../jobs/job-row.ts';
+
 import type { JobValue, JobValues } from '../jobs/job-values.ts';
 
 /** The data that was read about a job while it was in Redis. */

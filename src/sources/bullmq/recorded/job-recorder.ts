@@ -9,9 +9,8 @@ import { createLruCache, type LruCache } from '../../../lru-cache.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import { pause, signalWithin } from '../../../waiting.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import { depthsInterval, recordDepths } from '../components/queue-depths.ts';
+import { depthsInterval, recordDepths } from '../components/oldest-due.ts';
 import { addedAtOf, changesOf, type FollowedJob } from './followed-job.ts';
-import { readMentioned } from './read-mentioned.ts';
 import { createRecordedLives, type RecordedEnd, type RecordedLives } from './recorded-lives.ts';
 import {
   type BatchSizes,
@@ -21,7 +20,14 @@ import {
   type StreamPositions,
   writePositions,
 } from './stream-news.ts';
-import { type EndedJob, entriesOfJobs, mentionedJobs, STEP, takeEntries } from './take-entries.ts';
+import {
+  type EndedJob,
+  entriesOfJobs,
+  mentionedJobs,
+  readMentioned,
+  STEP,
+  takeEntries,
+} from './take-entries.ts';
 
 /** A running recorder. */
 export interface JobRecorder {

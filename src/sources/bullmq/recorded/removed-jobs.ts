@@ -8,7 +8,7 @@ import { comparePositions, sortKeyOf } from '../../../select/task-order.ts';
 import { ALL_TASKS } from '../../../source/task-query.ts';
 import type { ReadContext, TaskPage, TaskPosition, TaskQuery } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import { type JobRef, splitTaskId } from '../access/queue-ref.ts';
+import { type JobRef, splitTaskId } from '../access/queue-reads.ts';
 import { latestLife } from './recorded-lives.ts';
 
 /** Their `engineState`. */

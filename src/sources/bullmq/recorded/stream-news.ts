@@ -1,10 +1,10 @@
 /** Reads the entries that the event streams of all queues got since a position. */
 import type { ReadOptions } from '../../../redis/reader.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import type { QueueRef } from '../access/queue-ref.ts';
-import { entriesOf, isStreamId, type StreamEntry } from '../events/stream-entry.ts';
-import { forwardCommand } from '../events/stream-reads.ts';
-import { FIRST_BATCH, fitBatch } from '../events/stream-tail.ts';
+import type { QueueRef } from '../access/queue-reads.ts';
+import { entriesOf, forwardCommand, isStreamId, type StreamEntry } from '../events/stream-entry.ts';
+
+import { FIRST_BATCH, fitBatch } from '../events/tail-news.ts';
 
 /** How far the streams have been read: by queue name, the last entry. A queue that is missing has not been read. */
 export type StreamPositions = Map<string, string>;

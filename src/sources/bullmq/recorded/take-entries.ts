@@ -1,9 +1,14 @@
-/** Processes events about jobs, and the data that was read about them, until they end. */
+/** Reads the jobs that events mention, and processes both until the jobs end. */
 import type { LruCache } from '../../../lru-cache.ts';
+import type { ReadOptions } from '../../../redis/reader.ts';
 import type { Steps } from '../../../scheduler.ts';
-import { type QueueRef, taskIdOf } from '../access/queue-ref.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
+import { type JobRef, type QueueRef, taskIdOf } from '../access/queue-reads.ts';
 import { jobIdOf } from '../events/event-item.ts';
 import type { StreamEntry } from '../events/stream-entry.ts';
+import { factsCommand, factsOf } from '../jobs/job-facts.ts';
+import { rootsOf } from '../jobs/job-family.ts';
+import { ALWAYS_READ, readValues, type ValueBounds, type ValueField } from '../jobs/job-values.ts';
 import {
   addEvent,
   addProgress,
@@ -14,7 +19,6 @@ import {
   type JobEnd,
   type JobReading,
 } from './followed-job.ts';
-import type { MentionedJob } from './read-mentioned.ts';
 import type { StreamNews } from './stream-news.ts';
 
 /** Entries that are taken in one step. */
@@ -34,7 +38,7 @@ const OF_A_JOB: ReadonlySet<string> = new Set([
 ]);
 
 /** An entry about a job. */
-export interface JobEntry {
+interface JobEntry {
   readonly queue: QueueRef;
   readonly jobId: string;
   readonly taskId: string;
@@ -128,4 +132,64 @@ export function* takeEntries(
 function isOfLife({ facts }: JobReading, job: FollowedJob, time: number): boolean {
   if (job.reading !== null) return job.reading.facts.addedAt === facts.addedAt;
   return job.addedAt !== null || facts.addedAt === null || facts.addedAt <= time;
+}
+
+/** A job to read. */
+interface MentionedJob extends JobRef {
+  readonly taskId: string;
+  /** Its data and options have not been read. */
+  readonly isNew: boolean;
+  /** One of its runs has failed. */
+  readonly hasFailed: boolean;
+}
+
+/** For larger texts, only the lengths are read. */
+const BOUNDS: ValueBounds = { keep: ALWAYS_READ, largest: ALWAYS_READ, budget: 0 };
+
+/**
+ * Reads jobs: one command for each, two more for the texts of one that is new or has failed, and one for each parent
+ * that is not among them.
+ *
+ * @returns by task id; `null` for a job that is gone
+ */
+export async function readMentioned(
+  access: QueueAccess,
+  jobs: readonly MentionedJob[],
+  options: ReadOptions,
+): Promise<ReadonlyMap<string, JobReading | null>> {
+  const replies = await access.read(
+    jobs.map(({ queue, id }) => factsCommand(queue, id)),
+    options,
+  );
+  const known = jobs.flatMap((job, index) => {
+    const facts = factsOf(replies[index]);
+    return facts === null ? [] : [{ ...job, facts }];
+  });
+  const [values, roots] = await Promise.all([
+    readValues(
+      access,
+      known.map((job) => ({ job, fields: fieldsOf(job) })),
+      BOUNDS,
+      options,
+    ),
+    rootsOf(access, known, options),
+  ]);
+  const readings = new Map<string, JobReading | null>(jobs.map(({ taskId }) => [taskId, null]));
+  for (const [index, job] of known.entries()) {
+    const { taskId, facts } = job;
+    readings.set(taskId, {
+      facts,
+      values: values[index] ?? {},
+      parentId: facts.parentKey === null ? null : access.taskIdOfKey(facts.parentKey),
+      rootId: roots.get(job) ?? null,
+    });
+  }
+  return readings;
+}
+
+function fieldsOf({ isNew, hasFailed }: MentionedJob): readonly ValueField[] {
+  return [
+    ...(isNew ? (['data', 'opts', 'progress'] as const) : []),
+    ...(hasFailed ? (['failedReason', 'stacktrace'] as const) : []),
+  ];
 }

@@ -17,8 +17,8 @@ import type {
   TaskStatsQuery,
 } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import { readCallers } from '../tasks/read-callers.ts';
-import { eachTask, type JobReads, windowStart, withMoreCauses } from '../tasks/task-stats.ts';
+import { eachTask, type JobReads, readCallers, windowStart, withMoreCauses } from '../tasks/task-stats.ts';
+
 import { readMergedTree } from './merged-flow.ts';
 import { listMerged } from './merged-list.ts';
 import { createRemovedJobs, type RemovedJobs } from './removed-jobs.ts';

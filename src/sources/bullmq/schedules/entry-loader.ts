@@ -3,7 +3,7 @@
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asNumber } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import type { JobRef } from '../access/queue-ref.ts';
+import type { JobRef } from '../access/queue-reads.ts';
 import { factsCommand, factsOf, type JobFacts } from '../jobs/job-facts.ts';
 import { type JobValue, ROW_BOUNDS, readValues } from '../jobs/job-values.ts';
 import { type EntryFacts, type EntryRef, entryCommand, entryOf, hashRef, runRef } from './schedule-entry.ts';

@@ -6,8 +6,8 @@ import type { ScheduleRun, TaskState } from '../../../model.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asFields, asTexts } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import type { QueueCommand } from '../access/queue-reads.ts';
-import { type JobRef, type QueueRef, taskIdOf } from '../access/queue-ref.ts';
+import { type JobRef, type QueueCommand, type QueueRef, taskIdOf } from '../access/queue-reads.ts';
+
 import { timeOf } from '../jobs/job-facts.ts';
 import { type EntryRef, hashRef } from './schedule-entry.ts';
 

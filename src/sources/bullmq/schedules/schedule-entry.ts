@@ -4,8 +4,8 @@
  */
 
 import { asFields, asNumber } from '../../../redis/replies.ts';
-import type { QueueCommand } from '../access/queue-reads.ts';
-import type { JobRef, QueueRef } from '../access/queue-ref.ts';
+import type { JobRef, QueueCommand, QueueRef } from '../access/queue-reads.ts';
+
 import { shortText, timeOf } from '../jobs/job-facts.ts';
 
 /** An entry of the set. */

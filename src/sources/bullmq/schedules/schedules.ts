@@ -7,7 +7,7 @@ import { asCount, asScored } from '../../../redis/replies.ts';
 import type { ScheduleSource } from '../../../source.ts';
 import { everyText } from '../../../text/every-text.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import type { QueueRef } from '../access/queue-ref.ts';
+import type { QueueRef } from '../access/queue-reads.ts';
 import type { JobValue } from '../jobs/job-values.ts';
 import { type KnownEntry, loadEntries, type NotedRun } from './entry-loader.ts';
 import { readLastRuns } from './last-runs.ts';

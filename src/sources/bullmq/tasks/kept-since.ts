@@ -2,8 +2,8 @@
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount, asScored } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import type { QueueRef } from '../access/queue-ref.ts';
-import type { EndedJob, EndedJobs } from '../activity/followed-queue.ts';
+import type { QueueRef } from '../access/queue-reads.ts';
+import type { EndedJob, EndedJobs } from '../activity/count-events.ts';
 import { readQueueFigures } from '../components/queue-figures.ts';
 
 /**

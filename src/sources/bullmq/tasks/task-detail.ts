@@ -5,7 +5,7 @@ import { asCount, asNumber, asTexts } from '../../../redis/replies.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import { attemptsIn } from '../../../select/task-attempts.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import type { JobRef } from '../access/queue-ref.ts';
+import type { JobRef } from '../access/queue-reads.ts';
 import { findJobs } from '../jobs/find-jobs.ts';
 import { childrenOf } from '../jobs/job-family.ts';
 import { loadTasks } from '../jobs/job-loader.ts';

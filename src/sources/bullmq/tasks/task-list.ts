@@ -2,14 +2,14 @@ import { readMark, writeMark } from '../../../cursor.ts';
 import type { Task } from '../../../model.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { selectTasks } from '../../../select/select-tasks.ts';
+import { passesConditions } from '../../../select/task-conditions.ts';
 import { passesFilters } from '../../../select/task-filter.ts';
 import { comparePositions } from '../../../select/task-order.ts';
 import type { PageEnd } from '../../../source/task-query.ts';
 import type { TaskPage, TaskPosition, TaskQuery } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { findJobs } from '../jobs/find-jobs.ts';
-import { bareTask, loadKnown, loadTasks } from '../jobs/job-loader.ts';
-import { reloadJobs } from '../jobs/job-reload.ts';
+import { bareTask, loadKnown, loadTasks, reloadJobs } from '../jobs/job-loader.ts';
 import { setsOf } from '../jobs/job-sets.ts';
 import { ROW_BOUNDS } from '../jobs/job-values.ts';
 import type { SequenceRow } from '../walk/job-sequence.ts';
@@ -232,4 +232,22 @@ function portionOf(after: TaskPosition | null): {
   if (typeof id !== 'string') return { start: null, after: position };
   const start = { key: typeof key === 'number' ? key : null, id };
   return { start: typeof mark === 'string' ? { ...start, mark } : start, after: position };
+}
+
+/** Redis has no index of causes: they are matched like a searched text, by the rows of failed jobs. */
+export function searchCauses(query: TaskQuery): TaskQuery {
+  const { causes, causeOf, states, q, search } = query;
+  const conditions = query.conditions.filter(({ field }) => field === 'cause');
+  if (causes.length + conditions.length === 0) return query;
+  return Object.freeze({
+    ...query,
+    causes: [],
+    conditions: query.conditions.filter(({ field }) => field !== 'cause'),
+    states: causes.length > 0 && states.length === 0 ? ['FAILURE'] : states,
+    q: q ?? '',
+    search: (task: Parameters<TaskQuery['search']>[0]) =>
+      (causes.length === 0 || causes.includes(causeOf(task)?.id ?? '')) &&
+      passesConditions(task, { conditions, causeOf }) &&
+      search(task),
+  });
 }

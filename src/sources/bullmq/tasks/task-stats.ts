@@ -1,8 +1,16 @@
 import type { QueueHistory } from '../../../history/aggregate/queue-history.ts';
 import type { Task } from '../../../model.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
+import { asText } from '../../../redis/replies.ts';
 import { scheduler } from '../../../scheduler.ts';
-import { createFamilyCollector } from '../../../select/callers.ts';
+import {
+  type CallerFigures,
+  countCallers,
+  createFamilyCollector,
+  type FamilyCollector,
+  type SentTask,
+  UNKNOWN_CALLERS,
+} from '../../../select/callers.ts';
 import { depthsOf } from '../../../select/queue-depths.ts';
 import { statsWindow } from '../../../select/stats-steps.ts';
 import { figuresOf } from '../../../select/task-figures.ts';
@@ -10,14 +18,14 @@ import { passesFilters } from '../../../select/task-filter.ts';
 import { createStatsAccumulator } from '../../../select/task-stats.ts';
 import type { TaskStats, TaskStatsQuery } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
+import { splitTaskId } from '../access/queue-reads.ts';
 import { flagConsequences } from '../jobs/consequences.ts';
 import { bareTask, loadKnown, loadTasks } from '../jobs/job-loader.ts';
 import type { KnownJob } from '../jobs/job-row.ts';
-import { setsOf } from '../jobs/job-sets.ts';
+import { JOB_SETS, setsOf } from '../jobs/job-sets.ts';
 import { ROW_BOUNDS } from '../jobs/job-values.ts';
 import { createWalk } from '../walk/walk.ts';
 import type { KeptSince } from './kept-since.ts';
-import { readCallers } from './read-callers.ts';
 import { MOST_JOBS, readFlow } from './task-tree.ts';
 
 const BATCH = 500;
@@ -25,7 +33,7 @@ const BATCH = 500;
 const MOST_FAILED = 5_000;
 
 /** How much of a window was read. Times in milliseconds since 1970. */
-export interface ReadWindow {
+interface ReadWindow {
   /** Whether all present jobs were read, and all causes. */
   readonly isWhole: boolean;
   /** Of the time before this, not every job was read. */
@@ -175,4 +183,56 @@ async function tasksOf(
     flagConsequences(access, others, bare, options),
   ]);
   return { tasks: [...flagged, ...loaded.map(({ task }) => task)], failed: failed.length };
+}
+
+/** Most parents whose names are read, and how many at once. */
+const MOST_PARENTS = 5_000;
+const PARENTS_AT_ONCE = 500;
+
+/**
+ * Parents and children of jobs, by name. Children are those that were seen: they end before their parent does, most of
+ * them in the same window.
+ *
+ * @param jobs those that are summed up
+ * @param seen the jobs of the window that were read
+ * @param isWhole whether that is all of it
+ */
+export async function readCallers(
+  access: QueueAccess,
+  { filter }: TaskStatsQuery,
+  jobs: readonly SentTask[],
+  seen: FamilyCollector,
+  isWhole: boolean,
+  options: ReadOptions,
+): Promise<CallerFigures> {
+  const parents = new Set(jobs.flatMap(({ parentId }) => parentId ?? []));
+  const unseen = [...parents].filter((id) => !seen.has(id));
+  if (unseen.length > MOST_PARENTS) return UNKNOWN_CALLERS;
+  await readNames(access, unseen, seen, options);
+  const figures = await scheduler.run('stats', countCallers(jobs, seen));
+  // For only some queues or states, not all children are read.
+  const isComplete = isWhole && filter.queues.length === 0 && setsOf(filter).length === JOB_SETS.length;
+  return isComplete ? figures : { ...figures, callees: null };
+}
+
+async function readNames(
+  access: QueueAccess,
+  ids: readonly string[],
+  names: FamilyCollector,
+  options: ReadOptions,
+): Promise<void> {
+  const queues = new Map((await access.queues(options)).map((queue) => [queue.name, queue]));
+  for (let at = 0; at < ids.length; at += PARENTS_AT_ONCE) {
+    const jobs = ids.slice(at, at + PARENTS_AT_ONCE).flatMap((taskId) => {
+      const parts = splitTaskId(taskId);
+      const queue = queues.get(parts?.queue ?? '');
+      return parts === null || queue === undefined ? [] : { taskId, queue, id: parts.jobId };
+    });
+    const replies = await access.read(
+      jobs.map(({ queue, id }) => ({ queue, command: ['HGET', queue.key(id), 'name'] })),
+      options,
+    );
+    for (const [index, { taskId }] of jobs.entries())
+      names.note({ id: taskId, name: asText(replies[index]) });
+  }
 }

@@ -1,7 +1,7 @@
 import type { TaskRelation, TaskTree } from '../../../model.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import type { JobRef } from '../access/queue-ref.ts';
+import type { JobRef } from '../access/queue-reads.ts';
 import { findJobs } from '../jobs/find-jobs.ts';
 import { childrenOf, rootsOf } from '../jobs/job-family.ts';
 import { loadTasks } from '../jobs/job-loader.ts';

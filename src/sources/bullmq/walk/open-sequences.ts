@@ -4,14 +4,11 @@
  */
 import { asCount, asScored, asTexts } from '../../../redis/replies.ts';
 import { comparePositions } from '../../../select/task-order.ts';
-import type { ReadCommands } from '../access/queue-reads.ts';
-import type { QueueRef } from '../access/queue-ref.ts';
-import { readFacts, readSmallJobs } from '../jobs/job-content.ts';
-import { lastChange } from '../jobs/job-facts.ts';
-import { isMarker, type JobSet, setIn } from '../jobs/job-sets.ts';
-import { findPaused } from '../jobs/paused-queues.ts';
-import { readPriorities } from '../jobs/priorities.ts';
-import { type IndexedSet, indexedList, indexedSortedSet } from './indexed-set.ts';
+import type { QueueRef, ReadCommands } from '../access/queue-reads.ts';
+
+import { lastChange, readFacts, readSmallJobs } from '../jobs/job-facts.ts';
+
+import { findPaused, isMarker, type JobSet, readPriorities, setIn } from '../jobs/job-sets.ts';
 import {
   type JobSequence,
   MOST_AT_ONCE,
@@ -19,10 +16,11 @@ import {
   rowOf,
   type SequenceRange,
   type SequenceRow,
+  type WalkProgress,
 } from './job-sequence.ts';
-import { ownOrderRows } from './own-order-rows.ts';
+import { type IndexedSet, indexedList, indexedSortedSet, ownOrderRows } from './own-order-rows.ts';
+
 import { timedRows } from './timed-rows.ts';
-import type { WalkProgress } from './walk-cursor.ts';
 
 /** A set of a queue. */
 export interface QueueSet {

@@ -1,8 +1,8 @@
 /** Rows of a set whose scores are the times of the last change: completed, failed, waiting for children. */
 
 import { asCount, asScored } from '../../../redis/replies.ts';
-import type { ReadCommands } from '../access/queue-reads.ts';
-import type { QueueRef } from '../access/queue-ref.ts';
+import type { QueueRef, ReadCommands } from '../access/queue-reads.ts';
+
 import type { JobSet } from '../jobs/job-sets.ts';
 import { type Demand, MOST_AT_ONCE, rowOf, type SequenceRange, type SequenceRow } from './job-sequence.ts';
 

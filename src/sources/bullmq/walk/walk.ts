@@ -6,12 +6,20 @@ import type { ReadOptions } from '../../../redis/reader.ts';
 import { comparePositions } from '../../../select/task-order.ts';
 import type { TaskPosition } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import type { QueueCommand, ReadCommands } from '../access/queue-reads.ts';
-import type { QueueRef } from '../access/queue-ref.ts';
+import type { QueueCommand, QueueRef, ReadCommands } from '../access/queue-reads.ts';
+
 import type { JobSet } from '../jobs/job-sets.ts';
-import type { Demand, JobSequence, SequenceRow } from './job-sequence.ts';
+import {
+  type Demand,
+  type JobSequence,
+  positionOf,
+  progressAt,
+  progressBehind,
+  rowPositionOf,
+  type SequenceRow,
+  type WalkProgress,
+} from './job-sequence.ts';
 import { allSets, type CountedSet, countSets, openSequences } from './open-sequences.ts';
-import { positionOf, progressAt, progressBehind, rowPositionOf, type WalkProgress } from './walk-cursor.ts';
 
 /** What to list. */
 export interface WalkPlan {

@@ -3,10 +3,10 @@
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount, asFields, asTexts } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import type { JobRef, QueueRef } from '../access/queue-ref.ts';
+import type { JobRef, QueueRef } from '../access/queue-reads.ts';
 import { shortText, timeOf } from '../jobs/job-facts.ts';
+import { findLostJobs } from '../jobs/job-loader.ts';
 import { isMarker } from '../jobs/job-sets.ts';
-import { findLostJobs } from '../jobs/lost-jobs.ts';
 
 /** A job that a worker took and has not finished. */
 export interface ActiveJob extends JobRef {

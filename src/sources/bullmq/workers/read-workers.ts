@@ -1,8 +1,9 @@
 import type { Worker } from '../../../model.ts';
+import { RedisError, type RedisProblem } from '../../../redis/problems.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
-import type { QueueAccess } from '../access/queue-access.ts';
-import type { QueueRef } from '../access/queue-ref.ts';
-import { serversOf } from '../access/redis-servers.ts';
+import type { WorkerSource } from '../../../source.ts';
+import { type QueueAccess, serversOf } from '../access/queue-access.ts';
+import type { QueueRef } from '../access/queue-reads.ts';
 import { type ActiveJob, type ActiveJobs, readActiveJobs } from './active-jobs.ts';
 import { readWorkerConnections, type WorkerConnection } from './worker-connections.ts';
 
@@ -129,4 +130,26 @@ function absentWorkers(crews: readonly QueueCrew[]): readonly Worker[] {
 /** Redis accepts only these characters in connection names; other workers are known by their jobs alone. */
 function canBeListed(name: string): boolean {
   return /^[!-~]+$/.test(name);
+}
+
+/** The problem when CLIENT LIST is refused. */
+export const WORKERS_HIDDEN: RedisProblem = {
+  code: 'WORKERSHIDDEN',
+  sentence: 'Redis does not allow this user to list clients, so the workers are unknown.',
+};
+
+/**
+ * Answers `/api/workers/` from Redis' list of clients. Where that is forbidden it throws, which is answered
+ * as `source_unavailable`: an empty list would say that there are none.
+ */
+export function createWorkerSource(name: string, access: QueueAccess): WorkerSource {
+  return {
+    name,
+    status: access.status,
+    async listWorkers({ signal }) {
+      const workers = await readWorkers(access, { signal });
+      if (workers === null) throw new RedisError(WORKERS_HIDDEN);
+      return workers;
+    },
+  };
 }

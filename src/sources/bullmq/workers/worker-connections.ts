@@ -5,8 +5,8 @@
 import { RedisError } from '../../../redis/problems.ts';
 import type { ReadOptions, RedisReader } from '../../../redis/reader.ts';
 import { asText } from '../../../redis/replies.ts';
-import type { QueueRef } from '../access/queue-ref.ts';
-import type { RedisServer } from '../access/redis-servers.ts';
+import type { RedisServer } from '../access/queue-access.ts';
+import type { QueueRef } from '../access/queue-reads.ts';
 
 /** The connection of one worker to one queue. */
 export interface WorkerConnection {
