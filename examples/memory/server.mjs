@@ -9,12 +9,12 @@ import { createTimeline } from './timeline.mjs';
 const HOST = '127.0.0.1';
 const port = Number(process.env.PORT ?? 3000);
 
-// The shop's clock: it plays the last hour at once, so that there is something to see from the start.
-const timeline = createTimeline(Date.now() - 3_600_000);
+// The shop's clock: it plays the last two hours at once, so that there is something to see from the start.
+const timeline = createTimeline(Date.now() - 2 * 3_600_000);
 const exporter = await startExporter(() => shop.listQueues());
 const queue = memorySources({
   name: 'shop',
-  retention: { maxTasks: 20_000, maxAgeMs: 6 * 3_600_000 },
+  retention: { maxTasks: 30_000, maxAgeMs: 6 * 3_600_000 },
   schedules: () => shop.schedules(),
   // A real queue leaves this out.
   now: timeline.now,
@@ -26,8 +26,9 @@ const shop = createShop({
     exporter.count(record);
   },
   recordWorker: queue.recordWorker,
+  recordQueue: queue.recordQueue,
+  random: createRandom(11),
 });
-const opened = new Date();
 shop.open();
 
 const monitor = createMonitorRouter({
@@ -49,8 +50,8 @@ const monitor = createMonitorRouter({
     queues: { name: 'shop', listQueues: shop.listQueues },
   },
   metrics: exporter.url,
-  // The page marks it in its charts: in your app, its deploys.
-  markers: () => [{ at: opened, text: 'shop opened' }],
+  // The page marks the deploys in its charts, and compares the time since with the time before.
+  markers: () => shop.deploys(),
   // Where else to look for a task: in your app, its logs or its errors.
   taskLinks: ({ task_id }) => [
     { text: 'This task as JSON', url: `api/tasks/${encodeURIComponent(task_id)}/` },
@@ -101,6 +102,17 @@ server.on('error', (error) => {
   process.exitCode = 1;
   end();
 });
+
+/** The same numbers each time (mulberry32), so that the past is always the same. */
+function createRandom(seed) {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
 
 function end() {
   shop.close();

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { tellStory } from './story.mjs';
+import { TASKS } from './tasks.mjs';
 import { createWorkers } from './workers.mjs';
 
 const HOUR = 3_600_000;
@@ -12,10 +14,12 @@ const MINUTE = 60_000;
  * @param {ReturnType<typeof import('./timeline.mjs').createTimeline>} options.timeline begins in the past
  * @param {(record: object) => void} options.record
  * @param {(record: object) => void} options.recordWorker
- * @param {() => number} [options.random] 0 to 1
+ * @param {(record: object) => void} options.recordQueue
+ * @param {() => number} options.random 0 to 1
  */
-export function createShop({ timeline, record, recordWorker, random = Math.random }) {
-  const shop = createWorkers({ timeline, random, record, recordWorker });
+export function createShop({ timeline, record, recordWorker, recordQueue, random }) {
+  const tasks = { ...TASKS };
+  const shop = createWorkers({ timeline, random, tasks, record, recordWorker });
   const schedules = createSchedules(timeline, shop.send);
   let orderNumber = 10_000;
   let lastOrder = null;
@@ -94,14 +98,20 @@ export function createShop({ timeline, record, recordWorker, random = Math.rando
   }
 
   shop.addWorker('orders@shop-1', 4, ['orders', 'payments']);
-  shop.addWorker('documents@shop-2', 4, ['documents']);
-  const photos = shop.addWorker('photos@shop-3', 3, ['photos']);
-  const mail = shop.addWorker('mail@shop-3', 2, ['mail']);
+  const workers = {
+    documents: shop.addWorker('documents@shop-2', 4, ['documents']),
+    photos: shop.addWorker('photos@shop-3', 3, ['photos']),
+    mail: shop.addWorker('mail@shop-3', 2, ['mail']),
+  };
   timeline.every(2_500, () => timeline.after(random() * 2_000, placeOrder));
   timeline.every(20_000, importPhotos);
-  timeline.every(17 * MINUTE, () => shop.crash(photos, 90_000));
-  timeline.every(23 * MINUTE, () => shop.restart(mail, 15_000));
   timeline.every(7_000, () => random() < 0.2 && shop.revoke('photos'));
+  timeline.every(20_000, () => {
+    for (const { name, waiting, oldestDueAt } of shop.listQueues()) {
+      recordQueue({ queue: name, waiting, oldestDueAt });
+    }
+  });
+  const deploys = tellStory({ timeline, tasks, workers, crash: shop.crash, restart: shop.restart });
   placeOrder();
 
   return {
@@ -117,6 +127,8 @@ export function createShop({ timeline, record, recordWorker, random = Math.rando
     close: () => clearInterval(timer),
     listQueues: shop.listQueues,
     schedules: schedules.list,
+    /** What the page marks in its charts. */
+    deploys: () => deploys,
     /** Id of the newest finished order, with a complete workflow. */
     lastOrder: () => lastOrder,
   };
@@ -127,6 +139,13 @@ function createSchedules(timeline, send) {
   const entries = [
     { id: 'stock', name: 'Sync the stock', task: 'stock.sync', schedule: 'every 30 s', ms: 30_000 },
     { id: 'carts', name: 'Empty old carts', task: 'carts.expire', schedule: 'every 5 min', ms: 5 * MINUTE },
+    {
+      id: 'rates',
+      name: 'Fetch exchange rates',
+      task: 'rates.fetch',
+      schedule: 'every 10 min',
+      ms: 10 * MINUTE,
+    },
     {
       id: 'hourly',
       name: 'Figures of the hour',
@@ -143,12 +162,17 @@ function createSchedules(timeline, send) {
     },
   ];
   for (const entry of entries) {
-    Object.assign(entry, { lastRunAt: null, nextRunAt: null, totalRunCount: 0 });
+    Object.assign(entry, { lastRunAt: null, nextRunAt: null, totalRunCount: 0, lastRuns: [] });
     if (entry.ms === null) continue;
     const run = () => {
-      entry.lastRunAt = new Date(timeline.now());
+      const at = new Date(timeline.now());
+      const entryRun = { taskId: randomUUID(), state: 'PENDING', at };
+      entry.lastRunAt = at;
       entry.totalRunCount += 1;
-      send({ id: randomUUID(), name: entry.task });
+      entry.lastRuns = [entryRun, ...entry.lastRuns].slice(0, 20);
+      send({ id: entryRun.taskId, name: entry.task }, (state, runtime) => {
+        Object.assign(entryRun, { state, runtime });
+      });
       plan();
     };
     const plan = () => {

@@ -41,5 +41,11 @@ export const TASKS = {
   },
   'stock.sync': { queue: 'orders', seconds: [0.5, 2] },
   'carts.expire': { queue: 'orders', seconds: [0.2, 1] },
+  'rates.fetch': {
+    queue: 'orders',
+    seconds: [0.3, 1.5],
+    fails: 0.2,
+    error: 'HTTPError: 503 from rates.example.com',
+  },
   'reports.hourly': { queue: 'documents', seconds: [5, 20], progress: true },
 };

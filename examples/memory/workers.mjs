@@ -1,12 +1,12 @@
-import { TASKS } from './tasks.mjs';
-
 const HEARTBEAT_SECONDS = 5;
 
 /**
  * Queues and the workers that empty them, as a task library would run them. They report through `record` and
  * `recordWorker`; nothing else here depends on the monitor.
+ *
+ * @param {Record<string, object>} options.tasks what tasks do, by name; it may change while they run
  */
-export function createWorkers({ timeline, random, record, recordWorker }) {
+export function createWorkers({ timeline, random, tasks, record, recordWorker }) {
   const queues = new Map();
   const workers = [];
   const queueOf = (name) => queues.get(name) ?? queues.set(name, []).get(name);
@@ -46,7 +46,7 @@ export function createWorkers({ timeline, random, record, recordWorker }) {
       active: worker.running.size,
       processed: worker.processed,
       queues: worker.queueNames,
-      registeredTasks: Object.keys(TASKS).filter((name) => worker.queueNames.includes(TASKS[name].queue)),
+      registeredTasks: Object.keys(tasks).filter((name) => worker.queueNames.includes(tasks[name].queue)),
       software: 'shop 1.4.2',
       loadAverage: [0.2, 0.3, 0.3].map(
         (load) => Math.round((load + worker.running.size * random() * 0.4) * 100) / 100,
@@ -55,9 +55,9 @@ export function createWorkers({ timeline, random, record, recordWorker }) {
     });
   }
 
-  /** Puts a task into its queue; `done` is called with its final state. */
+  /** Puts a task into its queue; `done` is called with its final state and, if it ended well, its run time in seconds. */
   function send(task, done = () => {}) {
-    const { queue } = TASKS[task.name];
+    const { queue } = tasks[task.name];
     const { name, args = [], kwargs = {}, eta = null, parentId, rootId, groupId, chordId } = task;
     tell(task, 'PENDING', {
       name,
@@ -71,7 +71,7 @@ export function createWorkers({ timeline, random, record, recordWorker }) {
       chordId,
       retries: 0,
     });
-    queueOf(queue).push({ ...task, queue, done, retries: 0 });
+    queueOf(queue).push({ ...task, queue, done, retries: 0, dueAt: timeline.now() });
     timeline.after(2 + random() * 8, () => fetchFrom(queue));
     return task.id;
   }
@@ -104,7 +104,7 @@ export function createWorkers({ timeline, random, record, recordWorker }) {
   }
 
   function run(worker, task) {
-    const { seconds, progress } = TASKS[task.name];
+    const { seconds, progress } = tasks[task.name];
     const took = between(seconds);
     const { pid } = worker;
     // A worker that was killed meanwhile reports nothing more.
@@ -128,13 +128,14 @@ export function createWorkers({ timeline, random, record, recordWorker }) {
   }
 
   function end(worker, task, runtime) {
-    const { retries = 0, retryError, fails = 0, error, rejects = 0 } = TASKS[task.name];
+    const { retries = 0, retryError, fails = 0, error, rejects = 0 } = tasks[task.name];
     const about = { worker: worker.hostname, retries: task.retries };
     const dice = random();
     if (dice < retries && task.retries < 3) {
       tell(task, 'RETRY', { ...about, error: failure(task.name, retryError) });
       task.retries += 1;
       timeline.after(2_000 * 2 ** task.retries, () => {
+        task.dueAt = timeline.now();
         queueOf(task.queue).push(task);
         fetchFrom(task.queue);
       });
@@ -148,7 +149,7 @@ export function createWorkers({ timeline, random, record, recordWorker }) {
       task.done('REJECTED');
     } else {
       tell(task, 'SUCCESS', { ...about, runtime, result: task.result ?? null });
-      task.done('SUCCESS');
+      task.done('SUCCESS', runtime);
     }
   }
 
@@ -159,7 +160,7 @@ export function createWorkers({ timeline, random, record, recordWorker }) {
     worker.running.clear();
     worker.reserved = [];
     timeline.after(awayMs, () => {
-      for (const task of lost) queueOf(task.queue).unshift(task);
+      for (const task of lost) queueOf(task.queue).unshift({ ...task, dueAt: timeline.now() });
       start(worker);
     });
   }
@@ -194,7 +195,7 @@ export function createWorkers({ timeline, random, record, recordWorker }) {
           (worker) => [...worker.reserved, ...worker.running].filter((task) => task.queue === name).length,
         ),
         consumers: sum(workers, (worker) => Number(worker.online && worker.queueNames.includes(name))),
-        oldestDueAt: null,
+        oldestDueAt: waiting.length === 0 ? null : new Date(Math.min(...waiting.map(({ dueAt }) => dueAt))),
         asOf: new Date(),
       })),
   };
