@@ -23,9 +23,16 @@ export function tellStory({ timeline, tasks, workers, crash, restart }) {
     });
   }
 
+  function setFails(name, fails) {
+    tasks[name] = { ...tasks[name], fails };
+  }
+
   const { fails, error } = tasks['payments.charge'];
   deploy(24, 'v410');
   deploy(55, 'v411');
+  // The bank that has the exchange rates is away for a quarter of an hour: one run of the schedule or two.
+  at(60, () => setFails('rates.fetch', 1));
+  at(75, () => setFails('rates.fetch', 0));
   // The only worker of the documents is away for eight minutes: some 400 of them wait, and are done five minutes later.
   at(72, () => restart(workers.documents, 8 * MINUTE));
   at(89, () => crash(workers.photos, 90_000));

@@ -44,7 +44,6 @@ export const TASKS = {
   'rates.fetch': {
     queue: 'orders',
     seconds: [0.3, 1.5],
-    fails: 0.2,
     error: 'HTTPError: 503 from rates.example.com',
   },
   'reports.hourly': { queue: 'documents', seconds: [5, 20], progress: true },
