@@ -2,7 +2,7 @@
  * Types of every JSON body of the API. `openapi.json` is generated from this file alone. Bodies always have
  * all their fields; `null` means "unknown".
  */
-export type { StatsCauseBody } from './wire/causes.ts';
+
 export type { Integer, ProblemBody, SourceBody, SourceErrorCode, Timestamp } from './wire/common.ts';
 export type {
   ComponentBody,
@@ -30,6 +30,7 @@ export type {
   MarkerBody,
   StatsBucketBody,
   StatsCallerBody,
+  StatsCauseBody,
   StatsNameBody,
   StatsQueueBody,
   StatsStepBody,

@@ -4,10 +4,20 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { type MonitorErrorCode, STATUS_OF } from '../errors.ts';
+import { MOST_REPEATS, type Parameter } from '../http/parameter.ts';
+import { COMMON_ERRORS, type Route } from '../http/route.ts';
+import { METRICS_TYPES } from '../metrics/content-types.ts';
 import { ROUTES } from '../routes/index.ts';
-import { pathsOf, responsesFor } from './paths.ts';
-import { HEADERS } from './responses.ts';
-import { wireSchemas } from './schemas.ts';
+import {
+  HEADERS,
+  header,
+  problemReferences,
+  problemResponse,
+  problemResponses,
+  SHARED_RESPONSES,
+} from './responses.ts';
+import { type Json, wireSchemas } from './schemas.ts';
 
 const FILE = fileURLToPath(new URL('openapi.json', import.meta.url));
 const PACKAGE = fileURLToPath(new URL('../../package.json', import.meta.url));
@@ -54,4 +64,127 @@ if (!process.argv.includes('--check')) {
 } else if (committed() !== text) {
   console.error('src/openapi/openapi.json is stale. Write it anew: npm run openapi');
   process.exitCode = 1;
+}
+
+type JsonObject = { readonly [key: string]: Json };
+
+const TASK_ID: JsonObject = {
+  name: 'task_id',
+  in: 'path',
+  required: true,
+  description: 'Any text of 1 to 512 characters; a slash in it is `%2F`, a tab is `%09`.',
+  schema: { type: 'string', minLength: 1, maxLength: 512 },
+};
+
+const IF_NONE_MATCH: JsonObject = {
+  name: 'If-None-Match',
+  in: 'header',
+  description: 'The `ETag` of an earlier answer: 304 if it is still current.',
+  schema: { type: 'string' },
+};
+
+const LAST_EVENT_ID: JsonObject = {
+  name: 'Last-Event-ID',
+  in: 'header',
+  description:
+    'For a stream: the `id` of the last message, after which it continues. Takes precedence over `since`.',
+  schema: { type: 'string' },
+};
+
+const STREAM: JsonObject = {
+  schema: {
+    type: 'string',
+    description:
+      'Server-Sent Events, if the `Accept` header names this type. The `data` of each message is a body of this route, as a request with the previous `id` as `since` would return it; its `id` is the cursor of that body.',
+  },
+};
+
+const ANY = 'any of the values matches.';
+const ALL = 'all of the values have to match.';
+
+function parameterOf([name, parameter]: [string, Parameter<unknown>]): JsonObject {
+  const { description, schema, repeatable, needsAll = false } = parameter;
+  const one = { ...schema } as JsonObject;
+  return {
+    name,
+    in: 'query',
+    description: repeatable ? `${description} Repeatable: ${needsAll ? ALL : ANY}` : description,
+    schema: repeatable ? { type: 'array', items: one, maxItems: MOST_REPEATS } : one,
+    ...(repeatable ? { style: 'form', explode: true } : {}),
+  };
+}
+
+function contentOf({ body }: Route): JsonObject {
+  if (body !== null) return { 'application/json': { schema: { $ref: `#/components/schemas/${body}` } } };
+  return Object.fromEntries([...METRICS_TYPES].map((type) => [type, { schema: { type: 'string' } }]));
+}
+
+function okOf(row: Route): JsonObject {
+  return {
+    description: row.summary,
+    headers: {
+      'Cache-Control': header('CacheControl'),
+      ...(row.cached ? { ETag: header('ETag') } : {}),
+      ...(row.query.cursor ? { Link: header('Link') } : {}),
+    },
+    content: { ...contentOf(row), ...(row.streams ? { 'text/event-stream': STREAM } : {}) },
+  };
+}
+
+/** Every error code that a route can answer with. */
+function codesOf(row: Route): readonly MonitorErrorCode[] {
+  return [...COMMON_ERRORS, ...row.errors];
+}
+
+/** Response for a problem status that may also carry the route's own body, such as 503 of `/healthcheck`. */
+function withBody(status: number, row: Route): JsonObject {
+  const problem = problemResponse(codesOf(row).filter((code) => STATUS_OF[code] === status));
+  const { content, description, ...rest } = problem;
+  return {
+    ...rest,
+    description: `The same body as for 200, when a check has failed.\n\n${description}`,
+    content: { ...contentOf(row), ...(content as JsonObject) },
+  };
+}
+
+function responsesOf(row: Route): JsonObject {
+  const both = (row.alsoWith ?? []).map((status) => [status, withBody(status, row)] as const);
+  return {
+    200: okOf(row),
+    ...(row.cached ? { 304: { $ref: '#/components/responses/NotModified' } } : {}),
+    308: { $ref: '#/components/responses/OtherSlash' },
+    ...problemReferences(codesOf(row)),
+    ...Object.fromEntries(both),
+  };
+}
+
+function pathOf(row: Route): JsonObject {
+  return {
+    ...(row.path.includes('{task_id}') ? { parameters: [TASK_ID] } : {}),
+    get: {
+      operationId: row.name,
+      summary: row.summary,
+      parameters: [
+        ...Object.entries(row.query).map(parameterOf),
+        ...(row.cached ? [IF_NONE_MATCH] : []),
+        ...(row.streams ? [LAST_EVENT_ID] : []),
+      ],
+      responses: responsesOf(row),
+    },
+    options: {
+      operationId: `${row.name}_options`,
+      summary: 'The allowed methods.',
+      responses: { 204: { description: 'No body.', headers: { Allow: header('Allow') } } },
+    },
+  };
+}
+
+/** All paths of the API, in the order of the table. */
+function pathsOf(rows: readonly Route[]): JsonObject {
+  return Object.fromEntries(rows.map((row) => [row.path, pathOf(row)]));
+}
+
+/** The shared responses that the paths refer to. */
+function responsesFor(rows: readonly Route[]): JsonObject {
+  return { ...SHARED_RESPONSES, ...problemResponses(rows.map(codesOf)) };
 }

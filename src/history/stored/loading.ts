@@ -12,7 +12,6 @@ import {
   type StoreSession,
   WHOLE_AT_ONCE,
 } from '../store.ts';
-import { createPauses } from './pauses.ts';
 import { FIRST_READ, nextReadSize } from './read/stored-tasks.ts';
 import { storeQuery } from './read/task-pages.ts';
 import { readKeptTask } from './record-text.ts';
@@ -178,4 +177,22 @@ function* takeIn(state: StoredState, tasks: readonly StoredRecord[], isWhole: bo
     }
   }
   return result;
+}
+
+/** Longest work between two pauses, in milliseconds. */
+const STEP_MS = 1;
+
+/** Says when work should pause. */
+interface Pauses {
+  isDue(): boolean;
+  begin(): void;
+}
+
+/** @returns pauses after each millisecond of work */
+export function createPauses(): Pauses {
+  let until = performance.now() + STEP_MS;
+  return {
+    isDue: () => performance.now() >= until,
+    begin: () => (until = performance.now() + STEP_MS),
+  };
 }

@@ -13,7 +13,7 @@ import { copyRecord, type TaskRecord } from '../merge/record.ts';
 import { causeOfKept } from '../merge/task.ts';
 import { type StoredTask, type StoreSession, type TaskStore, WHOLE_AT_ONCE } from '../store.ts';
 import type { CauseNotes } from './cause-notes.ts';
-import { createPauses } from './pauses.ts';
+import { createPauses } from './loading.ts';
 import { readKeptTask, writeRecordText } from './record-text.ts';
 import type { StoreCalls, StoreClock } from './store-calls.ts';
 import { lose, putBack, rememberVersion, settle, stepsOf, type TaskBacklog } from './task-backlog.ts';

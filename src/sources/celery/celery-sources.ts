@@ -1,9 +1,15 @@
+import type { StoreEngine } from '../../history/store.ts';
+import { createStoredHistory } from '../../history/stored/create-stored-history.ts';
 import { markBundle } from '../../source/bundle-mark.ts';
 import type { MonitorSources } from '../../source.ts';
-import { createCelerySource } from './celery-source.ts';
+import type { Broker } from './broker.ts';
+import { type ClosableParts, createCelerySource, valueLengthOf } from './celery-source.ts';
 import { connectionsOf } from './connect.ts';
-import { type CelerySourcesOptions, resolveOptions } from './options.ts';
-import { createStoredSource } from './stored-source.ts';
+import type { LiveOptions } from './live.ts';
+import { type CelerySourcesOptions, type ResolvedOptions, resolveOptions } from './options.ts';
+import type { ResultBackend } from './result-backend.ts';
+import type { CelerySettings } from './settings.ts';
+import { createLedSource } from './shared/shared-source.ts';
 
 /** What `celerySources` returns: every part, and `close`. */
 export type CelerySources = Required<MonitorSources>;
@@ -32,4 +38,67 @@ export function celerySources(options: CelerySourcesOptions): CelerySources {
   if (resolved.store !== null) return markBundle(createStoredSource(resolved, resolved.store));
   const { close, ...connections } = connectionsOf(resolved);
   return markBundle(createCelerySource({ ...resolved, ...connections, closeConnections: close }));
+}
+
+/** @throws TypeError that says what to write; it never contains a URL */
+function createStoredSource(options: ResolvedOptions, store: StoreEngine): ClosableParts {
+  const { name, collect, retention, redactor, settings } = options;
+  const connect = (): LiveOptions => {
+    const { close, ...connections } = connectionsOf(options);
+    return { ...options, ...connections, valueLength: valueLengthOf(retention), closeConnections: close };
+  };
+  // Wrong options throw here, even if this instance does not connect yet.
+  const live = collect ? connect() : null;
+  const history = createStoredHistory(
+    { ...retention, redactor, eventless: live !== null && live.broker === null },
+    {
+      store,
+      source: name,
+      deployment: live === null ? null : deploymentId({ ...live, settings }),
+      hearing: 'nothing',
+      isReadOnly: !collect,
+    },
+  );
+  const hasConsumers = live?.broker?.queues?.listsMessages === false;
+  return createLedSource({ name, history, connect: collect ? connect : null, hasConsumers });
+}
+
+/** From where a deployment is read. */
+interface Read {
+  readonly broker: Pick<Broker, 'describe'> | null;
+  readonly backend: Pick<ResultBackend, 'describe'> | null;
+  readonly settings: CelerySettings;
+}
+
+/** Addresses of this machine, which mean the same one. */
+const LOCAL = /^(?:127\.0\.0\.1|\[::1\])(?=:|$)/;
+
+/**
+ * Host, port and database of the broker, or else of the result backend, without user and password; also the prefix that
+ * keeps apps in one database apart.
+ *
+ * @returns `null` if a client of the host does not reveal its address
+ */
+function deploymentId({ broker, backend, settings }: Read): string | null {
+  const description = broker?.describe() ?? backend?.describe();
+  if (description === undefined || description.url === null) return null;
+  const transport =
+    broker === null ? settings.result_backend_transport_options : settings.broker_transport_options;
+  const parts = [
+    addressesOf(description.url),
+    description.config.database,
+    transport?.master_name,
+    transport?.global_keyprefix,
+  ];
+  return parts.filter((part) => part !== undefined && part !== '').join(' ');
+}
+
+/** Sentinels may be named in any order. A scheme says how to connect, but not to what. */
+function addressesOf(urls: string): string {
+  return urls
+    .split(';')
+    .map((url) => url.replace(/^[\w+]+:\/\//, '').replace(/\/\d+$/, ''))
+    .map((server) => server.replace(LOCAL, 'localhost'))
+    .toSorted()
+    .join(';');
 }

@@ -5,7 +5,6 @@
 import type { History } from '../../history/history.ts';
 import type { Redactor } from '../../redact.ts';
 import type { Broker } from './broker.ts';
-import { type BrokerWatch, createBrokerWatch } from './broker-watch.ts';
 import { type Collector, createCollector } from './collector.ts';
 import { createWorkerControl, type WorkerControl } from './control/worker-control.ts';
 import { createHints, type Hints } from './hints/hints.ts';
@@ -14,6 +13,7 @@ import { createSight, type Sight } from './hints/sight.ts';
 import { createIntake, type Intake, type IntakeWatch } from './intake.ts';
 import { createLineage, type Lineage } from './lineage/lineage.ts';
 import { restoreLineage } from './lineage-restore.ts';
+import type { Problem } from './problem.ts';
 import { createQueues, type Queues, type QueueWatch } from './queues/queues.ts';
 import { createReadiness, type OnReady } from './readiness.ts';
 import type { ResultBackend } from './result-backend.ts';
@@ -295,4 +295,40 @@ function onGap({ results, schedules }: Parts, taskWatch: TaskWatch | null): void
   schedules.missed();
   results?.onGap();
   taskWatch?.askSoon();
+}
+
+const FIRST_MS = 1_000;
+const INTERVAL_MS = 15_000;
+
+/** Runs periodically until it is closed. */
+interface BrokerWatch {
+  /** Why the broker accepts no writes; `null`: it accepts them, or is unreachable. */
+  problem(): Problem | null;
+  close(): void;
+}
+
+/** Begins at once. */
+function createBrokerWatch(broker: Pick<Broker, 'check'>): BrokerWatch {
+  const closing = new AbortController();
+  let isBusy = false;
+  let found: Problem | null = null;
+
+  async function look(): Promise<void> {
+    if (isBusy) return;
+    isBusy = true;
+    const problem = await broker.check(closing.signal);
+    isBusy = false;
+    found = problem?.code === 'READONLY' ? problem : null;
+  }
+
+  const first = setTimeout(() => void look(), FIRST_MS).unref();
+  const ticker = setInterval(() => void look(), INTERVAL_MS).unref();
+  return {
+    problem: () => found,
+    close() {
+      closing.abort();
+      clearTimeout(first);
+      clearInterval(ticker);
+    },
+  };
 }

@@ -1,16 +1,14 @@
 /** A store in a SQL database, which several sources of this process share. */
 import type { StoreEngine, StoreOpening, StoreRetention, StoreSession } from '../../history/store.ts';
 import { createCauseStore } from './cause-store.ts';
-import { createLease } from './lease.ts';
-import { ensureSchema, registerSource, type SchemaScripts } from './register.ts';
-import { createRelationStore } from './relation-store.ts';
+import { createLease, ensureSchema, registerSource, type SchemaScripts } from './register.ts';
 import { type DayTables, presentDay } from './retention.ts';
 import { createRollupStore } from './rollup-store.ts';
 import { createStatements, SCHEMA_VERSION, type TableNames } from './schema.ts';
 import { createFeedStore, createSnapshotStore } from './snapshot-store.ts';
 import { createSourceDatabase, type SourceDatabase } from './source-database.ts';
 import type { SqlDatabase } from './sql-database.ts';
-import { createTaskStore } from './task-store.ts';
+import { createRelationStore, createTaskStore } from './task-store.ts';
 
 /** Parameters of a SQL store. */
 export interface SqlStoreOptions {

@@ -1,12 +1,20 @@
 /** The tasks of a source. */
-import type { StoredQuery, StoredRelatives, StoredTask, TaskStore } from '../../history/store.ts';
+import type {
+  RelationStore,
+  StoredQuery,
+  StoredRelatives,
+  StoredTask,
+  TaskStore,
+} from '../../history/store.ts';
+import type { TaskRelation } from '../../model.ts';
 import { runInSlices } from '../../scheduler/in-slices.ts';
 import type { Steps } from '../../scheduler.ts';
-import { readPacked } from './batches.ts';
-import { type DayTables, dropDaysBefore } from './retention.ts';
+import { insertBatch, readPacked } from './batches.ts';
+import { type DayTables, dropDaysBefore, presentDay } from './retention.ts';
+import { TABLES } from './schema.ts';
 import type { SourceDatabase } from './source-database.ts';
 import type { SqlRow } from './sql-database.ts';
-import { fromColumn, recordOf, relativesOf, taskOf, taskRow } from './task-row.ts';
+import { fromColumn, recordOf, relativesOf, taskOf, taskRow, toColumn } from './task-row.ts';
 import {
   countTasks,
   countValue,
@@ -153,4 +161,51 @@ async function listByValue<Row>(
   }
   const rest = { hasKey: true, after: { key: last, id: LAST_ID }, limit: limit - rows.length };
   return [...rows, ...(await readPart(rest))];
+}
+
+export function createRelationStore(source: SourceDatabase): RelationStore {
+  const table = source.names.relation;
+  const isNew = `NOT EXISTS (SELECT 1 FROM ${table} AS known WHERE known.source_id = new_source_id AND known.child = new_child
+       AND known.relation = new_relation AND known.parent = new_parent)`;
+  const added = insertBatch(table, TABLES.relation.columns, 'ON CONFLICT DO NOTHING', isNew);
+  return {
+    async write(relations) {
+      const day = presentDay();
+      const rows = relations.map(({ parent, child, relation }) => [
+        toColumn(child),
+        toColumn(relation),
+        parentColumn(parent),
+        day,
+      ]);
+      await source.batch(added, rows);
+    },
+    async read(ids, most) {
+      if (ids.length === 0) return [];
+      const { isAny } = source.database.dialect;
+      // Two instances that wrote at midnight may have stored a relation twice.
+      const part = (condition: string): string =>
+        `SELECT DISTINCT child, relation, parent FROM ${table} WHERE source_id = $1 AND ${condition}`;
+      const rows = await readPacked(
+        source,
+        ['child', 'relation', 'parent'],
+        `${part(isAny('child', 2))} UNION ${part(isAny('parent', 3))} LIMIT $4`,
+        [ids.map(toColumn), ids.map(parentColumn), most],
+      );
+      return rows.map(
+        ([child, relation, parent]): TaskRelation => ({
+          child: fromColumn(String(child)),
+          relation: fromColumn(String(relation)),
+          parent: parent === '' ? null : fromColumn(String(parent).slice(1)),
+        }),
+      );
+    },
+    async isEmpty() {
+      const rows = await source.read(`SELECT 1 FROM ${table} WHERE source_id = $1 LIMIT 1`);
+      return rows.length === 0;
+    },
+  };
+}
+
+function parentColumn(parent: string | null): string {
+  return parent === null ? '' : `=${toColumn(parent)}`;
 }

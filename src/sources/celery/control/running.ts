@@ -2,9 +2,9 @@
 import type { CollectedHistory, TaskChange } from '../../../history/history.ts';
 import type { TaskTextField } from '../../../model.ts';
 import { isRecord } from '../../../values.ts';
-import { type FullChange, kindOf } from '../protocol/full-change.ts';
+import { type FullChange, kindOf, wasCut } from '../protocol/full-change.ts';
 import { isId } from '../protocol/ids.ts';
-import { wasCut } from '../protocol/truncation.ts';
+
 import type { Replies } from './broadcast.ts';
 import type { Control } from './control.ts';
 

@@ -3,10 +3,9 @@ import type { TaskChange, TaskChangeType, WorkerChange } from '../../../history/
 import { progressOf, type TaskTextField } from '../../../model.ts';
 import { isDelayedName } from './delayed-names.ts';
 import { eventException } from './exceptions.ts';
-import { type FullChange, kindOf } from './full-change.ts';
-import { parseMoment } from './moments.ts';
+import { type FullChange, kindOf, parseMoment, wasCut } from './full-change.ts';
+
 import { pythonText } from './python-repr.ts';
-import { wasCut } from './truncation.ts';
 
 /** A decoded event. Another process wrote it, so any field may be missing or of any type. */
 export type CeleryEvent = Readonly<Record<string, unknown>>;

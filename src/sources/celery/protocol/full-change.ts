@@ -19,3 +19,41 @@ const KINDS: Readonly<Record<string, NonNullable<TaskChange['kind']>>> = {
 export function kindOf(name: string | undefined): TaskChange['kind'] | undefined {
   return name?.startsWith('celery.') === true ? KINDS[name] : undefined;
 }
+
+/** Lengths at which Celery cuts a repr: by default 1024 (`argsrepr_maxsize`, `resultrepr_maxsize`). */
+const USUAL_LENGTH = 1000;
+
+/**
+ * Whether Celery cut this repr. Its `saferepr` writes `...` for what it leaves out: at the end if the text is
+ * too long, and for values nested deeper than three levels. Three dots inside a string are the app's own,
+ * unless they end a text of the length at which Celery cuts.
+ */
+export function wasCut(repr: string): boolean {
+  // Most reprs have no dots, and V8 searches faster from the front.
+  if (!repr.includes('...')) return false;
+  const last = repr.lastIndexOf('...');
+  if (repr.length >= USUAL_LENGTH && last > repr.length - 40) return true;
+  let inString = false;
+  for (let at = 0; at < repr.length; at += 1) {
+    const code = repr.charCodeAt(at);
+    if (code === 92 && inString) at += 1;
+    else if (code === 39) inString = !inString;
+    else if (code === 46 && !inString && repr.startsWith('...', at)) return true;
+  }
+  return false;
+}
+
+/**
+ * Parses ISO 8601 as Python writes it. Without an offset, the time is UTC: Celery 5.2 writes `date_done` like
+ * that, and `Date.parse` would read it as local time.
+ *
+ * @returns milliseconds since 1970; `undefined` if the value is not a time
+ */
+export function parseMoment(text: unknown): number | undefined {
+  if (typeof text !== 'string') return undefined;
+  const time = text.indexOf('T');
+  const last = text.charCodeAt(text.length - 1);
+  const hasOffset = last === 90 || text.indexOf('+', time) > 0 || text.indexOf('-', time) > time;
+  const moment = Date.parse(time < 0 || hasOffset ? text : `${text}Z`);
+  return Number.isNaN(moment) ? undefined : moment;
+}

@@ -6,10 +6,10 @@ import type { TaskChange, TaskChangeType } from '../../../history/history.ts';
 import { progressOf, type TaskProgress, type TaskTextField } from '../../../model.ts';
 import { failedHeaderTask } from './broken-chord.ts';
 import { lastException, storedException, storedReason } from './exceptions.ts';
-import { type FullChange, kindOf } from './full-change.ts';
+import { type FullChange, kindOf, parseMoment } from './full-change.ts';
 import { objectMembers, readString, stringEnd, valueEnd } from './json-text.ts';
 import type { StoredResult } from './messages.ts';
-import { parseMoment } from './moments.ts';
+
 import { parsePythonJson } from './python-json.ts';
 import { pythonText, pythonTupleText } from './python-repr.ts';
 import { childrenAt } from './result-nodes.ts';

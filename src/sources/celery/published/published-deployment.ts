@@ -4,7 +4,9 @@ import type { SharedTexts } from '../../../history/stored-history.ts';
 import type { Component, HealthCheck, Queue } from '../../../model.ts';
 import type { HealthSource, QueueSource, ScheduleSource, SourceStatus } from '../../../source.ts';
 import type { Deployment, DeploymentStatus } from '../deployment.ts';
-import { createPublishedWaiting } from './published-waiting.ts';
+import { indexMessages, nextEtaOf, type WaitingIndex } from '../queues/waiting-index.ts';
+import { createWaitingRows, type WaitingRows } from '../queues/waiting-rows.ts';
+import type { Waiting } from '../queues/waiting-tasks.ts';
 import type { ReportClock } from './report-clock.ts';
 import {
   type HealthReport,
@@ -16,7 +18,7 @@ import {
 } from './reports.ts';
 
 /** Where the reports are. */
-export interface PublishedOptions {
+interface PublishedOptions {
   /** Name of the source. */
   readonly name: string;
   readonly texts: SharedTexts;
@@ -157,4 +159,58 @@ function silent(component: Component, silence: string): Component {
   const { key, status, config } = component;
   if (key !== 'collector') return { ...component, status: status === 'up' ? 'unknown' : status };
   return { ...component, status: 'down', config: { ...config, error: config?.error ?? silence } };
+}
+
+const NOTHING: WaitingReport = { messages: [], isComplete: true, isRedacted: true };
+
+interface State {
+  readonly read: () => WaitingReport | null;
+  report: WaitingReport | null;
+  index: WaitingIndex;
+  revision: number;
+  etas: { readonly until: number; readonly at: Date | null };
+}
+
+/** @param read the report; another object whenever it has changed */
+function createPublishedWaiting(read: () => WaitingReport | null): Waiting {
+  const state: State = {
+    read,
+    report: null,
+    index: indexMessages([]),
+    revision: 0,
+    etas: { until: Number.NEGATIVE_INFINITY, at: null },
+  };
+  return {
+    asked() {},
+    async ready() {},
+    index: () => current(state).index,
+    held: () => (current(state).report?.isComplete === false ? null : state.index),
+    revision: () => current(state).revision,
+    nextEta: () => nextEta(current(state)),
+    rows: rowsOf(state),
+  };
+}
+
+function current(state: State): State {
+  const report = state.read() ?? NOTHING;
+  if (report === state.report) return state;
+  state.report = report;
+  state.index = indexMessages(report.messages);
+  state.revision += 1;
+  state.etas = { until: Number.NEGATIVE_INFINITY, at: null };
+  return state;
+}
+
+function rowsOf(state: State): WaitingRows {
+  const redacted = createWaitingRows(null, true);
+  const bare = createWaitingRows(null);
+  const rows = (): WaitingRows => (state.report?.isRedacted === false ? bare : redacted);
+  return { row: (message) => rows().row(message), detail: (message) => rows().detail(message) };
+}
+
+function nextEta(state: State): Date | null {
+  const now = Date.now();
+  if (now < state.etas.until) return state.etas.at;
+  state.etas = nextEtaOf(state.index, now);
+  return state.etas.at;
 }

@@ -1,7 +1,7 @@
 import type { TaskChange } from '../../../history/history.ts';
 import { createLruCache } from '../../../lru-cache.ts';
 import type { Steps } from '../../../scheduler.ts';
-import { wasCut } from '../protocol/truncation.ts';
+import { wasCut } from '../protocol/full-change.ts';
 import type { Run, ScheduleEntry } from './entry.ts';
 import { runAfter } from './rule.ts';
 

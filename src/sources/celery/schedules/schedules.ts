@@ -1,16 +1,18 @@
 /** The periodic schedules of a deployment, from redbeat, django-celery-beat, workers and the host. */
 import { MonitorError } from '../../../errors.ts';
 import type { HistoryReader, TaskChange } from '../../../history/history.ts';
-import type { Component, Schedule } from '../../../model.ts';
+import type { Component, Schedule, Task } from '../../../model.ts';
+import { MASK } from '../../../redact/key-value.ts';
 import { type Steps, scheduler as work } from '../../../scheduler.ts';
+import { ALL_TASKS } from '../../../source/task-query.ts';
 import type { ScheduleSource, SourceStatus } from '../../../source.ts';
+import { pause } from '../../../waiting.ts';
 import type { Problem } from '../problem.ts';
 import type { KeptTasks } from '../results/kept-tasks.ts';
 import type { CelerySettings } from '../settings.ts';
 import { beatComponent, cutOff, isEnabled, type Readings, schedulerOf } from './beat.ts';
 import type { DjangoReader } from './django/django-reader.ts';
 import { type DjangoFacts, djangoRow, hasRunLately, unstoredFor } from './django/django-schedule.ts';
-import { createEarlierRuns, type EarlierRuns } from './earlier-runs.ts';
 import { type ScheduleEntry, scheduleRow } from './entry.ts';
 import { createReading } from './reading.ts';
 import { appTimezone, type RedbeatPlace, redbeatRow } from './redbeat-schedule.ts';
@@ -20,7 +22,7 @@ import { createRunObserver, type RunObserver } from './runs.ts';
 import { type AskConf, createStaticSchedule } from './static-schedule.ts';
 
 /** Where schedules are read. */
-export interface SchedulePlaces {
+interface SchedulePlaces {
   /** Name of the source. */
   readonly name: string;
   readonly settings: CelerySettings;
@@ -211,4 +213,83 @@ function factsOf({ observer, fixed, redbeat }: State): DjangoFacts {
     unstored: unstoredFor(longestPause(fixed.configurations())),
     now: Date.now(),
   };
+}
+
+/** Most names of tasks of which lists are read, and the length of each. */
+const MOST_NAMES = 200;
+const MOST_TASKS = 200;
+/** Milliseconds between two lists. */
+const PAUSE_MS = 10;
+
+/** Reads one list at a time. */
+interface EarlierRuns {
+  /** To be called when entries are watched. Resolves when the observer has seen their earlier tasks; never rejects. */
+  read(): Promise<void>;
+  stop(): void;
+}
+
+/** @param kept `null` without a store */
+function createEarlierRuns(
+  observer: RunObserver,
+  reader: Pick<HistoryReader, 'listTasks'>,
+  kept: KeptTasks | null,
+): EarlierRuns {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let reading: Promise<void> = Promise.resolve();
+
+  async function readNames(names: readonly string[]): Promise<void> {
+    await kept?.loaded(signal);
+    for (const name of names) {
+      if (signal.aborted) return;
+      const query = { ...ALL_TASKS, names: [name], limit: MOST_TASKS, scan: 10 * MOST_TASKS };
+      try {
+        const { tasks } = await reader.listTasks(query, { signal });
+        await work.run('schedules', show(tasks, observer));
+      } catch {
+        // The store cannot be read. Runs are recognized from now on.
+      }
+      await pause(PAUSE_MS, signal);
+    }
+  }
+
+  return {
+    read() {
+      const names = observer.takeNewTasks().slice(0, MOST_NAMES);
+      if (names.length > 0) reading = reading.then(() => readNames(names));
+      return reading;
+    },
+    stop: () => stopping.abort(),
+  };
+}
+
+function* show(tasks: readonly Task[], observer: RunObserver): Steps<void> {
+  for (const task of tasks) {
+    yield;
+    const change = changeOf(task);
+    if (change !== null) observer.observe(change);
+  }
+}
+
+/** The data of its event. A retried task is left out: the time when its first attempt was sent is lost. */
+function changeOf({ id, sent, received, ...task }: Task): TaskChange | null {
+  const at = sent ?? received ?? null;
+  if (at === null) return null;
+  return {
+    id,
+    type: sent ? 'sent' : 'received',
+    time: at.getTime(),
+    origin: 'event',
+    name: task.name,
+    queue: task.queue,
+    args: shown(task.args),
+    kwargs: shown(task.kwargs),
+    parentId: task.parentId,
+    retries: task.retries,
+  } as TaskChange;
+}
+
+/** Redacted arguments may be those of any entry. */
+function shown(text: unknown): string | undefined {
+  return typeof text === 'string' && !text.includes(MASK) ? text : undefined;
 }

@@ -10,11 +10,11 @@ import { tlsSetting } from '../../../../tls.ts';
 import type { Broker, BrokerDescription } from '../../broker.ts';
 import type { Problem } from '../../problem.ts';
 import type { CelerySettings } from '../../settings.ts';
-import { diagnoseEvents } from './diagnose.ts';
+import { deniedHint, diagnoseEvents, permissionLine } from './diagnose.ts';
 import { eventQueueOf, type ResolvedEventQueue } from './event-queue.ts';
 import { type AmqpEvents, createAmqpEvents } from './events.ts';
 import { createAmqpMailbox } from './mailbox.ts';
-import { deniedHint, permissionLine } from './permissions.ts';
+
 import { createAmqpQueueReader } from './queues.ts';
 
 /**

@@ -1,19 +1,23 @@
+import { aclLine, escapeGlob, READ_RULES, subscriptionAcl } from '../../../../redis/acl.ts';
 import type { RedisEndpoint } from '../../../../redis/endpoint.ts';
+import { describeError, type RedisProblem, redisError } from '../../../../redis/problems.ts';
 import type { RedisReader } from '../../../../redis/reader.ts';
-import type { Broker } from '../../broker.ts';
+import { infoOf, type ServerInfo, versionOf } from '../../../../redis/server-info.ts';
+import type { Broker, BrokerAccess } from '../../broker.ts';
+import type { Hint } from '../../hint.ts';
 import type { CelerySettings } from '../../settings.ts';
-import { deniedHint } from './denied-hint.ts';
+import { eventSubscriptions } from './channels.ts';
 import { diagnoseEvents } from './diagnose.ts';
 import { createRedisEvents } from './events.ts';
 import { createRedisMailbox } from './mailbox.ts';
+import { controlAddress } from './pidbox.ts';
 import { createRedisQueueReader } from './queues/queue-reader.ts';
-import { createRedisCheck } from './replica.ts';
 
 /** How long a diagnosis listens, in milliseconds: workers send a heartbeat every two seconds. */
 const LISTEN_MS = 8000;
 
 /** Parameters of a broker on Redis. */
-export interface RedisBrokerOptions {
+interface RedisBrokerOptions {
   readonly endpoint: RedisEndpoint;
   /** For commands. It may be shared with a result backend in the same database, and is not closed here. */
   readonly reader: RedisReader;
@@ -55,4 +59,96 @@ export function createRedisBroker({ endpoint, reader, settings, queues }: RedisB
 function visibilityMs({ broker_transport_options: options }: CelerySettings): number {
   const seconds = options?.visibility_timeout;
   return 1_000 * (typeof seconds === 'number' && seconds > 0 ? seconds : 3_600);
+}
+
+/** The hint for a Redis user who lacks a right, with the command that grants it. */
+function deniedHint(access: BrokerAccess, settings: CelerySettings, database: number): Hint {
+  if (access === 'writes') return READ_ONLY;
+  const { may, rules } = rightFor(access, settings, database);
+  return {
+    code: 'missing_right',
+    component: 'broker',
+    sentence: `This Redis user may not ${may}. Run ${rules}`,
+  };
+}
+
+function rightFor(
+  access: Exclude<BrokerAccess, 'writes'>,
+  settings: CelerySettings,
+  database: number,
+): { readonly may: string; readonly rules: string } {
+  const read = aclLine(READ_RULES);
+  switch (access) {
+    case 'events':
+      return {
+        may: "subscribe to Celery's events",
+        rules: subscriptionAcl(eventSubscriptions(settings, database), database),
+      };
+    case 'queues':
+      return { may: 'read the queues, so waiting tasks are not shown', rules: read };
+    case 'schedules':
+      return { may: 'read the keys of redbeat, so its schedules are not shown', rules: read };
+    case 'control':
+      return {
+        may: 'send requests to workers, so their pool, queues and registered tasks are not shown',
+        rules: aclLine(controlRules(settings, database)),
+      };
+  }
+}
+
+const READ_ONLY: Hint = {
+  code: 'broker_read_only',
+  component: 'broker',
+  sentence:
+    'The broker is a read-only replica: clients cannot send tasks, and workers cannot take them. Use the address of its ' +
+    'master, or promote it, which discards data that it has not replicated yet: REPLICAOF NO ONE.',
+};
+
+/** Asking workers needs a channel to publish on, and a list that receives the replies. */
+function controlRules(settings: CelerySettings, database: number): string[] {
+  const { bindingKey, replyKey, channels } = controlAddress(settings, database);
+  const prefix = settings.broker_transport_options?.global_keyprefix ?? '';
+  return [
+    `~${escapeGlob(bindingKey)}`,
+    `~${escapeGlob(prefix)}${replyKey('*').slice(prefix.length)}`,
+    ...['+sadd', '+srem', '+del', '+brpop', '+sscan', '+srandmember'],
+    // The brackets allow PUBLISH on these channels only, and not on those that the user may subscribe to.
+    `(+publish ${channels.map((channel) => `&${escapeGlob(channel)}`).join(' ')})`,
+  ];
+}
+
+/** Checks, and remembers which server answered. */
+interface RedisCheck {
+  /**
+   * Requests a sign of life, and whether Redis accepts writes: a master that was made a replica keeps its connections, so
+   * nothing else shows it. Nothing is written. A user who may not send INFO gets only the sign of life.
+   *
+   * @returns what is wrong; a read-only replica has the code `READONLY`
+   */
+  check(signal: AbortSignal): Promise<RedisProblem | null>;
+  /** See {@link versionOf}; `null` before the first check. */
+  version(): string | null;
+}
+
+/** Asks nothing before the first check. */
+function createRedisCheck(reader: Pick<RedisReader, 'outcomes'>): RedisCheck {
+  let version: string | null = null;
+  return {
+    async check(signal) {
+      try {
+        const commands = [['PING'], ['INFO', 'replication'], ['INFO', 'server']];
+        const [ping, replication, server] = await reader.outcomes(commands, { signal });
+        version = versionOf(infoOf(server?.reply)) ?? version;
+        if (ping?.problem) return ping.problem;
+        return isReadOnlyReplica(infoOf(replication?.reply)) ? redisError('READONLY').problem : null;
+      } catch (error) {
+        return describeError(error);
+      }
+    },
+    version: () => version,
+  };
+}
+
+function isReadOnlyReplica(info: ServerInfo): boolean {
+  return info.get('role') === 'slave' && info.get('slave_read_only') !== '0';
 }
