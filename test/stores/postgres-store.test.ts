@@ -338,8 +338,9 @@ describe.skipIf(postgresMissing)(titleUnless(postgresMissing, 'tables in Postgre
       const history = instanceOf({ store: storeOf('killed_') });
       await vi.waitFor(() => expect(history.isHolder()).toBe(true), WAIT);
       let count = 0;
+      // On a busy machine, more would be waiting than it can write in time.
       const burst = (): void => {
-        for (let at = 0; at < 100; at++) runTask(history, `t${count++}`);
+        for (let at = 0; at < 100 && count < 20_000; at++) runTask(history, `t${count++}`);
       };
       const load = setInterval(burst, 10);
       await vi.waitFor(() => expect(history.status().lastWrite).not.toBeNull(), WAIT);
@@ -353,7 +354,7 @@ describe.skipIf(postgresMissing)(titleUnless(postgresMissing, 'tables in Postgre
         WAIT,
       );
       expect(await stored('killed_')).toEqual([{ state: 'SUCCESS', count }]);
-    }, 40_000);
+    }, 120_000);
 
     it('brings every field back after a restart', async () => {
       const before = instanceOf({ store: storeOf('restart_') });
