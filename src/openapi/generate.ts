@@ -58,14 +58,6 @@ function committed(): string | null {
   }
 }
 
-const text = openapi();
-if (!process.argv.includes('--check')) {
-  writeFileSync(FILE, text);
-} else if (committed() !== text) {
-  console.error('src/openapi/openapi.json is stale. Write it anew: npm run openapi');
-  process.exitCode = 1;
-}
-
 type JsonObject = { readonly [key: string]: Json };
 
 const TASK_ID: JsonObject = {
@@ -187,4 +179,12 @@ function pathsOf(rows: readonly Route[]): JsonObject {
 /** The shared responses that the paths refer to. */
 function responsesFor(rows: readonly Route[]): JsonObject {
   return { ...SHARED_RESPONSES, ...problemResponses(rows.map(codesOf)) };
+}
+
+const text = openapi();
+if (!process.argv.includes('--check')) {
+  writeFileSync(FILE, text);
+} else if (committed() !== text) {
+  console.error('src/openapi/openapi.json is stale. Write it anew: npm run openapi');
+  process.exitCode = 1;
 }
