@@ -55,6 +55,7 @@ export async function askStream<Body = unknown>(
       let text = '';
       let over = false;
       let rest = '';
+      let hasEndedLine = false;
       const messages: StreamMessage<Body>[] = [];
       const end = (): void => {
         over = true;
@@ -62,7 +63,12 @@ export async function askStream<Body = unknown>(
       incoming.setEncoding('utf8');
       incoming.on('data', (chunk: string) => {
         text += chunk;
-        const blocks = (rest + chunk).split('\n\n');
+        rest += chunk;
+        // Only a chunk that ends a block: a message of megabytes would be searched anew with each of its chunks.
+        const endsBlock = chunk.includes('\n\n') || (hasEndedLine && chunk.startsWith('\n'));
+        hasEndedLine = chunk.endsWith('\n');
+        if (!endsBlock) return;
+        const blocks = rest.split('\n\n');
         rest = blocks.pop() ?? '';
         for (const block of blocks) {
           const message = /^id: (.*)\ndata: (.*)$/.exec(block);

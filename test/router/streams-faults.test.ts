@@ -124,9 +124,9 @@ describe('a stream in trouble', () => {
     const quick = await open(path);
     slow.pause();
     // Much more than the buffers of both sides hold.
-    for (let count = 0; count < 600; count += 60) {
-      for (let index = 0; index < 60; index += 1) queue.record({ ...LONG, id: `task-${count + index}` });
-      await until(() => idsOf(quick).length === count + 60);
+    for (let count = 0; count < 600; count += 200) {
+      for (let index = 0; index < 200; index += 1) queue.record({ ...LONG, id: `task-${count + index}` });
+      await until(() => idsOf(quick).length === count + 200);
     }
     slow.resume();
     await until(() => slow.isOver());
