@@ -146,7 +146,7 @@ describe('the cause of a failure', () => {
     ['words', 'boom 12 '],
   ])('is that of the beginning of 1 MiB of %s, however it goes on', (_, part) => {
     const text = `E: ${part.repeat(Math.ceil(2 ** 20 / part.length))}`;
-    const isCut = { truncated: ['exception'] };
+    const isCut: Partial<Task> = { truncated: ['exception'] };
     expect(causeOf(text)).toEqual(causeOf(text.slice(0, 2_048), null, isCut));
     expect(causeOf(text, text)).toEqual(causeOf(text.slice(0, 2_048), text.slice(-4_096), isCut));
   });
