@@ -1,6 +1,6 @@
-import type { Branding } from './branding.ts';
-import { LazyView } from './frame/lazy-view.tsx';
-import { Shell } from './frame/shell.tsx';
+import { contentOf } from './frame/lazy-view.tsx';
+import { type Branding, Shell } from './frame/shell.tsx';
+
 import { Empty } from './parts/problem.tsx';
 import { ViewHead } from './parts/view-head.tsx';
 import { currentRoute, linkTo } from './route.ts';
@@ -11,9 +11,10 @@ import { viewOf } from './views.ts';
 export function App({ branding }: { readonly branding: Branding }) {
   const here = useStore(currentRoute);
   const view = viewOf(here);
+  const Content = view && contentOf(view);
   return (
     <Shell branding={branding} view={view}>
-      {view === undefined ? (
+      {view === undefined || Content === undefined ? (
         <>
           <ViewHead title="Not found" />
           <Empty title="This page does not exist">
@@ -21,7 +22,7 @@ export function App({ branding }: { readonly branding: Branding }) {
           </Empty>
         </>
       ) : (
-        <LazyView key={`${view.path} ${here.id}`} view={view} id={here.id} query={here.query} />
+        <Content key={`${view.path} ${here.id}`} id={here.id} query={here.query} />
       )}
     </Shell>
   );

@@ -1,8 +1,8 @@
 import './style/style.css';
 import { render } from 'preact';
 import { App } from './app.tsx';
-import { readBranding } from './branding.ts';
 import { listenToKeys } from './frame/keys.ts';
+import { readBranding } from './frame/shell.tsx';
 import { watchConnection } from './live/connection.ts';
 import { startFeed } from './live/feed.ts';
 import { soon } from './slices.ts';

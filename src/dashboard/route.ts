@@ -126,6 +126,8 @@ export const workflowLink = (id: string): string => linkTo(pathOf('workflow', id
 export const nameLink = (name: string): string => linkTo(pathOf('names', name));
 /** The link to the page of a queue. */
 export const queueLink = (name: string): string => linkTo(pathOf('queues', name));
+/** The link to one worker. */
+export const workerLink = (hostname: string): string => linkTo(pathOf('workers', hostname));
 /** The link to the page of a cause of failures. */
 export const causeLink = (cause: string, query: Readonly<Record<string, string>> = {}): string =>
   linkTo(pathOf('failures', cause), query);

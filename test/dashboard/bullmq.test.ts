@@ -37,10 +37,10 @@ describe.skipIf(missing)(titleUnless(missing, 'the page over a running BullMQ'),
 
     await go('#/queues/mail?range=15m');
     const states = page.getByRole('region', { name: 'States' });
-    await states.getByText('completed30').waitFor();
+    await states.getByText('completed 30').waitFor();
     expect(await states.locator('li').allTextContents()).toEqual([
-      ...['waiting0', 'paused0', 'prioritized0', 'delayed1', 'waiting-children1', 'active0'],
-      ...['completed30', 'failed0'],
+      ...['waiting 0', 'paused 0', 'prioritized 0', 'delayed 1', 'waiting-children 1', 'active 0'],
+      ...['completed 30', 'failed 0'],
     ]);
     await states.getByRole('link', { name: 'waiting-children' }).click();
     await page.getByRole('heading', { name: 'Tasks', level: 1 }).waitFor();

@@ -91,9 +91,9 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, workers'), () => {
     const names = () => page.locator('.worker-table tbody th a').allTextContents();
     await until(async () => (await names()).length === 13);
     expect((await names()).slice(0, 2)).toEqual(['w2@h', 'w3@h']);
-    await page.getByRole('button', { name: 'Worker' }).click();
+    await page.getByRole('columnheader', { name: 'Worker' }).getByRole('link').click();
     await until(async () => (await names())[0] === 'w1@h');
-    await page.getByRole('button', { name: 'Worker' }).click();
+    await page.getByRole('columnheader', { name: 'Worker' }).getByRole('link').click();
     await until(async () => (await names())[0] === 'x19@h');
     expect(await page.getByRole('columnheader', { name: 'Worker' }).getAttribute('aria-sort')).toBe(
       'descending',

@@ -4,7 +4,9 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { STATUS_OF } from '../../src/errors.ts';
+import { createMonitorRouter } from '../../src/index.ts';
 import { postgresSchema } from '../../src/postgres.ts';
+import { sqliteStore } from '../../src/sqlite.ts';
 import { codeBlocks, PAGES } from './code-blocks.ts';
 import { ROOT } from './packed.ts';
 
@@ -32,6 +34,21 @@ function firstCells(page: string, heading: string): string[] {
   return [...section.matchAll(/^\| `([^`]+)`/gm)].map((match) => match[1] ?? '');
 }
 
+/** A number as pages write it: `20,000`, `64 MiB`. */
+function numberOf(text: string): number {
+  const [digits = '', unit] = text.split(' ');
+  return Number(digits.replaceAll(',', '')) * ({ MiB: 1024 ** 2, GiB: 1024 ** 3 }[unit ?? ''] ?? 1);
+}
+
+function messageOf(create: () => unknown): string {
+  try {
+    create();
+    return '';
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
 describe('the pages', () => {
   it('name every option and no other', () => {
     const groups = { LimitOptions: 'limits', HealthOptions: 'health' };
@@ -44,11 +61,28 @@ describe('the pages', () => {
     expect(firstCells(options, 'Options').toSorted()).toEqual([...plain, ...nested].toSorted());
   });
 
+  it.each<[page: string, create: (options: object) => unknown]>([
+    ['docs/options.md', (given) => createMonitorRouter(given)],
+    ['docs/history.md', (given) => sqliteStore('monitor.db', given)],
+  ])('give the default and the bounds of every number (%s)', (page, create) => {
+    const rows = readFileSync(join(ROOT, page), 'utf8').matchAll(/^\| `([\w.]+)` \|.*\| ([^|]+) \|$/gm);
+    const checked = [...rows].filter(([, option = '', cell = '']) => {
+      const [group = '', name] = option.split('.');
+      const message = messageOf(() => create({ [group]: name === undefined ? NaN : { [name]: NaN } }));
+      const bounds = /a whole number from (\d+) to (\d+), such as (\d+)/.exec(message);
+      if (bounds === null) return false;
+      const [fallback, ...range] = cell.split(/; | to /).map(numberOf);
+      expect([option, ...range, fallback]).toEqual([option, ...bounds.slice(1).map(Number)]);
+      return true;
+    });
+    expect(checked).not.toEqual([]);
+  });
+
   it('name every option of memorySources, and every field of its records', () => {
     const page = readFileSync(join(ROOT, 'docs/memory.md'), 'utf8');
     const source = 'src/sources/memory';
     expect(firstCells(page, 'Options')).toEqual(
-      expect.arrayContaining(membersOf(`${source}/memory-options.ts`, 'MemorySourcesOptions')),
+      expect.arrayContaining(membersOf(`${source}/memory-sources.ts`, 'MemorySourcesOptions')),
     );
     for (const field of membersOf(`${source}/memory-record.ts`, 'MemoryRecord')) {
       expect(page.split('| field |')[1]).toMatch(new RegExp(`^\\| .*\`${field}\`.* \\|`, 'm'));

@@ -9,7 +9,7 @@ import {
   type Row,
   type TimeChartProps,
 } from './chart.ts';
-import { Line } from './line.tsx';
+import { Line } from './line-chart.tsx';
 import type { Panel } from './panel.tsx';
 import { TimeChart } from './time-chart.tsx';
 

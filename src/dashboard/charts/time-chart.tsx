@@ -1,12 +1,9 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { zone } from '../settings.ts';
-import { useStore } from '../store.ts';
+import { createStore, useStore } from '../store.ts';
 import { axisLabel, chartTime } from '../text/moments.ts';
 import { Caption, ChartTable } from './caption.tsx';
 import { type ChartMarker, type Row, stepAt, stepInText, stepInWords, type TimeChartProps } from './chart.ts';
-import { cursor } from './cursor.ts';
-import { MarkerLines } from './marker-lines.tsx';
-import { groupMarkers } from './markers.ts';
 import { Offer, type OfferedPlace } from './offer.tsx';
 import { type Panel, PanelDrawing, useWidth } from './panel.tsx';
 import { Slider } from './slider.tsx';
@@ -135,5 +132,98 @@ function Plot(
         ))}
       </div>
     </div>
+  );
+}
+
+/** Markers that are too close to each other to be distinguished. */
+interface MarkerGroup {
+  /** Pixels from the left edge of the first one. */
+  readonly x: number;
+  /** Oldest first. */
+  readonly markers: readonly ChartMarker[];
+}
+
+const NEAR_PX = 8;
+
+/**
+ * The markers within a period, those less than 8 px apart merged.
+ *
+ * @param from start of the period, in milliseconds since 1970
+ * @param until its end
+ * @param width pixels of the period
+ */
+function groupMarkers(
+  markers: readonly ChartMarker[],
+  from: number,
+  until: number,
+  width: number,
+): readonly MarkerGroup[] {
+  const groups: { x: number; last: number; markers: ChartMarker[] }[] = [];
+  const sorted = markers.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at));
+  for (const marker of sorted) {
+    const at = Date.parse(marker.at);
+    if (!(at >= from && at < until)) continue;
+    const x = ((at - from) / (until - from)) * width;
+    const group = groups.at(-1);
+    if (group !== undefined && x - group.last < NEAR_PX) {
+      group.markers.push(marker);
+      group.last = x;
+    } else groups.push({ x, last: x, markers: [marker] });
+  }
+  return groups;
+}
+
+/** The time that the reader points at in one of the charts, in milliseconds since 1970; `null`: none. */
+const cursor = createStore<number | null>(null);
+
+/** Width of a character of a marker's text, and of its surroundings, in pixels. */
+const [CHARACTER_PX, AROUND_PX] = [7, 24];
+
+/** The texts of markers that do not overlap. If there is not enough room, the newest are shown. */
+function textsOf(groups: readonly MarkerGroup[], width: number): readonly (string | null)[] {
+  let limit = Number.POSITIVE_INFINITY;
+  return groups
+    .toReversed()
+    .map(({ x, markers }) => {
+      const text = markers.length === 1 ? (markers[0]?.text ?? '') : String(markers.length);
+      const leftOf = (length: number): number => x - (x / width) * length;
+      const length = text.length * CHARACTER_PX + AROUND_PX;
+      const hasRoom = leftOf(length) + length <= limit;
+      limit = leftOf(hasRoom ? length : AROUND_PX);
+      return hasRoom ? text : null;
+    })
+    .toReversed();
+}
+
+/** Dashed lines at the markers, each with its text if there is room for it. */
+function MarkerLines(props: {
+  readonly groups: readonly MarkerGroup[];
+  readonly width: number;
+  readonly end: number;
+  readonly open: (place: OfferedPlace) => void;
+}) {
+  const { groups, width, end, open } = props;
+  const texts = textsOf(groups, width);
+  return (
+    <>
+      {groups.map(({ x, markers }, index) => {
+        const left = (x / width) * 100;
+        return (
+          <div key={markers[0]?.at} class="chart-marker" style={{ left: `${left}%` }}>
+            <button
+              type="button"
+              tabIndex={-1}
+              aria-label={`Marker ${markers.map(({ text }) => text).join(', ')}`}
+              style={{ transform: `translateX(-${left}%)` }}
+              onClick={() =>
+                open({ from: null, until: end, markers, isRange: false, takesFocus: false, x: left })
+              }
+            >
+              <span>▼ {texts[index]}</span>
+            </button>
+          </div>
+        );
+      })}
+    </>
   );
 }

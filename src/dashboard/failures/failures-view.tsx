@@ -1,28 +1,34 @@
 import '../style/failures.css';
 import { useState } from 'preact/hooks';
 import type { StatsCauseBody, TaskStatsBody } from '../../client.ts';
+import { Sparkline } from '../charts/sparkline.tsx';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
-import { Empty } from '../parts/problem.tsx';
-import { ReadState } from '../parts/read-state.tsx';
-import { useHeldRows } from '../parts/use-held.ts';
-import { useHold } from '../parts/use-hold.ts';
+import { Change } from '../parts/change.tsx';
+import { type Column, DataTable, type Order, orderIn } from '../parts/data-table.tsx';
+import { Ago } from '../parts/moment.tsx';
+import { Empty, ReadState } from '../parts/problem.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import { usePrevious, useRange } from '../range/use-range.ts';
-import { linkHere, linkTo } from '../route.ts';
+import { causeLink, linkHere, linkTo } from '../route.ts';
+import { listQuery } from '../tasks/list-query.ts';
+import { millis } from '../text/moments.ts';
 import { count, counted } from '../text/numbers.ts';
-import { CONSEQUENCE, consequencesOf, countBefore } from './cause-count.ts';
-import { CauseRow } from './cause-row.tsx';
-import { filtersOf } from './filters-of.ts';
+import { CauseText, CONSEQUENCE, consequencesOf, countBefore, NewBadge } from './causes.tsx';
 
 /** Number of causes requested at first, and maximum. */
 const [FEW, MOST] = [100, 1_000];
 
 const ORDERS = {
-  count: { text: 'Most frequent', of: (cause: StatsCauseBody) => cause.count },
-  new: { text: 'Newest', of: (cause: StatsCauseBody) => Date.parse(cause.first_seen ?? '') || 0 },
-} as const;
-type OrderName = keyof typeof ORDERS;
+  count: (a: StatsCauseBody, b: StatsCauseBody) => b.count - a.count,
+  new: (a: StatsCauseBody, b: StatsCauseBody) => firstOf(b) - firstOf(a),
+};
+const firstOf = ({ first_seen }: StatsCauseBody): number => millis(first_seen) ?? 0;
+
+const CHIPS = [
+  ['count', 'Most frequent'],
+  ['new', 'Newest'],
+] as const;
 
 /** Failures by cause. */
 export function FailuresView({ query }: { readonly query: URLSearchParams }) {
@@ -39,19 +45,19 @@ export function FailuresView({ query }: { readonly query: URLSearchParams }) {
     client.tasks({ ...filters, limit: 0, ...window, stats_causes: MOST }, { signal }),
   );
   const { data, at } = resource;
-  const order: OrderName = query.get('sort') === 'new' ? 'new' : 'count';
+  const order = orderIn(query, ORDERS);
   const stats = data?.stats ?? null;
   return (
     <>
       <ViewHead title="Failures" at={at}>
-        {(Object.keys(ORDERS) as OrderName[]).map((name) => (
+        {CHIPS.map(([name, text]) => (
           <a
             key={name}
             class="chip"
-            href={linkHere({ sort: name === 'count' ? null : name })}
-            aria-current={name === order ? 'true' : undefined}
+            href={linkHere({ sort: name, order: null })}
+            aria-current={name === order.by ? 'true' : undefined}
           >
-            {ORDERS[name].text}
+            {text}
           </a>
         ))}
       </ViewHead>
@@ -102,33 +108,89 @@ function Causes(props: {
   readonly stats: TaskStatsBody;
   readonly before: TaskStatsBody | null;
   readonly filters: Filters;
-  readonly order: OrderName;
+  readonly order: Order<StatsCauseBody>;
 }) {
   const { stats, before, filters, order } = props;
-  const { isHeld, pointer, focus } = useHold();
-  const causes = stats.causes ?? [];
-  const sorted = causes.toSorted((a, b) => ORDERS[order].of(b) - ORDERS[order].of(a));
-  const rows = useHeldRows(sorted, ({ cause }) => cause, isHeld);
-  if (stats.causes === undefined) return <NotGrouped filters={filters} />;
-  if (rows.length === 0) return <NoCause stats={stats} filters={filters} />;
+  const { causes } = stats;
+  if (causes === undefined) return <NotGrouped filters={filters} />;
+  if (causes.length === 0) return <NoCause stats={stats} filters={filters} />;
   return (
     <>
       <Summary stats={stats} filters={filters} />
-      <div class="panel causes" {...pointer} {...focus}>
-        <table>
-          <CausesHead order={order} />
-          <tbody>
-            {rows.map((cause) => (
-              <CauseRow
-                key={cause.cause}
-                cause={cause}
-                before={before === null ? undefined : countBefore(before, cause.cause)}
-              />
-            ))}
-          </tbody>
-        </table>
+      <div class="panel">
+        <DataTable
+          class="causes"
+          columns={columnsFor(before)}
+          rows={causes}
+          keyOf={({ cause }) => cause}
+          order={order}
+          hasLines
+        />
       </div>
     </>
+  );
+}
+
+/** @param before the previous period; `null`: no comparison, or unknown */
+const columnsFor = (before: TaskStatsBody | null): readonly Column<StatsCauseBody>[] => [
+  { title: 'New', class: 'cause-new', cell: (cause) => <NewBadge cause={cause} /> },
+  {
+    title: 'Cause',
+    isHead: true,
+    isWide: true,
+    class: 'cause-name',
+    cell: (cause) => (
+      <a href={causeLink(cause.cause)} title={cause.message ?? undefined}>
+        <CauseText cause={cause} />
+      </a>
+    ),
+  },
+  {
+    title: 'Tasks',
+    isNumber: true,
+    phone: 'beside',
+    class: 'cause-count',
+    order: 'count',
+    cell: ({ cause, count: failed }) => (
+      <>
+        {count(failed)}
+        {before !== null && <Change now={failed} before={countBefore(before, cause)} text={count} isCount />}
+      </>
+    ),
+  },
+  {
+    title: 'Activity',
+    phone: 'hidden',
+    cell: ({ activity, count: failed }) => (
+      <Sparkline
+        values={activity}
+        tone="failed"
+        label={`${count(failed)} failures, at most ${count(Math.max(0, ...activity))} per interval`}
+      />
+    ),
+  },
+  {
+    title: 'First',
+    isNumber: true,
+    isRare: true,
+    phone: 'hidden',
+    order: 'new',
+    cell: ({ first_seen }) => <Ago at={first_seen} isShort />,
+  },
+  { title: 'Last', isNumber: true, phone: 'end', cell: ({ last_seen }) => <Ago at={last_seen} isShort /> },
+  { title: 'Names', isRare: true, cell: ({ names }) => <Several items={names} /> },
+  { title: 'Workers', isRare: true, phone: 'hidden', cell: ({ workers }) => <Several items={workers} /> },
+];
+
+/** `mail.send`, `mail.send +2` */
+function Several({ items }: { readonly items: readonly string[] }) {
+  const [first] = items;
+  if (first === undefined) return <span class="dim">–</span>;
+  return (
+    <div class="one-line" title={items.join('\n')}>
+      {first}
+      {items.length > 1 && <span class="dim"> +{items.length - 1}</span>}
+    </div>
   );
 }
 
@@ -177,31 +239,8 @@ function NoCause({ stats, filters }: { readonly stats: TaskStatsBody; readonly f
   );
 }
 
-function CausesHead({ order }: { readonly order: OrderName }) {
-  return (
-    <thead>
-      <tr>
-        <th scope="col">New</th>
-        <th scope="col">Cause</th>
-        <th scope="col" class="num" aria-sort={order === 'count' ? 'descending' : undefined}>
-          Tasks
-        </th>
-        <th scope="col" class="cause-activity">
-          Activity
-        </th>
-        <th scope="col" class="num cause-first" aria-sort={order === 'new' ? 'descending' : undefined}>
-          First
-        </th>
-        <th scope="col" class="num">
-          Last
-        </th>
-        <th scope="col" class="cause-names">
-          Names
-        </th>
-        <th scope="col" class="cause-workers">
-          Workers
-        </th>
-      </tr>
-    </thead>
-  );
+/** The filters of the address, as parameters of the API: without a period, an order and a state. */
+function filtersOf(query: URLSearchParams): Readonly<Record<string, string | readonly string[]>> {
+  const { since, until, sort, order, state, engine_state, ...filters } = listQuery(query);
+  return filters as Readonly<Record<string, string | readonly string[]>>;
 }

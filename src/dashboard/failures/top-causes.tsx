@@ -1,15 +1,11 @@
 import '../style/overview-lists.css';
-import type { StatsCauseBody, TaskStatsBody } from '../../client.ts';
+import type { TaskStatsBody } from '../../client.ts';
 import { Sparkline } from '../charts/sparkline.tsx';
 import { Change } from '../parts/change.tsx';
-import { useHeldRows } from '../parts/use-held.ts';
-import { useHold } from '../parts/use-hold.ts';
+import { useHeldRows } from '../parts/use-hold.ts';
 import { causeLink, linkTo } from '../route.ts';
 import { count } from '../text/numbers.ts';
-import { countBefore } from './cause-count.ts';
-import { CauseText, NewBadge } from './cause-text.tsx';
-
-const keyOf = ({ cause }: StatsCauseBody): string => cause;
+import { CauseText, countBefore, NewBadge } from './causes.tsx';
 
 /** The most frequent causes of failures. */
 export function TopCauses(props: {
@@ -20,8 +16,7 @@ export function TopCauses(props: {
   readonly filters?: Readonly<Record<string, string>>;
 }) {
   const { stats, before, filters = {} } = props;
-  const { isHeld, pointer, focus } = useHold();
-  const rows = useHeldRows(stats.causes ?? [], keyOf, isHeld);
+  const { rows, holders } = useHeldRows(stats.causes ?? [], ({ cause }) => cause);
   const { failed } = stats.totals;
   if (stats.causes === undefined) return null;
   return (
@@ -33,7 +28,7 @@ export function TopCauses(props: {
         </a>
       </div>
       {rows.length === 0 && <p class="dim">{whyNone(failed)}</p>}
-      <ul class="top-causes" {...pointer} {...focus}>
+      <ul class="top-causes" {...holders}>
         {rows.map((cause) => (
           <li key={cause.cause}>
             <a href={causeLink(cause.cause)} title={cause.message ?? undefined}>

@@ -1,4 +1,4 @@
-import { helpOpen } from '../help-open.ts';
+import { helpOpen } from '../page-state.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { VIEWS } from '../views.ts';
 

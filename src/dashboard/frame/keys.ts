@@ -1,15 +1,14 @@
-/** Keyboard shortcuts of all views. They do not apply while the reader is typing. */
-import { helpOpen } from '../help-open.ts';
-import { listed } from '../listed.ts';
+import { helpOpen, listed, say } from '../page-state.ts';
 import { copyText } from '../parts/copy-button.tsx';
 import { currentRoute, go, goBack, linkTo } from '../route.ts';
-import { say } from '../said.ts';
 import { nextTheme, nextZone } from '../settings.ts';
 import { VIEWS, viewOf } from '../views.ts';
-import { absoluteLink } from './absolute-link.ts';
 import { toggleLive } from './live-button.tsx';
 import { toggleCompare } from './range-controls.tsx';
 import { focusSearch } from './search-slot.tsx';
+import { absoluteLink } from './shell.tsx';
+
+/** Keyboard shortcuts of all views. They do not apply while the reader is typing. */
 
 const ACTIONS: Readonly<Record<string, () => void>> = {
   '/': focusSearch,

@@ -4,30 +4,31 @@ import { currentRoute, go, linkTo, type Route } from '../route.ts';
 import { SEARCH_PARAMETERS } from '../search/fields.ts';
 import { formatSearch, parseSearch, withSearch } from '../search/parse.ts';
 import { type Facets, readFacets, type Suggestion, suggest } from '../search/suggest.ts';
-import { FIELD, type Typed } from './search-field.ts';
+import { FIELD, type PlainField } from './search-field.ts';
 
 const TYPING_MS = 250;
 
 /** The search of all views. In the list it searches while the reader types; elsewhere Enter opens the list. */
 export function SearchBox(props: {
   readonly here: Route;
-  /** What was typed before the box was loaded; `null`: the field did not exist. */
-  readonly typed: Typed | null;
+  /** The field that the box replaces: the reader may already be typing there. */
+  readonly plain: PlainField;
 }) {
   const { path, id, query } = props.here;
   const field = useRef<HTMLInputElement>(null);
   const asking = useSearch(path === 'tasks' && id === '', query);
   const { text, fault } = asking;
   const { options, active, open, close, type, choose, onKey } = useSuggestions(field, asking);
-  // The box replaces the field in which the reader may already be typing.
-  const [typed] = useState(props.typed);
   useLayoutEffect(() => {
-    if (typed?.hasFocus === true) field.current?.focus();
-    if (typed == null || typed.value === '') return;
+    const { typed, isAsked } = props.plain;
+    props.plain.typed = null;
+    if (typed === null) return;
+    if (typed.hasFocus) field.current?.focus();
+    if (typed.value === '') return;
     type(typed.value, typed.end);
     if (field.current !== null) field.current.value = typed.value;
     if (typed.hasFocus) field.current?.setSelectionRange(typed.start, typed.end);
-    if (typed.isAsked) asking.search(typed.value);
+    if (isAsked) asking.search(typed.value);
   }, []);
   return (
     <search class="frame-search">

@@ -21,19 +21,16 @@ export const FIELD = {
   placeholder: examples.length > 0 ? `Search tasks: ${examples.join(' ')}  ( / )` : 'Id of a task  ( / )',
 } as const;
 
-/** What was typed before the search was loaded. */
-export interface Typed {
-  readonly value: string;
-  readonly start: number;
-  readonly end: number;
-  readonly hasFocus: boolean;
-  /** Whether Enter was pressed. */
-  readonly isAsked: boolean;
+/** The field before the box is loaded, and whether Enter was pressed in it. */
+export interface PlainField {
+  field: HTMLInputElement | null;
+  isAsked: boolean;
+  /** What was typed in it when it was last taken away. */
+  typed: ReturnType<typeof typedIn> | null;
 }
 
-/** Reads the field while it is still in the page. */
-export function typedIn(field: HTMLInputElement, isAsked: boolean): Typed {
+export function typedIn(field: HTMLInputElement) {
   const { value, selectionStart, selectionEnd } = field;
   const end = selectionEnd ?? value.length;
-  return { value, isAsked, start: selectionStart ?? end, end, hasFocus: field === document.activeElement };
+  return { value, start: selectionStart ?? end, end, hasFocus: field === document.activeElement };
 }

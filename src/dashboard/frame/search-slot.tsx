@@ -1,9 +1,8 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import { loadCode } from '../load-code.ts';
+import { lazy } from '../parts/lazy.tsx';
 import { currentRoute } from '../route.ts';
 import { createStore, useStore } from '../store.ts';
-import type { SearchBox as Box } from './search-box.tsx';
-import { FIELD, typedIn } from './search-field.ts';
+import { FIELD, type PlainField, typedIn } from './search-field.ts';
 
 /** Whether the search is open on a phone, where it is hidden by default. */
 const isOpen = createStore(false);
@@ -21,16 +20,27 @@ function focusField(): void {
   field?.select();
 }
 
-/** The box is loaded after the first screen. */
-const box = createStore<{ readonly Box: typeof Box } | null>(null);
-
-/** After a failure, the next search tries again. */
-async function loadBox(): Promise<void> {
-  try {
-    const { SearchBox } = await loadCode(() => import('./search-box.tsx'));
-    if (box.get() === null) box.set({ Box: SearchBox });
-  } catch {}
-}
+/** The box is loaded after the first screen. After a failure, the next search tries again. */
+const Box = lazy(
+  async () => (await import('./search-box.tsx')).SearchBox,
+  ({ plain }) => (
+    <search class="frame-search">
+      <input
+        {...FIELD}
+        ref={(field) => {
+          // It is still in the page.
+          if (field === null && plain.field !== null) plain.typed = typedIn(plain.field);
+          plain.field = field;
+        }}
+        onFocus={Box.preload}
+        onKeyDown={({ key }) => {
+          plain.isAsked = key === 'Enter';
+          if (plain.isAsked) Box.preload();
+        }}
+      />
+    </search>
+  ),
+);
 
 /** The button that opens the search on a phone. */
 export function SearchToggle() {
@@ -55,31 +65,13 @@ export function SearchSlot({ isPhone }: { readonly isPhone: boolean }) {
   const here = useStore(currentRoute);
   const isWanted = useStore(isOpen);
   const isShown = isWanted || here.query.has('q');
-  const loaded = useStore(box);
-  const plain = useRef<HTMLInputElement>(null);
-  const isAsked = useRef(false);
-  useEffect(() => void loadBox(), []);
+  const plain = useRef<PlainField>({ field: null, isAsked: false, typed: null });
+  useEffect(Box.preload, []);
   // On a phone the field appears with this rendering.
   useLayoutEffect(() => {
     if (isPhone && isWanted) focusField();
   }, [isPhone, isWanted]);
-  const typed = plain.current && typedIn(plain.current, isAsked.current);
-  const field =
-    loaded === null ? (
-      <search class="frame-search">
-        <input
-          {...FIELD}
-          ref={plain}
-          onFocus={() => void loadBox()}
-          onKeyDown={({ key }) => {
-            isAsked.current = key === 'Enter';
-            if (isAsked.current) void loadBox();
-          }}
-        />
-      </search>
-    ) : (
-      <loaded.Box here={here} typed={typed} />
-    );
+  const field = <Box here={here} plain={plain.current} />;
   if (!isPhone) return field;
   return isShown ? <div class="frame-row">{field}</div> : null;
 }

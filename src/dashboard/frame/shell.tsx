@@ -1,20 +1,23 @@
 import type { ComponentChildren } from 'preact';
-import type { Branding } from '../branding.ts';
-import { helpOpen } from '../help-open.ts';
-import { connection } from '../live/connection.ts';
+import { connection, isShut } from '../live/connection.ts';
+import { sourceNames } from '../live/scope.ts';
+import { helpOpen, said } from '../page-state.ts';
+import { CopyButton } from '../parts/copy-button.tsx';
 import { lazy } from '../parts/lazy.tsx';
-import { linkTo } from '../route.ts';
-import { said } from '../said.ts';
+import { Empty } from '../parts/problem.tsx';
+import { ViewHead } from '../parts/view-head.tsx';
+import { rangeOf } from '../range/range.ts';
+import { currentRoute, go, linkHere, linkTo } from '../route.ts';
+import { nextTheme, nextZone, theme, zone } from '../settings.ts';
 import { useStore } from '../store.ts';
+import { moment } from '../text/moments.ts';
 import { useMedia } from '../use-media.ts';
-import { VIEWS, type View } from '../views.ts';
-import { Gate, Lost } from './connection-state.tsx';
-import { preload } from './lazy-view.tsx';
+import { VIEWS, type View, viewOf } from '../views.ts';
+import { contentOf } from './lazy-view.tsx';
 import { LiveButton } from './live-button.tsx';
-import { More } from './more.tsx';
+import { Popover } from './popover.tsx';
 import { RangeControls } from './range-controls.tsx';
 import { SearchSlot, SearchToggle } from './search-slot.tsx';
-import { SourceSelect } from './source-select.tsx';
 
 const Help = lazy(async () => (await import('./help.tsx')).Help);
 
@@ -109,8 +112,8 @@ function Nav(props: {
           key={entry.path}
           href={linkTo(entry.path)}
           aria-current={entry.path === current ? 'page' : undefined}
-          onPointerEnter={() => preload(entry)}
-          onFocus={() => preload(entry)}
+          onPointerEnter={contentOf(entry).preload}
+          onFocus={contentOf(entry).preload}
         >
           {entry.title}
         </a>
@@ -128,4 +131,157 @@ function Said() {
       {text !== '' && <span>{text}</span>}
     </div>
   );
+}
+
+/** The banner while the monitor does not answer, and the text that replaces a view that may not be shown. */
+
+/** The view, or why it may not be shown. It is then not mounted, so that none of its data can be read. */
+function Gate({ children }: { readonly children: ComponentChildren }) {
+  const now = useStore(connection);
+  if (!isShut(now)) return <>{children}</>;
+  const isSignedOut = now.state === 'signed-out';
+  return (
+    <>
+      <ViewHead title={isSignedOut ? 'Signed out' : 'Refused'} />
+      <div role="alert">
+        <Empty
+          title={
+            isSignedOut
+              ? 'You are signed out. Sign in and this view comes back.'
+              : 'You do not have access to this monitor. The app refused the request.'
+          }
+        >
+          <button type="button" onClick={() => location.reload()}>
+            {isSignedOut ? 'Sign in' : 'Try again'}
+          </button>
+        </Empty>
+      </div>
+    </>
+  );
+}
+
+/** A banner across the page while the monitor does not answer. */
+function Lost() {
+  const { state, answeredAt } = useStore(connection);
+  const chosen = useStore(zone);
+  if (state !== 'lost') return null;
+  const since = answeredAt === null ? null : moment(new Date(answeredAt), chosen, Date.now());
+  return (
+    <div class="lost" role="alert">
+      {since === null ? 'No answer yet.' : `No answer since ${since}. Figures are from then.`}
+    </div>
+  );
+}
+
+/** The menu of rarely used functions. @param views views that do not fit into the navigation */
+function More(props: {
+  readonly links: Branding['links'];
+  readonly views: readonly View[];
+  readonly text: string;
+  /** On a phone, the menu contains the choice of the source. */
+  readonly isPhone: boolean;
+}) {
+  const { links, views, text: sign, isPhone } = props;
+  return (
+    <Popover id="more" class="frame-more" label="More" text={sign}>
+      {() => (
+        <>
+          {views.map(({ path, title }) => (
+            <a key={path} href={linkTo(path)}>
+              {title}
+            </a>
+          ))}
+          {isPhone && <SourceSelect />}
+          <a href={linkTo('names')}>Names</a>
+          <a href={linkTo('system')}>System</a>
+          <ZoneButton />
+          <ThemeButton />
+          <button type="button" onClick={openHelp}>
+            Keyboard
+          </button>
+          <CopyButton label="Copy link" text={absoluteLink} />
+          {links.map(({ text, url }) => (
+            <a key={url} href={url} rel="noreferrer">
+              {text}
+            </a>
+          ))}
+        </>
+      )}
+    </Popover>
+  );
+}
+
+/** Moves the focus to the menu's button first, so that closing the dialog returns it there. */
+function openHelp(): void {
+  document.getElementById('more')?.hidePopover();
+  helpOpen.set(true);
+}
+
+function ThemeButton() {
+  const chosen = useStore(theme);
+  const text = { auto: 'Auto', light: 'Light', dark: 'Dark' }[chosen];
+  return (
+    <button type="button" onClick={nextTheme} title="Theme (d)">
+      {`Theme: ${text}`}
+    </button>
+  );
+}
+
+function ZoneButton() {
+  const chosen = useStore(zone);
+  const text = chosen === 'utc' ? 'UTC' : 'Local';
+  return (
+    <button type="button" onClick={nextZone} title="Times (u)">
+      {`Times: ${text}`}
+    </button>
+  );
+}
+
+/** Chooses the source to show, if there are several. */
+function SourceSelect() {
+  const names = useStore(sourceNames);
+  const chosen = useStore(currentRoute).query.get('only') ?? '';
+  const all = chosen === '' || names.includes(chosen) ? names : [...names, chosen];
+  if (all.length < 2 && chosen === '') return null;
+  return (
+    <select
+      aria-label="Source"
+      value={chosen}
+      onChange={(event) => go(linkHere({ only: event.currentTarget.value || null }))}
+    >
+      <option value="">All sources</option>
+      {all.map((name) => (
+        <option key={name} value={name}>
+          {name}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** The address of the current view, with fixed times: it will show the same period later. */
+export function absoluteLink(): string {
+  const route = currentRoute.get();
+  const { kind, isChosen, since, until } = rangeOf(route.query);
+  const period = viewOf(route)?.period ?? 'now';
+  const isMoving = kind !== 'fixed' && (period === 'window' || (period === 'any' && isChosen));
+  const link = isMoving
+    ? linkHere({ range: null, from: since.toISOString(), to: until.toISOString() })
+    : linkHere({});
+  return new URL(link, location.href).href;
+}
+
+/**
+ * Title, links and logo that the host has configured. They are in an attribute of the HTML, since a CSP may
+ * forbid inline scripts.
+ */
+export interface Branding {
+  readonly title: string;
+  readonly links: readonly { readonly text: string; readonly url: string }[];
+  readonly logo: string | null;
+}
+
+/** Reads the branding from the page's root element. Without it the title is "Task monitor". */
+export function readBranding(root: HTMLElement): Branding {
+  return JSON.parse(root.dataset.branding ?? '{"title":"Task monitor","links":[],"logo":null}') as Branding;
 }

@@ -7,7 +7,7 @@ import { ValueBlock } from '../parts/value-block.tsx';
 import { linkTo, taskLink } from '../route.ts';
 import { count, counted, duration } from '../text/numbers.ts';
 import type { Words } from '../text/words.ts';
-import { endText } from './end-text.ts';
+import { neverRan } from './never-ran.ts';
 import { hasFailed } from './node-state.ts';
 import type { DrawnNode } from './structure.ts';
 import { titleOf } from './titles.ts';
@@ -147,4 +147,12 @@ export function Summary({
       <p class="dim">Select a node for details. Drag to move, scroll to zoom.</p>
     </>
   );
+}
+
+/** Says whether a workflow has ended, and how many of its tasks never ran. */
+function endText({ complete, nodes, edges }: Pick<GraphState, 'complete' | 'nodes' | 'edges'>): string {
+  if (!complete) return 'Some tasks have not ended.';
+  const idle = neverRan(nodes, edges, complete);
+  if (idle.size === 0) return 'All tasks have ended.';
+  return `All tasks that ran have ended. ${counted(idle.size, 'more task')} never ran.`;
 }

@@ -1,20 +1,20 @@
-import '../style/tiles.css';
 import type { StatsCallerBody, StatsTotalsBody, TaskStatsBody } from '../../client.ts';
+import { Histogram } from '../charts/histogram.tsx';
+import { type ChartLine, LineChart } from '../charts/line-chart.tsx';
+import { ThroughputChart } from '../charts/throughput-chart.tsx';
 import { TopCauses } from '../failures/top-causes.tsx';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
 import { Change } from '../parts/change.tsx';
-import { CountedLinks } from '../parts/counted-links.tsx';
+import { CountedLinks, Tile } from '../parts/fact.tsx';
 import { LatestTasks } from '../parts/latest-tasks.tsx';
 import { Moment } from '../parts/moment.tsx';
-import { NoStats } from '../parts/problem.tsx';
-import { ReadState } from '../parts/read-state.tsx';
+import { NoStats, ReadState } from '../parts/problem.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import { tasksWithStats, usePrevious, useRange } from '../range/use-range.ts';
-import { linkTo, nameLink } from '../route.ts';
-import { count, percent, secondsOf } from '../text/numbers.ts';
-import { comparable } from './before-values.ts';
-import { NameCharts } from './name-charts.tsx';
+import { go, linkHere, linkTo, nameLink } from '../route.ts';
+import { count, percent, seconds, secondsOf } from '../text/numbers.ts';
+import { comparable, valuesBefore, valuesOf } from './before-values.ts';
 
 const LATEST = 10;
 const TOP_CAUSES = 5;
@@ -113,23 +113,26 @@ function Figures(props: {
       )}
       <dl class="tiles">
         {TILES.map(([label, figure]) => (
-          <div key={figure}>
-            <dt>{label}</dt>
-            <dd class="num">
-              {isPart && isCounted(figure) ? atLeast(stats, figure) : textOf(figure)(stats.totals[figure])}
-              {!isPart && figure === 'failed' && succeeded !== null && failed !== null && failed > 0 && (
-                <span class="dim"> ({percent(failed, failed + succeeded)})</span>
-              )}
-              {before !== undefined && (
-                <Change
-                  now={isPart && isCounted(figure) ? null : stats.totals[figure]}
-                  before={before?.totals[figure] ?? null}
-                  text={textOf(figure)}
-                  isCount={isCounted(figure)}
-                />
-              )}
-            </dd>
-          </div>
+          <Tile
+            key={figure}
+            name={label}
+            value={
+              <>
+                {isPart && isCounted(figure) ? atLeast(stats, figure) : textOf(figure)(stats.totals[figure])}
+                {!isPart && figure === 'failed' && succeeded !== null && failed !== null && failed > 0 && (
+                  <span class="dim"> ({percent(failed, failed + succeeded)})</span>
+                )}
+                {before !== undefined && (
+                  <Change
+                    now={isPart && isCounted(figure) ? null : stats.totals[figure]}
+                    before={before?.totals[figure] ?? null}
+                    text={textOf(figure)}
+                    isCount={isCounted(figure)}
+                  />
+                )}
+              </>
+            }
+          />
         ))}
       </dl>
     </section>
@@ -163,4 +166,89 @@ function Callers(props: {
       <p class="dim">{callers === null ? 'Unknown for this period.' : none}</p>
     </>
   );
+}
+
+/** The period, and the previous one; `null`: no comparison, or unknown. */
+interface Periods {
+  readonly stats: TaskStatsBody;
+  readonly before: TaskStatsBody | null;
+}
+
+/** How many tasks of a name ran, how long they took, and how long they waited. */
+function NameCharts({ id, stats, before }: Periods & { readonly id: string }) {
+  const shared = {
+    stepSeconds: stats.step_seconds,
+    markers: stats.markers,
+    filters: { name: id },
+    onRange: (from: string, to: string) => go(linkHere({ from, to, range: null })),
+  };
+  const timed = { ...shared, times: stats.series.map(({ t }) => t) };
+  const format = (value: number): string => seconds(value);
+  return (
+    <>
+      <section class="panel">
+        <h2>Throughput</h2>
+        <ThroughputChart
+          {...shared}
+          label={`Tasks of ${id}`}
+          series={stats.series}
+          before={before?.totals ?? null}
+        />
+        {before !== null && (
+          <LineChart
+            {...timed}
+            label={`Tasks of ${id}, and in the previous period`}
+            unit="count"
+            height={90}
+            lines={endLines(stats, before)}
+          />
+        )}
+      </section>
+      <section class="panel">
+        <h2>Run time</h2>
+        <LineChart
+          {...timed}
+          label={`Run time of ${id}`}
+          unit="seconds"
+          lines={durationLines('runtime', { stats, before })}
+        />
+        <Histogram label={`Run times of ${id}`} classes={stats.runtime_histogram ?? []} format={format} />
+      </section>
+      <section class="panel">
+        <h2>Wait</h2>
+        <LineChart
+          {...timed}
+          label={`Wait of ${id}`}
+          unit="seconds"
+          lines={durationLines('wait', { stats, before })}
+        />
+        <Histogram label={`Waits of ${id}`} classes={stats.wait_histogram ?? []} format={format} />
+      </section>
+    </>
+  );
+}
+
+function endLines(stats: TaskStatsBody, before: TaskStatsBody): readonly ChartLine[] {
+  return [
+    { label: 'succeeded', values: valuesOf(stats, 'succeeded'), look: 'thin', tone: 'succeeded' },
+    {
+      label: 'succeeded before',
+      look: 'dashed',
+      tone: 'succeeded',
+      values: valuesBefore(stats, before, 'succeeded'),
+    },
+    { label: 'failed', values: valuesOf(stats, 'failed'), look: 'thick', tone: 'failed' },
+    { label: 'failed before', values: valuesBefore(stats, before, 'failed'), look: 'dashed', tone: 'failed' },
+  ];
+}
+
+/** The percentiles, and the 95th of the previous period. */
+function durationLines(of: 'runtime' | 'wait', { stats, before }: Periods): readonly ChartLine[] {
+  const now: readonly ChartLine[] = [
+    { label: 'p99', values: valuesOf(stats, `${of}_p99`), look: 'thin', tone: 'waiting' },
+    { label: 'p95', values: valuesOf(stats, `${of}_p95`), look: 'thick' },
+    { label: 'p50', values: valuesOf(stats, `${of}_p50`), look: 'thin' },
+  ];
+  if (before === null) return now;
+  return [...now, { label: 'p95 before', values: valuesBefore(stats, before, `${of}_p95`), look: 'dashed' }];
 }

@@ -1,8 +1,7 @@
-import type { ComponentChildren } from 'preact';
 import type { StatsNameBody } from '../../client.ts';
 import { Change, ratioOf } from '../parts/change.tsx';
+import { type Column, DataTable, type Order } from '../parts/data-table.tsx';
 import { Name } from '../parts/name.tsx';
-import { useHeldValue } from '../parts/use-held.ts';
 import { linkTo, nameLink } from '../route.ts';
 import { count, percent, seconds } from '../text/numbers.ts';
 
@@ -11,16 +10,6 @@ export interface NameFigures {
   readonly now: StatsNameBody;
   readonly before: StatsNameBody | null;
 }
-
-/** The sort orders of names, each with the greatest first. */
-export const NAME_ORDERS = {
-  change: { text: 'Changed most', of: changeOf },
-  count: { text: 'Busiest', of: ({ now }: NameFigures) => now.count },
-  failed: { text: 'Most failing', of: ({ now }: NameFigures) => now.failed },
-  rate: { text: 'Failure rate', of: ({ now }: NameFigures) => now.failed / Math.max(1, now.count) },
-  slow: { text: 'Slowest', of: ({ now }: NameFigures) => now.runtime_p95 ?? -1 },
-} as const;
-export type NameOrder = keyof typeof NAME_ORDERS;
 
 /** With fewer runs, the 95th percentile is a single run, which may be chance. */
 const ENOUGH_RUNS = 20;
@@ -32,110 +21,58 @@ function changeOf({ now, before }: NameFigures): number {
   return Math.max(ratio, 1 / ratio) * Math.min(1, now.count / ENOUGH_RUNS, before.count / ENOUGH_RUNS);
 }
 
-/** Sorted names, each with its figures in the previous period. @param before `null`: unknown */
-export function sortedNames(
-  names: readonly StatsNameBody[],
-  before: readonly StatsNameBody[] | null,
-  order: NameOrder,
-): readonly NameFigures[] {
-  const earlier = new Map(before?.map((figures) => [figures.name, figures]));
-  const { of } = NAME_ORDERS[order];
-  return names
-    .map((now) => ({ now, before: earlier.get(now.name) ?? null }))
-    .toSorted((a, b) => of(b) - of(a) || b.now.count - a.now.count);
-}
+const greatest =
+  (of: (figures: NameFigures) => number) =>
+  (a: NameFigures, b: NameFigures): number =>
+    of(b) - of(a) || b.now.count - a.now.count;
 
-/** The rows to show: while they are held, the previous rows in their order, with their latest figures. */
-export function useHeldNames(
-  sorted: readonly NameFigures[],
-  order: NameOrder,
-  isHeld: boolean,
-  most: number,
-): readonly NameFigures[] {
-  const first = sorted.slice(0, most).map(({ now }) => now.name);
-  const held = useHeldValue({ order, first }, isHeld);
-  return (held.order === order ? held.first : first).flatMap(
-    (name) => sorted.find(({ now }) => now.name === name) ?? [],
-  );
-}
+/** The orders of names. */
+export const NAME_ORDERS = {
+  count: greatest(({ now }) => now.count),
+  change: greatest(changeOf),
+  failed: greatest(({ now }) => now.failed),
+  rate: greatest(({ now }) => now.failed / Math.max(1, now.count)),
+  slow: greatest(({ now }) => now.runtime_p95 ?? -1),
+} as const;
 
 /** Statistics per task name. */
 export function NamesTable(props: {
-  readonly rows: readonly NameFigures[];
+  readonly names: readonly StatsNameBody[];
+  /** Names of the previous period; `null`: unknown. */
+  readonly before: readonly StatsNameBody[] | null;
+  /** Most names to show. Default: all. */
+  readonly most?: number;
   /** Whether each figure is compared with the previous period; the run time always is. */
   readonly isCompared: boolean;
   /** Parameters of the links to the failures. */
   readonly period: Readonly<Record<string, string>>;
   /** Writes a duration. */
   readonly timeText: (value: number | null) => string;
-  /** The order of the rows, and the link that sorts by another. Default: the heads do not sort. */
-  readonly order?: NameOrder;
-  readonly sortLink?: (order: NameOrder) => string;
+  readonly order: Order<NameFigures>;
 }) {
-  const { rows, isCompared, period, timeText, order, sortLink } = props;
-  const heads = { order, sortLink };
+  const { names, before, most, order } = props;
+  const earlier = new Map(before?.map((figures) => [figures.name, figures]));
   return (
-    <table class="named">
-      <thead>
-        <tr>
-          <th scope="col">Name</th>
-          <Head {...heads} by="count" isExtra text="Tasks" />
-          <Head {...heads} by="rate" text="Failed" />
-          <Head {...heads} isExtra text="Run p50" title="Half of the runs took at most this long" />
-          <Head {...heads} by="slow" text="Run p95" title="95 of 100 runs took at most this long" />
-          <Head {...heads} by="change" text="Change" title="Run p95 compared with the previous period" />
-          <Head {...heads} isExtra text="Wait p95" title="95 of 100 tasks waited at most this long" />
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
-          <Row key={row.now.name} row={row} isCompared={isCompared} period={period} timeText={timeText} />
-        ))}
-      </tbody>
-    </table>
+    <DataTable
+      class="named"
+      columns={columnsFor(props)}
+      rows={names.map((now) => ({ now, before: earlier.get(now.name) ?? null }))}
+      keyOf={({ now }) => now.name}
+      order={order}
+      most={most}
+    />
   );
 }
 
-function Head(props: {
-  readonly text: string;
-  readonly title?: string;
-  readonly isExtra?: boolean;
-  readonly by?: NameOrder;
-  readonly order: NameOrder | undefined;
-  readonly sortLink: ((order: NameOrder) => string) | undefined;
-}) {
-  const { text, title, isExtra = false, by, order, sortLink } = props;
-  const isSorted = sortLink !== undefined && by === order;
-  const shown: ComponentChildren =
-    by === undefined || sortLink === undefined ? (
-      text
-    ) : (
-      <a class="sort" href={sortLink(by)}>
-        {text}
-        <span aria-hidden="true">{isSorted ? ' ↓' : ''}</span>
-      </a>
-    );
-  return (
-    <th
-      scope="col"
-      class={isExtra ? 'num extra' : 'num'}
-      title={title}
-      aria-sort={isSorted ? 'descending' : undefined}
-    >
-      {shown}
-    </th>
-  );
-}
-
-function Row(props: {
-  readonly row: NameFigures;
-  readonly isCompared: boolean;
-  readonly period: Readonly<Record<string, string>>;
-  readonly timeText: (value: number | null) => string;
-}) {
-  const { row, isCompared, period, timeText } = props;
-  const { now, before } = row;
-  const change = (figure: 'count' | 'failed' | 'wait_p95', text: (value: number) => string) =>
+function columnsFor(
+  props: Pick<Parameters<typeof NamesTable>[0], 'isCompared' | 'period' | 'timeText'>,
+): readonly Column<NameFigures>[] {
+  const { isCompared, period, timeText } = props;
+  const change = (
+    { now, before }: NameFigures,
+    figure: 'count' | 'failed' | 'wait_p95',
+    text: (value: number) => string,
+  ) =>
     isCompared && (
       <Change
         now={now[figure]}
@@ -144,36 +81,87 @@ function Row(props: {
         isCount={figure !== 'wait_p95'}
       />
     );
-  return (
-    <tr>
-      <th scope="row">
-        <a href={nameLink(now.name)}>
-          <Name text={now.name} />
+  return [
+    {
+      title: 'Name',
+      isHead: true,
+      isWide: true,
+      cell: ({ now: { name } }) => (
+        <a href={nameLink(name)}>
+          <Name text={name} />
         </a>
-      </th>
-      <td class="num extra">
-        {count(now.count)}
-        {change('count', count)}
-      </td>
-      <td class="num">
-        {now.failed === 0 ? (
-          <span class="dim">0</span>
-        ) : (
-          <a class="tone-failure" href={linkTo('failures', { name: now.name, ...period })}>
-            {count(now.failed)} ({percent(now.failed, now.count)})
-          </a>
-        )}
-        {change('failed', count)}
-      </td>
-      <td class="num extra">{timeText(now.runtime_p50)}</td>
-      <td class="num">{timeText(now.runtime_p95)}</td>
-      <td class="num">
+      ),
+    },
+    {
+      title: 'Tasks',
+      isNumber: true,
+      phone: 'hidden',
+      order: 'count',
+      cell: (row) => (
+        <>
+          {count(row.now.count)}
+          {change(row, 'count', count)}
+        </>
+      ),
+    },
+    {
+      title: 'Failed',
+      isNumber: true,
+      order: 'rate',
+      cell: (row) => (
+        <>
+          <Failed figures={row.now} period={period} />
+          {change(row, 'failed', count)}
+        </>
+      ),
+    },
+    {
+      title: 'Run p50',
+      hint: 'Half of the runs took at most this long',
+      isNumber: true,
+      phone: 'hidden',
+      cell: ({ now }) => timeText(now.runtime_p50),
+    },
+    {
+      title: 'Run p95',
+      hint: '95 of 100 runs took at most this long',
+      isNumber: true,
+      order: 'slow',
+      cell: ({ now }) => timeText(now.runtime_p95),
+    },
+    {
+      title: 'Change',
+      hint: 'Run p95 compared with the previous period',
+      isNumber: true,
+      order: 'change',
+      cell: ({ now, before }) => (
         <Change now={now.runtime_p95} before={before?.runtime_p95 ?? null} text={seconds} />
-      </td>
-      <td class="num extra">
-        {timeText(now.wait_p95)}
-        {change('wait_p95', seconds)}
-      </td>
-    </tr>
+      ),
+    },
+    {
+      title: 'Wait p95',
+      hint: '95 of 100 tasks waited at most this long',
+      isNumber: true,
+      phone: 'hidden',
+      cell: (row) => (
+        <>
+          {timeText(row.now.wait_p95)}
+          {change(row, 'wait_p95', seconds)}
+        </>
+      ),
+    },
+  ];
+}
+
+function Failed(props: {
+  readonly figures: StatsNameBody;
+  readonly period: Readonly<Record<string, string>>;
+}) {
+  const { name, count: all, failed } = props.figures;
+  if (failed === 0) return <span class="dim">0</span>;
+  return (
+    <a class="tone-failure" href={linkTo('failures', { name, ...props.period })}>
+      {count(failed)} ({percent(failed, all)})
+    </a>
   );
 }

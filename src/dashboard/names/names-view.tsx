@@ -1,22 +1,15 @@
-import '../style/overview-lists.css';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
-import { Empty, NoStats } from '../parts/problem.tsx';
-import { ReadState } from '../parts/read-state.tsx';
-import { useHold } from '../parts/use-hold.ts';
+import { orderIn } from '../parts/data-table.tsx';
+import { Empty, NoStats, ReadState } from '../parts/problem.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import { usePrevious, useRange } from '../range/use-range.ts';
-import { linkHere } from '../route.ts';
 import { secondsOf } from '../text/numbers.ts';
 import { comparable } from './before-values.ts';
-import { NAME_ORDERS, type NameOrder, NamesTable, sortedNames, useHeldNames } from './names-table.tsx';
+import { NAME_ORDERS, NamesTable } from './names-table.tsx';
 
 /** Maximum number of names in the API. */
 const MOST_NAMES = 50;
-/** The order that is left out of the address. */
-const DEFAULT_ORDER = 'count';
-
-const isOrder = (text: string | null): text is NameOrder => text !== null && Object.hasOwn(NAME_ORDERS, text);
 
 /** Every task name of the period, compared with the previous period. */
 export function NamesView({ query }: { readonly query: URLSearchParams }) {
@@ -30,12 +23,7 @@ export function NamesView({ query }: { readonly query: URLSearchParams }) {
   const before = usePrevious('names', async (window, signal) =>
     client.tasks({ limit: 0, ...window }, { signal }),
   );
-  const asked = query.get('sort');
-  const order = isOrder(asked) ? asked : DEFAULT_ORDER;
   const names = data?.stats?.names ?? [];
-  const { isHeld, pointer, focus } = useHold();
-  const sorted = sortedNames(names, comparable(before?.stats)?.names ?? null, order);
-  const rows = useHeldNames(sorted, order, isHeld, MOST_NAMES);
   return (
     <>
       <ViewHead title="Names" at={at} />
@@ -44,15 +32,15 @@ export function NamesView({ query }: { readonly query: URLSearchParams }) {
       {data?.stats != null && names.length === 0 && (
         <Empty title="No task with a name changed in this period." />
       )}
-      {rows.length > 0 && (
-        <section class="panel table-scroll" aria-label="Names" {...pointer} {...focus}>
+      {names.length > 0 && (
+        <section class="panel" aria-label="Names">
           <NamesTable
-            rows={rows}
-            order={order}
+            names={names}
+            before={comparable(before?.stats)?.names ?? null}
+            order={orderIn(query, NAME_ORDERS)}
             isCompared={before !== null}
             period={range.isChosen ? {} : { range: '1h' }}
             timeText={secondsOf(data?.stats ?? {})}
-            sortLink={(by) => linkHere({ sort: by === DEFAULT_ORDER ? null : by })}
           />
         </section>
       )}

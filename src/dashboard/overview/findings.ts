@@ -1,6 +1,6 @@
 /** The verdict on the deployment: what the rules of the server have found, and whether they had enough data. */
 import type { ComponentBody, ComponentsBody, FindingBody, RuleBody } from '../../client.ts';
-import { linkTo } from '../route.ts';
+import { linkTo, queueLink, workerLink } from '../route.ts';
 import { counted } from '../text/numbers.ts';
 
 /** The verdict at the top of the overview. */
@@ -75,7 +75,7 @@ export function lookOf({ code, subject, look }: FindingBody): {
   const { pathname, searchParams } = new URL(look, 'http://monitor');
   const worker = searchParams.get('worker');
   if (code === 'worker_stuck' && worker !== null) {
-    return { link: linkTo(`workers/${encodeURIComponent(worker)}`), text: 'Worker' };
+    return { link: workerLink(worker), text: 'Worker' };
   }
   if (code === 'task_overrun') return { link: linkTo('workers', { show: 'running' }), text: 'Running' };
   if (code === 'failure_rate' && subject !== null) {
@@ -84,7 +84,7 @@ export function lookOf({ code, subject, look }: FindingBody): {
     return { link, text: 'Failures' };
   }
   if (code.startsWith('queue_') && subject !== null) {
-    return { link: linkTo(`queues/${encodeURIComponent(subject)}`), text: 'Queue' };
+    return { link: queueLink(subject), text: 'Queue' };
   }
   if (pathname.startsWith('/api/tasks/')) return { link: linkTo('tasks', searchParams), text: 'Tasks' };
   if (pathname.startsWith('/api/workers/')) return { link: linkTo('workers'), text: 'Workers' };

@@ -1,10 +1,41 @@
 import '../style/overview-lists.css';
-import type { ComponentsBody, HealthBody, TaskStatsBody, WorkersBody } from '../../client.ts';
+import { useState } from 'preact/hooks';
+import type {
+  ComponentsBody,
+  HealthBody,
+  StatsNameBody,
+  TaskStatsBody,
+  WorkerBody,
+  WorkersBody,
+} from '../../client.ts';
 import { TopCauses } from '../failures/top-causes.tsx';
-import { History } from './history.tsx';
-import { Names } from './names.tsx';
-import { Queues } from './queues.tsx';
-import { StatusLine } from './status-line.tsx';
+import { NAME_ORDERS, NamesTable } from '../names/names-table.tsx';
+import { Change } from '../parts/change.tsx';
+import { DataTable } from '../parts/data-table.tsx';
+import { Moment } from '../parts/moment.tsx';
+import {
+  byOldestDue,
+  lastOf,
+  QUEUE_COLUMNS,
+  type QueueFigures,
+  queueKey,
+  waitingOf,
+  waitingText,
+} from '../queues/queue-columns.tsx';
+import { linkTo } from '../route.ts';
+import { count, counted, duration, secondsOf } from '../text/numbers.ts';
+import { areAllBullMQ } from '../text/words.ts';
+
+const MOST_QUEUES = 5;
+const MOST_NAMES = 8;
+
+/** The orders of names to choose from. */
+const CHOICES = [
+  ['change', 'Changed most'],
+  ['count', 'Busiest'],
+  ['failed', 'Most failing'],
+  ['slow', 'Slowest'],
+] as const;
 
 /** The lists below the overview's chart: causes, queues, names, and the status of each part. */
 export function Lists(props: {
@@ -37,5 +68,196 @@ export function Lists(props: {
       <StatusLine health={health} components={components} workers={workers} />
       <History components={components} />
     </>
+  );
+}
+
+/** The queues with the oldest due tasks, then those with the most waiting tasks. */
+function Queues(props: {
+  readonly components: ComponentsBody | null;
+  /** The previous period; `null`: no comparison, or unknown. */
+  readonly before: TaskStatsBody | null;
+}) {
+  const { components, before } = props;
+  const all = (components?.queues?.queues ?? []).map((now) => ({ name: now.name, now, over: null }));
+  if (all.length === 0) return null;
+  const { name, waiting, oldest, workers } = QUEUE_COLUMNS;
+  const cell = (queue: QueueFigures) => {
+    // The previous depth is known only for all queues of a name together.
+    const isOne = all.filter((other) => other.name === queue.name).length === 1;
+    const depths = isOne ? before?.queue_depths?.find((known) => known.queue === queue.name) : undefined;
+    return (
+      <>
+        {waitingText(queue)}
+        {before?.queue_depths !== undefined && (
+          <Change now={waitingOf(queue)} before={lastOf(depths?.waiting)} text={count} />
+        )}
+      </>
+    );
+  };
+  return (
+    <section class="panel">
+      <div class="panel-head">
+        <h2>Queues</h2>
+        <a class="panel-more" href={linkTo('queues')}>
+          All {count(all.length)} ›
+        </a>
+      </div>
+      <DataTable
+        columns={[name, { ...waiting, cell }, oldest, workers]}
+        rows={all.toSorted(byOldestDue)}
+        keyOf={queueKey}
+        most={MOST_QUEUES}
+      />
+    </section>
+  );
+}
+
+/** Statistics per task name. Names whose run time differs most from the previous period come first. */
+function Names(props: {
+  readonly stats: TaskStatsBody;
+  /** Names of the previous period; `null`: unknown. */
+  readonly before: readonly StatsNameBody[] | null;
+  /** Whether each figure is compared with the previous period. */
+  readonly isCompared: boolean;
+  /** Parameters of the links to the tasks. */
+  readonly period: Readonly<Record<string, string>>;
+}) {
+  const { stats, before, isCompared, period } = props;
+  const [by, choose] = useState<(typeof CHOICES)[number][0]>('change');
+  return (
+    <section class="panel">
+      <div class="panel-head">
+        <h2>Names</h2>
+        {CHOICES.map(([order, text]) => (
+          <button
+            key={order}
+            type="button"
+            class="chip"
+            aria-pressed={order === by}
+            onClick={() => choose(order)}
+          >
+            {text}
+          </button>
+        ))}
+        <a class="panel-more" href={linkTo('names')}>
+          All {count(stats.names.length)} ›
+        </a>
+      </div>
+      <NamesTable
+        names={stats.names}
+        before={before}
+        most={MOST_NAMES}
+        order={{ by, isReversed: false, compare: NAME_ORDERS[by], isOffered: false }}
+        isCompared={isCompared}
+        period={period}
+        timeText={secondsOf(stats)}
+      />
+    </section>
+  );
+}
+
+interface Part {
+  readonly text: string;
+  readonly tone: 'success' | 'failure' | 'retry' | 'waiting';
+  readonly detail: string;
+  readonly path: string;
+}
+
+/** One line with the status of each part of the deployment. */
+function StatusLine(props: {
+  readonly health: HealthBody | null;
+  readonly components: ComponentsBody | null;
+  readonly workers: WorkersBody | null;
+}) {
+  const { health, components, workers } = props;
+  const isBullMQ = areAllBullMQ(workers?.sources ?? []);
+  const parts = [
+    check('Broker', health?.checks.broker),
+    isBullMQ ? null : check('Result backend', health?.checks.backend),
+    workersPart(health, workers?.workers ?? null),
+    isBullMQ ? null : beat(components),
+  ].filter((part) => part !== null);
+  return (
+    <ul class="status-line" aria-label="Health">
+      {parts.map(({ text, tone, detail, path }) => (
+        <li key={text}>
+          <a class={`tone-${tone}`} href={linkTo(path)} title={detail}>
+            {text}
+          </a>
+          {tone === 'failure' && detail !== '' && <span> {detail}</span>}
+        </li>
+      ))}
+      <li>
+        <a href={linkTo('system')}>System ›</a>
+      </li>
+    </ul>
+  );
+}
+
+function check(
+  name: string,
+  found:
+    | { readonly ok: boolean | null; readonly error: string | null; readonly latency_ms: number | null }
+    | undefined,
+): Part | null {
+  // Parts that do not exist, or were not checked, are left out.
+  if (found === undefined || found.ok === null) return null;
+  const { ok, error, latency_ms } = found;
+  const latency = latency_ms === null ? '' : `answers in ${duration(latency_ms)}`;
+  return {
+    text: `${name} ${ok ? 'up' : 'down'}`,
+    tone: ok ? 'success' : 'failure',
+    detail: ok ? latency : (error ?? ''),
+    path: 'system',
+  };
+}
+
+function workersPart(health: HealthBody | null, workers: readonly WorkerBody[] | null): Part | null {
+  if (workers === null) return null;
+  const online = workers.filter(({ status }) => status === 'online');
+  const slots = online.reduce((sum, { concurrency }) => sum + (concurrency ?? 0), 0);
+  const active = online.flatMap((worker) => worker.active ?? []);
+  const busy = active.length < online.length ? '' : `${active.reduce((sum, count) => sum + count, 0)} of `;
+  const checked = health?.checks.workers?.ok ?? null;
+  // A queue within the app's process has no workers.
+  if (workers.length === 0 && checked !== false) return null;
+  const ok = checked ?? online.length > 0;
+  const tone = online.length < workers.length ? 'retry' : 'success';
+  return {
+    text: `Workers ${online.length}/${workers.length}`,
+    tone: ok ? tone : 'failure',
+    detail: slots > 0 ? `${busy}${slots} slots${busy === '' ? '' : ' busy'}` : '',
+    path: 'workers',
+  };
+}
+
+function beat(components: ComponentsBody | null): Part | null {
+  const found = components?.beat;
+  if (found === undefined || found.status !== 'down') return null;
+  return { text: 'Beat down', tone: 'failure', detail: '', path: 'schedules' };
+}
+
+/** Shows how far back the data reaches and what has been evicted. */
+function History({ components }: { readonly components: ComponentsBody | null }) {
+  const config = components?.history?.config ?? null;
+  const figure = (name: string): number | null => {
+    const value = config?.[name];
+    return typeof value === 'number' ? value : null;
+  };
+  const [tasks, evicted, dropped] = [figure('tasks'), figure('evicted'), figure('dropped')];
+  if (config === null || tasks === null) return null;
+  const since = config.since;
+  return (
+    <p class="history dim">
+      <a href={linkTo('system')}>History</a>: {counted(tasks, 'task')}
+      {typeof since === 'string' && (
+        <>
+          {' '}
+          since <Moment at={since} />
+        </>
+      )}
+      {evicted !== null && (evicted > 0 ? `, ${counted(evicted, 'older task')} evicted` : ', none evicted')}
+      {dropped !== null && dropped > 0 && `, ${counted(dropped, 'message')} could not be read`}.
+    </p>
   );
 }

@@ -1,20 +1,18 @@
-import type { TaskStatsBody } from '../../client.ts';
-import { CONSEQUENCE, consequencesOf } from '../failures/cause-count.ts';
+import type { StatsTotalsBody, TaskStatsBody } from '../../client.ts';
+import { CONSEQUENCE, consequencesOf } from '../failures/causes.tsx';
 import { client, connection } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
 import { comparable } from '../names/before-values.ts';
 import { Change } from '../parts/change.tsx';
 import { lazy } from '../parts/lazy.tsx';
-import { Empty, NoStats } from '../parts/problem.tsx';
-import { ReadState } from '../parts/read-state.tsx';
+import { Empty, NoStats, ReadState } from '../parts/problem.tsx';
 import { toneOf } from '../parts/state-badge.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import { isComparedAt, useRange } from '../range/use-range.ts';
-import { currentRoute, linkTo } from '../route.ts';
+import { currentRoute, go, linkHere, linkTo } from '../route.ts';
 import { useStore } from '../store.ts';
 import { count } from '../text/numbers.ts';
 import { Attention } from './attention.tsx';
-import { Throughput } from './throughput.tsx';
 
 /** Number of listed causes. */
 const TOP_CAUSES = 5;
@@ -103,5 +101,27 @@ function States(props: {
         </li>
       ))}
     </ul>
+  );
+}
+
+// The figures arrive after the page, so their chart need not be part of the first screen.
+const ThroughputChart = lazy(async () => (await import('../charts/throughput-chart.tsx')).ThroughputChart);
+
+/** The tasks that ended over time. */
+function Throughput(props: {
+  readonly stats: TaskStatsBody;
+  /** The previous period; `null`: no comparison, or unknown. */
+  readonly before: StatsTotalsBody | null;
+}) {
+  const { stats, before } = props;
+  return (
+    <ThroughputChart
+      label="Tasks over time"
+      series={stats.series}
+      stepSeconds={stats.step_seconds}
+      markers={stats.markers}
+      before={before}
+      onRange={(from, to) => go(linkHere({ from, to, range: null }))}
+    />
   );
 }

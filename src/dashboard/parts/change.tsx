@@ -1,5 +1,4 @@
 import { useStartInBefore } from '../range/use-range.ts';
-import '../style/change.css';
 
 /** Changes by less than a tenth are not shown. */
 const LEAST_CHANGE = 1.1;

@@ -1,11 +1,51 @@
 import type { ComponentChildren } from 'preact';
+import { count } from '../text/numbers.ts';
+
+interface FactProps {
+  readonly name: string;
+  /** `null`: unknown. */
+  readonly value: ComponentChildren;
+}
 
 /** One line of a list of facts. */
-export function Fact({ name, value }: { readonly name: string; readonly value: ComponentChildren }) {
+export function Fact({ name, value }: FactProps) {
   return (
     <div>
       <dt>{name}</dt>
-      <dd>{value}</dd>
+      <dd>{value ?? <span class="dim">unknown</span>}</dd>
     </div>
+  );
+}
+
+/** One figure in a row of figures. */
+export function Tile({ name, value }: FactProps) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd class="num">{value}</dd>
+    </div>
+  );
+}
+
+/** Links, most of them with a number, under a heading. */
+export function CountedLinks(props: {
+  readonly title: string;
+  readonly items: readonly { readonly text: string; readonly link: string; readonly count?: number }[];
+}) {
+  const { title, items } = props;
+  return (
+    <>
+      <h2>{title}</h2>
+      <ul class="counted-links" aria-label={title}>
+        {items.map(({ text, link, count: number }) => (
+          <li key={text}>
+            <a class="wrap" href={link}>
+              {text}
+            </a>
+            {number !== undefined && <span class="num">{count(number)}</span>}
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }

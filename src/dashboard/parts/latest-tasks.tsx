@@ -1,10 +1,43 @@
-import '../style/latest.css';
 import type { TaskBody } from '../../client.ts';
 import { taskLink } from '../route.ts';
 import { count, seconds } from '../text/numbers.ts';
+import { type Column, DataTable } from './data-table.tsx';
 import { Ago } from './moment.tsx';
 import { Name } from './name.tsx';
 import { StateBadge } from './state-badge.tsx';
+
+const STATE: Column<TaskBody> = { title: 'State', cell: ({ state }) => <StateBadge state={state} /> };
+
+/** The columns of tasks. @param same what the tasks have in common, which the rows need not repeat */
+function columnsFor(same: 'failed' | 'name' | 'queue'): readonly Column<TaskBody>[] {
+  const haveFailed = same === 'failed';
+  const columns: readonly Column<TaskBody>[] = [
+    {
+      title: 'Task',
+      isHead: true,
+      cell: ({ task_id, source, name }) => (
+        <a href={taskLink(task_id, source)}>
+          <Name text={same === 'name' ? task_id : (name ?? task_id)} />
+        </a>
+      ),
+    },
+    {
+      title: haveFailed ? 'Error' : 'Error or arguments',
+      isWide: true,
+      cell: ({ exception, args, kwargs }) => (
+        <span class="mono">{haveFailed ? exception : (exception ?? args ?? kwargs)}</span>
+      ),
+    },
+    { title: 'Run', isNumber: true, phone: 'hidden', cell: ({ runtime }) => seconds(runtime) },
+    { title: 'Worker', phone: 'hidden', cell: ({ worker }) => worker ?? '–' },
+    {
+      title: haveFailed ? 'Failed' : 'Changed',
+      isNumber: true,
+      cell: ({ finished, timestamp }) => <Ago at={(haveFailed ? finished : null) ?? timestamp} isShort />,
+    },
+  ];
+  return haveFailed ? columns : [STATE, ...columns];
+}
 
 /** Some tasks in a table, with a link to all of them. Nothing if there are none. */
 export function LatestTasks(props: {
@@ -15,7 +48,6 @@ export function LatestTasks(props: {
   readonly all: string;
   /** Default: Latest tasks. */
   readonly title?: string;
-  /** What the tasks have in common, which the rows need not repeat. */
   readonly same: 'failed' | 'name' | 'queue';
 }) {
   const { tasks, total, all, title = 'Latest tasks', same } = props;
@@ -23,64 +55,17 @@ export function LatestTasks(props: {
   return (
     <section class="panel latest" aria-label={title}>
       <h2>{title}</h2>
-      <div class="table-scroll">
-        <table>
-          <thead>
-            <tr>
-              {same !== 'failed' && <th scope="col">State</th>}
-              <th scope="col">Task</th>
-              <th scope="col" class="latest-error">
-                {same === 'failed' ? 'Error' : 'Error or arguments'}
-              </th>
-              <th scope="col" class="num extra">
-                Run
-              </th>
-              <th scope="col" class="extra">
-                Worker
-              </th>
-              <th scope="col" class="num">
-                {same === 'failed' ? 'Failed' : 'Changed'}
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {tasks.map((task) => (
-              <Row key={`${task.source} ${task.task_id}`} task={task} same={same} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <DataTable
+        columns={columnsFor(same)}
+        rows={tasks}
+        keyOf={({ source, task_id }) => `${source} ${task_id}`}
+        most={tasks.length}
+      />
       {(total === null || total > tasks.length) && (
         <p>
           <a href={all}>All {total === null ? '' : count(total)} tasks ›</a>
         </p>
       )}
     </section>
-  );
-}
-
-function Row(props: { readonly task: TaskBody; readonly same: 'failed' | 'name' | 'queue' }) {
-  const { same, task } = props;
-  const { task_id, source, name, state, exception, args, kwargs, runtime, worker, finished, timestamp } =
-    task;
-  return (
-    <tr>
-      {same !== 'failed' && (
-        <td>
-          <StateBadge state={state} />
-        </td>
-      )}
-      <th scope="row">
-        <a href={taskLink(task_id, source)}>
-          <Name text={same === 'name' ? task_id : (name ?? task_id)} />
-        </a>
-      </th>
-      <td class="latest-error mono">{same === 'failed' ? exception : (exception ?? args ?? kwargs)}</td>
-      <td class="num extra">{seconds(runtime)}</td>
-      <td class="extra">{worker ?? '–'}</td>
-      <td class="num">
-        <Ago at={(same === 'failed' ? finished : null) ?? timestamp} isShort />
-      </td>
-    </tr>
   );
 }

@@ -1,4 +1,3 @@
-import '../style/tabs.css';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 

@@ -58,3 +58,33 @@ export function useHold() {
     focus,
   };
 }
+
+/**
+ * The rows in the order to show, and the handlers for the element that contains them. While they are held, each row
+ * stays where it was and shows its latest data, and new rows are added at the end.
+ *
+ * @param keyOf identifies a row
+ * @param order identifies the order: rows in a new one are shown at once
+ */
+export function useHeldRows<Row>(rows: readonly Row[], keyOf: (row: Row) => string, order = '') {
+  const { isHeld, pointer, focus } = useHold();
+  const before = useRef({ order, rows });
+  // An empty list is never held: the user may have lost the right to see the rows.
+  if (!isHeld || rows.length === 0 || before.current.order !== order) before.current = { order, rows };
+  else {
+    const known = new Set(before.current.rows.map(keyOf));
+    const added = rows.filter((row) => !known.has(keyOf(row)));
+    before.current = { order, rows: [...inPlace(before.current.rows, rows, keyOf), ...added] };
+  }
+  return { rows: before.current.rows, holders: { ...pointer, ...focus } };
+}
+
+/** The rows in their own order, each with its latest data. */
+export function inPlace<Row>(
+  rows: readonly Row[],
+  latest: readonly Row[],
+  keyOf: (row: Row) => string,
+): readonly Row[] {
+  const known = new Map(latest.map((row) => [keyOf(row), row]));
+  return rows.map((row) => known.get(keyOf(row)) ?? row);
+}

@@ -2,20 +2,16 @@ import type { QueueBody, TaskStatsBody } from '../../client.ts';
 import { Sparkline } from '../charts/sparkline.tsx';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
+import { type Column, DataTable } from '../parts/data-table.tsx';
 import { Moment } from '../parts/moment.tsx';
-import { Empty } from '../parts/problem.tsx';
-import { ReadState } from '../parts/read-state.tsx';
-import { useHeldRows } from '../parts/use-held.ts';
-import { useHold } from '../parts/use-hold.ts';
+import { Empty, ReadState } from '../parts/problem.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import { useRange } from '../range/use-range.ts';
-import { byOldestDue, type QueueFigures, QueueTable, queueKey } from './queue-table.tsx';
-import { rateText } from './rate-text.ts';
+import { byOldestDue, QUEUE_COLUMNS, type QueueFigures, queueKey, rateText } from './queue-columns.tsx';
 
 /** Every queue, the one with the oldest due task first. */
 export function QueuesView() {
   const range = useRange();
-  const { isHeld, pointer, focus } = useHold();
   const components = useResource('queues', (signal) => client.components({ signal }), { every: 10_000 });
   const stats = useResource(range.key, (signal) => client.tasks({ limit: 0, ...range.stats() }, { signal }), {
     keep: true,
@@ -31,21 +27,19 @@ export function QueuesView() {
     },
   };
   const figures = stats.data?.stats ?? null;
-  const sorted = rowsOf(components.data?.queues?.queues ?? [], figures).toSorted(byOldestDue);
-  const rows = useHeldRows(sorted, queueKey, isHeld);
+  const rows = rowsOf(components.data?.queues?.queues ?? [], figures).toSorted(byOldestDue);
   return (
     <>
       <ViewHead title="Queues" at={components.at} />
       <ReadState what="the queues" of={read} />
       {components.data !== null && rows.length === 0 && <Empty title="No queue seen yet" />}
       {rows.length > 0 && (
-        <section class="panel" {...pointer} {...focus}>
-          <QueueTable
+        <section class="panel">
+          <DataTable
+            columns={columnsFor(figures?.step_seconds ?? 60)}
             rows={rows}
-            more={{
-              heads: <OverTimeHeads />,
-              cells: (row) => <OverTime row={row} stepSeconds={figures?.step_seconds ?? 60} />,
-            }}
+            keyOf={queueKey}
+            hasLines
           />
         </section>
       )}
@@ -53,39 +47,29 @@ export function QueuesView() {
   );
 }
 
-function OverTimeHeads() {
-  return (
-    <>
-      <th scope="col">Trend</th>
-      <th scope="col" class="num">
-        In/min
-      </th>
-      <th scope="col" class="num">
-        Out/min
-      </th>
-    </>
-  );
+function columnsFor(stepSeconds: number): readonly Column<QueueFigures>[] {
+  const { name, waiting, oldest, workers } = QUEUE_COLUMNS;
+  const rate = (title: string, figure: 'sent' | 'received'): Column<QueueFigures> => ({
+    title,
+    isNumber: true,
+    phone: 'labelled',
+    cell: ({ over }) => rateText(over?.[figure], stepSeconds),
+  });
+  const trend = { title: 'Trend', cell: (row: QueueFigures) => <Trend row={row} /> };
+  return [name, waiting, oldest, trend, rate('In/min', 'sent'), rate('Out/min', 'received'), workers];
 }
 
-function OverTime({ row, stepSeconds }: { readonly row: QueueFigures; readonly stepSeconds: number }) {
-  const { name, over } = row;
+function Trend({ row: { name, over } }: { readonly row: QueueFigures }) {
+  if (over === null) return null;
   return (
     <>
-      <td data-label="Trend">
-        {over !== null && <Sparkline values={over.waiting} label={`Waiting in ${name}`} tone="waiting" />}
-        {over?.growing_since != null && (
-          <b class="tone-failure">
-            {' '}
-            Growing since <Moment at={over.growing_since} />
-          </b>
-        )}
-      </td>
-      <td class="num" data-label="In/min">
-        {rateText(over?.sent, stepSeconds)}
-      </td>
-      <td class="num" data-label="Out/min">
-        {rateText(over?.received, stepSeconds)}
-      </td>
+      <Sparkline values={over.waiting} label={`Waiting in ${name}`} tone="waiting" />
+      {over.growing_since != null && (
+        <b class="tone-failure">
+          {' '}
+          Growing since <Moment at={over.growing_since} />
+        </b>
+      )}
     </>
   );
 }

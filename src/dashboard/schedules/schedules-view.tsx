@@ -1,24 +1,22 @@
 import '../style/schedules.css';
 import type { ScheduleBody } from '../../client.ts';
-import type { Tone } from '../charts/chart.ts';
-import { Squares } from '../charts/squares.tsx';
 import { clock } from '../live/clock.ts';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
+import { type Column, DataTable } from '../parts/data-table.tsx';
 import { Ago, Moment } from '../parts/moment.tsx';
-import { Empty } from '../parts/problem.tsx';
-import { ReadState } from '../parts/read-state.tsx';
-import { useHeldRows } from '../parts/use-held.ts';
-import { useHold } from '../parts/use-hold.ts';
+import { Empty, ReadState } from '../parts/problem.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import { nameLink, taskLink } from '../route.ts';
 import { zone } from '../settings.ts';
 import { useStore } from '../store.ts';
 import { fullMoment, millis } from '../text/moments.ts';
 import { counted, duration, seconds } from '../text/numbers.ts';
-import { plainRule } from './plain-rule.ts';
-
-const keyOf = ({ source, id }: ScheduleBody): string => `${source} ${id}`;
+import { callText, chartToneOf } from '../text/states.ts';
+import '../style/charts.css';
+import '../style/lines.css';
+import '../style/squares.css';
+import type { Tone } from '../charts/chart.ts';
 
 /** Lists the periodic schedules. */
 export function SchedulesView() {
@@ -28,13 +26,10 @@ export function SchedulesView() {
     gap: 5_000,
   });
   const { data, at } = resource;
-  const { isHeld, pointer, focus } = useHold();
-  const sorted = (data?.schedules ?? []).toSorted(
+  const rows = (data?.schedules ?? []).toSorted(
     (a, b) =>
       Number(isMissed(b)) - Number(isMissed(a)) || dueAt(a) - dueAt(b) || a.name.localeCompare(b.name),
   );
-  const rows = useHeldRows(sorted, keyOf, isHeld);
-  const hasRuns = rows.some(({ last_runs }) => last_runs !== null);
   return (
     <>
       <ViewHead title="Schedules" at={at}>
@@ -51,29 +46,15 @@ export function SchedulesView() {
         <Empty title="No schedules">Schedules of Celery beat and of BullMQ job schedulers appear here.</Empty>
       )}
       {rows.length > 0 && (
-        <div class="panel table-scroll" {...pointer} {...focus}>
-          <table class="schedules">
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col">Schedule</th>
-                <th scope="col">Next</th>
-                <th scope="col">Last</th>
-                {hasRuns && <th scope="col">Last 20 runs</th>}
-                <th scope="col">Missed</th>
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map((row) => (
-                <Row
-                  key={keyOf(row)}
-                  row={row}
-                  hasRuns={hasRuns}
-                  isOneOfSeveral={data?.sources.length !== 1}
-                />
-              ))}
-            </tbody>
-          </table>
+        <div class="panel">
+          <DataTable
+            class="schedules"
+            columns={columnsFor(rows, data?.sources.length !== 1)}
+            rows={rows}
+            keyOf={({ source, id }) => `${source} ${id}`}
+            hasLines
+            rowClass={({ enabled }) => (enabled === false ? 'dim' : undefined)}
+          />
         </div>
       )}
     </>
@@ -88,64 +69,64 @@ const LATE = 60_000;
 
 const isMissed = (row: ScheduleBody): boolean => dueAt(row) <= Date.now() - LATE;
 
-function Row(props: {
-  readonly row: ScheduleBody;
-  readonly isOneOfSeveral: boolean;
-  /** Whether the runs of any schedule are known. */
-  readonly hasRuns: boolean;
-}) {
-  const { row, isOneOfSeveral, hasRuns } = props;
-  const call = [row.args, row.kwargs]
-    .filter((text) => text !== null && !/^(?:\(\)|\[\]|\{\})$/.test(text))
-    .join(' ');
-  return (
-    <tr class={row.enabled === false ? 'dim' : undefined}>
-      <th scope="row">
-        <div class="wrap">{row.name}</div>
-        {row.task !== null && (
-          <a class="small-text" href={nameLink(row.task)}>
-            {row.task}
-          </a>
-        )}
-        {call !== '' && <div class="mono dim one-line">{call}</div>}
-        <div class="dim small-text">
-          {[isOneOfSeveral ? row.source : null, row.queue === null ? null : `queue ${row.queue}`]
-            .filter(Boolean)
-            .join(' · ')}
-        </div>
-      </th>
-      <td class="s-every" title={row.schedule ?? undefined}>
-        {row.schedule === null ? <span class="dim">unreadable</span> : plainRule(row.schedule)}
-        {row.timezone !== null && <span class="dim small-text"> {row.timezone}</span>}
-      </td>
-      <td class="s-next">{row.enabled === false ? 'disabled or finished' : <Next row={row} />}</td>
-      <td class="s-last">
-        <Ago at={row.last_run_at} missing="none seen" />
-        {row.total_run_count !== null && (
-          <div class="dim small-text">{counted(row.total_run_count, 'run')}</div>
-        )}
-      </td>
-      {hasRuns && (
-        <td class="s-runs">
-          <Runs row={row} />
-        </td>
-      )}
-      <td class="s-missed">
-        <Missed row={row} />
-      </td>
-    </tr>
-  );
+function columnsFor(rows: readonly ScheduleBody[], isOneOfSeveral: boolean): readonly Column<ScheduleBody>[] {
+  const runs: Column<ScheduleBody> = { title: 'Last 20 runs', cell: (row) => <Runs row={row} /> };
+  return [
+    { title: 'Name', isHead: true, cell: (row) => <Named row={row} isOneOfSeveral={isOneOfSeveral} /> },
+    {
+      title: 'Schedule',
+      class: 's-every',
+      cell: ({ schedule, timezone }) => (
+        <>
+          {schedule === null ? (
+            <span class="dim">unreadable</span>
+          ) : (
+            <span title={schedule}>{plainRule(schedule)}</span>
+          )}
+          {timezone !== null && <span class="dim small-text"> {timezone}</span>}
+        </>
+      ),
+    },
+    {
+      title: 'Next',
+      phone: 'beside',
+      cell: (row) => (row.enabled === false ? 'disabled or finished' : <Next row={row} />),
+    },
+    {
+      title: 'Last',
+      phone: 'hidden',
+      cell: ({ last_run_at, total_run_count }) => (
+        <>
+          <Ago at={last_run_at} missing="none seen" />
+          {total_run_count !== null && <div class="dim small-text">{counted(total_run_count, 'run')}</div>}
+        </>
+      ),
+    },
+    ...(rows.some(({ last_runs }) => last_runs !== null) ? [runs] : []),
+    { title: 'Missed', phone: 'end', cell: (row) => <Missed row={row} /> },
+  ];
 }
 
-const TONES: Readonly<Record<string, Tone>> = {
-  SUCCESS: 'succeeded',
-  FAILURE: 'failed',
-  RETRY: 'retried',
-  PENDING: 'waiting',
-  RECEIVED: 'waiting',
-  REVOKED: 'cancelled',
-  REJECTED: 'cancelled',
-};
+function Named({ row, isOneOfSeveral }: { readonly row: ScheduleBody; readonly isOneOfSeveral: boolean }) {
+  const { name, task, args, kwargs, source, queue } = row;
+  const call = callText(args, kwargs);
+  return (
+    <>
+      <div class="wrap">{name}</div>
+      {task !== null && (
+        <a class="small-text" href={nameLink(task)}>
+          {task}
+        </a>
+      )}
+      {call !== '' && <div class="mono dim one-line">{call}</div>}
+      <div class="dim small-text">
+        {[isOneOfSeveral ? source : null, queue === null ? null : `queue ${queue}`]
+          .filter(Boolean)
+          .join(' · ')}
+      </div>
+    </>
+  );
+}
 
 /** The outcomes of the latest runs, each with a link to its task, the latest one at the end. */
 function Runs({ row: { name, last_runs: runs, source } }: { readonly row: ScheduleBody }) {
@@ -154,7 +135,7 @@ function Runs({ row: { name, last_runs: runs, source } }: { readonly row: Schedu
   if (runs.length === 0) return <span class="dim">none yet</span>;
   const outcomes = runs.toReversed().map(({ task_id, state, at, runtime }) => ({
     key: task_id,
-    tone: state === null ? ('waiting' as const) : (TONES[state] ?? ('running' as const)),
+    tone: chartToneOf(state),
     label: [state ?? 'unknown', fullMoment(new Date(at), chosen), runtime === null ? null : seconds(runtime)]
       .filter((text) => text !== null)
       .join(', '),
@@ -202,4 +183,92 @@ function InZone({ at, timezone }: { readonly at: string; readonly timezone: stri
     // This browser does not know the zone.
     return null;
   }
+}
+
+const DAYS = ['Sundays', 'Mondays', 'Tuesdays', 'Wednesdays', 'Thursdays', 'Fridays', 'Saturdays', 'Sundays'];
+const DAY_NAMES = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
+
+/** @returns the rule unchanged if it has no equivalent in plain words */
+export function plainRule(rule: string): string {
+  const [, fields = rule, bounds = ''] =
+    /^([^()]*?)(?: \(m\/h\/dM\/MY\/d\))?( \([^()]*\))?$/.exec(rule) ?? [];
+  const plain = fields.startsWith('every ') ? `E${fields.slice(1)}` : cronInWords(fields);
+  return plain === null ? rule : `${plain}${bounds}`;
+}
+
+function cronInWords(text: string): string | null {
+  const fields = text.trim().split(/\s+/);
+  // BullMQ's patterns may begin with seconds.
+  if (fields.length === 6 && fields[0] === '0') fields.shift();
+  const [minute = '', hour = '', day = '', month = '', weekday = ''] = fields;
+  if (fields.length !== 5 || month !== '*') return null;
+  if (day === '*' && weekday === '*' && hour === '*') return minutesInWords(minute);
+  const step = stepOf(hour, 24);
+  if (day === '*' && weekday === '*' && step !== null && isNumber(minute)) {
+    return `Every ${step} h at :${minute.padStart(2, '0')}`;
+  }
+  if (!isNumber(minute) || !isNumber(hour)) return null;
+  const time = `${hour.padStart(2, '0')}:${minute.padStart(2, '0')}`;
+  if (weekday === '*') {
+    if (day === '*') return `Daily at ${time}`;
+    return isNumber(day) ? `Monthly on day ${day} at ${time}` : null;
+  }
+  const days = day === '*' ? daysInWords(weekday) : null;
+  return days === null ? null : `${days} at ${time}`;
+}
+
+function minutesInWords(minute: string): string | null {
+  if (minute === '*') return 'Every minute';
+  if (isNumber(minute)) return `Hourly at :${minute.padStart(2, '0')}`;
+  const step = stepOf(minute, 60);
+  return step === null ? null : `Every ${step} min`;
+}
+
+function daysInWords(weekday: string): string | null {
+  const day = weekday.toLowerCase();
+  if (day === '1-5' || day === 'mon-fri') return 'Mondays to Fridays';
+  const number = DAY_NAMES.includes(day) ? DAY_NAMES.indexOf(day) : isNumber(day) ? Number(day) : -1;
+  return DAYS[number] ?? null;
+}
+
+const isNumber = (text: string): boolean => /^\d{1,2}$/.test(text);
+
+/** The step 5 of a star, a slash and 5. Only steps that divide the whole evenly are regular. */
+function stepOf(field: string, whole: number): number | null {
+  const step = Number(/^\*\/(\d{1,2})$/.exec(field)?.[1] ?? 0);
+  return step > 1 && whole % step === 0 ? step : null;
+}
+
+/** One outcome of {@link Squares}. */
+export interface Outcome {
+  readonly key: string;
+  readonly tone: Tone;
+  /** What happened and when, in words. */
+  readonly label: string;
+  readonly link: string;
+}
+
+const MARKS: Readonly<Record<Tone, string>> = {
+  failed: '■',
+  retried: '↻',
+  succeeded: '✓',
+  running: '●',
+  waiting: '○',
+  cancelled: '–',
+} as const;
+
+/** Outcomes of the latest runs, each with a link, the latest one at the end. A phone shows the latest seven. */
+export function Squares(props: { readonly label: string; readonly outcomes: readonly Outcome[] }) {
+  const { label, outcomes } = props;
+  return (
+    <ul class="squares" aria-label={label}>
+      {outcomes.map(({ key, tone, label: text, link }) => (
+        <li key={key}>
+          <a href={link} aria-label={text} title={text}>
+            <i class={`square fill-${tone}`}>{MARKS[tone]}</i>
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
 }

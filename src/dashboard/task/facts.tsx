@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { TaskDetailBody } from '../../client.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
+import { Fact } from '../parts/fact.tsx';
 import { Ago, Moment } from '../parts/moment.tsx';
 import { linkTo, taskLink } from '../route.ts';
 import { seconds } from '../text/numbers.ts';
@@ -11,28 +12,27 @@ export function Facts({ task }: { readonly task: TaskDetailBody }) {
   return (
     <>
       <dl class="facts">
-        <Fact name="ID">
-          <span class="mono wrap">{task.task_id}</span> <CopyButton text={task.task_id} what="id" />
-        </Fact>
-        <Fact name="Worker">{filterLink('worker', task.worker)}</Fact>
-        <Fact name="Queue">{filterLink('queue', task.queue)}</Fact>
-        <Fact name="Started">{at(task.started)}</Fact>
-        <Fact name="Finished">{at(task.finished)}</Fact>
-        <Fact name="Runtime">{task.runtime === null ? null : seconds(task.runtime)}</Fact>
-        <Fact name="Retries">{task.retries}</Fact>
+        <Fact name="ID" value={copied('id', task.task_id)} />
+        <Fact name="Worker" value={filterLink('worker', task.worker)} />
+        <Fact name="Queue" value={filterLink('queue', task.queue)} />
+        <Fact name="Started" value={at(task.started)} />
+        <Fact name="Finished" value={at(task.finished)} />
+        <Fact name="Runtime" value={task.runtime === null ? null : seconds(task.runtime)} />
+        <Fact name="Retries" value={task.retries} />
         {task.eta !== null && (
-          <Fact name="ETA">
-            <Moment at={task.eta} />{' '}
-            <span class="dim">
-              (<Ago at={task.eta} />)
-            </span>
-          </Fact>
+          <Fact
+            name="ETA"
+            value={
+              <>
+                <Moment at={task.eta} />{' '}
+                <span class="dim">
+                  (<Ago at={task.eta} />)
+                </span>
+              </>
+            }
+          />
         )}
-        {task.trace_id !== null && (
-          <Fact name="Trace">
-            <span class="mono wrap">{task.trace_id}</span> <CopyButton text={task.trace_id} what="trace id" />
-          </Fact>
-        )}
+        {task.trace_id !== null && <Fact name="Trace" value={copied('trace id', task.trace_id)} />}
       </dl>
       <details class="more-facts">
         <summary>More</summary>
@@ -45,36 +45,23 @@ export function Facts({ task }: { readonly task: TaskDetailBody }) {
 function RareFacts({ task }: { readonly task: TaskDetailBody }) {
   return (
     <dl class="facts">
-      <Fact name="Sent">{at(task.sent)}</Fact>
-      <Fact name="Received">{at(task.received)}</Fact>
-      <Fact name="Waited">{task.wait_seconds === null ? null : seconds(task.wait_seconds)}</Fact>
-      {task.expires !== null && <Fact name="Expires">{at(task.expires)}</Fact>}
-      {task.time_limits !== null && <Fact name="Time limits">{limits(task.time_limits)}</Fact>}
+      <Fact name="Sent" value={at(task.sent)} />
+      <Fact name="Received" value={at(task.received)} />
+      <Fact name="Waited" value={task.wait_seconds === null ? null : seconds(task.wait_seconds)} />
+      {task.expires !== null && <Fact name="Expires" value={at(task.expires)} />}
+      {task.time_limits !== null && <Fact name="Time limits" value={limits(task.time_limits)} />}
       {task.parent_id !== null && (
-        <Fact name={wordsFor(task.sources, task.source).parent}>{idLink(task.parent_id)}</Fact>
+        <Fact name={wordsFor(task.sources, task.source).parent} value={idLink(task.parent_id)} />
       )}
       {task.root_id !== null && task.root_id !== task.task_id && (
-        <Fact name="Root">{idLink(task.root_id)}</Fact>
+        <Fact name="Root" value={idLink(task.root_id)} />
       )}
       {task.group_id !== null && (
-        <Fact name="Group">
-          <a class="mono wrap" href={linkTo('tasks', { group_id: task.group_id })}>
-            {task.group_id}
-          </a>
-        </Fact>
+        <Fact name="Group" value={idLink(task.group_id, linkTo('tasks', { group_id: task.group_id }))} />
       )}
-      {task.chord_id !== null && <Fact name="Chord body">{idLink(task.chord_id)}</Fact>}
-      <Fact name="Source">{task.source}</Fact>
+      {task.chord_id !== null && <Fact name="Chord body" value={idLink(task.chord_id)} />}
+      <Fact name="Source" value={task.source} />
     </dl>
-  );
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children ?? <span class="dim">unknown</span>}</dd>
-    </div>
   );
 }
 
@@ -85,8 +72,14 @@ const limits = ({ soft, hard }: NonNullable<TaskDetailBody['time_limits']>): str
 
 const at = (value: string | null): ComponentChildren => (value === null ? null : <Moment at={value} />);
 
-const idLink = (id: string): ComponentChildren => (
-  <a class="mono wrap" href={taskLink(id)}>
+const copied = (what: string, text: string): ComponentChildren => (
+  <>
+    <span class="mono wrap">{text}</span> <CopyButton text={text} what={what} />
+  </>
+);
+
+const idLink = (id: string, link = taskLink(id)): ComponentChildren => (
+  <a class="mono wrap" href={link}>
     {id}
   </a>
 );

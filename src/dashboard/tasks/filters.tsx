@@ -1,7 +1,11 @@
+import { useState } from 'preact/hooks';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
+import { Dialog } from '../parts/dialog.tsx';
 import { toneOf } from '../parts/state-badge.tsx';
 import { go, linkTo } from '../route.ts';
+import { SEARCH_PARAMETERS } from '../search/fields.ts';
+import { formatSearch } from '../search/parse.ts';
 import type { Words } from '../text/words.ts';
 import { withFilter, withToggled } from './list-query.ts';
 
@@ -85,5 +89,87 @@ function Choice(props: {
         ))}
       </select>
     </label>
+  );
+}
+
+/** Filters that the search box does not support. */
+const OTHERS: Readonly<Record<string, string>> = { parent_id: 'sent by', group_id: 'group' };
+
+/** The parameters that filter the list. */
+const activeFilters = (query: URLSearchParams): readonly (readonly [name: string, value: string])[] =>
+  [...query].filter(
+    ([name, value]) => value !== '' && (SEARCH_PARAMETERS.includes(name) || Object.hasOwn(OTHERS, name)),
+  );
+
+/** The active filters, each with a link that removes it. @param isWhole also lists those that the search box shows */
+export function ActiveFilters({
+  query,
+  isWhole,
+}: {
+  readonly query: URLSearchParams;
+  readonly isWhole: boolean;
+}) {
+  const active = activeFilters(query);
+  if (active.length === 0) return null;
+  return (
+    <ul class="chips" aria-label="Active filters">
+      {active.flatMap(([name, value]) => {
+        const other = OTHERS[name];
+        if (other === undefined && !isWhole) return [];
+        return (
+          <li key={`${name}=${value}`}>
+            <a
+              class="chip"
+              href={linkTo('tasks', withToggled(query, name, value))}
+              title="Remove this filter"
+            >
+              {other !== undefined && <span class="dim">{other} </span>}
+              <span class="chip-value">
+                {other === undefined ? formatSearch(new URLSearchParams([[name, value]])) : value}
+              </span>{' '}
+              <span aria-hidden="true">×</span>
+            </a>
+          </li>
+        );
+      })}
+      <li>
+        <a class="chip" href={linkTo('tasks')}>
+          Clear all
+        </a>
+      </li>
+    </ul>
+  );
+}
+
+/** On a phone, the button that opens the filters in a sheet. The list behind the sheet follows each change. */
+export function FilterSheet(props: {
+  readonly query: URLSearchParams;
+  readonly words: Words;
+  /** How many tasks there are, in words. */
+  readonly total: string;
+}) {
+  const { query, words, total } = props;
+  const [isOpen, setOpen] = useState(false);
+  const { length } = activeFilters(query);
+  return (
+    <>
+      <button type="button" class="small" aria-haspopup="dialog" onClick={() => setOpen(true)}>
+        {length === 0 ? 'Filter' : `Filter (${length})`}
+      </button>
+      {isOpen && (
+        <Dialog
+          id="filter-title"
+          title="Filter"
+          class="sheet"
+          done={`Show ${total}`}
+          onClose={() => setOpen(false)}
+        >
+          <div class="filters">
+            <Filters query={query} words={words} />
+          </div>
+          <ActiveFilters query={query} isWhole />
+        </Dialog>
+      )}
+    </>
   );
 }

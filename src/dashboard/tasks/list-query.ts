@@ -1,5 +1,5 @@
 /** Converts the query of the page's URL to that of `/api/tasks/`. Names are the same, except for the period. */
-import type { TaskCapabilitiesBody, TaskListQuery } from '../../client.ts';
+import type { TaskListQuery } from '../../client.ts';
 import { rangeOf } from '../range/range.ts';
 import { SEARCH_PARAMETERS } from '../search/fields.ts';
 
@@ -42,26 +42,6 @@ export function listQuery(query: URLSearchParams): TaskListQuery {
   if (sort !== 'timestamp') asked.sort = sort;
   if (order !== 'desc') asked.order = order;
   return { ...asked, ...rangeOf(query).list() };
-}
-
-/** Parameters by which no task leaves the list: names and ids do not change, and a text that was found stays. */
-const KEPT: ReadonlySet<string> = new Set([
-  ...['name', 'name_prefix', 'not_name', 'not_name_prefix', 'task_id', 'task_id_prefix', 'not_task_id'],
-  ...['not_task_id_prefix', 'source', 'not_source', 'q', 'root_id', 'parent_id', 'group_id'],
-  ...['sort', 'order', 'range', 'from', 'compare'],
-]);
-
-/**
- * Whether it is enough to read the tasks that changed after some time. If a filter depends on something that
- * changes, tasks may also leave the list.
- *
- * @param capabilities of the list; `null`: everything
- */
-export function canAskForChanges(query: URLSearchParams, capabilities: TaskCapabilitiesBody | null): boolean {
-  const { sort, order } = orderOf(query);
-  if (capabilities !== null && !capabilities.filters.includes('since')) return false;
-  const isFixed = [...query.keys()].every((name) => KEPT.has(name));
-  return sort === 'timestamp' && order === 'desc' && isFixed;
 }
 
 /** The query with one filter changed. The sort order is kept. */

@@ -1,13 +1,15 @@
+import type { ComponentChildren } from 'preact';
 import type { TaskBody } from '../../client.ts';
-import { findsIn, Marked } from '../parts/marked.tsx';
 import { Ago } from '../parts/moment.tsx';
-import { Name } from '../parts/name.tsx';
+import { findsIn, Marked, Name } from '../parts/name.tsx';
 import { EngineState, Flags, StateBadge } from '../parts/state-badge.tsx';
-import { go } from '../route.ts';
-import { duration, seconds } from '../text/numbers.ts';
+import { go, linkTo } from '../route.ts';
+import { seconds } from '../text/numbers.ts';
+import { callText } from '../text/states.ts';
+import type { Words } from '../text/words.ts';
+import { orderOf, type Sort, withFilter } from './list-query.ts';
 
-const callOf = ({ args, kwargs }: TaskBody): string =>
-  [args, kwargs].filter((text) => text !== null && !/^(?:\(\)|\[\]|\{\})$/.test(text)).join(' ');
+const callOf = ({ args, kwargs }: TaskBody): string => callText(args, kwargs);
 
 /** Names of the fields that have no column of their own. */
 const FIELDS: Readonly<Record<string, string>> = { task_id: 'id', result: 'result', worker: 'worker' };
@@ -25,7 +27,7 @@ function excerptOf({ exception, args, kwargs }: TaskBody, part: string): string 
 }
 
 /** The searched texts, otherwise the error or the arguments. */
-function Said({ task, search }: { readonly task: TaskBody; readonly search: readonly string[] }) {
+function Said({ task, search }: Pick<Shown, 'task' | 'search'>) {
   const { match, exception } = task;
   if (match == null || (match.field === 'name' && search.length === 1)) {
     return <span class={exception === null ? undefined : 'tone-failure'}>{exception ?? callOf(task)}</span>;
@@ -53,17 +55,81 @@ function Said({ task, search }: { readonly task: TaskBody; readonly search: read
   );
 }
 
-/** One row of the task list. */
-export function TaskRow(props: {
+/** What a row shows. */
+interface Shown {
   readonly task: TaskBody;
-  readonly index: number;
   readonly isActive: boolean;
   /** The searched texts. */
   readonly search: readonly string[];
   /** Link to the page of the task. */
   readonly link: string;
-}) {
-  const { task, index, isActive, search, link } = props;
+}
+
+interface Column {
+  readonly kind: string;
+  readonly text: string;
+  readonly sort?: Sort;
+  readonly title?: (task: TaskBody) => string | undefined;
+  readonly cell: (shown: Shown) => ComponentChildren;
+}
+
+const NONE = <span class="dim">–</span>;
+
+const columnsFor = ({ input }: Words): readonly Column[] => [
+  { kind: 'c-state', text: 'State', sort: 'state', cell: ({ task }) => <StateBadge state={task.state} /> },
+  { kind: 'c-name', text: 'Task', sort: 'name', cell: NameCell },
+  { kind: 'c-args', text: `Error or ${input}`, title: callOf, cell: Said },
+  {
+    kind: 'c-ran num',
+    text: 'Run',
+    sort: 'runtime',
+    cell: ({ task }) => (task.runtime === null ? NONE : seconds(task.runtime)),
+  },
+  {
+    kind: 'c-wait num',
+    text: 'Wait',
+    cell: ({ task }) => (task.wait_seconds === null ? NONE : seconds(task.wait_seconds)),
+  },
+  { kind: 'c-queue', text: 'Queue', cell: ({ task }) => task.queue ?? NONE },
+  {
+    kind: 'c-worker',
+    text: 'Worker',
+    title: ({ worker }) => worker ?? undefined,
+    cell: ({ task }) => task.worker ?? NONE,
+  },
+  {
+    kind: 'c-when num',
+    text: 'Changed',
+    sort: 'timestamp',
+    cell: ({ task }) => <Ago at={task.timestamp} missing="in queue" isShort />,
+  },
+];
+
+function NameCell({ task, isActive, search, link }: Shown) {
+  const { name, engine_state, flags, retries } = task;
+  return (
+    <>
+      <a href={link} tabIndex={isActive ? 0 : -1}>
+        {name !== null && findsIn(name, search) ? (
+          <Marked text={name} parts={search} />
+        ) : (
+          <Name text={name ?? 'unknown name'} />
+        )}
+      </a>
+      <EngineState word={engine_state} />
+      <Flags flags={flags} />
+      {retries !== null && retries > 0 && <span class="badge tone-retry outlined">{`retry ${retries}`}</span>}
+    </>
+  );
+}
+
+/** One row of the task list. */
+export function TaskRow({
+  words,
+  index,
+  ...shown
+}: Shown & { readonly words: Words; readonly index: number }) {
+  const { task, isActive, link } = shown;
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the link in it is what keys reach
     <div
@@ -76,40 +142,61 @@ export function TaskRow(props: {
         if (getSelection()?.isCollapsed !== false) go(link);
       }}
     >
-      <div role="cell" class="c-state">
-        <StateBadge state={task.state} />
-      </div>
-      <div role="cell" class="c-name">
-        <a href={link} tabIndex={isActive ? 0 : -1}>
-          {task.name !== null && findsIn(task.name, search) ? (
-            <Marked text={task.name} parts={search} />
-          ) : (
-            <Name text={task.name ?? 'unknown name'} />
-          )}
-        </a>
-        <EngineState word={task.engine_state} />
-        <Flags flags={task.flags} />
-        {task.retries !== null && task.retries > 0 && (
-          <span class="badge tone-retry outlined">{`retry ${task.retries}`}</span>
-        )}
-      </div>
-      <div role="cell" class="c-args mono dim" title={callOf(task)}>
-        <Said task={task} search={search} />
-      </div>
-      <div role="cell" class="c-ran num">
-        {task.runtime === null ? <span class="dim">–</span> : seconds(task.runtime)}
-      </div>
-      <div role="cell" class="c-wait num">
-        {task.wait_seconds === null ? <span class="dim">–</span> : duration(task.wait_seconds * 1_000)}
-      </div>
-      <div role="cell" class="c-queue">
-        {task.queue ?? <span class="dim">–</span>}
-      </div>
-      <div role="cell" class="c-worker" title={task.worker ?? undefined}>
-        {task.worker ?? <span class="dim">–</span>}
-      </div>
-      <div role="cell" class="c-when num">
-        <Ago at={task.timestamp} missing="in queue" isShort />
+      {columnsFor(words).map(({ kind, title, cell }) => (
+        <div
+          key={kind}
+          role="cell"
+          class={kind === 'c-args' ? 'c-args mono dim' : kind}
+          title={title?.(task)}
+        >
+          {cell(shown)}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** The column headings of the list. Those of sortable columns are buttons. */
+export function TaskHead(props: {
+  readonly query: URLSearchParams;
+  readonly words: Words;
+  /** Possible sort fields; `null`: all. */
+  readonly sorts: readonly string[] | null;
+}) {
+  const { query, words, sorts } = props;
+  const { sort, order } = orderOf(query);
+
+  function sortBy(column: Sort): void {
+    const isText = column === 'name' || column === 'state';
+    const turned = order === 'desc' ? 'asc' : 'desc';
+    const next = column === sort ? turned : isText ? 'asc' : 'desc';
+    const sorted = withFilter(query, 'sort', column === 'timestamp' ? [] : [column]);
+    go(linkTo('tasks', withFilter(sorted, 'order', next === 'desc' ? [] : [next])));
+  }
+
+  return (
+    <div role="rowgroup" class="list-head">
+      <div role="row" class="row" aria-rowindex={1}>
+        {columnsFor(words).map(({ kind, text, sort: column }) => {
+          const isSorted = column !== undefined && column === sort;
+          return (
+            <div
+              key={kind}
+              role="columnheader"
+              class={kind}
+              aria-sort={isSorted ? (order === 'asc' ? 'ascending' : 'descending') : undefined}
+            >
+              {column === undefined || sorts?.includes(column) === false ? (
+                text
+              ) : (
+                <button type="button" class="sort" onClick={() => sortBy(column)}>
+                  {text}
+                  <span aria-hidden="true">{isSorted ? (order === 'asc' ? ' ↑' : ' ↓') : ''}</span>
+                </button>
+              )}
+            </div>
+          );
+        })}
       </div>
     </div>
   );

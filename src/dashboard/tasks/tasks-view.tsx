@@ -1,26 +1,27 @@
 import '../style/tasks.css';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { TaskBody } from '../../client.ts';
-import { listed } from '../listed.ts';
+import { client } from '../live/connection.ts';
 import { useHoldReport } from '../live/pace.ts';
+import { useResource } from '../live/use-resource.ts';
+import { listed } from '../page-state.ts';
 import { Sources } from '../parts/age.tsx';
+import { CopyButton } from '../parts/copy-button.tsx';
 import { Empty, Loading, Problem } from '../parts/problem.tsx';
 import { useHold } from '../parts/use-hold.ts';
 import { ViewHead } from '../parts/view-head.tsx';
 import { VirtualRows } from '../parts/virtual-rows.tsx';
-import { taskLink } from '../route.ts';
+import { linkTo, taskLink } from '../route.ts';
+import { SEARCH_PARAMETERS } from '../search/fields.ts';
+import { formatSearch } from '../search/parse.ts';
 import { count, counted } from '../text/numbers.ts';
 import { wordsFor } from '../text/words.ts';
 import { useMedia } from '../use-media.ts';
-import { ActiveFilters } from './active-filters.tsx';
-import { ExportMenu } from './export-menu.tsx';
-import { FilterSheet } from './filter-sheet.tsx';
-import { Filters } from './filters.tsx';
-import { NoTasks } from './no-tasks.tsx';
-import { TaskHead } from './task-head.tsx';
-import { keyOf } from './task-list.ts';
-import { TaskRow } from './task-row.tsx';
-import { type TaskList, useTaskList } from './use-task-list.ts';
+import { curlOf, download, MOST_EXPORTED, readAll, toCsv } from './export.ts';
+import { ActiveFilters, FilterSheet, Filters } from './filters.tsx';
+import { listQuery, withFilter } from './list-query.ts';
+import { TaskHead, TaskRow } from './task-row.tsx';
+import { keyOf, type TaskList, useTaskList } from './use-task-list.ts';
 
 /** Minimum height of everything above the list, in pixels. */
 const FRAME_HEIGHT = 190;
@@ -92,6 +93,7 @@ function Rows(props: {
 }) {
   const { query, list, rowHeight, onScrolled, holders } = props;
   const { rows, total } = list;
+  const words = wordsFor(list.sources ?? []);
   const isOneOfSeveral = (list.sources?.length ?? 0) > 1;
   const linkOf = (task: TaskBody): string => taskLink(task.task_id, isOneOfSeveral ? task.source : null);
   useEffect(() => listed.set(rows.map(linkOf)), [rows]);
@@ -104,13 +106,7 @@ function Rows(props: {
         count={rows.length}
         rowCount={total === null ? -1 : total + 1}
         rowHeight={rowHeight}
-        head={
-          <TaskHead
-            query={query}
-            words={wordsFor(list.sources ?? [])}
-            sorts={list.capabilities?.sorts ?? null}
-          />
-        }
+        head={<TaskHead query={query} words={words} sorts={list.capabilities?.sorts ?? null} />}
         onEnd={list.loadMore}
         onScrolled={onScrolled}
         focus={holders.focus}
@@ -120,6 +116,7 @@ function Rows(props: {
           return (
             <TaskRow
               key={keyOf(task)}
+              words={words}
               task={task}
               index={index}
               isActive={isActive}
@@ -141,4 +138,114 @@ function showNews(list: TaskList): void {
 function totalText(shown: number, total: number | null, hasMore: boolean): string {
   if (total !== null) return counted(total, 'task');
   return hasMore ? `more than ${count(shown)} tasks` : counted(shown, 'task');
+}
+
+/** Maximum number of terms that are left out one at a time. */
+const MOST_TRIED = 5;
+
+/** What to do if no task matches. */
+function NoTasks({ query }: { readonly query: URLSearchParams }) {
+  const isFiltered = [...query.keys()].some((name) => !['sort', 'order', 'compare'].includes(name));
+  if (isFiltered) return <NoMatch query={query} />;
+  return (
+    <Empty title="No tasks yet">
+      Tasks appear here as soon as one is sent. If you have sent some, see{' '}
+      <a href={linkTo('system')}>System</a> for settings that hide them.
+    </Empty>
+  );
+}
+
+/** Names the terms without which tasks would match. */
+function NoMatch({ query }: { readonly query: URLSearchParams }) {
+  const { data } = useResource(`without ${query}`, (signal) =>
+    Promise.all(triesOf(query).map((one) => read(one, signal))),
+  );
+  const helpful = (data ?? []).filter(({ total }) => total === null || total > 0);
+  return (
+    <Empty title="No task matches these filters">
+      {helpful.map(({ term, without, total }) => (
+        <p key={term}>
+          Without <code>{term}</code>,{' '}
+          <a href={linkTo('tasks', without)}>{total === null ? 'some' : count(total)}</a> would match.
+        </p>
+      ))}
+      <a href="#/tasks">Show all tasks</a>
+    </Empty>
+  );
+}
+
+interface Try {
+  readonly term: string;
+  readonly without: URLSearchParams;
+}
+
+/** The query without each of its terms. A single term is not left out, since all tasks would match. */
+function triesOf(query: URLSearchParams): readonly Try[] {
+  const given = SEARCH_PARAMETERS.filter((name) => query.has(name));
+  if (given.length < 2) return [];
+  return given.slice(0, MOST_TRIED).map((name) => ({
+    term: formatSearch(new URLSearchParams(query.getAll(name).map((value) => [name, value]))),
+    without: withFilter(query, name, []),
+  }));
+}
+
+/** @returns `total`: `null` if there are some, but their number is unknown; 0 if none was found */
+async function read({ term, without }: Try, signal: AbortSignal) {
+  const { tasks, total } = await client.tasks({ ...listQuery(without), limit: 1 }, { signal });
+  return { term, without, total: tasks.length === 0 ? 0 : total };
+}
+
+/** Exports the list as a command, as CSV or as JSON. */
+export function ExportMenu({ query }: { readonly query: URLSearchParams }) {
+  const [said, setSaid] = useState<string | null>(null);
+  const running = useRef<AbortController | null>(null);
+
+  async function save(kind: 'csv' | 'json'): Promise<void> {
+    running.current?.abort();
+    const controller = new AbortController();
+    running.current = controller;
+    setSaid('Reading …');
+    try {
+      const rows = await readAll(listQuery(query), (so) => setSaid(`${count(so)} read …`), controller.signal);
+      if (controller.signal.aborted) return;
+      const name = `tasks-${new Date().toISOString().slice(0, 19).replaceAll(':', '')}.${kind}`;
+      if (kind === 'csv') download(name, 'text/csv', toCsv(rows));
+      else download(name, 'application/json', JSON.stringify(rows, null, 1));
+      const isAll = rows.length < MOST_EXPORTED;
+      setSaid(`${count(rows.length)} saved${isAll ? '' : ', the rest omitted'}`);
+    } catch (error) {
+      if (!controller.signal.aborted) setSaid(`Failed: ${error instanceof Error ? error.message : ''}`);
+    }
+    if (running.current === controller) running.current = null;
+  }
+
+  return (
+    <>
+      {said !== null && (
+        <span class="dim" role="status">
+          {said}
+        </span>
+      )}
+      {running.current !== null && (
+        <button
+          type="button"
+          class="small"
+          onClick={() => {
+            running.current?.abort();
+            running.current = null;
+            setSaid('Stopped');
+          }}
+        >
+          Stop
+        </button>
+      )}
+      <CopyButton label="Copy as curl" text={() => curlOf('api/tasks/', listQuery(query))} />
+      <button type="button" class="small" onClick={() => void save('csv')}>
+        CSV
+      </button>
+      <button type="button" class="small" onClick={() => void save('json')}>
+        JSON
+      </button>
+    </>
+  );
 }

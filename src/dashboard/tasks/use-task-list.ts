@@ -1,22 +1,19 @@
-/** Loads the task list, keeps its first rows fresh, and holds them while the reader points at them. */
+/** Loads the task list, keeps its first page fresh, and holds its rows while the reader points at them. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { SourceBody, TaskBody, TaskCapabilitiesBody, TaskListQuery } from '../../client.ts';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
-import { inPlace } from '../parts/use-held.ts';
-import { useChanges } from './changes.ts';
-import { canAskForChanges, listQuery } from './list-query.ts';
-import { keyOf, type Listed, unique, withChanges } from './task-list.ts';
+import { inPlace } from '../parts/use-hold.ts';
+import { listQuery } from './list-query.ts';
 
 const MORE = 200;
-/** The whole first page is requested at least this often, in milliseconds, if anything happens. */
-const WHOLE_MS = 15_000;
+const LONGEST_SILENCE_MS = 15_000;
 const SHORTEST_GAP_MS = 1_000;
 const LONGEST_GAP_MS = 6_000;
-/** Limit for the data that the list transfers: 5 kB/s. */
-const BYTES_PER_MS = 5;
-/** More rows than this are requested again instead of kept. */
-const MOST_KEPT = 500;
+/** Limit for the data that the list transfers: 10 kB/s. */
+const BYTES_PER_MS = 10;
+/** More new tasks than this are not counted. */
+const MOST_COUNTED = 1_000;
 
 /** Result of {@link useTaskList}. */
 export interface TaskList {
@@ -37,6 +34,37 @@ export interface TaskList {
   readonly release: () => void;
 }
 
+/** The first page of the list. */
+interface Page {
+  /** The query of the page's URL. */
+  readonly key: string;
+  /** The query to which `next` belongs. */
+  readonly asked: TaskListQuery;
+  readonly rows: readonly TaskBody[];
+  readonly next: string | null;
+  readonly total: number | null;
+  readonly capabilities: TaskCapabilitiesBody | null;
+  readonly sources: readonly SourceBody[];
+}
+
+/** The rows that are shown: a first page, and the pages after it that were read since. */
+interface Shown {
+  readonly first: Page;
+  /** The latest first page. While rows are held, only its data of these rows is shown. */
+  readonly latest: Page;
+  readonly rows: readonly TaskBody[];
+  readonly next: string | null;
+  /** Why the page after these rows could not be read; `null`: it could, or was not asked for. */
+  readonly error: unknown;
+  /** Tasks that arrived while the rows were held. */
+  readonly fresh: ReadonlySet<string>;
+  /** Whether more arrived than that. */
+  readonly isPartial: boolean;
+}
+
+/** Identifies a task: two sources may have tasks with the same id. */
+export const keyOf = ({ source, task_id }: TaskBody): string => `${source} ${task_id}`;
+
 /**
  * Loads the list and keeps its first page fresh.
  *
@@ -45,159 +73,107 @@ export interface TaskList {
  */
 export function useTaskList(query: URLSearchParams, rowCount: number, isHeld: boolean): TaskList {
   const key = query.toString();
-  const first = useFirstRows(key, query, rowCount);
-  const { shown, news, release } = useHeld(first.data, isHeld);
-  const further = useFurther(shown);
-  const rows = shown === null ? [] : unique([...shown.rows, ...further.rows]);
-  return {
-    rows: shown === first.data || first.data === null ? rows : inPlace(rows, first.data.rows, keyOf),
-    total: shown?.total ?? null,
-    hasMore: further.next !== null,
-    error: first.error ?? further.error,
-    at: shown === null ? null : first.at,
-    isLoading: first.data?.key !== key && first.error === null,
-    sources: first.data?.sources,
-    capabilities: first.data?.capabilities ?? null,
-    news,
-    loadMore: further.load,
-    reload: first.reload,
-    release,
-  };
-}
+  const latest = useFirstPage(key, query, rowCount);
+  const shown = useRef<Shown | null>(null);
+  const [, renderAgain] = useState({});
+  shown.current = follow(shown.current, latest.data, isHeld);
+  const loading = useRef<AbortController | null>(null);
+  const { first = null, rows = [], next = null, error = null, fresh = NONE } = shown.current ?? {};
+  useEffect(() => () => loading.current?.abort(), [first]);
 
-/** The current first rows. Requests the changes, or all of the rows if the changes are unknown. */
-function useFirstRows(key: string, query: URLSearchParams, rowCount: number) {
-  const changes = useChanges();
-  const latest = useRef<{ listed: Listed | null; wholeAt: number; gap: number }>({
-    listed: null,
-    wholeAt: 0,
-    gap: SHORTEST_GAP_MS,
-  });
-
-  async function load(signal: AbortSignal): Promise<Listed> {
-    const now = Date.now();
-    const { listed: before, wholeAt } = latest.current;
-    const { since, isPartial } = changes.take();
-    const asked: TaskListQuery = { ...listQuery(query), limit: rowCount };
-    const known =
-      before?.key === key && before.rows.length < MOST_KEPT && now - wholeAt < WHOLE_MS && !isPartial
-        ? before
-        : null;
-    const isPart = known !== null && since !== null && canAskForChanges(query, known.capabilities);
-    try {
-      const page = await client.tasks(isPart ? { ...asked, since: laterOf(asked.since, since) } : asked, {
-        signal,
-      });
-      const { tasks: rows, next_cursor: next, total, capabilities, sources } = page;
-      // A list that was cut may miss changes, so the next request is for all of it.
-      if (isPart && next !== null) changes.lose();
-      const listed = isPart
-        ? { ...withChanges(known, rows), sources }
-        : { key, asked, rows, next, total, capabilities, sources };
-      const gap = JSON.stringify(page).length / BYTES_PER_MS;
-      latest.current = {
-        listed,
-        wholeAt: isPart ? wholeAt : now,
-        gap: Math.min(Math.max(gap, SHORTEST_GAP_MS), LONGEST_GAP_MS),
-      };
-      return listed;
-    } catch (error) {
-      changes.lose();
-      throw error;
-    }
+  function show(changed: Shown | null): void {
+    shown.current = changed;
+    renderAgain({});
   }
 
-  return useResource(key, load, { keep: true, news: isTask, every: WHOLE_MS, gap: () => latest.current.gap });
+  async function loadMore(): Promise<void> {
+    if (first === null || next === null || loading.current?.signal.aborted === false) return;
+    const controller = new AbortController();
+    loading.current = controller;
+    const { signal } = controller;
+    try {
+      const page = await client.tasks({ ...first.asked, limit: MORE, cursor: next }, { signal });
+      if (!signal.aborted) show(shown.current && withMore(shown.current, page.tasks, page.next_cursor));
+    } catch (reason) {
+      if (!signal.aborted) show(shown.current && { ...shown.current, error: reason });
+    }
+    controller.abort();
+  }
+
+  return {
+    rows,
+    total: first?.total ?? null,
+    hasMore: next !== null,
+    error: latest.error ?? error,
+    at: latest.at,
+    isLoading: latest.data?.key !== key && latest.error === null,
+    sources: latest.data?.sources,
+    capabilities: latest.data?.capabilities ?? null,
+    news: fresh.size === 0 ? null : { count: fresh.size, isPartial: shown.current?.isPartial === true },
+    loadMore: () => void loadMore(),
+    reload: latest.reload,
+    release: () => show(follow(null, latest.data, false)),
+  };
 }
 
 const isTask = ({ task_id }: { readonly task_id: string | null }): boolean => task_id !== null;
 
-function laterOf(filter: TaskListQuery['since'], since: number): string {
-  const from = filter === undefined ? Number.NEGATIVE_INFINITY : new Date(filter).getTime();
-  return new Date(Math.max(from, since)).toISOString();
+function useFirstPage(key: string, query: URLSearchParams, rowCount: number) {
+  const gap = useRef(SHORTEST_GAP_MS);
+  async function load(signal: AbortSignal): Promise<Page> {
+    const asked: TaskListQuery = { ...listQuery(query), limit: rowCount };
+    const page = await client.tasks(asked, { signal });
+    const ms = JSON.stringify(page).length / BYTES_PER_MS;
+    gap.current = Math.min(Math.max(ms, SHORTEST_GAP_MS), LONGEST_GAP_MS);
+    const { tasks: rows, next_cursor: next, total, capabilities, sources } = page;
+    return { key, asked, rows, next, total, capabilities, sources };
+  }
+  return useResource(key, load, {
+    keep: true,
+    news: isTask,
+    every: LONGEST_SILENCE_MS,
+    gap: () => gap.current,
+  });
 }
 
-interface Held {
-  readonly shown: Listed | null;
-  /** Tasks that arrived since it is held. */
-  readonly fresh: ReadonlySet<string>;
-  readonly isPartial: boolean;
+const NONE: ReadonlySet<string> = new Set();
+
+/** What to show after an answer: the latest page, unless the rows of an earlier one are held. */
+function follow(before: Shown | null, latest: Page | null, isHeld: boolean): Shown | null {
+  if (latest === null) return null;
+  if (before !== null && isHeld && before.first.key === latest.key) {
+    return before.latest === latest ? before : withLatest(before, latest);
+  }
+  if (before?.first === latest) return before;
+  const { rows, next } = latest;
+  return { first: latest, latest, rows, next, error: null, fresh: NONE, isPartial: false };
 }
 
-/** More tasks than this are not counted. */
-const MOST_COUNTED = 1_000;
-
-/** Keeps the shown rows while they are held, and counts the tasks that arrive. */
-function useHeld(latest: Listed | null, isHeld: boolean) {
-  const [held, setHeld] = useState<Held>({ shown: latest, fresh: new Set(), isPartial: false });
-  const [released, release] = useState<Listed | null>(null);
-  const { shown, fresh, isPartial } = held;
-  const mayReplace = !isHeld || shown === null || shown.key !== latest?.key || released === shown;
-  useEffect(() => {
-    setHeld((before) => {
-      if (before.shown === latest) return before;
-      return mayReplace ? { shown: latest, fresh: new Set(), isPartial: false } : withFresh(before, latest);
-    });
-  }, [latest, mayReplace]);
-  return {
-    shown: mayReplace ? latest : shown,
-    news: mayReplace || fresh.size === 0 ? null : { count: fresh.size, isPartial },
-    release: () => release(shown),
-  };
-}
-
-function withFresh({ shown, fresh, isPartial }: Held, latest: Listed | null): Held {
-  const known = new Set(shown?.rows.map(keyOf));
-  const rows = latest?.rows ?? [];
-  const come = rows.map(keyOf).filter((key) => !known.has(key));
+/** The same rows with their latest data, and the number of those that arrived. */
+function withLatest(before: Shown, latest: Page): Shown {
+  const { rows, fresh, isPartial } = before;
+  const known = new Set(rows.map(keyOf));
+  const come = latest.rows.map(keyOf).filter((key) => !known.has(key));
   // If none of the rows is known, there may be others between them and the known ones.
-  const hasGap = come.length > 0 && come.every((key) => !fresh.has(key)) && come.length === rows.length;
+  const hasGap =
+    come.length > 0 && come.length === latest.rows.length && come.every((key) => !fresh.has(key));
   const isFull = fresh.size >= MOST_COUNTED;
   return {
-    shown,
+    ...before,
+    latest,
+    rows: inPlace(rows, latest.rows, keyOf),
     fresh: isFull ? fresh : new Set([...fresh, ...come]),
     isPartial: isPartial || hasGap || isFull,
   };
 }
 
-interface Further {
-  /** The rows that these continue. */
-  readonly of: Listed | null;
-  readonly rows: readonly TaskBody[];
-  readonly next: string | null;
-  readonly error: unknown;
-}
-
-/** The rows after the first ones, read page by page. */
-function useFurther(shown: Listed | null) {
-  const [further, setFurther] = useState<Further>({ of: null, rows: [], next: null, error: null });
-  const loading = useRef<AbortController | null>(null);
-  useEffect(() => () => loading.current?.abort(), [shown]);
-  const isOwn = further.of === shown;
-  const next = isOwn ? further.next : (shown?.next ?? null);
-
-  async function load(): Promise<void> {
-    if (shown === null || next === null || loading.current?.signal.aborted === false) return;
-    const controller = new AbortController();
-    loading.current = controller;
-    const { signal } = controller;
-    const before = isOwn ? further.rows : [];
-    try {
-      const page = await client.tasks({ ...shown.asked, limit: MORE, cursor: next }, { signal });
-      if (!signal.aborted) {
-        setFurther({ of: shown, rows: [...before, ...page.tasks], next: page.next_cursor, error: null });
-      }
-    } catch (error) {
-      if (!signal.aborted) setFurther({ of: shown, rows: before, next, error });
-    }
-    controller.abort();
-  }
-
-  const none: readonly TaskBody[] = [];
+/** A task that changed between two pages may be on both. Its first row is the newer one. */
+function withMore(before: Shown, more: readonly TaskBody[], next: string | null): Shown {
+  const known = new Set(before.rows.map(keyOf));
   return {
-    rows: isOwn ? further.rows : none,
+    ...before,
+    rows: [...before.rows, ...more.filter((row) => !known.has(keyOf(row)))],
     next,
-    error: isOwn ? further.error : null,
-    load: () => void load(),
+    error: null,
   };
 }

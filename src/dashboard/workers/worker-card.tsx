@@ -1,10 +1,10 @@
 import type { RunningTaskBody, WorkerBody } from '../../client.ts';
+import { Fact } from '../parts/fact.tsx';
 import { Ago } from '../parts/moment.tsx';
-import { linkTo, taskLink } from '../route.ts';
+import { linkTo, taskLink, workerLink } from '../route.ts';
 import { counted, duration } from '../text/numbers.ts';
-import { Elapsed } from './elapsed.tsx';
 import { loadText } from './load.ts';
-import { StuckMark, WorkerState, workerLink } from './worker-parts.tsx';
+import { Elapsed, StuckMark, WorkerState } from './worker-parts.tsx';
 
 /** Number of tasks on a card; the page of one worker shows all listed tasks. */
 const MOST_TASKS = 4;
@@ -102,17 +102,20 @@ function Facts(props: { readonly worker: WorkerBody; readonly at: number; readon
   const { worker, at, isOpen } = props;
   const { hostname, registered_tasks: names } = worker;
   const uptime = uptimeOf(worker, at);
+  const facts = [
+    ['Processed', worker.processed === null ? null : counted(worker.processed, 'task')],
+    ['Pool', worker.pool],
+    ['Load', worker.load_average?.map((load) => load.toFixed(2)).join(' · ') ?? null],
+    ['Uptime', uptime === null ? null : duration(uptime)],
+    ['Process', worker.pid],
+    ['Software', worker.software],
+    ['Source', worker.source],
+  ] as const;
   return (
     <details open={isOpen}>
       <summary>Details</summary>
       <dl class="facts">
-        <Fact name="Processed" value={worker.processed === null ? null : counted(worker.processed, 'task')} />
-        <Fact name="Pool" value={worker.pool} />
-        <Fact name="Load" value={worker.load_average?.map((load) => load.toFixed(2)).join(' · ') ?? null} />
-        <Fact name="Uptime" value={uptime === null ? null : duration(uptime)} />
-        <Fact name="Process" value={worker.pid === null ? null : String(worker.pid)} />
-        <Fact name="Software" value={worker.software} />
-        <Fact name="Source" value={worker.source} />
+        {facts.map(([name, value]) => value !== null && <Fact key={name} name={name} value={value} />)}
       </dl>
       <a href={linkTo('tasks', { worker: hostname })}>All its tasks ›</a>
       {names !== null && names.length > 0 && (
@@ -128,15 +131,5 @@ function Facts(props: { readonly worker: WorkerBody; readonly at: number; readon
         </>
       )}
     </details>
-  );
-}
-
-function Fact({ name, value }: { readonly name: string; readonly value: string | null }) {
-  if (value === null) return null;
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
   );
 }

@@ -2,17 +2,14 @@ import '../style/workers.css';
 import type { UnassignedTasksBody, WorkerBody, WorkersBody } from '../../client.ts';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
-import { Empty } from '../parts/problem.tsx';
-import { ReadState } from '../parts/read-state.tsx';
-import { useHeldRows } from '../parts/use-held.ts';
-import { useHold } from '../parts/use-hold.ts';
+import { Empty, ReadState } from '../parts/problem.tsx';
+import { useHeldRows } from '../parts/use-hold.ts';
 import { ViewHead } from '../parts/view-head.tsx';
 import { linkHere, linkTo } from '../route.ts';
 import { count, counted } from '../text/numbers.ts';
 import { byTrouble, keyOf } from './load.ts';
-import { RunningTable } from './running-table.tsx';
 import { RunningTask, WorkerCard } from './worker-card.tsx';
-import { WorkerTable } from './worker-table.tsx';
+import { RunningTable, WorkerTable } from './worker-tables.tsx';
 
 /** More workers than this are shown as a table instead of cards. */
 const MOST_CARDS = 10;
@@ -33,7 +30,7 @@ export function WorkersView({ id, query }: { readonly id: string; readonly query
         {data !== null && (id === '' ? <Summary data={data} shown={shown} /> : <AllWorkers />)}
       </ViewHead>
       <ReadState what="workers" of={resource} />
-      {data !== null && <Content data={data} at={at ?? Date.now()} hostname={id} shown={shown} />}
+      {data !== null && <Content data={data} at={at ?? Date.now()} hostname={id} query={query} />}
     </>
   );
 }
@@ -65,9 +62,9 @@ function Content(props: {
   readonly data: WorkersBody;
   readonly at: number;
   readonly hostname: string;
-  readonly shown: 'running' | 'workers';
+  readonly query: URLSearchParams;
 }) {
-  const { data, at, hostname, shown } = props;
+  const { data, at, hostname, query } = props;
   const { workers, unassigned = [] } = data;
   if (hostname !== '') {
     const own = workers.filter((worker) => worker.hostname === hostname);
@@ -78,7 +75,7 @@ function Content(props: {
       </Empty>
     );
   }
-  if (shown === 'running') return <RunningTable data={data} at={at} />;
+  if (query.get('show') === 'running') return <RunningTable data={data} at={at} />;
   return (
     <>
       {workers.length === 0 && (
@@ -88,7 +85,7 @@ function Content(props: {
         </Empty>
       )}
       {workers.length > MOST_CARDS ? (
-        <WorkerTable workers={workers} at={at} />
+        <WorkerTable workers={workers} at={at} query={query} />
       ) : (
         <Cards workers={workers} data={data} at={at} />
       )}
@@ -106,10 +103,9 @@ function Cards(props: {
   readonly isWhole?: boolean;
 }) {
   const { workers, data, at, isWhole = false } = props;
-  const { isHeld, pointer, focus } = useHold();
-  const rows = useHeldRows(workers.toSorted(byTrouble), keyOf, isHeld);
+  const { rows, holders } = useHeldRows(workers.toSorted(byTrouble), keyOf);
   return (
-    <div class={isWhole ? undefined : 'cards'} {...pointer} {...focus}>
+    <div class={isWhole ? undefined : 'cards'} {...holders}>
       {rows.map((worker) => (
         <WorkerCard
           key={keyOf(worker)}

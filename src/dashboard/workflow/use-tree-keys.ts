@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { helpOpen } from '../help-open.ts';
+import { helpOpen } from '../page-state.ts';
 
 /** Elements that handle keys themselves. */
 const OTHERS = 'input, select, textarea, dialog, [contenteditable], [role="separator"]';

@@ -2,22 +2,22 @@ import '../style/waterfall-rows.css';
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useMemo } from 'preact/hooks';
 import { clock } from '../live/clock.ts';
+import { Moment } from '../parts/moment.tsx';
+import { StateBadge } from '../parts/state-badge.tsx';
 import { useRowKeys } from '../parts/use-row-keys.ts';
 import { go } from '../route.ts';
-import { useStore } from '../store.ts';
+import { createStore, useStore } from '../store.ts';
+import { coarse, duration } from '../text/numbers.ts';
 import { useMedia } from '../use-media.ts';
-import { Axis, pauseBands } from './axis.tsx';
 import { BAR_END_PX } from './bar.tsx';
 import type { Row } from './rows.ts';
-import { nameShare, Splitter } from './splitter.tsx';
-import { Strip } from './strip.tsx';
-import { busyTimes, timeScale } from './time-scale.ts';
+import { busyTimes, type TimeScale, ticksOf, timeScale } from './time-scale.ts';
 import { type Rows, useRows } from './use-rows.ts';
 import { useTreeKeys } from './use-tree-keys.ts';
 import { useWindow } from './use-window.ts';
 import type { Workflow } from './use-workflow.ts';
 import { linkOfRow, WaterfallRow } from './waterfall-row.tsx';
-import { type Facts, factsOfFold, factsOfTask } from './words.ts';
+import { type Facts, factsOfFold, factsOfTask, timesText } from './words.ts';
 
 const ROW_PX = 28;
 /** On a phone the name is above the bar. */
@@ -154,4 +154,118 @@ function useFacts({ nodes, outcome: { idle } }: Workflow): (row: Row) => Facts {
     return facts;
   };
   return useCallback(factsOf, [known]);
+}
+
+/** Minimum distance of two labels, in pixels. */
+const TICK_PX = 72;
+
+/** The head of the waterfall, with the time since the first task was sent. */
+function Axis({ scale, width }: { readonly scale: TimeScale | null; readonly width: number }) {
+  const ticks = scale === null || width <= 0 ? [] : ticksOf(scale, TICK_PX / width);
+  return (
+    <div role="row" class="wf-axis" aria-rowindex={1}>
+      <span role="columnheader" class="wf-name">
+        Task
+      </span>
+      <span role="columnheader" class="wf-time" aria-label="Time">
+        {ticks.map(({ at, text }) => (
+          <span key={at} class="wf-tick" style={{ left: share(at) }}>
+            {text}
+          </span>
+        ))}
+        {scale?.pauses.map(({ at, share: part, from, to, isWait }) => (
+          <span key={from} class="wf-pause" style={{ left: share(at + part / 2) }}>
+            {`${to - from < 1_000 ? duration(to - from) : coarse(to - from)} ${isWait ? 'wait' : 'idle'}`}
+          </span>
+        ))}
+      </span>
+    </div>
+  );
+}
+
+const share = (value: number): string => `${(value * 100).toFixed(3)}%`;
+
+/** Bands behind the bars at shortened pauses, as a CSS background. */
+function pauseBands(scale: TimeScale | null): string {
+  if (scale === null || scale.pauses.length === 0) return 'none';
+  const stops = scale.pauses.flatMap(({ at, share: part }) => [
+    `transparent ${share(at)}`,
+    `var(--raised) ${share(at)}`,
+    `var(--raised) ${share(at + part)}`,
+    `transparent ${share(at + part)}`,
+  ]);
+  return `linear-gradient(to right, ${stops.join(', ')})`;
+}
+
+/** Width of the names, in percent of the waterfall. It lasts until the page is closed. */
+const nameShare = createStore(38);
+
+const LEAST = 15;
+const MOST = 75;
+
+const setShare = (share: number): void => nameShare.set(Math.round(Math.min(MOST, Math.max(LEAST, share))));
+
+/** The border between names and bars, which can be dragged and moved by keys. */
+function Splitter({ share, width }: { readonly share: number; readonly width: number }) {
+  function drag(event: PointerEvent): void {
+    const handle = event.currentTarget as HTMLElement;
+    if (!handle.hasPointerCapture(event.pointerId)) return;
+    const left = handle.parentElement?.getBoundingClientRect().left ?? 0;
+    setShare(((event.clientX - left) / width) * 100);
+  }
+  function onKey(event: KeyboardEvent): void {
+    const steps: Readonly<Record<string, number>> = {
+      ArrowLeft: share - 2,
+      ArrowRight: share + 2,
+      Home: LEAST,
+      End: MOST,
+    };
+    const next = steps[event.key];
+    if (next === undefined) return;
+    event.preventDefault();
+    setShare(next);
+  }
+  return (
+    <div
+      class="wf-splitter"
+      style={{ left: `${(width * share) / 100}px` }}
+      role="separator"
+      aria-orientation="vertical"
+      aria-label="Width of the names"
+      aria-valuenow={share}
+      aria-valuemin={LEAST}
+      aria-valuemax={MOST}
+      tabIndex={0}
+      onPointerDown={(event) => event.currentTarget.setPointerCapture(event.pointerId)}
+      onPointerMove={drag}
+      onKeyDown={onKey}
+    />
+  );
+}
+
+/** All details of the active row, below the waterfall. */
+function Strip({ facts, now }: { readonly facts: Facts; readonly now: number }) {
+  const { name, node, state } = facts;
+  const times = timesText(facts, now);
+  return (
+    <section class="wf-strip" aria-label="Selected row">
+      <strong class="wrap">{name}</strong>
+      {node?.state == null || facts.isFaded ? (
+        <span class="dim">{state}</span>
+      ) : (
+        <StateBadge state={node.state} engineState={node.engine_state} />
+      )}
+      {node?.sent_at != null && (
+        <span>
+          sent <Moment at={node.sent_at} />
+        </span>
+      )}
+      {times !== '' && <span>{times}</span>}
+      {node?.worker != null && <span class="dim wrap">{node.worker}</span>}
+      {node?.queue != null && <span class="dim wrap">{`queue ${node.queue}`}</span>}
+      {node?.traceback_preview != null && !facts.isFaded && (
+        <span class="wf-error wrap">{node.traceback_preview}</span>
+      )}
+    </section>
+  );
 }

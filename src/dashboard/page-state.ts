@@ -12,3 +12,9 @@ export function say(text: string): void {
   said.set(text);
   timer = setTimeout(() => said.set(''), SHOWN_MS);
 }
+
+/** Whether the list of shortcuts is open. Rows then ignore keys. */
+export const helpOpen = createStore(false);
+
+/** Links to the rows of the list that was open last, in its order: `[` and `]` go from one to the next. */
+export const listed = createStore<readonly string[]>([]);
