@@ -38,6 +38,7 @@ export function wrongOption(caller: string, option: string, expected: string, gi
  * Rejects unknown keys, and suggests the key that was probably meant.
  *
  * @param place the group of the keys: `''` for the options themselves, `limits.` …
+ * @param kind what the keys are: options, or fields of what a host records
  * @throws TypeError
  */
 export function refuseUnknownKeys(
@@ -46,54 +47,165 @@ export function refuseUnknownKeys(
   known: object,
   place = '',
   hints: OptionHints = {},
+  kind: 'option' | 'field' = 'option',
 ): void {
-  refuseUnknown(caller, value, { known: Object.keys(known), place, hints, kind: 'option' });
-}
-
-/** Rejects unknown fields of what a host records, as {@link refuseUnknownKeys} rejects options. */
-export function refuseUnknownFields(
-  caller: string,
-  value: object,
-  known: readonly string[],
-  hints: OptionHints = {},
-): void {
-  refuseUnknown(caller, value, { known, place: '', hints, kind: 'field' });
-}
-
-interface KnownKeys {
-  readonly known: readonly string[];
-  readonly place: string;
-  readonly hints: OptionHints;
-  readonly kind: 'option' | 'field';
-}
-
-function refuseUnknown(caller: string, value: object, { known, place, hints, kind }: KnownKeys): void {
-  const key = Object.keys(value).find((one) => !known.includes(one));
+  const names = Object.keys(known);
+  const key = Object.keys(value).find((one) => !names.includes(one));
   if (key === undefined) return;
-  const meant = nearestWord(key, known);
-  const guess = meant === null ? `The ${kind}s are: ${known.join(', ')}.` : `Did you mean '${meant}'?`;
+  const meant = nearestWord(key, names);
+  const guess = meant === null ? `The ${kind}s are: ${names.join(', ')}.` : `Did you mean '${meant}'?`;
   const hint = Object.hasOwn(hints, key) ? `Write ${hints[key]} instead.` : guess;
   // A key may be of any length.
   const shown = place + key.slice(0, 40);
   throw new TypeError(`${caller}: '${shown}' is not ${kind === 'option' ? 'an option' : 'a field'}. ${hint}`);
 }
 
-/**
- * Reads a group of options and rejects unknown keys; empty when it is absent.
- *
- * @param example what to write
- */
-export function readGroup(
+/** Rejects unknown fields of what a host records, as {@link refuseUnknownKeys} rejects options. */
+export function refuseUnknownFields(
   caller: string,
-  option: string,
-  value: unknown,
+  value: object,
   known: object,
-  example: string,
-): Readonly<Record<string, unknown>> {
-  if (value === undefined) return {};
-  if (!isRecord(value)) throw wrongOption(caller, option, `an object such as ${example}`, value);
-  refuseUnknownKeys(caller, value, known, `${option}.`);
-  return value;
+  hints: OptionHints = {},
+): void {
+  refuseUnknownKeys(caller, value, known, '', hints, 'field');
+}
+
+/** Where an option is, for messages. */
+export interface OptionPlace {
+  /** The function that was called. */
+  readonly caller: string;
+  /** Path of the option, such as `limits.page`. */
+  readonly option: string;
+}
+
+/** Checks what was given for an option, `undefined` if nothing was, and returns it or its default. Throws a TypeError. */
+export type Read<Value> = (given: unknown, place: OptionPlace) => Value;
+
+/** How each option of an interface is read. The compiler finds missing ones. */
+export type OptionTable<Options> = { readonly [Name in keyof Options]-?: Read<unknown> };
+
+/** What a table reads: every option, set. */
+export type OptionsOf<Table> = {
+  readonly [Name in keyof Table]: Table[Name] extends Read<infer Value> ? Value : never;
+};
+
+/** What messages about an object of options need. */
+export interface TableWords {
+  /** What to write, such as `{ taskDays: 7 }`. */
+  readonly example: string;
+  readonly hints?: OptionHints;
+  /** Path of the object; absent: the options themselves. */
+  readonly group?: string;
+}
+
+/**
+ * Reads all options of a table, and rejects others.
+ *
+ * @throws TypeError that says what to write
+ */
+export function readOptions<Table extends Readonly<Record<string, Read<unknown>>>>(
+  caller: string,
+  given: unknown,
+  table: Table,
+  { example, hints = {}, group }: TableWords,
+): OptionsOf<Table> {
+  if (!isRecord(given)) throw wrongOption(caller, group ?? 'options', `an object such as ${example}`, given);
+  const place = group === undefined ? '' : `${group}.`;
+  refuseUnknownKeys(caller, given, table, place, hints);
+  const values = Object.entries(table).map(([name, read]) => [
+    name,
+    read(given[name], { caller, option: place + name }),
+  ]);
+  return Object.freeze(Object.fromEntries(values)) as OptionsOf<Table>;
+}
+
+/** An object of options within options; each of them has its default when it is absent. */
+export function group<Table extends Readonly<Record<string, Read<unknown>>>>(
+  table: Table,
+  words: Omit<TableWords, 'group'>,
+): Read<OptionsOf<Table>> {
+  return (given = {}, { caller, option }) => readOptions(caller, given, table, { ...words, group: option });
+}
+
+/**
+ * A value that passes a test.
+ *
+ * @param expected what to write, to follow "must be"
+ * @param fallback absent: the option is required
+ */
+export function checked<Value, Default = never>(
+  isRight: (given: unknown) => given is Value,
+  expected: string,
+  fallback?: Default,
+): Read<Value | Default> {
+  return (given, { caller, option }) => {
+    if (given === undefined && fallback !== undefined) return fallback;
+    if (!isRight(given)) throw wrongOption(caller, option, expected, given);
+    return given;
+  };
+}
+
+/** A value that is checked elsewhere, together with others. */
+export const asGiven: Read<unknown> = (given) => given;
+
+/** A whole number within bounds. */
+export function wholeNumber(bounds: IntegerBounds): Read<number> {
+  return (given, { caller, option }) => readInteger(caller, option, given, bounds);
+}
+
+/** A text that passes a test. Parameters as for {@link checked}. */
+export function text<Default = never>(
+  isRight: (given: string) => boolean,
+  expected: string,
+  fallback?: Default,
+): Read<string | Default> {
+  const isRightText = (given: unknown): given is string => typeof given === 'string' && isRight(given);
+  return checked(isRightText, expected, fallback);
+}
+
+/** A boolean. */
+export function flag<Default>(fallback: Default): Read<boolean | Default> {
+  return checked((given) => typeof given === 'boolean', 'true or false', fallback);
+}
+
+/** A function; `null` when it is absent. */
+export function callback<Callback>(example: string): Read<Callback | null> {
+  const isFunction = (given: unknown): given is Callback => typeof given === 'function';
+  return checked(isFunction, `a function such as ${example}`, null);
+}
+
+/** One of some values. Without a fallback, the option is required. */
+export function oneOf<const Value extends string | number>(
+  values: readonly Value[],
+  fallback?: Value,
+): Read<Value> {
+  const shown = values.map((value) => (typeof value === 'string' ? `'${value}'` : value));
+  const expected = `${shown.slice(0, -1).join(', ')} or ${shown.at(-1)}`;
+  return (given = fallback, { caller, option }) => {
+    const value = values.find((one) => one === given);
+    if (value === undefined) throw wrongOption(caller, option, expected, given);
+    return value;
+  };
+}
+
+/** Texts that are not empty, in an array; none when it is absent. */
+export function names(expected: string): Read<readonly string[]> {
+  const areNames = (given: unknown): given is readonly string[] =>
+    Array.isArray(given) && given.every((name) => typeof name === 'string' && name !== '');
+  return checked(areNames, expected, []);
+}
+
+export function isSourceName(given: unknown): given is string {
+  return typeof given === 'string' && SOURCE_NAME.test(given);
+}
+
+/** The name of a source. */
+export function sourceName(fallback: string): Read<string> {
+  return (given, { caller, option }) => {
+    const name = given ?? fallback;
+    if (isSourceName(name)) return name;
+    throw wrongOption(caller, option, `1 to 64 of A-Z a-z 0-9 _ -, such as '${fallback}'`, given);
+  };
 }
 
 /** Reads a whole number within bounds; the fallback when it is absent. */
@@ -109,29 +221,6 @@ export function readInteger(
     throw wrongOption(caller, option, expected, value);
   }
   return value;
-}
-
-/** Reads a boolean; the fallback when it is absent. */
-export function readBoolean(caller: string, option: string, value: unknown, fallback: boolean): boolean {
-  if (value === undefined) return fallback;
-  if (typeof value !== 'boolean') throw wrongOption(caller, option, 'true or false', value);
-  return value;
-}
-
-/** Reads a function; `null` when it is absent. */
-export function readFunction<T>(caller: string, option: string, value: unknown, example: string): T | null {
-  if (value === undefined) return null;
-  if (typeof value !== 'function') throw wrongOption(caller, option, `a function such as ${example}`, value);
-  return value as T;
-}
-
-/** Reads the name of a source; the fallback when it is absent. */
-export function readSourceName(caller: string, option: string, value: unknown, fallback: string): string {
-  const name = value ?? fallback;
-  if (typeof name !== 'string' || !SOURCE_NAME.test(name)) {
-    throw wrongOption(caller, option, `1 to 64 of A-Z a-z 0-9 _ -, such as '${fallback}'`, value);
-  }
-  return name;
 }
 
 /** Describes the type of a value without showing the value. */

@@ -1,9 +1,9 @@
 export type { RetentionOptions } from './history/retention.ts';
-export type { MemorySourcesOptions } from './sources/memory/memory-options.ts';
 export type { MemoryRecord } from './sources/memory/memory-record.ts';
 export {
   type MemoryQueueRecord,
   type MemorySources,
+  type MemorySourcesOptions,
   type MemoryWorkerRecord,
   memorySources,
 } from './sources/memory/memory-sources.ts';

@@ -1,4 +1,4 @@
-import { readInteger, refuseUnknownKeys } from '../check-options.ts';
+import { type OptionTable, type Read, readOptions, wholeNumber } from '../check-options.ts';
 
 /** Bounds of a history. The first one that is reached evicts the oldest tasks. */
 export interface RetentionOptions {
@@ -29,33 +29,38 @@ export type Retention = Required<RetentionOptions>;
 const DAY_MS = 24 * 60 * 60_000;
 const MIB = 1024 * 1024;
 
-/** Lowest, highest and default value of each option. */
-const BOUNDS: Readonly<Record<keyof RetentionOptions, readonly [number, number, number]>> = {
-  maxTasks: [1, 10_000_000, 100_000],
-  maxAgeMs: [1_000, Number.MAX_SAFE_INTEGER, 7 * DAY_MS],
-  maxBytes: [MIB, Number.MAX_SAFE_INTEGER, 256 * MIB],
-  maxValueBytes: [0, Number.MAX_SAFE_INTEGER, 64 * MIB],
-  maxValueLength: [16, 16 * MIB, 65_536],
-  maxEvents: [1, 1_000_000, 10_000],
-  maxWorkers: [1, 100_000, 1_000],
-  workerExpiryMs: [1_000, Number.MAX_SAFE_INTEGER, DAY_MS],
-};
-
-const RETENTION_KEYS = Object.keys(BOUNDS) as readonly (keyof RetentionOptions)[];
+const TABLE = {
+  maxTasks: wholeNumber({ least: 1, most: 10_000_000, fallback: 100_000 }),
+  maxAgeMs: wholeNumber({ least: 1_000, most: Number.MAX_SAFE_INTEGER, fallback: 7 * DAY_MS }),
+  maxBytes: wholeNumber({ least: MIB, most: Number.MAX_SAFE_INTEGER, fallback: 256 * MIB }),
+  maxValueBytes: wholeNumber({ least: 0, most: Number.MAX_SAFE_INTEGER, fallback: 64 * MIB }),
+  maxValueLength: wholeNumber({ least: 16, most: 16 * MIB, fallback: 65_536 }),
+  maxEvents: wholeNumber({ least: 1, most: 1_000_000, fallback: 10_000 }),
+  maxWorkers: wholeNumber({ least: 1, most: 100_000, fallback: 1_000 }),
+  workerExpiryMs: wholeNumber({ least: 1_000, most: Number.MAX_SAFE_INTEGER, fallback: DAY_MS }),
+} satisfies OptionTable<RetentionOptions>;
 
 /**
  * Sets defaults and checks bounds.
  *
  * @param caller the function whose option this is, for the message
+ * @param example what to write
  * @throws TypeError that names the option that is unknown, or its bounds
  */
-export function resolveRetention(options: RetentionOptions, caller: string): Retention {
-  refuseUnknownKeys(caller, options, BOUNDS, 'retention.');
-  const retention = {} as Record<keyof RetentionOptions, number>;
-  for (const key of RETENTION_KEYS) {
-    const [least, most, fallback] = BOUNDS[key];
-    retention[key] = readInteger(caller, `retention.${key}`, options[key], { least, most, fallback });
-  }
-  if (options.maxValueBytes === undefined) retention.maxValueBytes = Math.floor(retention.maxBytes / 4);
-  return retention;
+export function resolveRetention(
+  options: unknown,
+  caller: string,
+  example = '{ maxTasks: 100_000 }',
+): Retention {
+  const retention = readOptions(caller, options, TABLE, { example, group: 'retention' });
+  if ((options as RetentionOptions).maxValueBytes !== undefined) return retention;
+  return { ...retention, maxValueBytes: Math.floor(retention.maxBytes / 4) };
+}
+
+/** The option `retention` of a source, which passes it on to its history. */
+export function retentionOption(example: string): Read<RetentionOptions> {
+  return (given = {}, { caller }) => {
+    resolveRetention(given, caller, example);
+    return given as RetentionOptions;
+  };
 }

@@ -1,56 +1,61 @@
-import { type KeysOf, MONITOR, refuseUnknownKeys } from '../check-options.ts';
+/** The option `dashboard`. */
+import {
+  checked,
+  type OptionPlace,
+  type OptionsOf,
+  type OptionTable,
+  type Read,
+  readOptions,
+  text,
+  wrongOption,
+} from '../check-options.ts';
 import type { DashboardLink, DashboardOptions } from '../options.ts';
 import { isWebLink } from '../text/web-link.ts';
 import { isRecord } from '../values.ts';
-import { wrong } from './wrong.ts';
 
 /** {@link DashboardOptions}, checked, with every default filled in. */
-export interface ResolvedDashboard {
-  readonly title: string;
-  readonly links: readonly DashboardLink[];
-  readonly logo: string | null;
-}
-
-const DASHBOARD: KeysOf<DashboardOptions> = { title: true, links: true, logo: true };
-const LINK: KeysOf<DashboardLink> = { text: true, url: true };
+export type ResolvedDashboard = OptionsOf<typeof TABLE>;
 
 const LONGEST_TITLE = 100;
 const MOST_LINKS = 20;
-const EXPECTED_URL = "an http(s) URL or a path such as 'https://example.com/runbook' or '/admin'";
+/** A URL stays as it is, so that a path also works behind a proxy that removes a prefix. */
+const URL_EXPECTED = "an http(s) URL or a path such as 'https://example.com/runbook' or '/admin'";
 
-/** Checks the option `dashboard`. @returns `null` when the page is disabled */
-export function readDashboard(value: unknown): ResolvedDashboard | null {
-  if (value === false) return null;
-  const given = value === undefined || value === true ? {} : value;
-  if (!isRecord(given)) throw wrong('dashboard', "true, false or an object such as { title: 'Shop' }", value);
-  refuseUnknownKeys(MONITOR, given, DASHBOARD, 'dashboard.');
-  return Object.freeze({
-    title: readText('dashboard.title', given.title ?? 'Task monitor'),
-    links: readLinks(given.links ?? []),
-    logo: given.logo === undefined ? null : readUrl('dashboard.logo', given.logo),
-  });
+/** Required if there is no fallback. */
+function label<Default = never>(fallback?: Default): Read<string | Default> {
+  const isRight = (given: string): boolean => given.trim() !== '' && given.length <= LONGEST_TITLE;
+  return text(isRight, `a text of 1 to ${LONGEST_TITLE} characters`, fallback);
 }
 
-function readText(option: string, value: unknown): string {
-  if (typeof value !== 'string' || value.trim() === '' || value.length > LONGEST_TITLE) {
-    throw wrong(option, `a text of 1 to ${LONGEST_TITLE} characters`, value);
+const LINK = {
+  text: label<never>(),
+  url: checked<string, never>(isWebLink, URL_EXPECTED),
+} satisfies OptionTable<DashboardLink>;
+
+const TABLE = {
+  title: label('Task monitor'),
+  links: readLinks,
+  logo: checked(isWebLink, URL_EXPECTED, null),
+} satisfies OptionTable<DashboardOptions>;
+
+/** @returns `null` when the page is disabled */
+export function readDashboard(given: unknown, { caller, option }: OptionPlace): ResolvedDashboard | null {
+  if (given === false) return null;
+  const options = given === undefined || given === true ? {} : given;
+  const example = "{ title: 'Shop' }";
+  if (!isRecord(options))
+    throw wrongOption(caller, option, `true, false or an object such as ${example}`, given);
+  return readOptions(caller, options, TABLE, { example, group: option });
+}
+
+function readLinks(given: unknown, { caller, option }: OptionPlace): readonly DashboardLink[] {
+  if (given === undefined) return [];
+  if (!Array.isArray(given) || given.length > MOST_LINKS) {
+    const expected = `an array of at most ${MOST_LINKS} links such as { text: 'Runbook', url: 'https://example.com' }`;
+    throw wrongOption(caller, option, expected, given);
   }
-  return value;
-}
-
-function readLinks(value: unknown): readonly DashboardLink[] {
-  const expected = `an array of at most ${MOST_LINKS} links such as { text: 'Runbook', url: 'https://example.com' }`;
-  if (!Array.isArray(value) || value.length > MOST_LINKS) throw wrong('dashboard.links', expected, value);
-  return value.map((link: unknown, index) => {
-    const option = `dashboard.links[${index}]`;
-    if (!isRecord(link)) throw wrong(option, "an object such as { text: 'Admin', url: '/admin' }", link);
-    refuseUnknownKeys(MONITOR, link, LINK, `${option}.`);
-    return { text: readText(`${option}.text`, link.text), url: readUrl(`${option}.url`, link.url) };
-  });
-}
-
-/** Returns the URL unchanged, so that a path also works behind a proxy that removes a prefix. */
-function readUrl(option: string, value: unknown): string {
-  if (!isWebLink(value)) throw wrong(option, EXPECTED_URL, value);
-  return value;
+  const example = "{ text: 'Admin', url: '/admin' }";
+  return given.map((link: unknown, index) =>
+    readOptions(caller, link, LINK, { example, group: `${option}[${index}]` }),
+  );
 }

@@ -1,81 +1,42 @@
 import {
-  type KeysOf,
-  MONITOR,
+  checked,
+  flag,
+  isSourceName,
   nearestWord,
-  readBoolean,
-  refuseUnknownKeys,
+  type OptionPlace,
+  type OptionTable,
+  type Read,
+  readOptions,
   wrongOption,
 } from '../check-options.ts';
 import { overlapOf } from '../source/bundle-mark.ts';
 import { TASK_FILTERS, TASK_SORTS } from '../source/task-capabilities.ts';
-import type {
-  ComponentSource,
-  HealthSource,
-  HistorySource,
-  MetricsSource,
-  MonitorSources,
-  QueueSource,
-  ScheduleSource,
-  SourcePart,
-  TaskCapabilities,
-  TaskEventSource,
-  TaskSource,
-  WorkerSource,
-} from '../source.ts';
+import type { MonitorSources, SourcePart, TaskCapabilities } from '../source.ts';
 import { isRecord } from '../values.ts';
 
 /** Methods of a part: `true` for required ones. */
-type Methods<Part extends SourcePart> = Readonly<Record<MethodOf<Part>, boolean>>;
-type MethodOf<Part extends SourcePart> = Exclude<
-  keyof Part,
-  keyof SourcePart | 'knowsConditions' | 'capabilities'
+type Methods<Part> = Readonly<
+  Record<Exclude<keyof Part, keyof SourcePart | 'knowsConditions' | 'capabilities'>, boolean>
 >;
+type Parts = Required<Omit<MonitorSources, 'close'>>;
 
-const TASKS: Methods<TaskSource> = {
-  listTasks: true,
-  getTask: true,
-  getTaskTree: false,
-  getTaskStats: false,
-  getActivity: false,
-};
-const WORKERS: Methods<WorkerSource> = { listWorkers: true };
-const EVENTS: Methods<TaskEventSource> = { listEvents: true };
-const SCHEDULES: Methods<ScheduleSource> = { listSchedules: true };
-const HEALTH: Methods<HealthSource> = { checkBroker: false, checkBackend: false, checkWorkers: false };
-const QUEUES: Methods<QueueSource> = { listQueues: true };
-const COMPONENTS: Methods<ComponentSource> = { listComponents: true };
-const HISTORY: Methods<HistorySource> = { getHistoryStats: true, openNotes: false };
-const METRICS: Methods<MetricsSource> = { openMeter: true };
-
-const PARTS: Readonly<Record<Exclude<keyof MonitorSources, 'close'>, Readonly<Record<string, boolean>>>> = {
-  tasks: TASKS,
-  workers: WORKERS,
-  events: EVENTS,
-  schedules: SCHEDULES,
-  health: HEALTH,
-  queues: QUEUES,
-  components: COMPONENTS,
-  history: HISTORY,
-  metrics: METRICS,
+const PARTS: { readonly [Name in keyof Parts]: Methods<Parts[Name]> } = {
+  tasks: { listTasks: true, getTask: true, getTaskTree: false, getTaskStats: false, getActivity: false },
+  workers: { listWorkers: true },
+  events: { listEvents: true },
+  schedules: { listSchedules: true },
+  health: { checkBroker: false, checkBackend: false, checkWorkers: false },
+  queues: { listQueues: true },
+  components: { listComponents: true },
+  history: { getHistoryStats: true, openNotes: false },
+  metrics: { openMeter: true },
 };
 
 /** The parts of a source. `metrics` is an option of the monitor, too. */
 export const PART_NAMES: readonly string[] = Object.keys(PARTS);
 
-const NAME = /^[A-Za-z0-9_-]{1,64}$/;
-
-/** What is checked, for error messages. */
-interface Checked {
-  /** Name of the function that was called. */
-  readonly caller: string;
-  /** Path of the checked value, such as `sources`. */
-  readonly option: string;
-}
-
-/** Checks the sources of a router. Default: an empty bundle. */
-export function resolveSources(value: unknown): MonitorSources {
-  return value === undefined ? {} : checkSources(value, { caller: MONITOR, option: 'sources' });
-}
+/** The option `sources` of a router. Default: an empty bundle. */
+export const readSources: Read<MonitorSources> = (given = {}, place) => checkSources(given, place);
 
 /**
  * Checks that every part can be called. Returns the bundle itself, since its methods may need `this`. The bundle
@@ -83,8 +44,8 @@ export function resolveSources(value: unknown): MonitorSources {
  *
  * @throws TypeError that says what to write
  */
-export function checkSources(value: unknown, checked: Checked): MonitorSources {
-  const { caller, option } = checked;
+export function checkSources(value: unknown, place: OptionPlace): MonitorSources {
+  const { caller, option } = place;
   if (Array.isArray(value)) {
     throw new TypeError(
       `${caller}: '${option}' must be one source, not an array. Write combineSources(a, b), from 'express-task-monitor'.`,
@@ -98,7 +59,7 @@ export function checkSources(value: unknown, checked: Checked): MonitorSources {
       value,
     );
   }
-  refuseOverlap(value, checked);
+  refuseOverlap(value, place);
   for (const key of Object.keys(value)) {
     if (key === 'close' || Object.hasOwn(PARTS, key)) continue;
     const meant = nearestWord(key, Object.keys(PARTS));
@@ -111,7 +72,7 @@ export function checkSources(value: unknown, checked: Checked): MonitorSources {
   for (const [key, methods] of Object.entries(PARTS)) {
     if (value[key] !== undefined) checkPart({ caller, option: `${option}.${key}` }, value[key], methods);
   }
-  if (isRecord(value.tasks))
+  if (isRecord(value.tasks) && value.tasks.capabilities !== undefined)
     checkCapabilities(caller, `${option}.tasks.capabilities`, value.tasks.capabilities);
   if (value.close !== undefined && typeof value.close !== 'function') {
     throw wrongOption(caller, `${option}.close`, 'a function', value.close);
@@ -119,7 +80,7 @@ export function checkSources(value: unknown, checked: Checked): MonitorSources {
   return value;
 }
 
-function refuseOverlap(sources: object, { caller, option }: Checked): void {
+function refuseOverlap(sources: object, { caller, option }: OptionPlace): void {
   const [part] = overlapOf(sources);
   if (part === undefined) return;
   throw new TypeError(
@@ -128,14 +89,14 @@ function refuseOverlap(sources: object, { caller, option }: Checked): void {
 }
 
 function checkPart(
-  { caller, option }: Checked,
+  { caller, option }: OptionPlace,
   part: unknown,
   methods: Readonly<Record<string, boolean>>,
 ): void {
   if (!isRecord(part)) {
     throw wrongOption(caller, option, `an object with a name and ${Object.keys(methods).join(', ')}`, part);
   }
-  if (typeof part.name !== 'string' || !NAME.test(part.name)) {
+  if (!isSourceName(part.name)) {
     throw wrongOption(caller, `${option}.name`, "1 to 64 of A-Z a-z 0-9 _ -, such as 'celery'", part.name);
   }
   for (const [method, required] of Object.entries({ ...methods, status: false })) {
@@ -146,7 +107,12 @@ function checkPart(
   }
 }
 
-const KEYS: KeysOf<TaskCapabilities> = { sorts: true, filters: true, search: true, total: true };
+const CAPABILITIES = {
+  sorts: someOf(TASK_SORTS),
+  filters: someOf(TASK_FILTERS),
+  search: flag(true),
+  total: flag(true),
+} satisfies OptionTable<TaskCapabilities>;
 
 /**
  * Checks the `capabilities` of a source of tasks.
@@ -155,23 +121,16 @@ const KEYS: KeysOf<TaskCapabilities> = { sorts: true, filters: true, search: tru
  * @throws TypeError that says what to write
  */
 function checkCapabilities(caller: string, option: string, value: unknown): void {
-  if (value === undefined) return;
-  if (!isRecord(value)) throw wrongOption(caller, option, 'an object such as { search: false }', value);
-  refuseUnknownKeys(caller, value, KEYS, `${option}.`);
-  checkSome(caller, `${option}.sorts`, value.sorts, TASK_SORTS);
-  checkSome(caller, `${option}.filters`, value.filters, TASK_FILTERS);
-  if (Array.isArray(value.sorts) && !value.sorts.includes('timestamp')) {
+  const { sorts } = readOptions(caller, value, CAPABILITIES, { example: '{ search: false }', group: option });
+  if (sorts !== null && !sorts.includes('timestamp')) {
     throw new TypeError(
       `${caller}: '${option}.sorts' must include 'timestamp', the order of every first page.`,
     );
   }
-  readBoolean(caller, `${option}.search`, value.search, true);
-  readBoolean(caller, `${option}.total`, value.total, true);
 }
 
-function checkSome(caller: string, option: string, value: unknown, known: readonly string[]): void {
-  if (value === undefined) return;
-  if (!Array.isArray(value) || !value.every((one) => known.includes(one))) {
-    throw wrongOption(caller, option, `an array of some of ${known.join(', ')}`, value);
-  }
+function someOf(known: readonly string[]): Read<readonly string[] | null> {
+  const areKnown = (given: unknown): given is readonly string[] =>
+    Array.isArray(given) && given.every((one) => known.includes(one));
+  return checked(areKnown, `an array of some of ${known.join(', ')}`, null);
 }

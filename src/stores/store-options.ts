@@ -1,7 +1,5 @@
 /** Options that all stores have. */
-import { readBoolean, readGroup, readInteger, refuseUnknownKeys, wrongOption } from '../check-options.ts';
-import type { StoreRetention } from '../history/store.ts';
-import { isRecord } from '../values.ts';
+import { flag, group, type OptionTable, type TableWords, text, wholeNumber } from '../check-options.ts';
 
 /** For how long a store keeps what is written. */
 export interface StoreRetentionOptions {
@@ -28,19 +26,23 @@ export interface StoreOptions {
   readonly deployment?: string;
 }
 
-/** {@link StoreOptions}, every one set. */
-export interface ResolvedStoreOptions {
-  readonly retention: StoreRetention;
-  readonly isReadOnly: boolean;
-  readonly deployment: string | null;
-}
-
-/** A table of the keys, for the options of a store. */
-export const STORE_KEYS = { retention: true, readOnly: true, deployment: true } as const;
-
-const RETENTION_KEYS = { taskDays: true, rollupDays: true };
-
 const DAYS = { least: 1, most: 3_650 };
+
+const RETENTION = {
+  taskDays: wholeNumber({ ...DAYS, fallback: 7 }),
+  rollupDays: wholeNumber({ ...DAYS, fallback: 90 }),
+} satisfies OptionTable<StoreRetentionOptions>;
+
+/** The options that all stores have. */
+export const STORE_TABLE = {
+  retention: group(RETENTION, { example: '{ taskDays: 7 }' }),
+  readOnly: flag(false),
+  deployment: text(
+    ({ length }) => length > 0 && length <= 200,
+    "1 to 200 characters, such as 'shop-production'",
+    null,
+  ),
+} satisfies OptionTable<StoreOptions>;
 
 /** What people write instead of an option, and what to write. */
 const HINTS = {
@@ -53,35 +55,5 @@ const HINTS = {
   searchPath: 'schema',
 };
 
-/**
- * Checks the options that all stores have.
- *
- * @param caller the function that was called
- * @param known all keys that it takes
- * @throws TypeError that says what to write
- */
-export function resolveStoreOptions(caller: string, options: unknown, known: object): ResolvedStoreOptions {
-  if (!isRecord(options)) {
-    throw wrongOption(caller, 'options', 'an object such as { retention: { taskDays: 7 } }', options);
-  }
-  refuseUnknownKeys(caller, options, known, '', HINTS);
-  const { deployment } = options;
-  if (
-    deployment !== undefined &&
-    (typeof deployment !== 'string' || deployment === '' || deployment.length > 200)
-  ) {
-    throw wrongOption(caller, 'deployment', "1 to 200 characters, such as 'shop-production'", deployment);
-  }
-  const retention = readGroup(caller, 'retention', options.retention, RETENTION_KEYS, '{ taskDays: 7 }');
-  return {
-    retention: {
-      taskDays: readInteger(caller, 'retention.taskDays', retention.taskDays, { ...DAYS, fallback: 7 }),
-      rollupDays: readInteger(caller, 'retention.rollupDays', retention.rollupDays, {
-        ...DAYS,
-        fallback: 90,
-      }),
-    },
-    isReadOnly: readBoolean(caller, 'readOnly', options.readOnly, false),
-    deployment: deployment ?? null,
-  };
-}
+/** What {@link readOptions} needs besides a table. */
+export const STORE_WORDS: TableWords = { example: '{ retention: { taskDays: 7 } }', hints: HINTS };

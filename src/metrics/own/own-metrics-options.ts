@@ -1,5 +1,5 @@
 /** The options of own metrics. */
-import { type KeysOf, MONITOR, readBoolean, refuseUnknownKeys, wrongOption } from '../../check-options.ts';
+import { checked, flag, MONITOR, type OptionTable, readOptions } from '../../check-options.ts';
 import { isRecord } from '../../values.ts';
 
 /** A `Registry` of prom-client 15. */
@@ -30,7 +30,18 @@ export interface ResolvedOwnMetrics {
   readonly register: MetricsRegister | null;
 }
 
-const KEYS: KeysOf<OwnMetricsOptions> = { own: true, hostname: true, register: true };
+const METHODS = ['metrics', 'getSingleMetric', 'registerMetric', 'removeSingleMetric'];
+
+/** The methods of a class are not own properties. */
+function isRegister(given: unknown): given is MetricsRegister {
+  return isRecord(given) && METHODS.every((name) => typeof given[name] === 'function');
+}
+
+const TABLE = {
+  own: flag(null),
+  hostname: flag(false),
+  register: checked(isRegister, "a Registry of prom-client, such as its 'register'", null),
+} satisfies OptionTable<OwnMetricsOptions>;
 
 /**
  * Checks the `metrics` option if it requests own metrics.
@@ -46,27 +57,10 @@ export function resolveOwnMetrics(option: unknown): ResolvedOwnMetrics | null {
       `${MONITOR}: 'metrics.url' and own metrics cannot be served together: two concatenated expositions are not a valid one. Write metrics: { own: true }, and let Prometheus scrape the other exporter, too.`,
     );
   }
-  refuseUnknownKeys(MONITOR, option, KEYS, 'metrics.');
-  const hostname = readBoolean(MONITOR, 'metrics.hostname', option.hostname, false);
-  const register = readRegister(option.register);
-  if (!readBoolean(MONITOR, 'metrics.own', option.own, register !== null)) {
+  const words = { example: '{ own: true }', group: 'metrics' };
+  const { own, hostname, register } = readOptions(MONITOR, option, TABLE, words);
+  if (!(own ?? register !== null)) {
     throw new TypeError(`${MONITOR}: write metrics: { own: true, … }, or metrics: false for no metrics.`);
   }
   return Object.freeze({ hostname, register });
-}
-
-const METHODS = ['metrics', 'getSingleMetric', 'registerMetric', 'removeSingleMetric'] as const;
-
-function readRegister(value: unknown): MetricsRegister | null {
-  if (value === undefined) return null;
-  // The methods of a class are not own properties.
-  const given = value as Readonly<Record<string, unknown>> | null;
-  if (
-    typeof given === 'object' &&
-    given !== null &&
-    METHODS.every((name) => typeof given[name] === 'function')
-  ) {
-    return value as MetricsRegister;
-  }
-  throw wrongOption(MONITOR, 'metrics.register', "a Registry of prom-client, such as its 'register'", value);
 }

@@ -2,8 +2,8 @@ import { storeComponent } from '../../history/store-parts.ts';
 import type { HealthCheck, WorkerHealthCheck } from '../../model.ts';
 import { describeError, type RedisProblem } from '../../redis/problems.ts';
 import type { ReadOptions } from '../../redis/reader.ts';
-import { markBundle } from '../../source/bundle-mark.ts';
-import { withEngine } from '../../source/engine.ts';
+import { markBundle, withEngine } from '../../source/bundle-mark.ts';
+
 import type {
   Awaitable,
   ComponentSource,

@@ -8,7 +8,7 @@ import type { ResultWriter } from './backends/sql/result-tables.ts';
 import { createSqlResultBackend } from './backends/sql/sql-result-backend.ts';
 import type { Broker } from './broker.ts';
 import { amqpEndpoint, createAmqpBroker } from './brokers/amqp/broker.ts';
-import { type EventQueueOptions, resolveEventQueue } from './brokers/amqp/event-queue.ts';
+import { type EventQueueOptions, eventQueueOption } from './brokers/amqp/event-queue.ts';
 import { createRedisBroker } from './brokers/redis/broker.ts';
 import { backendEndpoint, type DeploymentEndpoints, deploymentEndpoints } from './brokers/redis/endpoints.ts';
 import { redbeatLocation } from './brokers/redis/redbeat-endpoint.ts';
@@ -71,7 +71,7 @@ export function connectionsOf(given: GivenConnections): Connections {
     amqp === null
       ? deploymentEndpoints(broker, backend, settings, hasSqlResults)
       : { broker: null, foreignBroker: null, ...backendEndpoint(hasSqlResults ? null : backend, settings) };
-  const eventQueue = resolveEventQueue(given.eventQueue);
+  const eventQueue = eventQueueOption(given.eventQueue, { caller: 'celerySources', option: 'eventQueue' });
   if (amqp === null && given.eventQueue !== undefined) {
     throw new TypeError("celerySources: 'eventQueue' is for a broker on RabbitMQ. Remove it.");
   }

@@ -1,26 +1,21 @@
 import {
-  type KeysOf,
+  asGiven,
+  callback,
+  flag,
+  names,
   type OptionHints,
-  readBoolean,
-  readFunction,
-  readSourceName,
-  refuseUnknownKeys,
-  wrongOption,
+  type OptionTable,
+  readOptions,
+  sourceName,
 } from '../../check-options.ts';
-import { type RetentionOptions, resolveRetention } from '../../history/retention.ts';
-import type { HistoryStore, StoreEngine } from '../../history/store.ts';
-import { readCollect, readSourceStore } from '../../history/store-parts.ts';
-import {
-  createSourceRedactor,
-  type RedactFunction,
-  type RedactOptions,
-  type Redactor,
-} from '../../redact.ts';
-import { isRecord } from '../../values.ts';
+import { type RetentionOptions, retentionOption } from '../../history/retention.ts';
+import type { HistoryStore } from '../../history/store.ts';
+import { readCollect, refuseBareTexts, storeOption } from '../../history/store-parts.ts';
+import { createSourceRedactor, type RedactFunction, type RedactOptions } from '../../redact.ts';
 import type { EventQueueOptions, GivenBroker, GivenConnection } from './connect.ts';
 import type { OnReady } from './readiness.ts';
 import { type CelerySettings, checkSettings } from './settings.ts';
-import { type CelerySqlOptions, type ResolvedSql, readSqlOptions } from './sql/sql-options.ts';
+import { type CelerySqlOptions, readSqlOptions } from './sql/sql-options.ts';
 
 /** Options of `celerySources`. */
 export interface CelerySourcesOptions {
@@ -111,43 +106,30 @@ export interface CelerySourcesOptions {
   readonly collect?: boolean;
 }
 
-/** Options that are checked where the connections are chosen. */
-type GivenNames = 'broker' | 'backend' | 'eventQueue';
-
-/** {@link CelerySourcesOptions}, checked and complete, except for those that choose connections. */
-export interface ResolvedOptions
-  extends Required<Omit<CelerySourcesOptions, GivenNames | 'sql' | 'redact' | 'store' | 'onReady'>>,
-    Record<GivenNames, unknown> {
-  /** `null`: no database of the app is read. */
-  readonly sql: ResolvedSql | null;
-  /** `null`: texts are not redacted here. */
-  readonly redactor: Redactor | null;
-  /** `null`: the history ends with the process. */
-  readonly store: StoreEngine | null;
-  /** `null`: nothing is called. */
-  readonly onReady: OnReady | null;
-}
-
 /** The function that takes these options, for error messages. */
 const CALLER = 'celerySources';
 
-const KEYS: KeysOf<CelerySourcesOptions> = {
-  broker: true,
-  backend: true,
-  name: true,
-  settings: true,
-  retention: true,
-  queues: true,
-  readResults: true,
-  control: true,
-  enableEvents: true,
-  redact: true,
-  store: true,
-  collect: true,
-  sql: true,
-  eventQueue: true,
-  onReady: true,
-};
+/** Options that choose connections are checked where these are chosen. */
+const TABLE = {
+  broker: asGiven,
+  backend: asGiven,
+  name: sourceName('celery'),
+  settings: checkSettings,
+  retention: retentionOption('{ maxTasks: 100_000 }'),
+  queues: names("names of queues, such as ['celery', 'mail']"),
+  readResults: flag(true),
+  control: flag(true),
+  enableEvents: flag(false),
+  redact: createSourceRedactor,
+  store: storeOption,
+  collect: asGiven,
+  sql: asGiven,
+  eventQueue: asGiven,
+  onReady: callback<OnReady>('({ workers }) => console.log(workers)'),
+} satisfies OptionTable<CelerySourcesOptions>;
+
+/** {@link CelerySourcesOptions}, checked and complete, except for those that choose connections. */
+export type ResolvedOptions = ReturnType<typeof resolveOptions>;
 
 /** Common mistakes in names of options, and the correct names. */
 const HINTS: OptionHints = {
@@ -186,43 +168,18 @@ const HINTS: OptionHints = {
  *
  * @throws TypeError that says what to write; it never contains a URL
  */
-export function resolveOptions(options: unknown): ResolvedOptions {
-  if (!isRecord(options)) {
-    throw wrongOption(CALLER, 'options', "an object such as { broker: 'redis://host:6379/0' }", options);
-  }
-  refuseUnknownKeys(CALLER, options, KEYS, '', HINTS);
-  const given = options as CelerySourcesOptions;
-  const { broker, backend, eventQueue, settings, retention = {}, queues = [] } = given;
-  const name = readSourceName(CALLER, 'name', options.name, 'celery');
-  if (!isRecord(retention)) {
-    throw wrongOption(CALLER, 'retention', 'an object such as { maxTasks: 100_000 }', retention);
-  }
-  resolveRetention(retention, CALLER);
-  if (!Array.isArray(queues) || !queues.every((queue) => typeof queue === 'string' && queue !== '')) {
-    throw wrongOption(CALLER, 'queues', "names of queues, such as ['celery', 'mail']", queues);
-  }
-  const control = readBoolean(CALLER, 'control', options.control, true);
-  const enableEvents = readBoolean(CALLER, 'enableEvents', options.enableEvents, false);
-  if (enableEvents && !control) {
+export function resolveOptions(given: unknown) {
+  const example = "{ broker: 'redis://host:6379/0' }";
+  const options = readOptions(CALLER, given, TABLE, { example, hints: HINTS });
+  const { redact: redactor, store, settings } = options;
+  if (options.enableEvents && !options.control) {
     throw new TypeError(`${CALLER}: 'enableEvents' needs remote control. Remove control: false.`);
   }
-  const store = readSourceStore(CALLER, options);
-  const checked = settings === undefined ? {} : checkSettings(settings);
+  refuseBareTexts(CALLER, store, redactor);
   return {
-    name,
-    store,
+    ...options,
+    redactor,
     collect: readCollect(CALLER, options.collect, store),
-    settings: checked,
-    sql: readSqlOptions(options.sql, checked),
-    retention,
-    queues: [...queues],
-    readResults: readBoolean(CALLER, 'readResults', options.readResults, true),
-    control,
-    enableEvents,
-    redactor: createSourceRedactor(given.redact, CALLER),
-    onReady: readFunction<OnReady>(CALLER, 'onReady', given.onReady, '({ workers }) => console.log(workers)'),
-    broker,
-    backend,
-    eventQueue,
+    sql: readSqlOptions(options.sql, settings),
   };
 }

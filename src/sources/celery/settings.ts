@@ -168,7 +168,7 @@ const TRANSPORT_OPTIONS: Readonly<Record<string, Check>> = {
  *
  * @throws TypeError naming the setting and what to write
  */
-export function checkSettings(settings: unknown): CelerySettings {
+export function checkSettings(settings: unknown = {}): CelerySettings {
   if (!isRecord(settings)) throw wrongOption('celerySources', 'settings', EXAMPLE, settings);
   check(settings, SETTINGS, 'settings');
   for (const group of ['broker_transport_options', 'result_backend_transport_options']) {

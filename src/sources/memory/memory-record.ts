@@ -70,7 +70,6 @@ const FIELDS: KeysOf<MemoryRecord> = {
   traceparent: true,
   detail: true,
 };
-const FIELD_NAMES = Object.keys(FIELDS);
 /** What other queues and the API call these fields. */
 const OTHER_NAMES: OptionHints = {
   exception: 'error',
@@ -137,7 +136,7 @@ export function toTaskChange(record: MemoryRecord, now: () => number): TaskChang
   if (typeof record !== 'object' || record === null) {
     throw new TypeError('record({ id, state }): write an object, such as { id: "1", state: "STARTED" }.');
   }
-  refuseUnknownFields('record', record, FIELD_NAMES, OTHER_NAMES);
+  refuseUnknownFields('record', record, FIELDS, OTHER_NAMES);
   const { id, state } = record;
   if (typeof id !== 'string' || id === '' || id.length > 512) {
     throw new TypeError("record({ id }): write the task's id, a string of 1 to 512 characters.");

@@ -1,12 +1,34 @@
-import { type KeysOf, refuseUnknownFields } from '../../check-options.ts';
+import {
+  callback,
+  type KeysOf,
+  type OptionPlace,
+  type OptionTable,
+  readOptions,
+  refuseUnknownFields,
+  sourceName,
+  wrongOption,
+} from '../../check-options.ts';
 import type { History, HistoryReader, HistoryWriter, WorkerChange } from '../../history/history.ts';
 import { withInstanceMarks } from '../../history/instance-marks.ts';
 import { createMemoryHistory } from '../../history/memory-history.ts';
-import { type HistorySources, historySources, withStoreComponent } from '../../history/store-parts.ts';
+import { type RetentionOptions, retentionOption } from '../../history/retention.ts';
+import type { HistoryStore } from '../../history/store.ts';
+import {
+  type HistorySources,
+  historySources,
+  refuseBareTexts,
+  storeOption,
+  withStoreComponent,
+} from '../../history/store-parts.ts';
 import { createStoredHistory } from '../../history/stored/create-stored-history.ts';
 import type { StoredHistory } from '../../history/stored-history.ts';
-import type { WorkerHealthCheck } from '../../model.ts';
-import { redactSchedule } from '../../redact.ts';
+import type { Schedule, WorkerHealthCheck } from '../../model.ts';
+import {
+  createSourceRedactor,
+  type RedactFunction,
+  type RedactOptions,
+  redactSchedule,
+} from '../../redact.ts';
 import { markBundle } from '../../source/bundle-mark.ts';
 import type {
   Awaitable,
@@ -16,12 +38,34 @@ import type {
   ReadContext,
   ScheduleSource,
 } from '../../source.ts';
-import {
-  type MemorySourcesOptions,
-  type ResolvedMemoryOptions,
-  resolveMemoryOptions,
-} from './memory-options.ts';
 import { type MemoryRecord, toTaskChange } from './memory-record.ts';
+
+/** Options of `memorySources`. */
+export interface MemorySourcesOptions {
+  /** Name of the source in answers. 1 to 64 of `A-Z a-z 0-9 _ -`. Default `memory`. */
+  readonly name?: string;
+  /** What is kept; see each option for its default. */
+  readonly retention?: RetentionOptions;
+  /** Periodic schedules, or a function that reads them. Default: beat is not enabled. */
+  readonly schedules?: readonly Schedule[] | (() => Awaitable<readonly Schedule[]>);
+  /**
+   * Which values are secrets, as in `createMonitorRouter({ redact })`: an object extends the built-in rules, a
+   * function replaces them. Each text is redacted once, before it is first shown or searched; the router then
+   * applies only its own `redact`. `false`: texts are kept as they are, for the router to redact. Default: the
+   * built-in rules.
+   */
+  readonly redact?: RedactOptions | RedactFunction | false;
+  /**
+   * A database that keeps the history: `sqliteStore(path)` of `express-task-monitor/sqlite`, or
+   * `postgresStore(client)` of `express-task-monitor/postgres`. It survives restarts, and all instances show the
+   * tasks of all. Default: none; the history ends with the process.
+   */
+  readonly store?: HistoryStore;
+  /** Called with each invalid record. Default: the first one causes a process warning. */
+  readonly onError?: (error: TypeError) => void;
+  /** Clock, milliseconds since 1970. Default `Date.now`. */
+  readonly now?: () => number;
+}
 
 /** What a worker of the host's own queue reports about itself. */
 export interface MemoryWorkerRecord extends Partial<Omit<WorkerChange, 'time'>> {
@@ -75,7 +119,7 @@ export interface MemorySources extends HistorySources, Pick<MonitorSources, 'sch
  * @throws TypeError for an unknown or wrong option
  */
 export function memorySources(options: MemorySourcesOptions = {}): MemorySources {
-  const resolved = resolveMemoryOptions(options);
+  const resolved = resolveOptions(options);
   const { name, onError, now } = resolved;
   const { writer, reader, close, status, openNotes } = historyOf(resolved);
 
@@ -103,8 +147,53 @@ export function memorySources(options: MemorySourcesOptions = {}): MemorySources
   });
 }
 
+const CALLER = 'memorySources';
+
+const TABLE = {
+  name: sourceName('memory'),
+  retention: retentionOption('{ maxTasks: 50_000 }'),
+  schedules: readSchedules,
+  redact: createSourceRedactor,
+  store: storeOption,
+  onError: callback<(error: TypeError) => void>('(error) => log(error)'),
+  now: callback<() => number>('Date.now'),
+} satisfies OptionTable<MemorySourcesOptions>;
+
+/** {@link MemorySourcesOptions}, every one set. */
+type ResolvedOptions = ReturnType<typeof resolveOptions>;
+
+/** @throws TypeError that says what to write */
+function resolveOptions(given: unknown) {
+  const options = readOptions(CALLER, given, TABLE, { example: "{ name: 'jobs' }" });
+  const { redact: redactor, onError, now } = options;
+  refuseBareTexts(CALLER, options.store, redactor);
+  return { ...options, redactor, onError: onError ?? warnOnce(), now: now ?? Date.now };
+}
+
+function readSchedules(
+  given: unknown,
+  { caller, option }: OptionPlace,
+): (() => Awaitable<readonly Schedule[]>) | null {
+  if (given === undefined || given === null) return null;
+  if (typeof given === 'function') return given as () => Awaitable<readonly Schedule[]>;
+  if (Array.isArray(given)) return () => given;
+  throw wrongOption(caller, option, 'an array of schedules or a function that returns one', given);
+}
+
+function warnOnce(): (error: TypeError) => void {
+  let warned = false;
+  return (error) => {
+    if (warned) return;
+    warned = true;
+    process.emitWarning(`${error.message} (further records like it are only counted)`, {
+      type: 'ExpressTaskMonitorWarning',
+      code: 'EXPRESS_TASK_MONITOR_RECORD',
+    });
+  };
+}
+
 /** Its `close` returns a promise if there is a store. */
-function historyOf({ name, retention, redactor, now, store }: ResolvedMemoryOptions): OpenHistory {
+function historyOf({ name, retention, redactor, now, store }: ResolvedOptions): OpenHistory {
   const memory = { ...retention, now, redactor, backdated: true };
   if (store === null) return createMemoryHistory(memory);
   return createStoredHistory(memory, {
@@ -125,7 +214,7 @@ function componentsOf(name: string, status: StoredHistory['status']): ComponentS
   return withStoreComponent({ name, listComponents: () => Promise.resolve([]) }, { status });
 }
 
-function schedulePart({ name, schedules, redactor }: ResolvedMemoryOptions): {
+function schedulePart({ name, schedules, redactor }: ResolvedOptions): {
   schedules?: ScheduleSource;
 } {
   if (schedules === null) return {};
@@ -145,11 +234,9 @@ async function checkWorkers(reader: HistoryReader, context: ReadContext): Promis
 }
 
 function recordQueue(writer: HistoryWriter, record: MemoryQueueRecord): void {
-  refuseUnknownFields('recordQueue', record ?? {}, ['queue', 'waiting', 'oldestDueAt'], {
-    name: 'queue',
-    length: 'waiting',
-    count: 'waiting',
-  });
+  const fields: KeysOf<MemoryQueueRecord> = { queue: true, waiting: true, oldestDueAt: true };
+  const otherNames = { name: 'queue', length: 'waiting', count: 'waiting' };
+  refuseUnknownFields('recordQueue', record ?? {}, fields, otherNames);
   const { queue, waiting, oldestDueAt = null } = record ?? {};
   if (typeof queue !== 'string' || queue === '' || !Number.isSafeInteger(waiting) || waiting < 0) {
     throw new TypeError('recordQueue({ queue, waiting }) needs a name and a number, such as "mail" and 12.');
@@ -178,7 +265,7 @@ const WORKER_FIELDS: KeysOf<MemoryWorkerRecord> = {
 };
 
 function toWorkerChange(record: MemoryWorkerRecord, now: () => number): WorkerChange {
-  refuseUnknownFields('recordWorker', record ?? {}, Object.keys(WORKER_FIELDS), {
+  refuseUnknownFields('recordWorker', record ?? {}, WORKER_FIELDS, {
     name: 'hostname',
     worker: 'hostname',
   });

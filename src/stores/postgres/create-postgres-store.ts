@@ -1,10 +1,10 @@
-import { type KeysOf, wrongOption } from '../../check-options.ts';
+import { type OptionTable, type Read, readOptions, text, wrongOption } from '../../check-options.ts';
 import type { HistoryStore, StoreEngine, StoreRetention } from '../../history/store.ts';
 import { createStatements, isSchemaName, isTablePrefix, LONGEST_PREFIX, tableNames } from '../sql/schema.ts';
 import { type Deadlines, guardDatabase, type SqlDatabase } from '../sql/sql-database.ts';
 import { createSqlStore } from '../sql/sql-store.ts';
 import { StoreError, type StoreErrorCode } from '../sql/store-error.ts';
-import { resolveStoreOptions, STORE_KEYS, type StoreOptions } from '../store-options.ts';
+import { STORE_TABLE, STORE_WORDS, type StoreOptions } from '../store-options.ts';
 import {
   createPostgresDatabase,
   type PgPool,
@@ -69,9 +69,17 @@ export interface PostgresStoreOptions extends StoreOptions {
 }
 
 const CALLER = 'postgresStore';
-const KEYS: KeysOf<PostgresStoreOptions> = { ...STORE_KEYS, schema: true, prefix: true };
 /** Beginning of the names of all tables, unless the host writes another. */
 const DEFAULT_PREFIX = 'task_monitor_';
+
+const schemaName = nameOption(isSchemaName, 63, 'monitor', null);
+
+const TABLE = {
+  ...STORE_TABLE,
+  // `null` counts as absent.
+  schema: (given, place) => schemaName(given ?? undefined, place),
+  prefix: nameOption(isTablePrefix, LONGEST_PREFIX, DEFAULT_PREFIX, DEFAULT_PREFIX),
+} satisfies OptionTable<PostgresStoreOptions>;
 
 /**
  * Keeps the history of sources in PostgreSQL 13 or later, which instances of an app may share. It uses the app's own
@@ -89,20 +97,17 @@ export function postgresStore(client: PgPool | PostgresJs, options: PostgresStor
     const expected = 'a Pool of the package pg, version 8, or a client of the package postgres, version 3';
     throw wrongOption(CALLER, 'client', expected, client);
   }
-  const resolved = resolveStoreOptions(CALLER, options, KEYS);
-  const { schema = null, prefix = DEFAULT_PREFIX } = options;
-  if (schema !== null && !isName(schema, isSchemaName)) throw wrongName('schema', 63, 'monitor', schema);
-  if (!isName(prefix, isTablePrefix)) throw wrongName('prefix', LONGEST_PREFIX, DEFAULT_PREFIX, prefix);
-  return createPostgresStore({ ...resolved, client: usable, schema, prefix });
+  const { readOnly: isReadOnly, ...resolved } = readOptions(CALLER, options, TABLE, STORE_WORDS);
+  return createPostgresStore({ ...resolved, isReadOnly, client: usable });
 }
 
-function isName(value: unknown, test: (name: string) => boolean): value is string {
-  return typeof value === 'string' && test(value);
-}
-
-function wrongName(option: string, most: number, example: string, given: unknown): TypeError {
-  const expected = `1 to ${most} of a-z 0-9 _, not beginning with a digit, such as '${example}'`;
-  return wrongOption(CALLER, option, expected, given);
+function nameOption<Default>(
+  test: (name: string) => boolean,
+  most: number,
+  example: string,
+  fallback: Default,
+): Read<string | Default> {
+  return text(test, `1 to ${most} of a-z 0-9 _, not beginning with a digit, such as '${example}'`, fallback);
 }
 
 /** Where the tables of `postgresStore` are: its options of the same names. */

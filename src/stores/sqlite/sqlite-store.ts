@@ -1,11 +1,11 @@
 import nodeModule from 'node:module';
 import { resolve } from 'node:path';
-import { wrongOption } from '../../check-options.ts';
+import { readOptions, wrongOption } from '../../check-options.ts';
 import type { HistoryStore, StoreEngine, StoreRetention } from '../../history/store.ts';
 import { DAY_TABLES, type DayTable, type TableNames, tableNames } from '../sql/schema.ts';
 import { guardDatabase } from '../sql/sql-database.ts';
 import { createSqlStore } from '../sql/sql-store.ts';
-import { resolveStoreOptions, STORE_KEYS, type StoreOptions } from '../store-options.ts';
+import { STORE_TABLE, STORE_WORDS, type StoreOptions } from '../store-options.ts';
 import { createSqliteDatabase, describeSqliteError, SQLITE_SIZE } from './sqlite-database.ts';
 
 /** Options of `sqliteStore`. */
@@ -36,14 +36,14 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): His
   if (typeof path !== 'string' || path === '' || path.startsWith(':') || path.startsWith('file:')) {
     throw wrongOption(CALLER, 'path', "the path of a file, such as 'monitor.db'", path);
   }
-  const resolved = resolveStoreOptions(CALLER, options, STORE_KEYS);
+  const { readOnly: isReadOnly, ...resolved } = readOptions(CALLER, options, STORE_TABLE, STORE_WORDS);
   if (!nodeModule.isBuiltin('node:sqlite')) {
     throw new Error(
       `${CALLER} needs Node 22.13 or later, which has SQLite; this is Node ${process.versions.node}. Upgrade Node, or ` +
         'keep the history in PostgreSQL: postgresStore(pool) of express-task-monitor/postgres.',
     );
   }
-  return createSqliteStore({ ...resolved, path: resolve(path), thread: THREAD });
+  return createSqliteStore({ ...resolved, isReadOnly, path: resolve(path), thread: THREAD });
 }
 
 /** Parameters of a store in SQLite. */

@@ -1,12 +1,14 @@
 import {
-  type KeysOf,
+  asGiven,
   type OptionHints,
-  readSourceName,
-  refuseUnknownKeys,
+  type OptionTable,
+  readOptions,
+  sourceName,
+  text,
   wrongOption,
 } from '../../../check-options.ts';
 import type { HistoryStore, StoreEngine } from '../../../history/store.ts';
-import { readCollect, readSourceStore } from '../../../history/store-parts.ts';
+import { readCollect, refuseBareTexts, storeOption } from '../../../history/store-parts.ts';
 import {
   createSourceRedactor,
   type RedactFunction,
@@ -102,15 +104,15 @@ export interface ResolvedOptions {
 /** The function that takes these options, for error messages. */
 const CALLER = 'bullmqSources';
 
-const KEYS: KeysOf<BullMQSourcesOptions> = {
-  queues: true,
-  connection: true,
-  prefix: true,
-  name: true,
-  redact: true,
-  store: true,
-  collect: true,
-};
+const TABLE = {
+  queues: asGiven,
+  connection: asGiven,
+  prefix: text((prefix) => prefix !== '', "the prefix of the queues' keys, such as 'bull'", null),
+  name: sourceName('bullmq'),
+  redact: createSourceRedactor,
+  store: storeOption,
+  collect: asGiven,
+} satisfies OptionTable<BullMQSourcesOptions>;
 
 /** Common mistakes in names of options, and the correct names. */
 const HINTS: OptionHints = {
@@ -133,27 +135,19 @@ const EXAMPLE = "{ queues: [mailQueue] } or { connection: 'redis://host:6379/0' 
  *
  * @throws TypeError that says what to write; it never contains a URL or a password
  */
-export function resolveOptions(options: unknown): ResolvedOptions {
-  if (!isRecord(options)) throw wrongOption(CALLER, 'options', `an object such as ${EXAMPLE}`, options);
-  refuseUnknownKeys(CALLER, options, KEYS, '', HINTS);
-  const { queues, connection, prefix = 'bull' } = options;
-  const name = readSourceName(CALLER, 'name', options.name, 'bullmq');
-  const redactor = createSourceRedactor(options.redact as BullMQSourcesOptions['redact'], CALLER);
-  const store = readSourceStore(CALLER, options);
+export function resolveOptions(given: unknown): ResolvedOptions {
+  const options = readOptions(CALLER, given, TABLE, { example: EXAMPLE, hints: HINTS });
+  const { queues, connection, prefix, name, redact: redactor, store } = options;
+  refuseBareTexts(CALLER, store, redactor);
   const common = { name, redactor, store, collect: readCollect(CALLER, options.collect, store) };
   if ((queues === undefined) === (connection === undefined)) {
     throw new TypeError(`${CALLER}: give either 'queues' or 'connection': ${EXAMPLE}.`);
   }
-  if (queues !== undefined) {
-    if (options.prefix !== undefined) {
-      throw new TypeError(`${CALLER}: remove 'prefix': each of the queues has its own.`);
-    }
-    return { ...common, from: { kind: 'queues', queues: checkQueues(queues) } };
+  if (queues === undefined) return { ...common, from: checkConnection(connection, prefix ?? 'bull') };
+  if (prefix !== null) {
+    throw new TypeError(`${CALLER}: remove 'prefix': each of the queues has its own.`);
   }
-  if (typeof prefix !== 'string' || prefix === '') {
-    throw wrongOption(CALLER, 'prefix', "the prefix of the queues' keys, such as 'bull'", prefix);
-  }
-  return { ...common, from: checkConnection(connection, prefix) };
+  return { ...common, from: { kind: 'queues', queues: checkQueues(queues) } };
 }
 
 function checkQueues(queues: unknown): readonly GivenQueue[] {

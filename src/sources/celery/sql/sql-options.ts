@@ -1,6 +1,15 @@
 /** The option `sql` of `celerySources`: a database of the app that is only read. */
-import { type KeysOf, readFunction, refuseUnknownKeys, wrongOption } from '../../../check-options.ts';
-import { isRecord } from '../../../values.ts';
+import {
+  asGiven,
+  checked,
+  group,
+  type OptionTable,
+  oneOf,
+  readOptions,
+  text,
+  wrongOption,
+} from '../../../check-options.ts';
+import { recordOf } from '../../../values.ts';
 import type { CelerySettings } from '../settings.ts';
 import { isTimeZone } from '../zones.ts';
 
@@ -66,23 +75,7 @@ export interface TableName {
   readonly name: string;
 }
 
-/** {@link CelerySqlOptions}, checked and complete. */
-export interface ResolvedSql {
-  readonly dialect: CelerySqlOptions['dialect'];
-  readonly query: CelerySqlQuery;
-  readonly tables: Readonly<Record<CelerySqlTable, TableName>>;
-  readonly timezone: string;
-}
-
 const CALLER = 'celerySources';
-
-const KEYS: KeysOf<CelerySqlOptions> = {
-  dialect: true,
-  query: true,
-  schema: true,
-  tables: true,
-  timezone: true,
-};
 
 /** Common mistakes in names, and the correct names. */
 const HINTS = {
@@ -96,85 +89,73 @@ const HINTS = {
   database: 'schema',
 };
 
-const DIALECTS: readonly unknown[] = ['postgres', 'mysql', 'sqlite'];
-
 /** Databases allow more, if quoted; these tables do not need it. */
 const NAME = '[A-Za-z_][A-Za-z0-9_$]{0,62}';
 const SCHEMA = new RegExp(`^${NAME}$`);
-const TABLE = new RegExp(`^(?:(${NAME})\\.)?(${NAME})$`);
+const TABLE_PATH = new RegExp(`^(?:(${NAME})\\.)?(${NAME})$`);
 
-/** The names of SQLAlchemy's tables in Celery's settings. */
-const OF_SETTINGS = { task: 'celery_taskmeta', group: 'celery_tasksetmeta' } as const;
+const tablePath = text(
+  (path) => TABLE_PATH.test(path),
+  "a name of letters, digits, _ and $, such as 'results' or 'app.results'",
+  null,
+);
 
-/**
- * @returns `null` when the option is absent
- * @throws TypeError that says what to write
- */
-export function readSqlOptions(value: unknown, settings: CelerySettings): ResolvedSql | null {
-  if (value === undefined || value === null) return null;
-  const example = "{ dialect: 'postgres', query }";
-  if (!isRecord(value)) throw wrongOption(CALLER, 'sql', `an object such as ${example}`, value);
-  refuseUnknownKeys(CALLER, value, KEYS, 'sql.', HINTS);
-  const { dialect, schema, timezone = 'UTC' } = value as Partial<CelerySqlOptions>;
-  if (!DIALECTS.includes(dialect) || dialect === undefined)
-    throw wrongOption(CALLER, 'sql.dialect', "'postgres', 'mysql' or 'sqlite'", value.dialect);
-  const query = readFunction<CelerySqlQuery>(CALLER, 'sql.query', value.query, EXAMPLES[dialect]);
-  if (query === null)
-    throw wrongOption(CALLER, 'sql.query', `a function such as ${EXAMPLES[dialect]}`, undefined);
-  if (schema !== undefined && !(typeof schema === 'string' && SCHEMA.test(schema)))
-    throw wrongOption(CALLER, 'sql.schema', 'a name of letters, digits and _', schema);
-  if (!isTimeZone(timezone))
-    throw wrongOption(
-      CALLER,
-      'sql.timezone',
-      'the IANA name of a time zone, such as Europe/Prague',
-      timezone,
-    );
-  return { dialect, query, timezone, tables: tablesOf(value.tables, schema ?? null, settings) };
-}
+const TABLE = {
+  dialect: oneOf(['postgres', 'mysql', 'sqlite']),
+  query: asGiven,
+  schema: text((schema) => SCHEMA.test(schema), 'a name of letters, digits and _', null),
+  tables: group(Object.fromEntries(SQL_TABLES.map((table) => [table, tablePath])), {
+    example: "{ celery_taskmeta: 'results' }",
+  }),
+  timezone: checked(isTimeZone, 'the IANA name of a time zone, such as Europe/Prague', 'UTC'),
+} satisfies OptionTable<CelerySqlOptions>;
 
-const EXAMPLES = {
+const QUERIES = {
   postgres: '(text, values) => pool.query(text, values).then((result) => result.rows)',
   mysql: '(text, values) => pool.execute(text, values).then(([rows]) => rows)',
   sqlite: '(text, values) => db.prepare(text).all(...values)',
 };
 
-function tablesOf(
-  given: unknown,
-  schema: string | null,
-  settings: CelerySettings,
-): Readonly<Record<CelerySqlTable, TableName>> {
-  const names: Record<string, TableName> = {};
-  for (const table of SQL_TABLES) names[table] = { schema, name: table };
-  for (const [key, table] of Object.entries(OF_SETTINGS)) {
-    const name = memberOf(settings.database_table_names, key);
-    const own = memberOf(settings.database_table_schemas, key);
-    const path = `${own === undefined ? '' : `${String(own)}.`}${String(name ?? table)}`;
-    names[table] = tableName(path, schema, 'settings.database_table_names and database_table_schemas');
-  }
-  if (given === undefined) return names as Record<CelerySqlTable, TableName>;
-  const known = Object.fromEntries(SQL_TABLES.map((table) => [table, true]));
-  if (!isRecord(given))
-    throw wrongOption(CALLER, 'sql.tables', "an object such as { celery_taskmeta: 'results' }", given);
-  refuseUnknownKeys(CALLER, given, known, 'sql.tables.');
-  for (const [table, name] of Object.entries(given))
-    if (name !== undefined) names[table] = tableName(name, schema, `sql.tables.${table}`);
-  return names as Record<CelerySqlTable, TableName>;
+/** The names of SQLAlchemy's tables in Celery's settings. */
+const OF_SETTINGS = { task: 'celery_taskmeta', group: 'celery_tasksetmeta' } as const;
+
+/** {@link CelerySqlOptions}, checked and complete. */
+export type ResolvedSql = NonNullable<ReturnType<typeof readSqlOptions>>;
+
+/**
+ * @returns `null` when the option is absent
+ * @throws TypeError that says what to write
+ */
+export function readSqlOptions(given: unknown, settings: CelerySettings) {
+  if (given === undefined || given === null) return null;
+  const example = "{ dialect: 'postgres', query }";
+  const { schema, tables, ...options } = readOptions(CALLER, given, TABLE, {
+    example,
+    hints: HINTS,
+    group: 'sql',
+  });
+  const { dialect, query } = options;
+  if (typeof query !== 'function')
+    throw wrongOption(CALLER, 'sql.query', `a function such as ${QUERIES[dialect]}`, query);
+  const ofSettings = tablesOfSettings(settings);
+  const paths = SQL_TABLES.map((table) => {
+    const [, own, name] = TABLE_PATH.exec(tables[table] ?? ofSettings[table] ?? table) ?? [];
+    return [table, { schema: own ?? schema, name }];
+  });
+  return {
+    ...options,
+    query: query as CelerySqlQuery,
+    tables: Object.fromEntries(paths) as Readonly<Record<CelerySqlTable, TableName>>,
+  };
 }
 
-function memberOf(group: unknown, key: string): unknown {
-  const value = isRecord(group) ? group[key] : undefined;
-  return value ?? undefined;
-}
-
-function tableName(value: unknown, schema: string | null, option: string): TableName {
-  const match = typeof value === 'string' ? TABLE.exec(value) : null;
-  if (match === null)
-    throw wrongOption(
-      CALLER,
-      option,
-      "a name of letters, digits, _ and $, such as 'results' or 'app.results'",
-      value,
-    );
-  return { schema: match[1] ?? schema, name: match[2] ?? '' };
+function tablesOfSettings(settings: CelerySettings): Readonly<Record<string, string | null>> {
+  const option = 'settings.database_table_names and database_table_schemas';
+  const paths = Object.entries(OF_SETTINGS).map(([key, table]) => {
+    const schema = recordOf(settings.database_table_schemas)?.[key] ?? null;
+    const name = recordOf(settings.database_table_names)?.[key] ?? table;
+    const path = schema === null ? String(name) : `${String(schema)}.${String(name)}`;
+    return [table, tablePath(path, { caller: CALLER, option })];
+  });
+  return Object.fromEntries(paths);
 }

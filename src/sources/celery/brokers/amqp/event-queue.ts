@@ -4,13 +4,7 @@ import { type AmqpChannel, hasExchange } from '../../../../amqp/channel.ts';
 import type { QueueDeclaration } from '../../../../amqp/client.ts';
 import type { AmqpSession } from '../../../../amqp/connection.ts';
 import { AmqpError, describeAmqpError } from '../../../../amqp/problems.ts';
-import {
-  type IntegerBounds,
-  type KeysOf,
-  readBoolean,
-  readGroup,
-  readInteger,
-} from '../../../../check-options.ts';
+import { flag, group, type OptionTable, wholeNumber } from '../../../../check-options.ts';
 import type { CelerySettings } from '../../settings.ts';
 import { OWN_PREFIX } from './mailbox.ts';
 
@@ -36,26 +30,14 @@ export interface EventQueueOptions {
 /** {@link EventQueueOptions} with defaults. */
 export type ResolvedEventQueue = Required<EventQueueOptions>;
 
-const CALLER = 'celerySources';
+const TABLE = {
+  maxLength: wholeNumber({ least: 1_000, most: 10_000_000, fallback: 100_000 }),
+  expires: wholeNumber({ least: 10, most: 86_400, fallback: 300 }),
+  exclusive: flag(false),
+} satisfies OptionTable<EventQueueOptions>;
 
-const KEYS: KeysOf<EventQueueOptions> = { maxLength: true, expires: true, exclusive: true };
-
-const MAX_LENGTH: IntegerBounds = { least: 1_000, most: 10_000_000, fallback: 100_000 };
-const EXPIRES: IntegerBounds = { least: 10, most: 86_400, fallback: 300 };
-
-/**
- * Checks the option `eventQueue`.
- *
- * @throws TypeError that says what to write
- */
-export function resolveEventQueue(option: unknown): ResolvedEventQueue {
-  const given = readGroup(CALLER, 'eventQueue', option, KEYS, '{ maxLength: 100_000 }');
-  return {
-    maxLength: readInteger(CALLER, 'eventQueue.maxLength', given.maxLength, MAX_LENGTH),
-    expires: readInteger(CALLER, 'eventQueue.expires', given.expires, EXPIRES),
-    exclusive: readBoolean(CALLER, 'eventQueue.exclusive', given.exclusive, false),
-  };
-}
+/** The option `eventQueue`. */
+export const eventQueueOption = group(TABLE, { example: '{ maxLength: 100_000 }' });
 
 /** The queue as it is declared in RabbitMQ. */
 export interface EventQueue {

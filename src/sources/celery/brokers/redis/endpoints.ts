@@ -12,7 +12,7 @@ import {
 import { displayUrl, isRedisUrl, isSentinelUrl, parseRedisUrl } from '../../../../redis/urls.ts';
 import { requirePackage } from '../../../../server-problems.ts';
 import { schemeOf } from '../../../../server-urls.ts';
-import { tlsSetting } from '../../../../tls.ts';
+import { type TlsParameters, tlsSetting } from '../../../../tls.ts';
 import type { CelerySettings } from '../../settings.ts';
 
 /** The Redis endpoints of a deployment. */
@@ -52,9 +52,14 @@ export function deploymentEndpoints(
   settings: CelerySettings,
   hasSqlResults = false,
 ): DeploymentEndpoints {
-  const foreign = foreignBroker(broker, settings);
+  const names = brokerSettings(settings);
+  const foreign = foreignBroker(broker, names);
   const results = backendEndpoint(hasSqlResults ? null : backend, settings);
-  if (foreign === null) return { broker: brokerEndpoint(broker, settings), foreignBroker: null, ...results };
+  if (foreign === null) {
+    const endpoint = endpointOf(broker ?? undefined, names, settings);
+    if (endpoint !== null) return { broker: endpoint, foreignBroker: null, ...results };
+    throw new TypeError("celerySources: 'broker' is missing. Write broker: 'redis://host:6379/0'.");
+  }
   if (results.backend !== null || hasSqlResults)
     return { broker: null, foreignBroker: foreign.scheme, ...results };
   throw new TypeError(
@@ -63,8 +68,10 @@ export function deploymentEndpoints(
   );
 }
 
-function foreignBroker(broker: unknown, settings: CelerySettings): { scheme: string; option: string } | null {
-  const { setting, configured } = brokerSettings(settings);
+function foreignBroker(
+  broker: unknown,
+  { setting, configured }: ServerSettings,
+): { scheme: string; option: string } | null {
   const isOption = broker !== undefined && broker !== null;
   const url = isOption ? broker : configured;
   if (typeof url !== 'string' || isReadable(url)) return null;
@@ -72,18 +79,6 @@ function foreignBroker(broker: unknown, settings: CelerySettings): { scheme: str
   // Settings may name any transport. In the option, an unknown scheme is a typing error.
   if (scheme === '' || (isOption && !FOREIGN.test(url.trim()))) return null;
   return { scheme, option: isOption ? 'broker' : setting };
-}
-
-/**
- * The broker.
- *
- * @throws TypeError that says what to write
- */
-function brokerEndpoint(broker: unknown, settings: CelerySettings): RedisEndpoint {
-  const names = brokerSettings(settings);
-  const endpoint = endpointOf(broker ?? undefined, names, settings);
-  if (endpoint !== null) return endpoint;
-  throw new TypeError("celerySources: 'broker' is missing. Write broker: 'redis://host:6379/0'.");
 }
 
 /**
@@ -136,12 +131,12 @@ function endpointOf(given: unknown, names: ServerSettings, settings: CelerySetti
 }
 
 /**
- * The Redis of a setting such as `redbeat_redis_url`.
+ * The Redis of a URL.
  *
  * @throws TypeError that says what to write; it never contains the URL
  */
-export function urlEndpoint(url: string, option: string): RedisEndpoint {
-  const address = parseRedisUrl(url, option, null);
+export function urlEndpoint(url: string, option: string, ssl: TlsParameters | null = null): RedisEndpoint {
+  const address = parseRedisUrl(url, option, ssl);
   const { database, ...server } = address;
   return { open: clientsOf(address), server: JSON.stringify(server), database, url: displayUrl(address) };
 }
@@ -153,13 +148,9 @@ function endpointOfUrl(
   settings: CelerySettings,
 ): RedisEndpoint {
   const ssl = tlsSetting(settings[names.ssl], `settings.${names.ssl}`);
-  if (isSentinelUrl(url)) {
-    const transport = { option: `settings.${names.transport}`, values: settings[names.transport] ?? {} };
-    return sentinelEndpoint(url, { option, transport, ssl });
-  }
-  const address = parseRedisUrl(url, option, ssl);
-  const { database, ...server } = address;
-  return { open: clientsOf(address), server: JSON.stringify(server), database, url: displayUrl(address) };
+  if (!isSentinelUrl(url)) return urlEndpoint(url, option, ssl);
+  const transport = { option: `settings.${names.transport}`, values: settings[names.transport] ?? {} };
+  return sentinelEndpoint(url, { option, transport, ssl });
 }
 
 /**
