@@ -2,11 +2,11 @@
 import { listAllEvents } from './combine/events.ts';
 import { combineHealth } from './combine/health.ts';
 import {
-  getAllHistoryStats,
-  listAllComponents,
-  listAllQueues,
-  listAllSchedules,
-  listAllWorkers,
+  combineComponents,
+  combineHistory,
+  combineQueues,
+  combineSchedules,
+  combineWorkers,
 } from './combine/lists.ts';
 import { combineTasks } from './combine/tasks.ts';
 import { checkSources } from './options/sources.ts';
@@ -50,69 +50,54 @@ export function combineSources(...bundles: readonly MonitorSources[]): MonitorSo
   for (const [index, bundle] of bundles.entries()) {
     checkSources(bundle, { caller: 'combineSources', option: `sources[${index}]` });
   }
-  const all = <Kind extends PartKind>(kind: Kind): NonNullable<MonitorSources[Kind]>[] =>
-    partsOfKind(bundles, kind);
-  const combined = markBundle<MonitorSources>({
-    ...combine('tasks', all('tasks'), combineTasks),
-    ...combine('workers', all('workers'), (parts) => ({
-      listWorkers: (context) => listAllWorkers(parts, context),
-    })),
-    ...combine('events', all('events'), (parts) => ({
-      listEvents: (query, context) => listAllEvents(parts, query, context),
-    })),
-    ...combine('schedules', all('schedules'), (parts) => ({
-      listSchedules: (context) => listAllSchedules(parts, context),
-    })),
-    ...combine('health', all('health'), combineHealth),
-    ...combine('queues', all('queues'), (parts) => ({
-      listQueues: (context) => listAllQueues(parts, context),
-    })),
-    ...combine('components', all('components'), (parts) => ({
-      listComponents: (context) => listAllComponents(parts, context),
-    })),
-    ...combine('history', all('history'), (parts) => ({
-      getHistoryStats: (context) => getAllHistoryStats(parts, context),
-    })),
-    ...combine('metrics', all('metrics'), (parts) => ({
-      openMeter: (options) => openAllMeters(parts, options),
-    })),
-    close: () => closeAll(bundles),
-  });
+  const kinds = Object.keys(COMBINE) as readonly PartKind[];
+  const parts = Object.fromEntries(
+    kinds.flatMap((kind) => {
+      const part = combinedPart(kind, bundles);
+      return part === undefined ? [] : [[kind, part]];
+    }),
+  );
+  const combined = markBundle<MonitorSources>({ ...parts, close: () => closeAll(bundles) });
   noteCombination(combined, bundles);
   return combined;
 }
 
-/** A single part is returned unchanged. */
-function combine<Kind extends PartKind>(
+type Part<Kind extends PartKind> = NonNullable<MonitorSources[Kind]>;
+
+/** How several parts of a kind become one. */
+const COMBINE: {
+  readonly [Kind in PartKind]: (parts: readonly Part<Kind>[]) => Omit<Part<Kind>, 'name' | 'engine'>;
+} = {
+  tasks: combineTasks,
+  workers: combineWorkers,
+  events: (parts) => ({ listEvents: (query, context) => listAllEvents(parts, query, context) }),
+  schedules: combineSchedules,
+  health: combineHealth,
+  queues: combineQueues,
+  components: combineComponents,
+  history: combineHistory,
+  metrics: (parts) => ({ openMeter: (options) => openAllMeters(parts, options) }),
+};
+
+/** The parts of one kind as one. Combinations count as their parts; a single part is returned unchanged. */
+function combinedPart<Kind extends PartKind>(
   kind: Kind,
-  parts: readonly NonNullable<MonitorSources[Kind]>[],
-  make: (
-    parts: readonly NonNullable<MonitorSources[Kind]>[],
-  ) => Omit<NonNullable<MonitorSources[Kind]>, 'name' | 'engine'>,
-): Pick<MonitorSources, Kind> | undefined {
-  const [first] = parts;
-  if (first === undefined) return undefined;
+  bundles: readonly MonitorSources[],
+): SourcePart | undefined {
+  // All parts of one kind have the same type.
+  const parts = bundles.flatMap((bundle) => {
+    const part: SourcePart | undefined = bundle[kind];
+    return part === undefined ? [] : partsOf(part);
+  }) as unknown as readonly Part<Kind>[];
   refuseSharedNames(kind, parts);
-  if (parts.length === 1) return { [kind]: first } as unknown as Pick<MonitorSources, Kind>;
+  if (parts.length < 2) return parts[0];
   const whole: CombinedPart<SourcePart> = {
     name: NAME,
     status: combinedStatus(parts),
-    ...make(parts),
+    ...COMBINE[kind](parts),
     combinedParts: parts,
   };
-  return { [kind]: whole } as unknown as Pick<MonitorSources, Kind>;
-}
-
-/** The parts of one kind, with combinations replaced by their parts. */
-function partsOfKind<Kind extends PartKind>(
-  bundles: readonly MonitorSources[],
-  kind: Kind,
-): NonNullable<MonitorSources[Kind]>[] {
-  return bundles.flatMap((bundle) => {
-    const part = bundle[kind];
-    // All parts of one kind have the same type.
-    return part === undefined ? [] : [...partsOf(part as SourcePart)];
-  }) as NonNullable<MonitorSources[Kind]>[];
+  return whole;
 }
 
 function refuseSharedNames(kind: PartKind, parts: readonly SourcePart[]): void {

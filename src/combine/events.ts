@@ -4,8 +4,7 @@ import type { TaskEvent } from '../model.ts';
 import { type FanOut, fanOutOf, type Reply } from '../source/combined-part.ts';
 import { isTaskEventPage } from '../source/pages.ts';
 import type { ReadContext, TaskEventPage, TaskEventQuery, TaskEventSource } from '../source.ts';
-import { mergeItems, type Positioned, type SortedItems } from './merge-items.ts';
-import { answerOf, requireAnswer } from './replies.ts';
+import { answerOf, mergeItems, type Positioned, requireAnswer, type SortedItems } from './merge-items.ts';
 
 const KIND = 'combinedfeed';
 

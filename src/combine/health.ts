@@ -14,25 +14,20 @@ interface Named<Check> {
 
 /** The checks of a combined part: those that at least one part has. */
 export function combineHealth(parts: readonly HealthSource[]): Omit<HealthSource, 'name'> {
-  const having = (call: Call) => parts.filter((part) => part[call] !== undefined);
-  const [brokers, backends, workers] = [
-    having('checkBroker'),
-    having('checkBackend'),
-    having('checkWorkers'),
-  ];
+  const has = (call: Call): boolean => parts.some((part) => part[call] !== undefined);
   return {
-    ...(brokers.length > 0 && {
+    ...(has('checkBroker') && {
       checkBroker: async (context) =>
-        worstOf(await checksOf(brokers, 'checkBroker', context, (part, own) => part.checkBroker?.(own))),
+        worstOf(await checksOf(parts, 'checkBroker', context, (part, own) => part.checkBroker?.(own))),
     }),
-    ...(backends.length > 0 && {
+    ...(has('checkBackend') && {
       checkBackend: async (context) =>
-        worstOf(await checksOf(backends, 'checkBackend', context, (part, own) => part.checkBackend?.(own))),
+        worstOf(await checksOf(parts, 'checkBackend', context, (part, own) => part.checkBackend?.(own))),
     }),
-    ...(workers.length > 0 && {
-      checkWorkers: async (context) => {
+    ...(has('checkWorkers') && {
+      async checkWorkers(context) {
         const { ping } = context;
-        const checks = await checksOf(workers, 'checkWorkers', context, (part, own) =>
+        const checks = await checksOf(parts, 'checkWorkers', context, (part, own) =>
           part.checkWorkers?.({ signal: own.signal, ping }),
         );
         return { ...worstOf(checks), ...hostnamesOf(checks) };
@@ -41,13 +36,15 @@ export function combineHealth(parts: readonly HealthSource[]): Omit<HealthSource
   };
 }
 
+/** The checks of the parts that have one. */
 async function checksOf<Check extends HealthCheck>(
-  parts: readonly HealthSource[],
+  all: readonly HealthSource[],
   call: Call,
   context: ReadContext,
   read: (part: HealthSource, context: ReadContext) => Awaitable<Check | undefined>,
 ): Promise<readonly Named<Check | HealthCheck>[]> {
   const fanOut = fanOutOf(context);
+  const parts = all.filter((part) => part[call] !== undefined);
   return Promise.all(
     parts.map(async (part) => {
       const reply = await fanOut.ask<Check | undefined>({

@@ -1,4 +1,5 @@
 import { mergeSorted } from '../merge-sorted.ts';
+import type { Reply } from '../source/combined-part.ts';
 
 /** An item and the position that it is sorted by. */
 export interface Positioned<Item, Position> {
@@ -14,7 +15,7 @@ export interface SortedItems<Item, Position> {
 }
 
 /** Result of {@link mergeItems}. */
-export interface MergedItems<Item, Position> {
+interface MergedItems<Item, Position> {
   /** In merged order, each with the index of its part. */
   readonly items: readonly (Positioned<Item, Position> & { readonly part: number })[];
   /** By part: how many of its items are among them. */
@@ -46,4 +47,22 @@ export function mergeItems<Item, Position>(
     taken[next.part] = (taken[next.part] as number) + 1;
   }
   return { items, taken };
+}
+
+/** Throws the first error when all parts have failed. */
+export function requireAnswer(replies: readonly Reply<unknown>[]): void {
+  const [first] = replies;
+  if (first !== undefined && 'error' in first && replies.every((reply) => 'error' in reply))
+    throw first.error;
+}
+
+/** The data of one part; `null` when it failed. */
+export function answerOf<Raw>(reply: Reply<Raw> | undefined): Raw | null {
+  return reply !== undefined && 'raw' in reply ? reply.raw : null;
+}
+
+/** Counts the items of a list. */
+export function lengthOf(list: unknown): number {
+  if (!Array.isArray(list)) throw new TypeError('The source must return an array.');
+  return list.length;
 }

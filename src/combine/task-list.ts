@@ -7,17 +7,13 @@ import { comparePositions, sortKeyOf } from '../select/task-order.ts';
 import { type FanOut, fanOutOf, type Reply } from '../source/combined-part.ts';
 import { isTaskPage, isTaskPosition } from '../source/pages.ts';
 import type { ReadContext, TaskPage, TaskPosition, TaskQuery, TaskSort, TaskSource } from '../source.ts';
-import { mergeItems, type Positioned, type SortedItems } from './merge-items.ts';
-import { answerOf, requireAnswer } from './replies.ts';
+import { answerOf, mergeItems, type Positioned, requireAnswer, type SortedItems } from './merge-items.ts';
 
 /** The rows of one part for a page. */
 interface PartRows extends SortedItems<Task, TaskPosition> {
-  readonly part: TaskSource;
   readonly start: PartPosition;
   /** `null`: the part did not answer, or all its rows have been listed before. */
   readonly page: TaskPage | null;
-  /** How many rows of the page can be listed. */
-  readonly size: number;
 }
 
 /**
@@ -50,28 +46,25 @@ export async function listAllTasks(
   const read = parts.map((part, index) =>
     rowsOf(part, starts[index] as PartPosition, replies[index], query, fanOut),
   );
-  const { parts: listed, taken, rows } = await settle(read, query, scan, fanOut);
-  const positions = listed.map(
-    (part, index) => [part.part.name, positionAfter(part, taken[index] as number)] as const,
-  );
-  const isEnd = query.limit === 0 || positions.every(([, position]) => position === 'ended');
-  const areExact = wasExact && listed.every(({ page }) => page?.cursorExact !== false);
-  const next = isEnd ? null : writePartPositions(rows.at(-1)?.position ?? query.after, positions, areExact);
+  const { items, taken } = mergeItems(read, query.limit, (a, b) => comparePositions(a, b, query.order));
+  const ends = read.map((rows, index) => endOf(rows, taken[index] as number));
+  const isEnd = query.limit === 0 || ends.every(({ position }) => position === 'ended');
+  const areExact = wasExact && ends.every(({ isExact }) => isExact);
+  const positions = ends.map(({ position }, index) => [names[index] as string, position] as const);
+  const next = isEnd ? null : writePartPositions(items.at(-1)?.position ?? query.after, positions, areExact);
   return {
-    tasks: rows.map(({ item }) => item),
+    tasks: items.map(({ item, part }) => fanOut.attribute(item, parts[part] as TaskSource)),
     next: next?.position ?? null,
     total: totalOf(replies),
     cursorExact: next?.isExact ?? areExact,
   };
 }
 
-/** @param which distinguishes several calls to the same part within one read */
-function pageOf(part: TaskSource, given: TaskQuery, fanOut: FanOut, which = ''): Promise<Reply<TaskPage>> {
+function pageOf(part: TaskSource, given: TaskQuery, fanOut: FanOut): Promise<Reply<TaskPage>> {
   const query = Object.freeze(queryOfSource(part, given) ?? given);
   return fanOut.ask({
     part,
     call: 'listTasks',
-    which,
     read: (context) => part.listTasks(query, context),
     count(page) {
       if (!isTaskPage(page)) throw new TypeError('listTasks() must return { tasks, next, total }.');
@@ -93,7 +86,7 @@ function rowsOf(
   fanOut: FanOut,
 ): PartRows {
   const page = start === 'ended' ? null : answerOf(reply);
-  if (page === null) return { part, start, page, items: [], size: 0, rest: null };
+  if (page === null) return { start, page, items: [], rest: null };
   const items: Positioned<Task, TaskPosition>[] = [];
   // A part may return more rows than the limit: they are left out, as they are for a single source.
   for (const task of page.tasks.slice(0, limit)) {
@@ -101,7 +94,7 @@ function rowsOf(
     if (position !== null) items.push({ item: task, position });
   }
   fanOut.leaveOut(part, 'listTasks', page.tasks.length - items.length);
-  return { part, start, page, items, size: items.length, rest: page.next };
+  return { start, page, items, rest: page.next };
 }
 
 /** `null` for a row without a position: it has no id, or cannot be read. */
@@ -114,68 +107,26 @@ function positionOf(task: Task, sort: TaskQuery['sort']): TaskPosition | null {
   }
 }
 
-interface Settled {
-  readonly parts: readonly PartRows[];
-  /** By part: how many of its rows are listed. */
-  readonly taken: readonly number[];
-  readonly rows: readonly Positioned<Task, TaskPosition>[];
-}
-
 /**
- * Merges the rows, and makes sure that every part can continue after its last listed row: a part whose
- * positions have marks is asked again for exactly the rows that are listed.
+ * Where a part continues after so many of its rows. Of a part whose positions have marks, only `endAt` knows the one of
+ * a row within a page; without it, the part continues by key and id, which may miss rows.
  */
-async function settle(
-  parts: readonly PartRows[],
-  query: TaskQuery,
-  scan: number,
-  fanOut: FanOut,
-): Promise<Settled> {
-  const compare = (a: TaskPosition, b: TaskPosition): number => comparePositions(a, b, query.order);
-  const first = mergeItems(parts, query.limit, compare);
-  const exact = await Promise.all(
-    parts.map(async (rows, index): Promise<PartRows> => {
-      const limit = first.taken[index] as number;
-      const items = rows.items.slice(0, limit);
-      if (!needsMark(rows, limit)) return { ...rows, items, rest: null };
-      const end = endOf(rows, limit);
-      if (end !== null) return { ...rows, page: end, items, size: limit, rest: null };
-      const { part, start } = rows;
-      const asked = { ...query, after: start === 'ended' ? null : start, limit, scan };
-      const reply = await pageOf(part, asked, fanOut, `first ${limit}`);
-      return { ...rowsOf(part, start, reply, asked, fanOut), rest: null };
-    }),
-  );
-  const { items } = mergeItems(exact, query.limit, compare);
-  const rows = items.map(({ item, position, part }) => ({
-    item: fanOut.attribute(item, (exact[part] as PartRows).part),
-    position,
-  }));
-  return { parts: exact, taken: exact.map(({ items: own }) => own.length), rows };
-}
-
-/** The page as if it had only its first `taken` rows; `null` when the part cannot tell. */
-function endOf({ page, items }: PartRows, taken: number): TaskPage | null {
+function endOf(
+  { page, start, items }: PartRows,
+  taken: number,
+): { readonly position: PartPosition; readonly isExact: boolean } {
+  if (start === 'ended' || page === null) return { position: start, isExact: true };
+  const isExact = page.cursorExact !== false;
+  if (taken === items.length) return { position: page.next ?? 'ended', isExact };
+  const last = items[taken - 1];
+  if (last === undefined) return { position: start, isExact };
   // A row that was left out shifts the others.
-  if (page?.endAt === undefined || page.tasks[taken - 1] !== items[taken - 1]?.item) return null;
-  const end = page.endAt(taken);
-  if (end === null || !(end.next === null || isTaskPosition(end.next))) return null;
-  const { next, cursorExact = page.cursorExact ?? true } = end;
-  return { ...page, next, cursorExact };
-}
-
-/** Whether the position after this many rows may need a mark in addition to key and id. */
-function needsMark({ items, page, start }: PartRows, taken: number): boolean {
-  if (page === null || taken === 0 || taken === items.length) return false;
-  const hadMark = start !== null && start !== 'ended' && start.mark !== undefined;
-  return page.next === null || page.next.mark !== undefined || hadMark;
-}
-
-/** Where a part continues after so many of its rows. */
-function positionAfter({ page, start, items, size }: PartRows, taken: number): PartPosition {
-  if (start === 'ended' || page === null) return start;
-  if (taken === size) return page.next ?? 'ended';
-  return items[taken - 1]?.position ?? start;
+  const end = page.tasks[taken - 1] === last.item ? page.endAt?.(taken) : null;
+  if (end && (end.next === null || isTaskPosition(end.next))) {
+    return { position: end.next ?? 'ended', isExact: end.cursorExact ?? isExact };
+  }
+  const hasMarks = page.next?.mark !== undefined || start?.mark !== undefined;
+  return { position: last.position, isExact: isExact && !hasMarks };
 }
 
 function totalOf(replies: readonly Reply<TaskPage>[]): number | null {
@@ -226,7 +177,8 @@ function readPartPositions(
 /**
  * Writes one position for all parts.
  *
- * @param last the last listed row; parts that do not fit into the mark continue after it
+ * @param last the last listed row. If the mark has no room for all, parts with marks of their own continue after it;
+ *   if it has none for the others either, all do
  * @param wasExact whether no page so far was one that may miss rows
  */
 function writePartPositions(
@@ -234,23 +186,19 @@ function writePartPositions(
   positions: readonly (readonly [name: string, PartPosition])[],
   wasExact: boolean,
 ): { readonly position: TaskPosition; readonly isExact: boolean } {
-  const entries = positions.map(([name, position]) => [name, writeEntry(position)] as const);
-  let isExact = wasExact;
-  let mark = markOf(entries, isExact);
-  // The longest entries are left out first: most of their length is a mark of their own.
-  const byLength = entries.toSorted((a, b) => lengthOf(a) - lengthOf(b));
   const room = Math.min(LONGEST_MARK, LONGEST_POSITION - lengthOf([last?.key ?? null, last?.id ?? '']));
-  while (lengthOf(mark) > room && byLength.length > 0) {
-    byLength.pop();
-    isExact = false;
-    mark = markOf(byLength, isExact);
-  }
-  return { position: { key: last?.key ?? null, id: last?.id ?? '', mark }, isExact };
+  const short = positions.filter(([, position]) => position === 'ended' || position?.mark === undefined);
+  const marks = [markOf(positions, wasExact), markOf(short, false), markOf([], false)];
+  const fitting = marks.findIndex((mark) => lengthOf(mark) <= room);
+  return {
+    position: { key: last?.key ?? null, id: last?.id ?? '', mark: marks.at(fitting) ?? '' },
+    isExact: wasExact && fitting === 0,
+  };
 }
 
-function markOf(entries: readonly (readonly [name: string, unknown])[], isExact: boolean): string {
-  const positions = Object.fromEntries(entries);
-  return writeMark(KIND, isExact ? [positions] : [positions, INEXACT]);
+function markOf(positions: readonly (readonly [name: string, PartPosition])[], isExact: boolean): string {
+  const entries = Object.fromEntries(positions.map(([name, position]) => [name, writeEntry(position)]));
+  return writeMark(KIND, isExact ? [entries] : [entries, INEXACT]);
 }
 
 function lengthOf(entry: unknown): number {

@@ -7,7 +7,7 @@ import { queryOfSource } from '../select/query-of-source.ts';
 import { summarizeTasks } from '../select/summarize-tasks.ts';
 import type { FanOut } from '../source/combined-part.ts';
 import type { DurationFigures, HistogramBucket, TaskSource, TaskStats, TaskStatsQuery } from '../source.ts';
-import { answerOf, lengthOf, requireAnswer } from './replies.ts';
+import { answerOf, lengthOf, requireAnswer } from './merge-items.ts';
 
 type Step = TaskStats['series'][number];
 type NameFigures = TaskStats['names'][number];

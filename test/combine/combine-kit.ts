@@ -74,11 +74,14 @@ function selectMarked(
 ): TaskPage {
   const after = query.after === null ? null : places.get(query.after.mark ?? '');
   if (after === undefined) throw new Error(`A mark that nobody made: ${query.after?.mark}`);
-  const page = selectTasks(tasks, { ...query, after });
-  if (page.next === null) return page;
-  const mark = make(places.size);
-  places.set(mark, page.next);
-  return { ...page, next: { key: null, id: '', mark } };
+  const first = (limit: number): TaskPage => {
+    const page = selectTasks(tasks, { ...query, after, limit });
+    if (page.next === null) return page;
+    const mark = make(places.size);
+    places.set(mark, page.next);
+    return { ...page, next: { key: null, id: '', mark } };
+  };
+  return { ...first(query.limit), endAt: first };
 }
 
 /** A feed in an array, oldest first, whose cursors count. */

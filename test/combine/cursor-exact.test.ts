@@ -55,6 +55,27 @@ describe('a list of two sources', () => {
     expect([...first.tasks, ...rest.tasks]).toHaveLength(6);
   });
 
+  it.each([
+    ['knows its positions within a page', true],
+    ['knows only the one after it', false],
+  ])('says whether a walk is exact where a source whose positions have marks %s', async (_, isExact) => {
+    const marked = (page: TaskPage, count: number) => {
+      const row = page.tasks[count - 1];
+      const key = row?.timestamp?.getTime() ?? null;
+      return { next: row === undefined ? null : { key, id: row.id, mark: `after ${row.id}` } };
+    };
+    const west = branch('west', 3, (page) => ({
+      ...page,
+      ...(page.next && marked(page, page.tasks.length)),
+      ...(isExact && { endAt: (count: number) => marked(page, count) }),
+    }));
+    const { get } = await serve(EXPRESS, { sources: combineSources(branch('east', 3), west) });
+    const first = (await get<TasksBody>('/api/tasks/?limit=2')).body;
+    const rest = (await get<TasksBody>(`/api/tasks/?cursor=${first.next_cursor}`)).body;
+    expect([first.cursor_exact, rest.cursor_exact]).toEqual([isExact, isExact]);
+    expect([...first.tasks, ...rest.tasks]).toHaveLength(6);
+  });
+
   it('has room for the position of a row with the longest id', async () => {
     const west = branch('west', 3, (page) => ({
       ...page,
