@@ -16,28 +16,34 @@ const INTERVAL_MS = 60_000;
 /** Maximum number of calls with the same report, if all of them fail. */
 const MOST_CALLS = 5;
 
-/** The state of one finding. */
+/** What is known about one finding. */
 interface Note {
   /** The finding as last found. */
   body: FindingBody;
-  /** Whether it is found; very recent changes do not count yet. */
-  isTrue: boolean;
   /** Since when it is not found; `null`: it is found, or this is unknown. */
   goneSince: number | null;
+  /** The last call about it; `null`: none. */
   told: Telling | null;
-  /** Whether a call about it is in progress. */
-  isCalling: boolean;
 }
 
-const NEW = { goneSince: null, told: null, isCalling: false };
+/** What a call reports. */
+interface Told {
+  readonly status: FindingNotice['status'];
+  readonly severity: FindingBody['severity'];
+}
+
+/** A call. */
+interface Telling extends Told {
+  readonly at: number;
+  /** Number of calls that reported this, if none of them is known to have succeeded; otherwise 0. */
+  unconfirmed: number;
+}
 
 /** A call that is due. */
 export interface DueNotice {
   readonly notice: FindingNotice;
   /** To be called when the host's function has succeeded. */
   confirm(): void;
-  /** To be called when the call has ended, or its time is up. */
-  end(): void;
 }
 
 /** Records what was reported to the host. */
@@ -57,38 +63,54 @@ export interface Notices {
 /** @param covers whether this instance reports the findings of a source */
 export function createNotices(covers: (source: string | null) => boolean): Notices {
   const notes = new Map<string, Note>();
+  /** When the rules last judged. */
+  let judgedAt = 0;
+  const isRaised = ({ goneSince }: Note): boolean => goneSince === null || judgedAt - goneSince < LASTING_MS;
+  const reportOf = (note: Note): Told => {
+    if (isRaised(note)) return { status: 'raised', severity: note.body.severity };
+    // The severity with which it was reported, for hosts that handle only critical ones.
+    return { status: 'cleared', severity: note.told?.severity ?? note.body.severity };
+  };
   return {
     *update({ findings, rules, at }, bodyOf) {
       const counts = countsOf(notes.values());
-      const found = new Set<string>();
+      const missing = new Map(notes);
       for (const finding of findings) {
         yield;
         if (!covers(finding.source)) continue;
         const id = idOf(finding);
-        found.add(id);
+        missing.delete(id);
         const lasts = at - finding.since >= LASTING_MS;
         const note = notes.get(id);
-        if (note !== undefined) noteFound(note, bodyOf(finding), lasts);
-        else if (lasts && countUp(counts, finding)) {
-          notes.set(id, { ...NEW, body: bodyOf(finding), isTrue: true });
+        if (note === undefined) {
+          if (lasts && countUp(counts, finding)) {
+            notes.set(id, { body: bodyOf(finding), goneSince: null, told: null });
+          }
+        } else if (isRaised(note) || lasts) {
+          const { since } = note.body;
+          const body = bodyOf(finding);
+          note.body = isRaised(note) && since < body.since ? { ...body, since } : body;
+          note.goneSince = null;
         }
       }
-      const doubtful: DoubtfulIds = new Map();
-      for (const [id, note] of notes) {
-        if (found.has(id)) continue;
-        const isGone = yield* isNotFound(id, note.body, rules, doubtful);
-        note.goneSince = isGone ? (note.goneSince ?? at) : null;
-        if (note.goneSince !== null && at - note.goneSince >= LASTING_MS) note.isTrue = false;
+      const doubtful = yield* doubtfulIds(missing, rules);
+      for (const [id, note] of missing) {
+        if (!doubtful.has(id)) note.goneSince ??= at;
+        else if (isRaised(note)) note.goneSince = null;
       }
+      judgedAt = at;
     },
     take(now, most) {
-      const due: [string, Note][] = [];
+      const due: { readonly id: string; readonly note: Note; readonly report: Told }[] = [];
       for (const [id, note] of notes) {
-        if (isOver(note, now)) notes.delete(id);
-        else if (isDue(note, now)) due.push([id, note]);
+        // The clock of the instance that called previously may be ahead.
+        if (note.told !== null && Math.abs(now - note.told.at) < INTERVAL_MS) continue;
+        const report = reportOf(note);
+        if (isDue(note, report)) due.push({ id, note, report });
+        else if (report.status === 'cleared') notes.delete(id);
       }
-      due.sort(([, a], [, b]) => Number(severityOf(b) === 'critical') - Number(severityOf(a) === 'critical'));
-      return due.slice(0, most).map(([id, note]) => tell(id, note, now));
+      due.sort((a, b) => Number(isCritical(b.report)) - Number(isCritical(a.report)));
+      return due.slice(0, most).map(({ id, note, report }) => tell(id, note, report, now));
     },
     text() {
       const told = [...notes].filter(([, note]) => note.told !== null);
@@ -98,7 +120,7 @@ export function createNotices(covers: (source: string | null) => boolean): Notic
       for (const { id, body, told } of readTold(text)) {
         const known = notes.get(id)?.told ?? null;
         if (!covers(body.source) || (known !== null && known.at >= told.at)) continue;
-        notes.set(id, { ...NEW, body, isTrue: told.status === 'raised', told });
+        notes.set(id, { body, goneSince: told.status === 'raised' ? null : Number.NEGATIVE_INFINITY, told });
       }
     },
     clear: () => notes.clear(),
@@ -130,105 +152,55 @@ function countUp(counts: Map<string, number>, finding: FoundProblem): boolean {
   return count < MOST_FINDINGS;
 }
 
-function noteFound(note: Note, body: FindingBody, lasts: boolean): void {
-  const { since } = note.body;
-  note.body = note.isTrue && since < body.since ? { ...body, since } : body;
-  note.goneSince = null;
-  note.isTrue ||= lasts;
-}
-
-/** By rule: the findings that it does not list although they may exist. */
-type DoubtfulIds = Map<RuleOutcome, ReadonlySet<string>>;
-
-/** Whether a finding that is not listed is certainly gone. */
-function* isNotFound(
-  id: string,
-  { code, source }: FindingBody,
+/** Of the findings that are not listed, those that may exist nevertheless. */
+function* doubtfulIds(
+  missing: ReadonlyMap<string, Note>,
   rules: readonly RuleOutcome[],
-  doubtful: DoubtfulIds,
-): Steps<boolean> {
-  const outcome = rules.find((rule) => rule.code === code && rule.source === source);
-  // The rule no longer applies to the source, unless its data could not be read.
-  if (outcome === undefined) return rules.some((rule) => rule.source === source && rule.reason === null);
-  const { unlisted, unjudged } = outcome;
-  if (unjudged === null) return false;
-  let ids = doubtful.get(outcome);
-  if (ids === undefined) {
-    ids = yield* idsOf(outcome, [...unlisted, ...unjudged]);
-    doubtful.set(outcome, ids);
-  }
-  return !ids.has(id);
-}
-
-/** There may be thousands: they are computed once for all findings of a rule. */
-function* idsOf(
-  { code, source }: RuleOutcome,
-  subjects: readonly (string | null)[],
 ): Steps<ReadonlySet<string>> {
-  const ids = new Set<string>();
-  for (const subject of subjects) {
-    ids.add(idOf({ code, source, subject }));
-    yield;
+  const outcomes = new Map(rules.map((rule) => [ruleOf(rule), rule]));
+  const doubtful = new Set<string>();
+  const partly = new Set<RuleOutcome>();
+  for (const [id, { body }] of missing) {
+    const outcome = outcomes.get(ruleOf(body));
+    if (outcome?.unjudged) partly.add(outcome);
+    // The rule no longer applies to the source, unless its data could not be read.
+    else if (outcome || !rules.some(({ source, reason }) => source === body.source && reason === null)) {
+      doubtful.add(id);
+    }
   }
-  return ids;
+  for (const { code, source, unlisted, unjudged } of partly) {
+    for (const subject of [...unlisted, ...(unjudged ?? [])]) {
+      doubtful.add(idOf({ code, source, subject }));
+      yield;
+    }
+  }
+  return doubtful;
 }
 
-const statusOf = ({ isTrue }: Note): FindingNotice['status'] => (isTrue ? 'raised' : 'cleared');
+const isCritical = ({ severity }: Told): boolean => severity === 'critical';
 
-/** The end of a finding has the severity with which it was reported, for hosts that handle only critical ones. */
-function severityOf({ isTrue, body, told }: Note): FindingBody['severity'] {
-  return isTrue ? body.severity : (told?.severity ?? body.severity);
+function isTold({ told }: Note, report: Told): boolean {
+  return told?.status === report.status && (isCritical(told) || !isCritical(report));
 }
 
-function isTold(note: Note): boolean {
+/** Whether the host has not been told this, or may not have heard it. */
+function isDue(note: Note, report: Told): boolean {
   const { told } = note;
-  if (told?.status !== statusOf(note)) return false;
-  return told.severity === 'critical' || severityOf(note) === 'warning';
+  if (told === null) return report.status === 'raised';
+  return !isTold(note, report) || (told.unconfirmed > 0 && told.unconfirmed < MOST_CALLS);
 }
 
-function mayCall({ told, isCalling }: Note, now: number): boolean {
-  if (isCalling) return false;
-  // The clock of the instance that called previously may be ahead.
-  return told === null || Math.abs(now - told.at) >= INTERVAL_MS;
-}
-
-function isDue(note: Note, now: number): boolean {
-  const { told } = note;
-  if (!mayCall(note, now)) return false;
-  if (!isTold(note)) return note.isTrue || told !== null;
-  return told !== null && told.unconfirmed > 0 && told.unconfirmed < MOST_CALLS;
-}
-
-/** Whether there is nothing left to report and no call to wait for. */
-function isOver(note: Note, now: number): boolean {
-  return !note.isTrue && mayCall(note, now) && !isDue(note, now);
-}
-
-function tell(id: string, note: Note, now: number): DueNotice {
-  const before = isTold(note) ? (note.told?.unconfirmed ?? 0) : 0;
-  const status = statusOf(note);
-  const severity = severityOf(note);
+function tell(id: string, note: Note, report: Told, now: number): DueNotice {
+  const { status, severity } = report;
+  const before = isTold(note, report) ? (note.told?.unconfirmed ?? 0) : 0;
   const told: Telling = { status, severity, at: now, unconfirmed: before + 1 };
   note.told = told;
-  note.isCalling = true;
   return {
     notice: frozen({ id, status, ...note.body, severity }),
     confirm() {
       told.unconfirmed = 0;
     },
-    end() {
-      note.isCalling = false;
-    },
   };
-}
-
-/** The last call. */
-interface Telling {
-  readonly status: FindingNotice['status'];
-  readonly severity: FindingBody['severity'];
-  readonly at: number;
-  /** Number of calls that reported this, if none of them is known to have succeeded; otherwise 0. */
-  unconfirmed: number;
 }
 
 /** A finding that was reported to the host. */

@@ -20,7 +20,7 @@ export interface FindingContext {
  * minute for each finding. Problems that last for less than 10 seconds are not reported. A call that throws, rejects or
  * takes longer than 30 seconds is reported to `onError` and repeated after a minute, up to 5 calls in all.
  *
- * With a `store`, one of the instances that share it makes all calls. Without a store, each instance calls, and calls
- * again after a restart.
+ * With a `store`, one of the instances that share it makes all calls; after another one has taken over, a call may come
+ * again, with the same `id` and `status`. Without a store, each instance calls, and calls again after a restart.
  */
 export type OnFinding = (finding: FindingNotice, context: FindingContext) => unknown;

@@ -7,7 +7,7 @@ import type { ResolvedOptions } from '../options/resolve-options.ts';
 import type { Report } from '../read.ts';
 import { scheduler } from '../scheduler.ts';
 import type { MonitorSources, SharedNotes } from '../source.ts';
-import { waitFor } from '../waiting.ts';
+import { settleInTime, waitFor } from '../waiting.ts';
 import { type Findings, findingsOf } from './findings-component.ts';
 import { partsByName } from './situation.ts';
 
@@ -26,10 +26,8 @@ interface Teller {
   readonly onFinding: OnFinding;
   readonly groups: readonly FindingGroup[];
   readonly read: () => Promise<Findings>;
-  /** Calls that have not ended. */
+  /** Calls that are due, or in progress within their time limit. */
   readonly calls: Set<Promise<void>>;
-  /** Number of calls that are due, or in progress within their time limit. */
-  waiting: number;
   isClosed: boolean;
 }
 
@@ -40,15 +38,7 @@ export function tellFindings(monitor: Monitor): void {
   if (onFinding === null) return;
   const groups = openGroups(sources, report);
   const read = findingsOf(monitor);
-  const teller: Teller = {
-    monitor,
-    onFinding,
-    groups,
-    read,
-    calls: new Set(),
-    waiting: 0,
-    isClosed: false,
-  };
+  const teller: Teller = { monitor, onFinding, groups, read, calls: new Set(), isClosed: false };
   let timer = setTimeout(lookAgain, EVERY_MS).unref();
   function lookAgain(): void {
     look(teller)
@@ -75,47 +65,43 @@ async function look(teller: Teller): Promise<void> {
     // The results of reads during closing mean nothing.
     if (teller.isClosed) return;
     await scheduler.run('findings', group.notices.update(evaluation, monitor.serializer.finding));
-    void tellDue(teller, group);
+    tellDue(teller, group);
   }
 }
 
-/** Never rejects. */
-async function tellDue(teller: Teller, group: FindingGroup): Promise<void> {
+function tellDue(teller: Teller, group: FindingGroup): void {
   if (teller.isClosed || !group.isOurs()) return;
-  const due = group.notices.take(Date.now(), MOST_CALLS - teller.waiting);
+  const { calls } = teller;
+  const due = group.notices.take(Date.now(), MOST_CALLS - calls.size);
   if (due.length === 0) return;
-  teller.waiting += due.length;
-  // An instance that takes over now must not repeat the call within the same minute.
-  await group.save();
+  // An instance that takes over now knows what to clear, and seldom repeats the call.
+  const saved = group.save();
   for (const one of due) {
-    void tell(teller, group, one).finally(() => {
-      teller.waiting -= 1;
-      void tellDue(teller, group);
-    });
+    const call = saved
+      .then(() => tell(teller, group, one))
+      .finally(() => {
+        calls.delete(call);
+        tellDue(teller, group);
+      });
+    calls.add(call);
   }
 }
 
 /** Calls the host, and waits for a limited time. Never rejects. */
-async function tell(teller: Teller, group: FindingGroup, { notice, confirm, end }: DueNotice): Promise<void> {
-  const { monitor, onFinding, calls } = teller;
+async function tell(teller: Teller, group: FindingGroup, { notice, confirm }: DueNotice): Promise<void> {
+  const { monitor, onFinding } = teller;
   if (teller.isClosed || !group.isOurs()) return;
-  let isPending = true;
-  const fail = (error: unknown, code: 'source_invalid' | 'source_timeout'): void =>
-    monitor.report(error, { code, source: notice.source, call: 'onFinding' });
   const context = { link: linkOf(monitor.options, notice.look) };
-  const call = new Promise((resolve) => resolve(onFinding(notice, context)))
-    .then(confirm, (error: unknown) => fail(error, 'source_invalid'))
-    .then(() => {
-      isPending = false;
-      return group.save();
-    })
-    .finally(() => calls.delete(call));
-  calls.add(call);
-  await waitFor(call, { ms: CALL_MS });
-  end();
-  if (!isPending) return;
-  const detail = `onFinding() did not end within ${CALL_MS} ms.`;
-  fail(new MonitorError('source_timeout', detail), 'source_timeout');
+  const late = new MonitorError('source_timeout', `onFinding() did not end within ${CALL_MS} ms.`);
+  // One that ends later still counts.
+  const call = new Promise((resolve) => resolve(onFinding(notice, context))).then(confirm);
+  try {
+    await settleInTime(call, { ms: CALL_MS }, () => late);
+    await group.save();
+  } catch (error) {
+    const code = error === late ? 'source_timeout' : 'source_invalid';
+    monitor.report(error, { code, source: notice.source, call: 'onFinding' });
+  }
 }
 
 /** The view of the page that shows the same as an API address, or that address if there is no page. */
@@ -138,6 +124,9 @@ const VIEWS: readonly (readonly [path: string, view: string])[] = [
 const STORE_MS = 3_000;
 /** If the reporting instance is unknown from the start, this instance reports after this time, in milliseconds. */
 const ALONE_MS = 60_000;
+
+/** The stored text while nothing was reported. */
+const NOTHING_TOLD = '[]';
 
 /** Findings that are reported by one instance. */
 interface FindingGroup {
@@ -174,82 +163,57 @@ function createOwnGroup(notices: Notices): FindingGroup {
 
 function createSharedGroup(name: string, notes: SharedNotes, notices: Notices, report: Report): FindingGroup {
   const openedAt = performance.now();
-  const fail = (error: unknown): void =>
-    report(error, { code: 'source_unavailable', source: name, call: 'openNotes' });
-  const record = createRecord(notes, notices, fail);
   /** Whether another instance was the last to report. */
   let isOthers = false;
   /** Whether this instance reports, as far as it knows. */
-  let wasOurs = false;
+  let isActing = false;
+  /** Whether the reports of other instances have been read. */
+  let isRead = false;
+  let written = NOTHING_TOLD;
+  let saved = Promise.resolve();
+  const fail = (error: unknown): void =>
+    report(error, { code: 'source_unavailable', source: name, call: 'openNotes' });
+
+  async function read(): Promise<void> {
+    const text = await notes.read();
+    if (text !== null) notices.takeIn(text);
+    written = text ?? NOTHING_TOLD;
+    isRead = true;
+  }
+
+  async function write(): Promise<void> {
+    const text = notices.text();
+    if (text === written || notes.isHolder() === false) return;
+    await notes.write(text);
+    written = text;
+  }
+
+  function save(): Promise<void> {
+    saved = saved.then(write).catch(fail);
+    return waitFor(saved, { ms: STORE_MS });
+  }
+
   return {
     notices,
     async prepare() {
       const isHolder = notes.isHolder();
       // Until the holder is known again, other instances may report.
-      if (isHolder !== true) record.isRead = false;
-      isOthers = isHolder === null ? isOthers : !isHolder;
+      if (isHolder !== true) isRead = false;
+      if (isHolder !== null) isOthers = !isHolder;
       if (isOthers) {
-        wasOurs = false;
+        isActing = false;
         notices.clear();
-      } else if (isHolder === null) wasOurs ||= performance.now() - openedAt >= ALONE_MS;
+      } else if (isHolder === null) isActing ||= performance.now() - openedAt >= ALONE_MS;
       else {
-        await record.refresh();
-        wasOurs ||= record.isRead;
+        if (!isRead) await waitFor(read().catch(fail), { ms: STORE_MS });
+        isActing ||= isRead;
+        // Also what could not be written before.
+        if (isRead) await save();
       }
-      return wasOurs;
+      return isActing;
     },
     isOurs: () => notes.isHolder() !== false,
-    save: record.save,
+    save,
     close: () => notes.close(),
   };
-}
-
-/** The stored record of what was reported. */
-interface NoticeRecord {
-  /** Whether the reports of other instances have been read. */
-  isRead: boolean;
-  /** Reads the reports of other instances if necessary, and retries a write that failed. */
-  refresh(): Promise<void>;
-  save(): Promise<void>;
-}
-
-function createRecord(notes: SharedNotes, notices: Notices, fail: (error: unknown) => void): NoticeRecord {
-  let isUnsaved = false;
-  let saving: Promise<void> | null = null;
-
-  async function write(): Promise<void> {
-    while (isUnsaved) {
-      isUnsaved = false;
-      try {
-        await notes.write(notices.text());
-      } catch (error) {
-        isUnsaved = true;
-        throw error;
-      }
-    }
-  }
-
-  async function read(): Promise<void> {
-    const text = await notes.read();
-    if (text !== null) notices.takeIn(text);
-    record.isRead = true;
-  }
-
-  const record: NoticeRecord = {
-    isRead: false,
-    async refresh() {
-      if (!record.isRead) await waitFor(read().catch(fail), { ms: STORE_MS });
-      if (isUnsaved && record.isRead) await record.save();
-    },
-    save() {
-      isUnsaved = true;
-      saving ??= write()
-        .catch(fail)
-        .finally(() => {
-          saving = null;
-        });
-      return waitFor(saving, { ms: STORE_MS });
-    },
-  };
-  return record;
 }

@@ -46,10 +46,9 @@ function createHost(notices = createNotices(() => true), heard: string[] = []) {
       seconds += after;
       const now = NOW + seconds * SECOND;
       update(notices, { findings, rules, at: now });
-      for (const { notice, confirm, end } of notices.take(now, 100)) {
+      for (const { notice, confirm } of notices.take(now, 100)) {
         heard.push(`${seconds} ${notice.status} ${notice.severity} ${notice.subject}`);
         if (answers) confirm();
-        end();
       }
     },
   };
@@ -83,9 +82,8 @@ describe('what the host is told', () => {
       const findings =
         since === undefined ? [] : [finding('mail', { since: NOW + since * SECOND, severity })];
       update(notices, { findings, rules: [rule()], at });
-      return notices.take(at, 10).map(({ notice, confirm, end }) => {
+      return notices.take(at, 10).map(({ notice, confirm }) => {
         confirm();
-        end();
         return [notice.status, (Date.parse(notice.since) - NOW) / SECOND];
       });
     };
@@ -188,18 +186,6 @@ describe('what the host is told', () => {
     look(60, []);
     look(60, []);
     expect(heard.slice(5)).toEqual(['515 cleared warning mail', '575 cleared warning mail']);
-  });
-
-  it('is not told again while it is still being told', () => {
-    const notices = createNotices(() => true);
-    const look = (seconds: number, findings: FoundProblem[]) => {
-      update(notices, { findings, rules: [rule()], at: NOW + seconds * SECOND });
-      return notices.take(NOW + seconds * SECOND, 10);
-    };
-    const [call] = look(0, [finding('mail')]);
-    expect([look(60, []), look(120, [])]).toEqual([[], []]);
-    call?.end();
-    expect(look(130, [])).toHaveLength(1);
   });
 
   it('is not that something is gone of which it was never told', () => {
