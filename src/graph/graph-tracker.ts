@@ -1,12 +1,28 @@
 /** Remembers the graphs of workflows, so that an update carries only the changes since a cursor. */
 import { createHash, randomBytes } from 'node:crypto';
+import { decodeCursor, encodeCursor, isForeignCursor } from '../cursor.ts';
 import { createLruCache, type LruCache } from '../lru-cache.ts';
-import type { TaskTree } from '../model.ts';
+import { flagsOf, type Task, type TaskTree } from '../model.ts';
 import type { Steps } from '../scheduler.ts';
 import { buildGraph } from './build-graph.ts';
-import { findChanges, type GraphChanges } from './graph-changes.ts';
-import { formatGraphCursor, type GraphSince } from './graph-cursor.ts';
-import type { Graph, GraphNode } from './graph-types.ts';
+import type { Graph, GraphNode, GraphShape } from './graph-types.ts';
+import { ITEMS_PER_STEP } from './readable-tree.ts';
+
+/** The parameter `since`: a cursor position, or the `generated_at` of an earlier answer. */
+export type GraphSince =
+  | { readonly instance: string; readonly view: string; readonly sequence: number }
+  | { readonly time: Date };
+
+const CURSOR_KIND = 'graph';
+
+/** Parses a cursor; `null` when the text is not one. The caller parses timestamps itself, into `{ time }`. */
+export function parseGraphCursor(text: string): GraphSince | null {
+  // No instance has this position: all nodes are sent again.
+  if (isForeignCursor(CURSOR_KIND, text)) return { instance: '', view: '', sequence: 0 };
+  const [instance, view, sequence] = decodeCursor(CURSOR_KIND, text) ?? [];
+  if (typeof instance !== 'string' || typeof view !== 'string') return null;
+  return Number.isSafeInteger(sequence) ? { instance, view, sequence: Number(sequence) } : null;
+}
 
 /** Options of {@link createGraphTracker}. */
 export interface GraphTrackerOptions {
@@ -56,14 +72,22 @@ export interface GraphTracker {
   observe(taskId: string, tree: TaskTree): Steps<GraphView>;
 }
 
-interface Remembered {
-  readonly changes: GraphChanges;
-  /** Number of the latest change by node limit and `generated_at`, oldest first. */
-  readonly issued: Map<string, number>;
+/** When each node of a graph last changed, as numbers that grow with every change. Never modified. */
+interface Changes {
+  readonly shape: GraphShape;
+  /** The first known change, the latest one, and the one since which the graph has this shape. */
+  readonly first: number;
+  readonly latest: number;
+  readonly shapedAt: number;
+  /** Per node: a fingerprint of the fields in an update, and the change that last altered it. */
+  readonly prints: readonly string[];
+  readonly changedAt: readonly number[];
 }
 
 interface TrackerState {
-  readonly graphs: LruCache<Remembered>;
+  readonly graphs: LruCache<Changes>;
+  /** Number of the latest change by view and `generated_at` of an answer. */
+  readonly issued: LruCache<number>;
   readonly instance: string;
   readonly most: number;
   /**
@@ -73,8 +97,8 @@ interface TrackerState {
   lastChange: number;
 }
 
-/** Number of past answers per graph that can be found by their `generated_at`. */
-const MAX_ISSUED = 1_000;
+/** Number of past answers that can be found by their `generated_at`. */
+const MAX_ISSUED = 5_000;
 
 /** Creates an empty tracker. One per router. */
 export function createGraphTracker(options: GraphTrackerOptions = {}): GraphTracker {
@@ -84,59 +108,116 @@ export function createGraphTracker(options: GraphTrackerOptions = {}): GraphTrac
       entries: maxGraphs,
       bytes: maxNodes,
       // The latest graph is always kept, regardless of its size.
-      sizeOf: ({ changes: { shape } }) =>
-        Math.min(maxNodes, Math.max(shape.links.length, shape.nodes.length)),
+      sizeOf: ({ shape }) => Math.min(maxNodes, Math.max(shape.links.size, shape.nodes.length)),
     }),
+    issued: createLruCache({ entries: MAX_ISSUED }),
     instance: options.instance ?? randomBytes(4).toString('hex'),
     most,
     lastChange: 0,
   };
-  return { observe: (taskId, tree) => observe(state, taskId, tree) };
+  return {
+    *observe(taskId, tree) {
+      const before = state.graphs.get(taskId);
+      const graph = yield* buildGraph(tree, taskId, state.most, before?.shape);
+      state.lastChange += 1;
+      const changes = yield* findChanges(graph, before, state.lastChange);
+      state.graphs.set(taskId, changes);
+      return viewOf(state, taskId, graph, changes);
+    },
+  };
 }
 
-function* observe(state: TrackerState, taskId: string, tree: TaskTree): Steps<GraphView> {
-  const before = state.graphs.get(taskId);
-  const graph = yield* buildGraph(tree, taskId, state.most, before?.changes.shape);
-  state.lastChange += 1;
-  const changes = yield* findChanges(graph, before?.changes ?? null, state.lastChange);
-  const remembered = { changes, issued: before?.issued ?? new Map<string, number>() };
-  state.graphs.set(taskId, remembered);
-  return viewOf(state.instance, taskId, graph, remembered);
+/**
+ * Finds the changes since the previous graph.
+ *
+ * @param before changes of the previous graph, if there is one
+ * @param next number for the changes that are found
+ */
+function* findChanges({ nodes, shape }: Graph, before: Changes | undefined, next: number): Steps<Changes> {
+  const isSameShape = before?.shape === shape;
+  const indexes = isSameShape ? null : new Map(before?.shape.nodes.map(({ id }, index) => [id, index]));
+  const prints: string[] = [];
+  const changedAt: number[] = [];
+  let isChanged = !isSameShape;
+  for (const [index, node] of nodes.entries()) {
+    const print = printOf(node);
+    const at = indexes === null ? index : (indexes.get(node.id) ?? -1);
+    const known = before?.prints[at] === print ? before.changedAt[at] : undefined;
+    isChanged ||= known === undefined;
+    prints.push(print);
+    if (changedAt.push(known ?? next) % ITEMS_PER_STEP === 0) yield;
+  }
+  // Without a change the previous arrays are kept, so that the new ones can be freed.
+  if (before !== undefined && !isChanged) return before;
+  const shapedAt = isSameShape ? before.shapedAt : next;
+  return { shape, first: before?.first ?? next, latest: next, shapedAt, prints, changedAt };
 }
 
-function viewOf(instance: string, taskId: string, graph: Graph, { changes, issued }: Remembered): GraphView {
-  const { latest, first, changedAt, topologyChangedAt } = changes;
+function viewOf(state: TrackerState, taskId: string, graph: Graph, changes: Changes): GraphView {
+  const { instance, issued } = state;
+  const { first, latest, shapedAt, changedAt } = changes;
   const nameOf = (limit: number): string =>
     createHash('sha256').update(`${limit} ${taskId}`).digest('hex').slice(0, 12);
+  const keyOf = (generatedAt: number, limit: number): string => `${nameOf(limit)} ${generatedAt}`;
 
+  /** `null`: this instance does not know the position. */
   function find(since: GraphSince, limit: number): number | null {
-    if ('time' in since) return issued.get(`${limit} ${since.time.getTime()}`) ?? null;
-    const { sequence } = since;
-    const isHeld = since.instance === instance && since.view === nameOf(limit);
-    return isHeld && sequence >= first && sequence <= latest ? sequence : null;
+    if (!('time' in since) && (since.instance !== instance || since.view !== nameOf(limit))) return null;
+    const sequence = 'time' in since ? issued.get(keyOf(since.time.getTime(), limit)) : since.sequence;
+    return sequence !== undefined && sequence >= first && sequence <= latest ? sequence : null;
   }
 
   return {
     graph,
-    cursor: (limit) => formatGraphCursor(instance, nameOf(limit), latest),
+    cursor: (limit) => encodeCursor(CURSOR_KIND, [instance, nameOf(limit), latest]),
     changesSince(since, limit) {
       const nodes = graph.nodes.slice(0, limit);
       if (since === null) return { nodes, topologyChanged: false };
       const after = find(since, limit);
       // Sending too much is better than missing a change.
       if (after === null) return { nodes, topologyChanged: true };
-      const topologyAt = topologyChangedAt[Math.min(limit, topologyChangedAt.length - 1)] as number;
       return {
         nodes: nodes.filter((_, index) => (changedAt[index] as number) > after),
-        topologyChanged: topologyAt > after,
+        topologyChanged: shapedAt > after,
       };
     },
     issue(generatedAt, limit) {
       // Several answers may share one millisecond. Keep the oldest, so that no change between them is lost.
-      const key = `${limit} ${generatedAt}`;
+      const key = keyOf(generatedAt, limit);
       issued.set(key, Math.min(latest, issued.get(key) ?? latest));
-      const [oldest] = issued.keys();
-      if (issued.size > MAX_ISSUED && oldest !== undefined) issued.delete(oldest);
     },
   };
+}
+
+/** Frozen tasks only: they cannot change, and sources often return the same object again. */
+const frozenPrints = new WeakMap<Task, string>();
+
+/** Fingerprint of all fields that an update carries. */
+function printOf({ task, members }: GraphNode): string {
+  if (task === null) return JSON.stringify(members);
+  const known = frozenPrints.get(task);
+  if (known !== undefined) return known;
+  try {
+    const { state, engineState, runtime, waitSeconds, retries, worker } = task;
+    const { sent, received, eta, started, finished } = task;
+    const times = [sent, received, eta, started, finished];
+    const fields = [state, engineState, runtime, waitSeconds, retries, worker, ...times].map(fieldPrint);
+    const print = `${flagsOf(task.flags)}\n${fields.join('\n')}`;
+    if (Object.isFrozen(task)) frozenPrints.set(task, print);
+    return print;
+  } catch {
+    // An unreadable task is shown as one known only by reference.
+    return 'unreadable';
+  }
+}
+
+/** Values of other types are left out: an update carries `null` for them, and some cannot be converted to text. */
+function fieldPrint(value: unknown): string | number {
+  if (typeof value === 'string' || typeof value === 'number') return value;
+  try {
+    return value instanceof Date ? value.getTime() : '';
+  } catch {
+    // A Proxy may throw.
+    return '';
+  }
 }

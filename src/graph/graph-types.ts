@@ -63,8 +63,6 @@ export interface ReadableTask {
 export interface ShapeNode {
   readonly id: string;
   readonly kind: GraphNodeKind | null;
-  /** Whether a source knows it as a task. */
-  readonly isTask: boolean;
   /** Ids of the members of a virtual node; `null` on all others. */
   readonly members: readonly string[] | null;
 }
@@ -79,9 +77,9 @@ export interface ShapeEdge extends GraphEdge {
  */
 export interface GraphShape {
   /**
-   * Links of every task and relations, both as the source lists them. Everything else is computed from these.
+   * Links of every task by id, and relations as the source lists them. Everything else is computed from these.
    */
-  readonly links: readonly Links[];
+  readonly links: ReadonlyMap<string, Links>;
   readonly listedRelations: readonly TaskRelation[];
   /** Every relation of the workflow, without duplicates. */
   readonly relations: readonly TaskRelation[];

@@ -1,4 +1,4 @@
-import { hasFlag, type Task, type TaskFlag, type TaskRelation, type TaskTree } from '../model.ts';
+import { hasFlag, type Task, type TaskRelation, type TaskTree } from '../model.ts';
 import type { Steps } from '../scheduler.ts';
 import { LONGEST_LABEL } from '../text.ts';
 import type { GraphNodeKind, Links, ReadableTask } from './graph-types.ts';
@@ -13,80 +13,80 @@ export interface ReadableTree {
 /** Items between two pauses: well below a millisecond of work. */
 export const ITEMS_PER_STEP = 64;
 
-/** Keeps tasks with an id and a state, and relations with a child and a kind. */
-export function* readTree({ tasks, relations = [] }: TaskTree): Steps<ReadableTree> {
-  const readable = new Map<string, ReadableTask>();
-  const listed: TaskRelation[] = [];
+/** Visits items, a few at a time. */
+export function* each<Item>(items: Iterable<Item>, visit: (item: Item) => void): Steps<void> {
   let count = 0;
-  // Copies, because the host may change its arrays between two steps.
-  for (const given of [...tasks]) {
-    const task = readTask(given);
-    if (task !== null && !readable.has(task.links.id)) readable.set(task.links.id, task);
+  for (const item of items) {
+    visit(item);
     if (++count % ITEMS_PER_STEP === 0) yield;
   }
-  for (const given of [...relations]) {
-    const relation = readRelation(given);
-    if (relation !== null) listed.push(relation);
-    if (++count % ITEMS_PER_STEP === 0) yield;
-  }
-  return { tasks: readable, relations: listed };
 }
 
-/** Getters and Proxies may throw. */
-function readTask(given: unknown): ReadableTask | null {
+/** Keeps tasks with an id and a state, and relations with a child and a kind. */
+export function* readTree({ tasks, relations = [] }: TaskTree): Steps<ReadableTree> {
+  const known = new Map<string, ReadableTask>();
+  const listed: TaskRelation[] = [];
+  // Copies, because the host may change its arrays between two steps.
+  yield* each([...tasks], (given) => {
+    const task = readTask(given);
+    if (task !== null && !known.has(task.links.id)) known.set(task.links.id, task);
+  });
+  yield* each([...relations], (given) => {
+    const relation = readRelation(given);
+    if (relation !== null) listed.push(relation);
+  });
+  return { tasks: known, relations: listed };
+}
+
+/** Getters and Proxies of a host may throw: then this part of a task is unknown. */
+function readable<Value>(read: () => Value, otherwise: Value): Value {
   try {
+    return read();
+  } catch {
+    return otherwise;
+  }
+}
+
+function readTask(given: unknown): ReadableTask | null {
+  return readable(() => {
     const task = given as Task;
     const [id, state] = [idOf(task.id), idOf(task.state)];
     if (id === null || state === null) return null;
-    const [isEndUnseen, isConsequence] = [isFlagged(task, 'end_unseen'), isFlagged(task, 'consequence')];
-    return { task, state, links: linksOf(id, task), isEndUnseen, isConsequence };
-  } catch {
-    return null;
-  }
+    const kind = readable(() => kindOf(task), null);
+    return {
+      task,
+      state,
+      links: readable(() => linksOf(task, id, kind), {
+        id,
+        parentId: null,
+        groupId: null,
+        chordId: null,
+        kind,
+      }),
+      isEndUnseen: readable(() => hasFlag(task, 'end_unseen'), false),
+      isConsequence: readable(() => hasFlag(task, 'consequence'), false),
+    };
+  }, null);
 }
 
-/** An unreadable flag counts as not set. */
-function isFlagged(task: Task, flag: TaskFlag): boolean {
-  try {
-    return hasFlag(task, flag);
-  } catch {
-    return false;
-  }
-}
-
-/** If the getters of a task throw, its links are unknown. */
-function linksOf(id: string, task: Task): Links {
-  const kind = kindOf(task);
-  try {
-    const { parentId, groupId, chordId } = task;
-    return { id, parentId: idOf(parentId), groupId: idOf(groupId), chordId: idOf(chordId), kind };
-  } catch {
-    return { id, parentId: null, groupId: null, chordId: null, kind };
-  }
+function linksOf({ parentId, groupId, chordId }: Task, id: string, kind: Links['kind']): Links {
+  return { id, parentId: idOf(parentId), groupId: idOf(groupId), chordId: idOf(chordId), kind };
 }
 
 const TASK_KINDS: readonly unknown[] = ['map', 'starmap', 'chunks'];
 
 /** A source may set any kind on a task, but only virtual nodes are groups or chords. */
-function kindOf(task: Task): GraphNodeKind | null {
-  try {
-    const { kind = null } = task;
-    return TASK_KINDS.includes(kind) ? kind : null;
-  } catch {
-    return null;
-  }
+function kindOf({ kind = null }: Task): GraphNodeKind | null {
+  return TASK_KINDS.includes(kind) ? kind : null;
 }
 
 function readRelation(given: unknown): TaskRelation | null {
-  try {
+  return readable(() => {
     const { parent, child, relation } = given as Partial<Record<keyof TaskRelation, unknown>>;
     const [childId, kind] = [idOf(child), idOf(relation)];
-    return childId === null || kind === null
-      ? null
-      : { parent: idOf(parent), child: childId, relation: kind };
-  } catch {
-    return null;
-  }
+    if (childId === null || kind === null) return null;
+    return { parent: idOf(parent), child: childId, relation: kind };
+  }, null);
 }
 
 /** Returns a valid id unchanged, `null` for anything else. */

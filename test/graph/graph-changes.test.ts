@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createGraphTracker, parseGraphCursor } from '../../src/graph-updates.ts';
+import { createGraphTracker, parseGraphCursor } from '../../src/graph.ts';
 import type { Task } from '../../src/model.ts';
 import { finish } from './graph-kit.ts';
 

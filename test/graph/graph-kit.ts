@@ -1,7 +1,12 @@
 /** The steps of graphs, run to their end at once. */
 
-import type { Graph, GraphEdge, GraphNode, StateCounts } from '../../src/graph.ts';
-import { createGraphTracker } from '../../src/graph-updates.ts';
+import {
+  createGraphTracker,
+  type Graph,
+  type GraphEdge,
+  type GraphNode,
+  type StateCounts,
+} from '../../src/graph.ts';
 import type { TaskRelation, TaskTree } from '../../src/model.ts';
 
 /** Work that pauses after each of its steps. */
