@@ -104,6 +104,12 @@ export interface Bench {
   read<T>(what: string, call: (context: ReadContext) => Awaitable<T>): Promise<T>;
 }
 
+/**
+ * The cases of one part: each title describes a behaviour, each function rejects when the behaviour is
+ * missing, and calls `bench.skip` when the source has nothing that would show it.
+ */
+export type Checks = Readonly<Record<string, (bench: Bench) => Promise<void>>>;
+
 async function within<T>(timeoutMs: number, what: string, call: () => Awaitable<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

@@ -1,8 +1,7 @@
 /** Cases on the causes of failures, for sources that know them. */
 import type { Task } from '../model.ts';
 import type { TaskStats } from '../source.ts';
-import type { Bench } from './bench.ts';
-import type { Checks } from './checks.ts';
+import type { Bench, Checks } from './bench.ts';
 import { held, taskQuery } from './listing.ts';
 import { fail } from './shape.ts';
 import { statsOf } from './stats-cases.ts';

@@ -2,9 +2,8 @@
 import type { Task } from '../model.ts';
 import { waitSecondsOf } from '../select/task-wait.ts';
 import type { TaskCondition } from '../source.ts';
-import type { Bench } from './bench.ts';
-import type { Checks } from './checks.ts';
-import { expectRows, held, taskQuery, walk } from './listing.ts';
+import type { Bench, Checks } from './bench.ts';
+import { expectFiltered, held, taskQuery } from './listing.ts';
 
 const TEXTS = ['state', 'engineState', 'name', 'worker', 'queue', 'id'] as const;
 const PREFIX_LENGTH = 4;
@@ -15,9 +14,7 @@ async function expectMeeting(
   conditions: readonly TaskCondition[],
   holds: (row: Task) => boolean,
 ): Promise<void> {
-  const { rows, since } = await held(bench);
-  const answer = await walk(bench, taskQuery({ since, conditions }));
-  expectRows(`listTasks with ${JSON.stringify(conditions)}`, answer, rows.filter(holds));
+  await expectFiltered(bench, `listTasks with ${JSON.stringify(conditions)}`, { conditions }, holds);
 }
 
 /** Up to two values of a field, of different lengths if possible. */
@@ -38,12 +35,11 @@ export const CONDITION_CHECKS: Checks = {
   },
 
   'lists the failures of a cause, and none of an unknown one': async (bench) => {
-    const { rows, since } = await held(bench);
+    const { rows } = await held(bench);
     const ids = new Set(rows.flatMap((row) => causeOf(row)?.id ?? []));
     for (const id of [...[...ids].slice(0, 2), 'no-such-cause']) {
-      const answer = await walk(bench, taskQuery({ since, causes: [id], limit: 3 }));
-      const expected = rows.filter((row) => causeOf(row)?.id === id);
-      expectRows(`listTasks of the cause ${id}`, answer, expected);
+      const holds = (row: Task) => causeOf(row)?.id === id;
+      await expectFiltered(bench, `listTasks of the cause ${id}`, { causes: [id], limit: 3 }, holds);
     }
   },
 
@@ -79,13 +75,19 @@ export const CONDITION_CHECKS: Checks = {
       wait: (row: Task) => waitSecondsOf(row) ?? Number.NaN,
       retries: (row: Task) => row.retries ?? Number.NaN,
     };
+    const comparisons = {
+      gt: (value: number, than: number) => value > than,
+      gte: (value: number, than: number) => value >= than,
+      lt: (value: number, than: number) => value < than,
+      lte: (value: number, than: number) => value <= than,
+    };
     for (const field of ['runtime', 'wait', 'retries'] as const) {
       const figure = figures[field];
       const than = rows.map(figure).find((value) => value >= 0) ?? 0;
-      await expectMeeting(bench, [{ field, comparison: 'gt', than }], (row) => figure(row) > than);
-      await expectMeeting(bench, [{ field, comparison: 'gte', than }], (row) => figure(row) >= than);
-      await expectMeeting(bench, [{ field, comparison: 'lt', than }], (row) => figure(row) < than);
-      await expectMeeting(bench, [{ field, comparison: 'lte', than }], (row) => figure(row) <= than);
+      for (const comparison of ['gt', 'gte', 'lt', 'lte'] as const) {
+        const holds = (row: Task) => comparisons[comparison](figure(row), than);
+        await expectMeeting(bench, [{ field, comparison, than }], holds);
+      }
     }
   },
 
@@ -100,11 +102,13 @@ export const CONDITION_CHECKS: Checks = {
     ];
     const holds = (row: Task) => row.name?.startsWith(prefix) === true && row.worker !== worker;
     await expectMeeting(bench, conditions, holds);
-    const { since } = await held(bench);
     const wanted = new Set(rows.filter((_, index) => index % 2 === 0).map(({ id }) => id));
     const search = (row: Task) => wanted.has(row.id);
-    const answer = await walk(bench, taskQuery({ since, conditions, q: 'x', search, limit: 3 }));
-    const expected = rows.filter((row) => holds(row) && search(row));
-    expectRows('listTasks with conditions and q', answer, expected);
+    await expectFiltered(
+      bench,
+      'listTasks with conditions and q',
+      { conditions, q: 'x', search, limit: 3 },
+      (row) => holds(row) && search(row),
+    );
   },
 };

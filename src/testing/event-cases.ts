@@ -2,9 +2,8 @@
 import { isMonitorError } from '../errors.ts';
 import type { TaskEvent } from '../model.ts';
 import type { TaskEventPage, TaskEventQuery } from '../source.ts';
-import { type Bench, NO_SEED } from './bench.ts';
-import type { Checks } from './checks.ts';
-import { expectIds } from './listing.ts';
+import { type Bench, type Checks, NO_SEED } from './bench.ts';
+import { expectIds, expectUnique, idsOf } from './listing.ts';
 import { fail } from './shape.ts';
 import { SHAPES } from './shapes.ts';
 
@@ -28,10 +27,6 @@ async function feed(bench: Bench, part: Partial<TaskEventQuery> = {}): Promise<T
     fail('listEvents().events.length', `at most the limit of ${query.limit}`, page.events.length);
   }
   return page;
-}
-
-function idsOf(events: readonly TaskEvent[]): readonly string[] {
-  return events.map((event) => event.id);
 }
 
 /** The newest items, newest first. Fails when there are none. */
@@ -74,21 +69,14 @@ async function expectFiltered(
 /** Cases on `events`. */
 export const EVENT_CHECKS: Checks = {
   'lists each item once, with an id': async (bench) => {
-    const ids = idsOf(await newest(bench));
-    if (new Set(ids).size < ids.length) fail('ids of listEvents', 'each once', ids);
+    expectUnique('ids of listEvents', idsOf(await newest(bench)));
   },
 
   'reports every seeded task': async (bench) => {
     if (!bench.seeded) return bench.skip(NO_SEED);
     const listed = new Set((await newest(bench)).map((event) => event.taskId));
     const missing = bench.seeded.filter((task) => !listed.has(task.id));
-    if (missing.length > 0) {
-      fail(
-        'listEvents',
-        `an event of ${missing[0]?.id}`,
-        missing.map((task) => task.id),
-      );
-    }
+    if (missing.length > 0) fail('listEvents', `an event of ${missing[0]?.id}`, idsOf(missing));
   },
 
   'lists the newest items, newest first, without since': async (bench) => {

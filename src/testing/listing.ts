@@ -12,21 +12,9 @@ const MOST_ROWS = 2000;
 
 /** A query as the router creates it. Frozen, because sources share it and must not change it. */
 export function taskQuery(part: Partial<TaskQuery> = {}): TaskQuery {
-  const lists = {
-    states: part.states ?? [],
-    names: part.names ?? [],
-    workers: part.workers ?? [],
-    queues: part.queues ?? [],
-    causes: part.causes ?? [],
-  };
-  for (const list of Object.values(lists)) Object.freeze(list);
-  return Object.freeze({
-    ...ALL_TASKS,
-    limit: 1000,
-    scan: 10_000_000,
-    ...part,
-    ...lists,
-  });
+  const query = { ...ALL_TASKS, limit: 1000, scan: 10_000_000, ...part };
+  for (const value of Object.values(query)) if (Array.isArray(value)) Object.freeze(value);
+  return Object.freeze(query);
 }
 
 /** Reads one page and checks its shape. */
@@ -69,8 +57,7 @@ export async function held(
   bench: Bench,
 ): Promise<{ readonly rows: readonly Task[]; readonly since: Date | null }> {
   const rows = await walk(bench, taskQuery(), MOST_ROWS + 1);
-  const ids = new Set(rows.map((row) => row.id));
-  if (ids.size < rows.length) fail('listTasks', 'each id once', duplicates(rows));
+  expectUnique('listTasks, by id', idsOf(rows));
   if (rows.length === 0) {
     fail('listTasks', 'at least one task; return a seed from create(), or use a source that has some', rows);
   }
@@ -79,8 +66,10 @@ export async function held(
   return { rows: rows.filter((row) => since && row.timestamp && row.timestamp >= since), since };
 }
 
-function duplicates(rows: readonly Task[]): readonly string[] {
-  return rows.map((row) => row.id).filter((id, index, ids) => ids.indexOf(id) !== index);
+/** Fails when a key comes twice. */
+export function expectUnique(what: string, keys: readonly string[]): void {
+  const twice = keys.filter((key, index) => keys.indexOf(key) !== index);
+  if (twice.length > 0) fail(what, 'each once', twice);
 }
 
 /** The value that a row is sorted by; `null` when the row has none. */
@@ -115,24 +104,33 @@ export function expectOrder(
   sort: TaskSort,
 ) {
   const loose = (row: Task) =>
-    sort === 'timestamp' ? sortKey(row, sort) === null || !bench.seeded : !bench.seeded && isTime(row, sort);
+    bench.seeded ? sort === 'timestamp' && !row.timestamp : sort === 'timestamp' || row[sort] instanceof Date;
   const sortPosition = (row: Task) => [loose(row), sortKey(row, sort), loose(row) || row.id].join();
-  expectIds(what, rows.map(({ id }) => id).toSorted(), expected.map(({ id }) => id).toSorted());
+  expectIds(what, idsOf(rows).toSorted(), idsOf(expected).toSorted());
   const at = rows.findIndex((row, index) => sortPosition(row) !== sortPosition(expected[index] as Task));
   if (at >= 0) fail(`${what}, row ${at}`, `${expected[at]?.id} (order)`, rows[at]?.id);
 }
 
-function isTime(row: Task, sort: TaskSort): boolean {
-  return row[sort] instanceof Date;
+/** The ids of tasks or of items of the feed. */
+export function idsOf(rows: readonly { readonly id: string }[]): readonly string[] {
+  return rows.map(({ id }) => id);
 }
 
 /** Fails unless both lists have the same rows in the same order. */
 export function expectRows(what: string, actual: readonly Task[], expected: readonly Task[]): void {
-  expectIds(
-    what,
-    actual.map((row) => row.id),
-    expected.map((row) => row.id),
-  );
+  expectIds(what, idsOf(actual), idsOf(expected));
+}
+
+/** Reads the list with `filter` and expects exactly the held rows for which `holds` is true, newest first. */
+export async function expectFiltered(
+  bench: Bench,
+  what: string,
+  filter: Partial<TaskQuery>,
+  holds: (row: Task) => boolean,
+): Promise<void> {
+  const { rows, since } = await held(bench);
+  const answer = await walk(bench, taskQuery({ since, ...filter }));
+  expectRows(what, answer, rows.filter(holds));
 }
 
 /** Fails at the first difference between two lists of ids. */

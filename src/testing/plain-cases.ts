@@ -1,75 +1,68 @@
 /** Cases on the parts that return one list or one value: workers, schedules, components, health, history. */
-import type { ReadContext } from '../source.ts';
-import type { Bench } from './bench.ts';
-import type { Checks } from './checks.ts';
-import { fail, listOf } from './shape.ts';
+import type { Component, Queue, Schedule, Worker } from '../model.ts';
+import type { Awaitable, ReadContext } from '../source.ts';
+import type { Bench, Checks } from './bench.ts';
+import { expectUnique } from './listing.ts';
+import { fail, listOf, type Shape } from './shape.ts';
 import { SHAPES } from './shapes.ts';
-
-function expectUnique(what: string, keys: readonly string[]): void {
-  const twice = keys.filter((key, index) => keys.indexOf(key) !== index);
-  if (twice.length > 0) fail(what, 'each once', twice);
-}
 
 async function get<T>(
   bench: Bench,
   what: string,
-  call: (context: ReadContext) => T | PromiseLike<T> | undefined,
+  call: (context: ReadContext) => Awaitable<T> | undefined,
 ): Promise<T> {
   const value = await bench.read(what, async (context) => await call(context));
   if (value === undefined) fail(what, 'an answer', value);
   return value;
 }
 
+/** Reads a list. Fails unless all its items have the shape, and a key of their own. */
+async function listed<Item>(
+  bench: Bench,
+  what: string,
+  call: (context: ReadContext) => Awaitable<readonly Item[]> | undefined,
+  item: Shape,
+  key: keyof Item & string,
+): Promise<readonly Item[]> {
+  const items = await get(bench, what, call);
+  listOf(item)(items, what);
+  expectUnique(
+    `${key} of ${what}`,
+    items.map((one) => String(one[key])),
+  );
+  return items;
+}
+
 /** Cases on `workers`. */
 export const WORKER_CHECKS: Checks = {
   'lists each worker once, by hostname': async (bench) => {
-    const workers = await get(bench, 'listWorkers', (context) => bench.sources.workers?.listWorkers(context));
-    listOf(SHAPES.worker)(workers, 'listWorkers');
-    expectUnique(
-      'hostnames of listWorkers',
-      workers.map((worker) => worker.hostname),
-    );
+    const read = (context: ReadContext) => bench.sources.workers?.listWorkers(context);
+    await listed<Worker>(bench, 'listWorkers', read, SHAPES.worker, 'hostname');
   },
 };
 
 /** Cases on `schedules`. */
 export const SCHEDULE_CHECKS: Checks = {
   'lists each schedule once, by id, or reports that there is no beat': async (bench) => {
-    const schedules = await get(bench, 'listSchedules', (context) =>
-      bench.sources.schedules?.listSchedules(context),
-    );
-    if (schedules === null) return;
-    listOf(SHAPES.schedule)(schedules, 'listSchedules');
-    expectUnique(
-      'ids of listSchedules',
-      schedules.map((schedule) => schedule.id),
-    );
+    const read = async (context: ReadContext) =>
+      (await get(bench, 'listSchedules', () => bench.sources.schedules?.listSchedules(context))) ?? [];
+    await listed<Schedule>(bench, 'listSchedules', read, SHAPES.schedule, 'id');
   },
 };
 
 /** Cases on `queues`. */
 export const QUEUE_CHECKS: Checks = {
   'lists each queue once, by name': async (bench) => {
-    const queues = await get(bench, 'listQueues', (context) => bench.sources.queues?.listQueues(context));
-    listOf(SHAPES.queue)(queues, 'listQueues');
-    expectUnique(
-      'names of listQueues',
-      queues.map((queue) => queue.name),
-    );
+    const read = (context: ReadContext) => bench.sources.queues?.listQueues(context);
+    await listed<Queue>(bench, 'listQueues', read, SHAPES.queue, 'name');
   },
 };
 
 /** Cases on `components`. */
 export const COMPONENT_CHECKS: Checks = {
   'lists each component once, by key, with plain data as settings': async (bench) => {
-    const components = await get(bench, 'listComponents', (context) =>
-      bench.sources.components?.listComponents(context),
-    );
-    listOf(SHAPES.component)(components, 'listComponents');
-    expectUnique(
-      'keys of listComponents',
-      components.map((component) => component.key),
-    );
+    const read = (context: ReadContext) => bench.sources.components?.listComponents(context);
+    const components = await listed<Component>(bench, 'listComponents', read, SHAPES.component, 'key');
     for (const { key, config } of components) {
       try {
         JSON.stringify(config);

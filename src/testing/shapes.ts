@@ -3,7 +3,7 @@
  * for hosts that write JavaScript or fill the values from a database.
  */
 import { STATUS_OF } from '../errors.ts';
-import { taskCause } from './cause-shapes.ts';
+import { isTraceId } from '../model.ts';
 import {
   anything,
   boolean,
@@ -23,8 +23,65 @@ import {
   shape,
   text,
 } from './shape.ts';
-import { TASK_STATS } from './stats-shape.ts';
-import { DETAIL_FIELDS, progress } from './task-shapes.ts';
+
+const CAUSE_FIELDS = {
+  id: filled,
+  exception: nullable(text),
+  message: nullable(text),
+  frame: nullable(text),
+};
+
+/** Why a task failed. */
+const taskCause = record(CAUSE_FIELDS);
+
+/** The figures about causes in statistics: groups of failures. */
+const CAUSE_FIGURES = {
+  causes: optional(
+    listOf(
+      record({
+        ...CAUSE_FIELDS,
+        count,
+        firstSeen: nullable(date),
+        lastSeen: nullable(date),
+        names: listOf(filled),
+        workers: listOf(filled),
+        sample: nullable(filled),
+        isNew: nullable(boolean),
+        activity: listOf(count),
+      }),
+    ),
+  ),
+  causesTruncated: optional(boolean),
+};
+
+/** The progress of a task. */
+const progress = record({
+  current: nullable(number),
+  total: nullable(number),
+  percent: nullable(shape('a number from 0 to 100', (value) => Number(value) >= 0 && Number(value) <= 100)),
+  text: nullable(text),
+});
+
+/** Fields of a task's own page, in addition to its children and timeline. */
+const DETAIL_FIELDS = {
+  attempts: maybe(
+    listOf(
+      record({
+        number: shape(
+          'a whole number from 1 on',
+          (value) => Number.isSafeInteger(value) && Number(value) >= 1,
+        ),
+        started: nullable(date),
+        finished: nullable(date),
+        error: nullable(text),
+      }),
+    ),
+  ),
+  options: anything,
+  log: maybe(record({ lines: listOf(text), total: count })),
+  timeLimits: maybe(record({ soft: maybe(count), hard: maybe(count) })),
+  traceId: maybe(shape('32 lowercase hexadecimal digits, not all 0', isTraceId)),
+};
 
 const TASK_FIELDS = {
   id,
@@ -62,6 +119,76 @@ const TASK_FIELDS = {
   redacted: optional(boolean),
 };
 
+const PERCENTILES = {
+  runtimeP50: maybe(number),
+  runtimeP95: maybe(number),
+  runtimeP99: maybe(number),
+  waitP50: maybe(number),
+  waitP95: maybe(number),
+  waitP99: maybe(number),
+};
+const CALLERS = optional(nullable(listOf(record({ name: filled, count }))));
+const HISTOGRAM = listOf(record({ le: nullable(number), count }));
+
+/** What `getTaskStats` returns. */
+const TASK_STATS: Shape = record({
+  stepSeconds: shape('a number above zero', (value) => Number.isFinite(value) && Number(value) > 0),
+  series: listOf(
+    record({
+      t: date,
+      received: maybe(count),
+      succeeded: maybe(count),
+      failed: maybe(count),
+      retried: maybe(count),
+      ...PERCENTILES,
+    }),
+  ),
+  totals: optional(
+    record({
+      since: maybe(date),
+      received: nullable(count),
+      succeeded: nullable(count),
+      failed: nullable(count),
+      retried: nullable(count),
+      ...PERCENTILES,
+    }),
+  ),
+  runtimeHistogram: optional(HISTOGRAM),
+  waitHistogram: optional(HISTOGRAM),
+  states: countsByName,
+  names: listOf(
+    record({
+      name: filled,
+      count,
+      failed: count,
+      runtimeP50: nullable(number),
+      runtimeP95: nullable(number),
+      waitP50: nullable(number),
+      waitP95: nullable(number),
+    }),
+  ),
+  workers: listOf(filled),
+  queues: listOf(filled),
+  callers: CALLERS,
+  callees: CALLERS,
+  ...CAUSE_FIGURES,
+  computedFrom: optional(oneOf('tasks', 'rollups')),
+  countedSince: optional(nullable(date)),
+  queueDepths: optional(
+    listOf(
+      record({
+        queue: filled,
+        waiting: listOf(nullable(count)),
+        oldestSeconds: listOf(nullable(number)),
+        sent: optional(listOf(nullable(count))),
+        received: optional(listOf(nullable(count))),
+        growingSince: maybe(date),
+        oldestAtLeast: optional(boolean),
+      }),
+    ),
+  ),
+});
+
 const CHECK_FIELDS = { ok: nullable(boolean), error: maybe(filled) };
 
 const task = record(TASK_FIELDS);
@@ -71,6 +198,46 @@ const position = record({
   ),
   id: text,
   mark: optional(text),
+});
+
+const GROUP = {
+  count,
+  since: nullable(number),
+  states: listOf(filled),
+  examples: listOf(id),
+};
+
+const ACTIVITY = record({
+  since: number,
+  blind: nullable(text),
+  counts: anything,
+  open: record({
+    running: listOf(
+      record({
+        id,
+        name: nullable(text),
+        worker: nullable(text),
+        startedAt: number,
+        state: optional(filled),
+        queue: maybe(text),
+      }),
+    ),
+    isWhole: boolean,
+    lost: listOf(
+      record({
+        ...GROUP,
+        worker: nullable(filled),
+        isWorkerOnline: boolean,
+        isTakenOver: optional(boolean),
+      }),
+    ),
+    overdue: nullable(record(GROUP)),
+    missing: maybe(record(GROUP)),
+    waiting: listOf(record({ ...GROUP, queue: filled })),
+  }),
+  workersPull: optional(boolean),
+  silent: listOf(record({ hostname: filled, heardAt: number })),
+  growing: optional(listOf(record({ queue: filled, since: number, from: count, waiting: count }))),
 });
 
 /** One check per returned value. */
@@ -106,6 +273,18 @@ export const SHAPES = {
     truncated: optional(boolean),
   }),
   taskStats: TASK_STATS,
+  activity: ACTIVITY,
+  figure: nullable(number),
+  taskCounts: record({
+    sent: count,
+    received: count,
+    started: count,
+    succeeded: count,
+    failed: count,
+    retried: count,
+    revoked: count,
+    rejected: count,
+  }),
   worker: record({
     hostname: filled,
     status: oneOf('online', 'stale', 'offline'),

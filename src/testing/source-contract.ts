@@ -4,6 +4,7 @@ import type { MonitorSources, TaskFilter } from '../source.ts';
 import { ACTIVITY_CHECKS } from './activity-cases.ts';
 import {
   type Bench,
+  type Checks,
   type ContractPart,
   type ContractSetup,
   NothingToCheck,
@@ -11,7 +12,6 @@ import {
   partsOf,
 } from './bench.ts';
 import { CAUSE_CHECKS } from './cause-cases.ts';
-import type { Checks } from './checks.ts';
 import { CONDITION_CHECKS } from './condition-cases.ts';
 import { CONDUCT_CHECKS } from './conduct-cases.ts';
 import { DETAIL_CHECKS, TREE_CHECKS } from './detail-cases.ts';

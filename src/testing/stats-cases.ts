@@ -3,9 +3,8 @@ import type { Task } from '../model.ts';
 import { totalsIn } from '../select/durations.ts';
 import { queryOfSource } from '../select/query-of-source.ts';
 import type { TaskQuery, TaskStats, TaskStatsQuery } from '../source.ts';
-import type { Bench } from './bench.ts';
-import type { Checks } from './checks.ts';
-import { held, taskQuery } from './listing.ts';
+import type { Bench, Checks } from './bench.ts';
+import { expectUnique, held, taskQuery } from './listing.ts';
 import { fail } from './shape.ts';
 import { SHAPES } from './shapes.ts';
 
@@ -30,26 +29,37 @@ export async function statsOf(
   return stats;
 }
 
-/**
- * Fails unless the figure is at least the number of rows that are certainly in the window and at most the
- * number that may be in it.
- */
-function expectCount(
-  what: string,
-  actual: number,
-  rows: readonly Task[],
-  stats: TaskStats,
-  window: { readonly from: number; readonly to: number },
-): void {
+/** Figures of the last day, and a check of their counts against the rows of the list. */
+interface Counted {
+  readonly rows: readonly Task[];
+  readonly stats: TaskStats;
+  /**
+   * Fails unless the figure is at least the number of rows that are certainly in the window and at most the number that
+   * may be in it.
+   */
+  expectCount(what: string, actual: number, holds: (row: Task) => boolean): void;
+}
+
+async function countedOf(bench: Bench): Promise<Counted> {
+  const { rows, since } = await held(bench);
+  const now = new Date();
+  const stats = await statsOf(bench, now, { since });
+  const [from, to] = [now.getTime() - DAY * 60_000, now.getTime()];
   const slack = stats.stepSeconds * 1000;
-  const within = (margin: number) =>
-    rows.filter((row) => {
-      const time = row.timestamp?.getTime();
-      return time !== undefined && time >= window.from - margin && time <= window.to + margin;
-    }).length;
-  if (actual < within(-slack) || actual > within(slack)) {
-    fail(what, `the ${within(0)} tasks that the list has`, actual);
-  }
+  return {
+    rows,
+    stats,
+    expectCount(what, actual, holds) {
+      const within = (margin: number) =>
+        rows.filter((row) => {
+          const time = row.timestamp?.getTime() ?? Number.NaN;
+          return holds(row) && time >= from - margin && time <= to + margin;
+        }).length;
+      if (actual < within(-slack) || actual > within(slack)) {
+        fail(what, `the ${within(0)} tasks that the list has`, actual);
+      }
+    },
+  };
 }
 
 function sum(values: readonly number[]): number {
@@ -59,35 +69,26 @@ function sum(values: readonly number[]): number {
 /** Cases on `getTaskStats`. */
 export const STATS_CHECKS: Checks = {
   'counts tasks per state as the list does': async (bench) => {
-    const { rows, since } = await held(bench);
-    const now = new Date();
-    const stats = await statsOf(bench, now, { since });
-    const window = { from: now.getTime() - DAY * 60_000, to: now.getTime() };
+    const { rows, stats, expectCount } = await countedOf(bench);
     for (const state of new Set([...rows.map((row) => row.state), ...Object.keys(stats.states)])) {
-      const same = rows.filter((row) => row.state === state);
-      expectCount(`getTaskStats().states.${state}`, stats.states[state] ?? 0, same, stats, window);
+      const holds = (row: Task) => row.state === state;
+      expectCount(`getTaskStats().states.${state}`, stats.states[state] ?? 0, holds);
     }
   },
 
   'counts tasks per name as the list does, the most frequent first': async (bench) => {
-    const { rows, since } = await held(bench);
-    const now = new Date();
-    const stats = await statsOf(bench, now, { since });
-    if (stats.names.length > MOST_NAMES) fail('getTaskStats().names', 'at most 50', stats.names.length);
-    const window = { from: now.getTime() - DAY * 60_000, to: now.getTime() };
-    for (const [index, { name, count, failed }] of stats.names.entries()) {
-      const same = rows.filter((row) => row.name === name);
-      const failures = same.filter((row) => row.state === 'FAILURE');
-      expectCount(`count of ${name}`, count, same, stats, window);
-      expectCount(`failed of ${name}`, failed, failures, stats, window);
-      const before = stats.names[index - 1];
-      if (before && before.count < count)
-        fail('getTaskStats().names', 'the most frequent first', stats.names);
+    const { stats, expectCount } = await countedOf(bench);
+    const { names } = stats;
+    if (names.length > MOST_NAMES) fail('getTaskStats().names', 'at most 50', names.length);
+    for (const [index, { name, count, failed }] of names.entries()) {
+      expectCount(`count of ${name}`, count, (row) => row.name === name);
+      expectCount(`failed of ${name}`, failed, (row) => row.name === name && row.state === 'FAILURE');
+      const before = names[index - 1];
+      if (before && before.count < count) fail('getTaskStats().names', 'the most frequent first', names);
     }
-    if (stats.names.length < MOST_NAMES) {
-      const named = rows.filter((row) => stats.names.some(({ name }) => name === row.name));
-      const missing = rows.filter((row) => row.name && !named.includes(row));
-      expectCount('tasks whose name getTaskStats().names leaves out', 0, missing, stats, window);
+    if (names.length < MOST_NAMES) {
+      const isMissing = (row: Task) => Boolean(row.name) && !names.some(({ name }) => name === row.name);
+      expectCount('tasks whose name getTaskStats().names leaves out', 0, isMissing);
     }
   },
 
@@ -178,8 +179,7 @@ export const STATS_CHECKS: Checks = {
       const known = new Set(rows.map((row) => row[field]));
       const foreign = stats[list].filter((value) => !known.has(value));
       if (foreign.length > 0) fail(`getTaskStats().${list}`, 'only those of listed tasks', foreign);
-      if (new Set(stats[list]).size < stats[list].length)
-        fail(`getTaskStats().${list}`, 'each once', stats[list]);
+      expectUnique(`getTaskStats().${list}`, stats[list]);
     }
   },
 };
