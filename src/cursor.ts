@@ -25,20 +25,11 @@ export function decodeCursor(kind: string, text: string): readonly unknown[] | n
   return readMark(kind, Buffer.from(text, 'base64url').toString('utf8'));
 }
 
-/**
- * Reads a cursor of version 0.1.0, which had another format: clients that were open during an upgrade still send
- * them.
- *
- * @returns its parts, of unknown shape; `null` when it is not such a cursor of this kind
- */
-export function decodeEarlierCursor(kind: string, text: string): readonly unknown[] | null {
-  if (text.length > LONGEST_CURSOR || !/^[\w-]+$/.test(text)) return null;
-  try {
-    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
-    return Array.isArray(value) && value[0] === kind ? value.slice(1) : null;
-  } catch {
-    return null;
-  }
+/** Whether a text is a cursor of this kind in the format of another version of this library. */
+export function isForeignCursor(kind: string, text: string): boolean {
+  if (text.length > LONGEST_CURSOR || !/^[\w-]+$/.test(text)) return false;
+  const [, name, version] = /^([a-z]+)(\d+)\[/.exec(Buffer.from(text, 'base64url').toString('utf8')) ?? [];
+  return name === kind && Number(version) !== VERSION;
 }
 
 /**

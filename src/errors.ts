@@ -85,7 +85,7 @@ export const DETAIL_OF: Readonly<Record<MonitorErrorCode, string>> = Object.free
   task_not_found: 'No task with this id is known.',
   metrics_disabled: 'No metrics exporter is configured.',
   method_not_allowed: 'Only GET, HEAD and OPTIONS are allowed.',
-  cursor_expired: 'This cursor was issued by an earlier version. Read the list again from its start.',
+  cursor_expired: 'This cursor was issued by another version. Read the list again from its start.',
   source_not_configured: 'This monitor has no source for this data.',
   source_invalid: 'The source returned invalid data.',
   exporter_invalid: 'The metrics exporter did not answer with metrics.',

@@ -48,7 +48,7 @@ const REASONS: Readonly<Record<MonitorErrorCode, string>> = {
   task_not_found: 'No source knows this id.',
   metrics_disabled: 'No exporter is configured.',
   method_not_allowed: 'The method is not GET, HEAD or OPTIONS.',
-  cursor_expired: 'The cursor was issued by an earlier version; read the list again from its start.',
+  cursor_expired: 'The cursor was issued by another version; read the list again from its start.',
   source_not_configured: 'The host has configured no source for this route.',
   source_invalid: 'The source returned data of the wrong type.',
   exporter_invalid:

@@ -1,11 +1,10 @@
-import { decodeCursor, decodeEarlierCursor, encodeCursor } from '../cursor.ts';
-import { type DocumentOptions, readAnswer } from '../http/answer.ts';
-import { keyOf } from '../http/answer-key.ts';
-import { cursor } from '../http/cursor-parameter.ts';
+import { decodeCursor, encodeCursor, isForeignCursor } from '../cursor.ts';
+import { type DocumentOptions, keyOf, readAnswer } from '../http/answer.ts';
 import { createDocument } from '../http/document.ts';
 import { readMoment } from '../http/moment-parameter.ts';
 import type { Monitor } from '../http/monitor.ts';
-import { integer, texts, type ValuesOf } from '../http/parameter.ts';
+import { cursor, integer, texts, type ValuesOf } from '../http/parameter.ts';
+
 import { contentOfList, readItems } from '../http/response-body.ts';
 import { type Asked, defineRoute, SOURCE_ERRORS } from '../http/route.ts';
 import { streamable } from '../http/streamable.ts';
@@ -122,7 +121,9 @@ function rowOf(
 }
 
 function readSince(text: string): TaskEventQuery['since'] {
-  const [sourceCursor, ...rest] = decodeCursor(KIND, text) ?? decodeEarlierCursor(KIND, text) ?? [];
+  // No source knows the position: the feed continues with a gap.
+  if (isForeignCursor(KIND, text)) return { cursor: '' };
+  const [sourceCursor, ...rest] = decodeCursor(KIND, text) ?? [];
   if (typeof sourceCursor === 'string' && rest.length === 0) return { cursor: sourceCursor };
   const time = readMoment(text);
   return time === null ? null : { time };

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
-import { decodeCursor, decodeEarlierCursor, encodeCursor, LONGEST_CURSOR } from '../cursor.ts';
+import { decodeCursor, encodeCursor, isForeignCursor, LONGEST_CURSOR } from '../cursor.ts';
 import { MonitorError } from '../errors.ts';
-import { keyOf } from '../http/answer-key.ts';
-import { cursor } from '../http/cursor-parameter.ts';
+import { keyOf } from '../http/answer.ts';
 import { createDocument } from '../http/document.ts';
 import { markersIn } from '../http/markers.ts';
 import { moment } from '../http/moment-parameter.ts';
 import type { Monitor } from '../http/monitor.ts';
-import { choice, integer, text, texts, type ValuesOf } from '../http/parameter.ts';
+import { choice, cursor, integer, text, texts, type ValuesOf } from '../http/parameter.ts';
+
 import { contentOfList, type ListBody, readItems } from '../http/response-body.ts';
 import { type Asked, defineRoute, type Fault, type Respond, SOURCE_ERRORS } from '../http/route.ts';
 import { TASK_STATES, type Task } from '../model.ts';
@@ -96,7 +96,7 @@ export const tasks = defineRoute({
       findConditionFaults(values, asked.faulty, fault);
       findStatsFaults(values, asked.faulty, fault);
       abilities.check(values, fault);
-      if (values.cursor?.list === null) return refuseExpired;
+      if (values.cursor === EXPIRED) return refuseExpired;
       const request: ListRequest = {
         monitor,
         asked,
@@ -208,13 +208,13 @@ function findFaults({ values, faulty }: Asked<Values>, list: string, fault: Faul
   if (values.limit === 0 && values.stats === null && !faulty.has('stats')) {
     fault('limit', 'Write a whole number from 1 to 1000; 0 is allowed only with stats.');
   }
-  const given = values.cursor?.list ?? null;
-  if (given !== null && given !== list && !LIST.some((name) => faulty.has(name))) {
+  if (values.cursor === null || values.cursor === EXPIRED) return;
+  if (values.cursor.list !== list && !LIST.some((name) => faulty.has(name))) {
     fault(
       'cursor',
       'Write a cursor of this list: a cursor is valid only for the sort, order and filters that it was issued for.',
     );
-  } else if (values.cursor !== null && !isTaskPosition(values.cursor.position, values.sort)) {
+  } else if (!isTaskPosition(values.cursor.position, values.sort)) {
     fault('cursor', 'Write a cursor that the list has returned; this one was changed.');
   }
 }
@@ -279,12 +279,14 @@ function getTaskStats(
 
 /** A position in a list of tasks, and the name of that list. */
 interface TaskCursor {
-  /** Name of the list, see {@link listNameOf}; `null` in a cursor of version 0.1.0, which named lists differently. */
-  readonly list: string | null;
+  /** Name of the list, see {@link listNameOf}. */
+  readonly list: string;
   readonly position: TaskPosition;
 }
 
 const CURSOR_KIND = 'tasks';
+/** A cursor of another version of this library. */
+const EXPIRED: TaskCursor = { list: '', position: { key: null, id: '' } };
 
 /** A name for a list: a hash of sort, order and filters. */
 function listNameOf(...criteria: readonly unknown[]): string {
@@ -306,9 +308,9 @@ function encodeTaskCursor(list: string, { key, id, mark }: TaskPosition): string
 
 /** Parses a cursor; `null` when it is not valid. */
 function decodeTaskCursor(text: string): TaskCursor | null {
-  const parts = decodeCursor(CURSOR_KIND, text);
-  const [list, key, id, mark, ...rest] = parts ?? decodeEarlierCursor(CURSOR_KIND, text) ?? [];
+  if (isForeignCursor(CURSOR_KIND, text)) return EXPIRED;
+  const [list, key, id, mark, ...rest] = decodeCursor(CURSOR_KIND, text) ?? [];
   const position = { key, id, ...(mark !== undefined && { mark }) };
   if (typeof list !== 'string' || !isTaskPosition(position) || rest.length > 0) return null;
-  return { list: parts === null ? null : list, position };
+  return { list, position };
 }
