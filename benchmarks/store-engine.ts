@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { StoreEngine } from '../src/history/store.ts';
-import { readStore } from '../src/history/store-parts.ts';
+import { storeOption } from '../src/history/store-parts.ts';
 import { type CauseFigures, fillCauses, timeCauses } from './store-causes.ts';
 import { DAYS, type FillFigures, fill, type RawDatabase, TODAY, tasksOf } from './store-fill.ts';
 import { type DropFigures, type ReadFigures, timeDrop, timeReads } from './store-timing.ts';
@@ -106,7 +106,7 @@ async function inPostgres(): Promise<EngineFigures> {
   };
   try {
     return await measure(
-      readStore('bench', postgresStore(pool)) as StoreEngine,
+      storeOption(postgresStore(pool), { caller: 'bench', option: 'store' }) as StoreEngine,
       { prefix: 'task_monitor_', run, withoutIndexes },
       hooks,
     );

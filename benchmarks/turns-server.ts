@@ -7,7 +7,7 @@
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import type { StoreEngine } from '../src/history/store.ts';
-import { historySources, readStore } from '../src/history/store-parts.ts';
+import { historySources, storeOption } from '../src/history/store-parts.ts';
 import { createStoredHistory } from '../src/history/stored/create-stored-history.ts';
 import type { StoredHistory } from '../src/history/stored-history.ts';
 import { createMonitorRouter } from '../src/index.ts';
@@ -52,7 +52,7 @@ async function openStore(): Promise<StoreEngine> {
   const { postgresStore } = await import('../src/postgres.ts');
   const pool = new pg.Pool({ connectionString: where, max: 10 });
   pool.on('error', () => {});
-  return readStore('bench', postgresStore(pool)) as StoreEngine;
+  return storeOption(postgresStore(pool), { caller: 'bench', option: 'store' }) as StoreEngine;
 }
 
 /** CPU time of the main thread, in milliseconds; before Node 23.9, of all threads of the process. */
@@ -88,7 +88,7 @@ const history = store === null ? null : openHistory(store);
 
 function openHistory(opened: StoreEngine): StoredHistory {
   return createStoredHistory(
-    { maxTasks: IN_MEMORY, redactor: createSourceRedactor(undefined, SOURCE) },
+    { maxTasks: IN_MEMORY, redactor: createSourceRedactor(undefined, { caller: SOURCE }) },
     { store: opened, source: SOURCE, deployment: null, hearing: 'all', isReadOnly: false },
   );
 }

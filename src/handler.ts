@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { MONITOR, wrongOption } from './check-options.ts';
 import type { Next } from './http/core.ts';
 import { targetOf } from './http/exchange.ts';
 import { type ResolvedOptions, resolveOptions } from './options/resolve-options.ts';
-import { wrong } from './options/wrong.ts';
 import type { MonitorHandlerOptions } from './options.ts';
 import { openMonitor } from './routes/open-monitor.ts';
 import { isRecord } from './values.ts';
@@ -104,7 +104,7 @@ function resolveHandlerOptions(given: unknown = {}): ResolvedHandlerOptions {
 function readBasePath(value: unknown): string {
   if (value === undefined) return '';
   if (typeof value !== 'string' || !/^\/(?!\/)[^?#\s]*$/.test(value)) {
-    throw wrong('basePath', "a path such as '/monitor'", value);
+    throw wrongOption(MONITOR, 'basePath', "a path such as '/monitor'", value);
   }
   return value.replace(/\/+$/, '');
 }

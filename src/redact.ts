@@ -1,5 +1,5 @@
-export { plainRecord } from './redact/plain-record.ts';
 export {
+  plainRecord,
   redactComponent,
   redactEvent,
   redactSchedule,

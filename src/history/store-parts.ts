@@ -1,5 +1,5 @@
 /** The component that shows how the store of a history is doing. */
-import { readBoolean, wrongOption } from '../check-options.ts';
+import { flag, type Read, wrongOption } from '../check-options.ts';
 import type { Component } from '../model.ts';
 import type {
   ComponentSource,
@@ -93,28 +93,20 @@ function hintFor({ error, remedy, lost, areClocksApart, unreadable }: StoreStatu
 const SQLITE = "sqliteStore('monitor.db') of express-task-monitor/sqlite";
 const POSTGRES = 'postgresStore(pool) of express-task-monitor/postgres';
 
-/**
- * @param caller the function that was called, such as `celerySources`
- * @returns `null` without a store
- * @throws TypeError that says what to write; it never contains the given value
- */
-export function readStore(caller: string, value: unknown): StoreEngine | null {
-  if (value === undefined || value === null) return null;
-  if (isStore(value)) return value;
-  throw wrongOption(caller, 'store', expectedFor(value), value);
-}
+/** The option `store` of a source; `null` without one. */
+export const storeOption: Read<StoreEngine | null> = (given, { caller, option }) => {
+  if (given === undefined || given === null) return null;
+  if (isStore(given)) return given;
+  throw wrongOption(caller, option, expectedFor(given), given);
+};
 
 /**
- * The store of a source, which must redact what it writes.
+ * A source must redact what it writes.
  *
  * @throws TypeError that says what to write
  */
-export function readSourceStore(
-  caller: string,
-  { store, redact }: { readonly store?: unknown; readonly redact?: unknown },
-): StoreEngine | null {
-  const read = readStore(caller, store);
-  if (read === null || redact !== false) return read;
+export function refuseBareTexts(caller: string, store: StoreEngine | null, redactor: unknown): void {
+  if (store === null || redactor !== null) return;
   throw new TypeError(
     `${caller}: texts are redacted before they are written to a 'store'. Remove redact: false, or write ` +
       'redact: (text) => text to store them as they are.',
@@ -127,7 +119,7 @@ export function readSourceStore(
  * @throws TypeError that says what to write
  */
 export function readCollect(caller: string, given: unknown, store: StoreEngine | null): boolean {
-  const collect = readBoolean(caller, 'collect', given, store?.isReadOnly !== true);
+  const collect = flag(store?.isReadOnly !== true)(given, { caller, option: 'collect' });
   if (!collect && store === null) {
     throw new TypeError(
       `${caller}: collect: false needs a store that all instances share. Write store: postgresStore(pool), or remove 'collect'.`,

@@ -1,7 +1,10 @@
 /** A cached answer: its body, and what is needed to send it again later. */
-import type { Freshness } from '../read.ts';
+
+import { MonitorError } from '../errors.ts';
+import { errorOf, type Freshness } from '../read.ts';
 import type { SourcePart } from '../source.ts';
-import type { Document } from './send.ts';
+import type { SourceBody } from '../wire.ts';
+import { type Document, tagOf } from './send.ts';
 
 /** The content of a response body, before its time and its `sources` are added. */
 export interface AnswerContent {
@@ -30,7 +33,7 @@ export interface AnswerContent {
 export type Unreadable = ReadonlyMap<string, number>;
 
 /** The position of an answer in a stream of changes. */
-export interface StreamPosition {
+interface StreamPosition {
   /** `since` of the next read. */
   readonly cursor: string;
   /** Whether the answer contains any changes. */
@@ -60,4 +63,43 @@ export interface DocumentRequest<Part extends SourcePart> {
   readonly now: number;
   /** Identifies the client to the scheduler. */
   readonly client: string;
+}
+
+/** The answer with this content. @param content `null` when the source does not know the requested task */
+export function answerWith(content: AnswerContent | null, freshness: Freshness, now: number): AnswerEntry {
+  // While a source is unavailable, a task that was not found may exist there.
+  if (content === null) throw new MonitorError(errorOf(freshness) ?? 'task_not_found');
+  return render(content, freshness, now);
+}
+
+/**
+ * Renders an answer.
+ *
+ * @param etag ETag of the same content, if it is known. Default: computed
+ */
+export function render(
+  content: AnswerContent,
+  freshness: Freshness,
+  now: number,
+  etag?: string,
+): AnswerEntry {
+  const sources = freshness.sources.map(
+    ({ name, engine, ok, asOf, error }): SourceBody => ({
+      name,
+      engine,
+      ok,
+      as_of: asOf === null ? null : new Date(asOf).toISOString(),
+      error: error ?? (content.unreadable?.has(name) ? 'source_invalid' : null),
+    }),
+  );
+  const given = content.render(now, JSON.stringify(sources));
+  const body = typeof given === 'string' ? Buffer.from(given) : given;
+  return {
+    content,
+    freshness,
+    body,
+    etag: etag ?? tagOf(content.stable, sources.map(({ ok, error }) => `${ok} ${error}`).join()),
+    renderedAt: now,
+    size: body.length + content.stable.length + (content.bytes ?? 0),
+  };
 }

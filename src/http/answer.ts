@@ -1,5 +1,6 @@
 /** Turns the data of a source into a response body with `sources` and an ETag. */
 import { MonitorError } from '../errors.ts';
+import type { RouteName } from '../options.ts';
 import {
   errorOf,
   type Freshness,
@@ -11,9 +12,15 @@ import {
 } from '../read.ts';
 import { type Steps, scheduler, type Waiter } from '../scheduler.ts';
 import type { Awaitable, ReadContext, SourcePart } from '../source.ts';
-import type { AnswerContent, AnswerEntry, DocumentRequest, Unreadable } from './answer-entry.ts';
+import {
+  type AnswerContent,
+  type AnswerEntry,
+  answerWith,
+  type DocumentRequest,
+  type Unreadable,
+} from './answer-entry.ts';
 import type { Monitor } from './monitor.ts';
-import { answerWith } from './render.ts';
+import type { Asked } from './route.ts';
 
 /** How a route answers one URL. */
 export type DocumentOptions<Part extends SourcePart, Raw> = ReadDocument<Part, Raw> | MadeDocument<Part>;
@@ -29,13 +36,13 @@ interface DocumentBase<Part extends SourcePart> {
 }
 
 /** An answer that is not built from a single read of the source. */
-export interface MadeDocument<Part extends SourcePart> extends DocumentBase<Part> {
+interface MadeDocument<Part extends SourcePart> extends DocumentBase<Part> {
   /** Makes the answer. @throws MonitorError with the error code of the response */
   make(request: DocumentRequest<Part>, onLeave: OnLeave | undefined): Promise<AnswerEntry>;
 }
 
 /** An answer that is built from one read of the source. */
-export interface ReadDocument<Part extends SourcePart, Raw> extends DocumentBase<Part> {
+interface ReadDocument<Part extends SourcePart, Raw> extends DocumentBase<Part> {
   /** Name of the source method, for error reports. */
   readonly call: string;
   read(part: Part, context: ReadContext, now: number): Awaitable<Raw>;
@@ -125,4 +132,9 @@ function sum(some: Unreadable, others: Unreadable): Unreadable {
   const all = new Map(some);
   for (const [name, count] of others) all.set(name, (all.get(name) ?? 0) + count);
   return all;
+}
+
+/** The cache key of a request: the same for all URLs with the same meaning. */
+export function keyOf(route: RouteName, { taskId, values }: Asked<unknown>): string {
+  return JSON.stringify([route, taskId, values]);
 }

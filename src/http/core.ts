@@ -5,9 +5,9 @@
 import { isMonitorError, MonitorError } from '../errors.ts';
 import { CLIENT_GONE } from '../read.ts';
 import type { Denial } from './authorize.ts';
-import type { MonitorRequest, MonitorResponse } from './exchange.ts';
+import { isGone, type MonitorRequest, type MonitorResponse } from './exchange.ts';
 import type { Monitor } from './monitor.ts';
-import { isGone } from './on-leave.ts';
+
 import { ALLOWED, sendEmpty, sendProblem } from './send.ts';
 import type { Target } from './targets.ts';
 

@@ -5,11 +5,10 @@ import { AWAY, errorOf, type Freshness, freshnessAway, freshnessOf, hasData, isS
 import type { SourcePart } from '../source.ts';
 import type { SourceErrorCode } from '../wire.ts';
 import { compose, type DocumentOptions } from './answer.ts';
-import type { AnswerEntry } from './answer-entry.ts';
-import type { MonitorRequest, MonitorResponse } from './exchange.ts';
+import { type AnswerEntry, render } from './answer-entry.ts';
+import { type MonitorRequest, type MonitorResponse, onLeave } from './exchange.ts';
 import type { Monitor } from './monitor.ts';
-import { onLeave } from './on-leave.ts';
-import { render } from './render.ts';
+
 import type { Respond } from './route.ts';
 import { sendDocument } from './send.ts';
 

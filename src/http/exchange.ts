@@ -1,5 +1,6 @@
 /** Request and response: those of Node, with the properties that Express adds when it is used. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { OnLeave } from '../read.ts';
 import { targetBelow } from './path.ts';
 
 /** A request. Its `url` is relative to the path at which the host has mounted the monitor. */
@@ -40,4 +41,23 @@ export function acceptsGzip({ headers }: MonitorRequest): boolean {
     return item === undefined ? null : Number(/;\s*q=([\d.]+)/.exec(item)?.[1] ?? 1);
   };
   return (weightOf('gzip') ?? weightOf('*') ?? 0) > 0;
+}
+
+/** Whether the client has disconnected. A response of HTTP/2 has no `destroyed`, but its stream does. */
+export function isGone(
+  response: MonitorResponse & { readonly stream?: { readonly destroyed: boolean } },
+): boolean {
+  return response.destroyed || response.stream?.destroyed === true;
+}
+
+/** Calls listeners when the client disconnects before the response is sent. */
+export function onLeave(response: MonitorResponse): OnLeave {
+  return (listener) => {
+    if (isGone(response)) {
+      listener();
+      return () => {};
+    }
+    response.once('close', listener);
+    return () => void response.off('close', listener);
+  };
 }

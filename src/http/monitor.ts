@@ -2,15 +2,15 @@
 import { MonitorError } from '../errors.ts';
 import { createLruCache, type LruCache } from '../lru-cache.ts';
 import type { ResolvedOptions } from '../options/resolve-options.ts';
+import type { RouteName } from '../options.ts';
 import { createReader, createReport, type LastAnswer, type Reader, type Report } from '../read.ts';
 import { createRedactor, type Redactor } from '../redact.ts';
 import { createSerializer, type Serializer } from '../serialize.ts';
 import { useSources } from '../source/source-users.ts';
-import type { MonitorSources, SourcePart } from '../source.ts';
+import type { MetricValue, MonitorSources, SourcePart } from '../source.ts';
 import type { AnswerEntry } from './answer-entry.ts';
 import { createGuard, type Guard } from './authorize.ts';
-import { createNameClient, type NameClient } from './client-name.ts';
-import { createFigures, type Figures } from './figures.ts';
+import type { MonitorRequest, MonitorResponse } from './exchange.ts';
 import { createMarkers, type ReadMarkers } from './markers.ts';
 import { createMetricsProxy, type MetricsServer } from './metrics-proxy.ts';
 import { createOwnMetrics, type OwnMetrics } from './own-metrics.ts';
@@ -137,4 +137,88 @@ function atMost(milliseconds: number, value: unknown): Promise<void> {
     // Unlike Promise.resolve, a resolver also catches errors of a thenable that throws.
     new Promise((adopt) => adopt(value)).then(() => resolve(), reject).finally(() => clearTimeout(timer));
   });
+}
+
+/** Names the client of a request, or all clients of the router, so that long work takes turns. */
+type NameClient = (request: MonitorRequest | null) => string;
+
+let routers = 0;
+
+/** Creates the names for one router: clients of two routers have different names. */
+function createNameClient({ clientKey }: Pick<ResolvedOptions, 'clientKey'>, report: Report): NameClient {
+  routers += 1;
+  const router = routers;
+
+  function nameOf(request: MonitorRequest): unknown {
+    try {
+      return clientKey?.(request) ?? request.socket?.remoteAddress;
+    } catch (error) {
+      report(error, { code: null, source: null, call: 'clientKey' });
+      return '';
+    }
+  }
+
+  return (request) => (request === null ? String(router) : `${router} ${nameOf(request)}`);
+}
+
+/** The work of a router since it was created. */
+interface Figures {
+  /** Answers, by `route` and `code`. */
+  readonly requests: LabeledCounter;
+  /** Problems sent as answers, by `route` and `error`. */
+  readonly problems: LabeledCounter;
+  /** Calls of sources, by `source` and `call`. */
+  readonly reads: LabeledCounter;
+  /** Errors reported to the host, by `source`, `call` and `error`. */
+  readonly errors: LabeledCounter;
+  /** Counts an answer when it ends. There is none if the client disconnects before it begins. */
+  watch(route: RouteName, response: MonitorResponse): void;
+  countRead(part: SourcePart, call: string): void;
+  /** Also counts errors that are suppressed because they are too frequent. */
+  counting(report: Report): Report;
+}
+
+/** A counter for each combination of values of its labels. */
+interface LabeledCounter {
+  /** @param values values of the labels, in their order */
+  add(...values: readonly string[]): void;
+  samples(): Iterable<MetricValue>;
+}
+
+function createFigures(): Figures {
+  const requests = createCounter('route', 'code');
+  const reads = createCounter('source', 'call');
+  const errors = createCounter('source', 'call', 'error');
+  return {
+    requests,
+    problems: createCounter('route', 'error'),
+    reads,
+    errors,
+    watch(route, response) {
+      response.once('close', () => {
+        if (response.headersSent) requests.add(route, String(response.statusCode));
+      });
+    },
+    countRead: (part, call) => reads.add(part.name, call),
+    counting: (report) => (error, context) => {
+      errors.add(context.source ?? '', context.call, context.code ?? 'internal');
+      report(error, context);
+    },
+  };
+}
+
+function createCounter(...names: readonly string[]): LabeledCounter {
+  const values = new Map<string, { readonly labels: MetricValue['labels']; value: number }>();
+  return {
+    add(...texts) {
+      const key = texts.join('\n');
+      const known = values.get(key);
+      if (known !== undefined) known.value += 1;
+      else {
+        const labels = Object.fromEntries(names.map((name, index) => [name, texts[index] ?? '']));
+        values.set(key, { labels, value: 1 });
+      }
+    },
+    samples: () => values.values(),
+  };
 }

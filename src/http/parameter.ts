@@ -4,7 +4,7 @@
 export type Reading<T> = { readonly value: T } | { readonly fault: string };
 
 /** JSON Schema of one value. */
-export interface ParameterSchema {
+interface ParameterSchema {
   readonly type: 'boolean' | 'integer' | 'number' | 'string';
   readonly minimum?: number;
   readonly maximum?: number;
@@ -166,4 +166,14 @@ export function single<T>(
 /** Length in characters, not in UTF-16 units. */
 function lengthOf(value: string): number {
   return [...value].length;
+}
+
+const FAULT = 'Write a cursor that this list returned, unchanged.';
+
+/** A cursor. @param read parses it; `null` when it is not valid */
+export function cursor<T>(description: string, read: (text: string) => T | null): Parameter<T | null> {
+  return single<T | null>(description, { type: 'string', minLength: 1 }, null, (text) => {
+    const value = read(text);
+    return value === null ? { fault: FAULT } : { value };
+  });
 }

@@ -8,8 +8,7 @@ import { STATUS_CODES } from 'node:http';
 import { type MonitorError, STATUS_OF } from '../errors.ts';
 import { type Steps, scheduler } from '../scheduler.ts';
 import type { ProblemBody } from '../wire.ts';
-import type { MonitorRequest, MonitorResponse } from './exchange.ts';
-import { isGone } from './on-leave.ts';
+import { isGone, type MonitorRequest, type MonitorResponse } from './exchange.ts';
 
 /** Value of `Allow`. */
 export const ALLOWED = 'GET, HEAD, OPTIONS';

@@ -2,8 +2,8 @@
 
 import { scheduler } from '../scheduler.ts';
 import type { AnswerEntry } from './answer-entry.ts';
-import type { MonitorRequest, MonitorResponse } from './exchange.ts';
-import { isGone, onLeave } from './on-leave.ts';
+import { isGone, type MonitorRequest, type MonitorResponse, onLeave } from './exchange.ts';
+
 import { hold, messageWith, release, type StreamMessage } from './stream-message.ts';
 
 /** A client with more unread bytes than this gets no further message: its stream ends, and it continues later. */

@@ -5,8 +5,8 @@ import type { RouteName } from '../options.ts';
 import type { Report } from '../read.ts';
 import type { SourcePart } from '../source.ts';
 import type { Guard } from './authorize.ts';
-import type { MonitorRequest, MonitorResponse } from './exchange.ts';
-import { isGone, onLeave } from './on-leave.ts';
+import { isGone, type MonitorRequest, type MonitorResponse, onLeave } from './exchange.ts';
+
 import { createStreamChannel, type StreamChannel, type StreamSpec } from './stream-channel.ts';
 import { createStreamClient, type StreamClient } from './stream-client.ts';
 import { messageOf, unreadBytes } from './stream-message.ts';

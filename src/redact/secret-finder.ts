@@ -1,5 +1,5 @@
 /** Finds secrets in a text: the values of keys that name a secret, and texts with the form of a secret. */
-import { type Automaton, createAutomaton } from './automaton.ts';
+import { type Automaton, createAutomaton, type Found, nextState } from './automaton.ts';
 import { createJudge, type FinderOptions, type Judge, type Stem, stemsOf } from './finder-rules.ts';
 import { endsInForeignWord, hasForeignWord } from './foreign-words.ts';
 import {
@@ -16,8 +16,7 @@ import { isNameOfValue } from './key-context.ts';
 import { keyValue, MASK, type Masked } from './key-value.ts';
 import { continuesKey, isSignatureInQuery, keyEnd, keyStart, noiseAt, widerStart } from './keys-in-text.ts';
 import { joinWords, type Verdict, wordsAt } from './secret-keys.ts';
-import { nextStems, type Reading } from './stem-reader.ts';
-import { codeAt, isKeyCode } from './units.ts';
+import { afterBackslashes, codeAt, escapedUnit, isKeyCode, type Unit } from './units.ts';
 import {
   encodedCredentials,
   isCutAt,
@@ -264,4 +263,45 @@ function looksRandom(text: string, { start, end }: Span, isCut: boolean): boolea
   if (isCutAt(text, end, isCut) && /^[\w+/=%-]+$/.test(value)) return true;
   if (value.length < 16 || !/^[\w+/=%:-]+$/.test(value) || !/\d/.test(value)) return false;
   return (/[a-z]/.test(value) && /[A-Z]/.test(value)) || /^[\da-fA-F]+$/.test(value);
+}
+
+/** The progress of reading a text. */
+interface Reading {
+  readonly text: string;
+  /** Everything before this index has been read. */
+  at: number;
+  /** The state of the automaton there. */
+  state: number;
+}
+
+/** Reads to the end of the next stems; `null` at the end of the text. Most time is spent here, so the loop is small. */
+function nextStems({ next, firstFound, found }: Automaton<Stem>, reading: Reading): readonly Stem[] | null {
+  const { text } = reading;
+  let { at, state } = reading;
+  while (at < text.length) {
+    const code = text.charCodeAt(at);
+    if (code === BACKSLASH) {
+      const unit = afterEscape(text, at);
+      if (unit.code !== 0) state = nextState(next, state, unit.code);
+      at = unit.end;
+    } else {
+      state = nextState(next, state, code);
+      at++;
+    }
+    if (state < firstFound) continue;
+    reading.at = at;
+    reading.state = state;
+    return (found[state - firstFound] as Found<Stem>).words;
+  }
+  return null;
+}
+
+const BACKSLASH = 92;
+
+/** The escaped character after backslashes; code 0 if it does not matter, such as a slash or a quote. */
+function afterEscape(text: string, at: number): Unit {
+  const behind = afterBackslashes(text, at);
+  // `\/` in JSON is a slash, which is read next.
+  if (codeAt(text, behind) === 47) return { code: 0, end: behind };
+  return escapedUnit(text, behind) ?? { code: BACKSLASH, end: behind };
 }

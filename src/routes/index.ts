@@ -3,15 +3,13 @@
 import type { Route } from '../http/route.ts';
 import { components } from './components.ts';
 import { events } from './events.ts';
-import { graph } from './graph.ts';
 import { healthcheck } from './healthcheck.ts';
 import { metricsRoute } from './metrics.ts';
-import { relations } from './relations.ts';
 import { schedules } from './schedules.ts';
 import { task } from './task.ts';
 import { tasks } from './tasks.ts';
-import { updates } from './updates.ts';
 import { workers } from './workers.ts';
+import { graph, relations, updates } from './workflow.ts';
 
 export const ROUTES: readonly Route[] = [
   healthcheck,

@@ -1,9 +1,22 @@
 import { isMonitorError, MonitorError } from '../errors.ts';
-import { onLeave } from '../http/on-leave.ts';
+import type { Evaluation } from '../findings/evaluate.ts';
+import type { SourceSituation } from '../findings/finding.ts';
+import { type Waiting, waitingByQueue } from '../findings/rules/queue-waiting.ts';
+import { STORE_COMPONENT } from '../history/store-parts.ts';
+import { onLeave } from '../http/exchange.ts';
+import { DELAY_BOUNDS, type LoopDelay, measureLoopDelay } from '../http/loop-delay.ts';
+import type { Monitor } from '../http/monitor.ts';
 import { defineRoute } from '../http/route.ts';
 import { sendFresh } from '../http/send.ts';
+import type { Collector } from '../metrics/own/collector.ts';
 import { CLIENT_GONE } from '../read.ts';
-import { collectFigures } from './monitor-figures.ts';
+import { type Steps, scheduler } from '../scheduler.ts';
+import { shareCalls } from '../single-flight.ts';
+import type { HistoryStats, MetricFamily, MetricLabels, MetricSeries, MetricValue } from '../source.ts';
+import { settleInTime } from '../waiting.ts';
+import { findingsOf } from './findings-component.ts';
+import { type Parts, partsByName, readPart, type SourceReads } from './situation.ts';
+import { VERSION } from './version.ts';
 
 /** `GET /metrics`: what this library counts, or the exporter's response with its body and content type unchanged. */
 export const metricsRoute = defineRoute({
@@ -42,3 +55,220 @@ export const metricsRoute = defineRoute({
     };
   },
 });
+
+/** How long figures of the sources are reused, in milliseconds. */
+const FRESH_MS = 5_000;
+/** Longest time that a scrape waits for them, in milliseconds: Prometheus itself gives up after 10 s. */
+const WAIT_MS = 7_000;
+
+/** Collects figures of all sources and of the monitor itself. Starts measuring the delay of the event loop. */
+function collectFigures(monitor: Monitor): Omit<Collector, 'source'> {
+  const delay = measureLoopDelay();
+  const readSources = shareCalls(() => readFigures(monitor), FRESH_MS);
+  const late = (): Error => new Error('The figures of the sources arrived too late for this scrape.');
+  const readInTime = async (): Promise<readonly MetricSeries[]> => {
+    try {
+      return await settleInTime(readSources(), { ms: WAIT_MS }, late);
+    } catch (error) {
+      monitor.report(error, { code: null, source: null, call: 'metrics' });
+      return [];
+    }
+  };
+  return {
+    families: Object.values(FAMILIES),
+    collect: async () => [...(await readInTime()), ...ownSeries(monitor, delay)],
+    close: delay.close,
+  };
+}
+
+async function readFigures(monitor: Monitor): Promise<readonly MetricSeries[]> {
+  const [{ evaluation, situations }, histories] = await Promise.all([
+    findingsOf(monitor)(),
+    readHistories(monitor),
+  ]);
+  return scheduler.run('metrics', seriesOf({ evaluation, situations, histories }));
+}
+
+async function readHistories(monitor: Monitor): Promise<ReadonlyMap<string, HistoryStats>> {
+  const read = [...partsByName(monitor.sources)].map(async ([name, { history }]) => {
+    const reads: SourceReads = { monitor, name, failures: [], key: 'findings' };
+    return [name, await readHistory(reads, history)] as const;
+  });
+  const histories = new Map<string, HistoryStats>();
+  for (const [name, stats] of await Promise.all(read)) if (stats != null) histories.set(name, stats);
+  return histories;
+}
+
+function readHistory(reads: SourceReads, history: Parts['history']) {
+  return readPart(
+    reads,
+    history,
+    'getHistoryStats',
+    (part, context) => part.getHistoryStats(context),
+    function* (stats: HistoryStats) {
+      yield;
+      return stats;
+    },
+  );
+}
+
+function ownSeries({ streams, figures }: Monitor, delay: LoopDelay): readonly MetricSeries[] {
+  return [
+    { name: FAMILIES.version.name, samples: [{ labels: { version: VERSION }, value: 1 }] },
+    { name: FAMILIES.requests.name, samples: figures?.requests.samples() ?? [] },
+    { name: FAMILIES.problems.name, samples: figures?.problems.samples() ?? [] },
+    { name: FAMILIES.reads.name, samples: figures?.reads.samples() ?? [] },
+    { name: FAMILIES.errors.name, samples: figures?.errors.samples() ?? [] },
+    { name: FAMILIES.streams.name, samples: [{ labels: {}, value: streams.count() }] },
+    { name: FAMILIES.delay.name, samples: [delay.read()] },
+  ];
+}
+
+/** Maximum number of queues, of all sources together, with series of their own; the others are added up. */
+const MOST_QUEUES = 400;
+const OTHER = 'other';
+/** Items that are processed in one step. */
+const STEP = 100;
+
+/** Takes a value of a series; `null`: it is unknown, and the series is left out. */
+type Put = (family: MetricFamily, labels: MetricLabels, value: number | null | undefined) => void;
+
+/** The data of the figures. */
+interface SourceFigures {
+  readonly situations: readonly SourceSituation[];
+  readonly evaluation: Evaluation;
+  /** By source; sources without a history, or whose history could not be read, are missing. */
+  readonly histories: ReadonlyMap<string, HistoryStats>;
+}
+
+function* seriesOf({ situations, evaluation, histories }: SourceFigures): Steps<readonly MetricSeries[]> {
+  const values = new Map<string, MetricValue[]>();
+  const put: Put = ({ name }, labels, value) => {
+    if (typeof value !== 'number' || !Number.isFinite(value)) return;
+    const known = values.get(name);
+    if (known === undefined) values.set(name, [{ labels, value }]);
+    else known.push({ labels, value });
+  };
+  const mostQueues = Math.floor(MOST_QUEUES / Math.max(1, situations.length));
+  for (const situation of situations) {
+    const { name: source, error, activity = null, queues, workers, components } = situation;
+    put(FAMILIES.up, { source }, error === null ? 1 : 0);
+    const waiting = queues === null ? [] : waitingByQueue(activity, queues);
+    yield* putQueues(put, source, waiting, evaluation.at, mostQueues);
+    if (workers != null) yield* putWorkers(put, source, workers);
+    putStore(put, source, components[STORE_COMPONENT]);
+    putHistory(put, source, histories.get(source));
+    yield;
+  }
+  putFindings(put, evaluation);
+  return [...values].map(([name, samples]) => ({ name, samples }));
+}
+
+function* putQueues(
+  put: Put,
+  source: string,
+  queues: readonly Waiting[],
+  now: number,
+  most: number,
+): Steps<void> {
+  let [length, oldest]: (number | null)[] = [null, null];
+  for (const [index, { queue, count, since }] of queues.entries()) {
+    if (index % STEP === STEP - 1) yield;
+    const age = count === 0 ? 0 : since === null ? null : Math.max(0, now - since) / 1_000;
+    if (index < most) {
+      put(FAMILIES.queueLength, { source, queue }, count);
+      put(FAMILIES.oldestDue, { source, queue }, age);
+    } else {
+      if (count !== null) length = (length ?? 0) + count;
+      if (age !== null) oldest = Math.max(oldest ?? 0, age);
+    }
+  }
+  put(FAMILIES.queueLength, { source, queue: OTHER }, length);
+  put(FAMILIES.oldestDue, { source, queue: OTHER }, oldest);
+}
+
+function* putWorkers(
+  put: Put,
+  source: string,
+  workers: NonNullable<SourceSituation['workers']>,
+): Steps<void> {
+  const counts = { online: 0, stale: 0, offline: 0 };
+  for (const [index, { status }] of workers.entries()) {
+    if (index % STEP === STEP - 1) yield;
+    counts[status] += 1;
+  }
+  for (const [status, count] of Object.entries(counts)) put(FAMILIES.workers, { source, status }, count);
+}
+
+function putStore(put: Put, source: string, store: SourceSituation['components'][string] | undefined): void {
+  if (store === undefined) return;
+  const { delay_seconds, waiting, lost } = store.config ?? {};
+  if (store.status !== 'unknown') put(FAMILIES.storeUp, { source }, store.status === 'up' ? 1 : 0);
+  put(FAMILIES.storeDelay, { source }, numberOf(delay_seconds));
+  put(FAMILIES.storeWaiting, { source }, numberOf(waiting));
+  put(FAMILIES.storeLost, { source }, numberOf(lost));
+}
+
+function numberOf(value: unknown): number | null {
+  return typeof value === 'number' ? value : null;
+}
+
+function putHistory(put: Put, source: string, stats: HistoryStats | undefined): void {
+  put(FAMILIES.received, { source }, stats?.eventsReceived);
+  put(FAMILIES.dropped, { source }, stats?.dropped);
+  put(FAMILIES.lag, { source }, stats?.lagSeconds);
+}
+
+/** Rules that lack data and have found nothing are left out. */
+function putFindings(put: Put, { rules }: Evaluation): void {
+  for (const { code, source, status, found, critical } of rules) {
+    if (status === 'unknown') continue;
+    const labels = { ...(source !== null && { source }), code };
+    put(FAMILIES.findings, { ...labels, severity: 'critical' }, critical);
+    put(FAMILIES.findings, { ...labels, severity: 'warning' }, found - critical);
+    if (code === 'schedule_missed' && source !== null) put(FAMILIES.missed, { source }, found);
+  }
+}
+
+const gauge = (name: string, help: string): MetricFamily => ({
+  name: `task_monitor_${name}`,
+  help,
+  type: 'gauge',
+});
+const counter = (name: string, help: string): MetricFamily => ({
+  name: `task_monitor_${name}_total`,
+  help,
+  type: 'counter',
+});
+
+/** By what they show. */
+const FAMILIES = {
+  version: gauge('build_info', 'The version of the monitor, as a label'),
+  up: gauge('source_up', 'Whether the data of the source is up to date: 1 or 0'),
+  queueLength: gauge('queue_length', 'Messages or jobs that no worker has taken'),
+  oldestDue: gauge('queue_oldest_due_seconds', 'How long the oldest due message or job has waited'),
+  workers: gauge('workers', 'Workers by status'),
+  missed: gauge('schedules_missed', 'Schedules that did not run when they were due'),
+  findings: gauge('findings', 'Problems that rules have found'),
+  received: counter('events_received', 'Received events'),
+  dropped: counter('events_dropped', 'Messages that could not be read'),
+  lag: gauge('event_lag_seconds', 'How long the newest change took from its sender to the monitor'),
+  storeUp: gauge('store_up', 'Whether the last read or write of the store succeeded: 1 or 0'),
+  storeDelay: gauge('store_delay_seconds', 'How long the oldest unwritten change has waited'),
+  storeWaiting: gauge('store_waiting_tasks', 'Changed tasks that wait to be written'),
+  storeLost: counter('store_lost', 'Tasks, relations and events dropped before they could be written'),
+  requests: counter('http_requests', 'Answers by route and status'),
+  problems: counter('http_errors', 'Error answers by route and error code; overloaded: refused'),
+  reads: counter('source_reads', 'Calls of sources by method'),
+  errors: counter(
+    'errors',
+    'Errors for onError, including those that are not passed to it because it was just called',
+  ),
+  streams: gauge('streams', 'Open streams'),
+  delay: {
+    name: 'task_monitor_event_loop_delay_seconds',
+    help: 'How late timers of the process fire',
+    type: 'histogram',
+    bounds: DELAY_BOUNDS,
+  },
+} as const satisfies Readonly<Record<string, MetricFamily>>;

@@ -1,5 +1,5 @@
+import { keyOf } from '../http/answer.ts';
 import type { AnswerContent } from '../http/answer-entry.ts';
-import { keyOf } from '../http/answer-key.ts';
 import { createDocument } from '../http/document.ts';
 import { contentOfList, readItems } from '../http/response-body.ts';
 import { defineRoute, type Respond } from '../http/route.ts';

@@ -1,4 +1,4 @@
-import { keyOf } from '../http/answer-key.ts';
+import { keyOf } from '../http/answer.ts';
 import { createDocument } from '../http/document.ts';
 import type { Monitor } from '../http/monitor.ts';
 import { contentOf } from '../http/response-body.ts';

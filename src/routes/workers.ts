@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
+import { keyOf } from '../http/answer.ts';
 import type { AnswerContent, Unreadable } from '../http/answer-entry.ts';
-import { keyOf } from '../http/answer-key.ts';
 import { createDocument } from '../http/document.ts';
 import type { Monitor } from '../http/monitor.ts';
 import { integer } from '../http/parameter.ts';

@@ -34,8 +34,17 @@ import type {
   TaskMatchBody,
   WorkerBody,
 } from '../wire.ts';
-import { componentBody, findingBody, queueBody, ruleBody } from './components.ts';
-import { eventBody, runningTaskBody, scheduleBody, workerBody } from './deployment.ts';
+import {
+  componentBody,
+  eventBody,
+  findingBody,
+  queueBody,
+  ruleBody,
+  runningTaskBody,
+  scheduleBody,
+  workerBody,
+} from './deployment.ts';
+
 import { createFinder, createMatcher } from './finder.ts';
 import { wellFormed } from './scalars.ts';
 import { createShowText, rawText, rulesFor } from './shown-text.ts';

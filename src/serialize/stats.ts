@@ -18,7 +18,6 @@ import type {
   StatsTotalsBody,
   TaskStatsBody,
 } from '../wire.ts';
-import { type Given, rows } from './body-rows.ts';
 import { isoTime } from './moments.ts';
 import { countsOf, figure, label, labels, whole } from './scalars.ts';
 import type { ShowText } from './shown-text.ts';
@@ -204,4 +203,18 @@ function causeBody(given: Given<CauseGroup>, show: ShowText): StatsCauseBody | n
     is_new: typeof isNew === 'boolean' ? isNew : null,
     activity: Array.isArray(activity) ? activity.slice(0, MOST_STEPS).map((count) => whole(count) ?? 0) : [],
   };
+}
+
+/** The same fields with any values, as sources return them. */
+type Given<T> = { readonly [Key in keyof T]?: unknown };
+
+/** Serializes the readable items of a list. */
+function rows<Item, Body>(list: unknown, most: number, bodyOf: (item: Given<Item>) => Body | null): Body[] {
+  if (!Array.isArray(list)) return [];
+  const bodies: Body[] = [];
+  for (const item of list.slice(0, most)) {
+    const body = typeof item === 'object' && item !== null ? bodyOf(item as Given<Item>) : null;
+    if (body !== null) bodies.push(body);
+  }
+  return bodies;
 }

@@ -1,5 +1,5 @@
 /** Marks bundles, so that a bundle made by spreading two of them is noticed. */
-import type { MonitorSources } from '../source.ts';
+import type { MonitorSources, SourcePart } from '../source.ts';
 
 const MARK = 'express-task-monitor.bundle';
 
@@ -14,4 +14,13 @@ export function overlapOf(sources: object): readonly string[] {
   const marks = Object.getOwnPropertySymbols(sources).filter(({ description }) => description === MARK);
   const parts = marks.flatMap((mark) => (sources as Record<symbol, readonly string[]>)[mark] ?? []);
   return [...new Set(parts.filter((part, index) => parts.indexOf(part) !== index))];
+}
+
+/** The same parts, each with the name of its queueing system. */
+export function withEngine<Sources extends MonitorSources>(sources: Sources, engine: string): Sources {
+  const named = Object.entries(sources).map(([name, part]) => [
+    name,
+    typeof part === 'object' ? { ...(part as SourcePart), engine } : part,
+  ]);
+  return Object.fromEntries(named) as Sources;
 }

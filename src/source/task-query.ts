@@ -102,7 +102,7 @@ export interface TaskPage {
   readonly cursorExact?: boolean;
   /**
    * `next` and `cursorExact` of the page with only the first `count` of these rows: at least 1, fewer than all.
-   * `null`: unknown. Default: a list of several sources reads that page if positions have marks.
+   * `null`: unknown. Without it, a list of several sources is not exact if positions have marks.
    */
   endAt?(count: number): PageEnd | null;
 }

@@ -26,7 +26,6 @@ const RANKS: Readonly<Record<string, number>> = {
   source: 1,
   serialize: 1,
   graph: 1,
-  'graph-updates': 1,
   redact: 1,
   select: 1,
   redis: 1,

@@ -21,7 +21,7 @@ const SEAMS: readonly (readonly [what: string, modules: RegExp])[] = [
     /^src\/sources\/celery\/(?:broker|result-backend|celery-source|settings)\.ts$/,
   ],
   ['the redactor', /^src\/redact\.ts$/],
-  ['the graph over plain tasks', /^src\/graph(?:-updates)?\.ts$/],
+  ['the graph over plain tasks', /^src\/graph\.ts$/],
   ['rules over plain situations', /^src\/findings\//],
   ['selection over plain tasks', /^src\/select\.ts$/],
   ['the wire serializer', /^src\/serialize\.ts$/],

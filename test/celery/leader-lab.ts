@@ -8,7 +8,7 @@ import { createArrayResultBackend } from './array-result-backend.ts';
 import { messageOf } from './queues-lab.ts';
 import type { SharedHistories } from './shared-history.ts';
 
-const redactor = createSourceRedactor(undefined, 'celerySources');
+const redactor = createSourceRedactor(undefined, { caller: 'celerySources' });
 
 const WAITING = ['first', 'second', 'third'].map((id) => ({ queue: 'later', raw: messageOf(id) }));
 

@@ -178,7 +178,7 @@ describe('writing behind', () => {
 
   it('writes no secret', async () => {
     const store = createArrayStore();
-    const history = instanceOf({ store }, { redactor: createSourceRedactor(undefined, 'test') });
+    const history = instanceOf({ store }, { redactor: createSourceRedactor(undefined, { caller: 'test' }) });
     history.writer.recordTask({
       ...{ id: 'a', type: 'failed', time: Date.now(), origin: 'event' },
       ...{ kwargs: "{'password': 'hunter2'}", exception: 'KeyError', detail: "password='hunter2'" },

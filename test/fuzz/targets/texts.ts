@@ -141,7 +141,7 @@ export const tokenTarget = defineTarget({
     'routes/tasks.ts',
     'http/moment-parameter.ts',
     'http/cursor-parameter.ts',
-    'graph/graph-cursor.ts',
+    'graph/graph-tracker.ts',
   ],
   inputs: fc.tuple(fc.constantFrom(...ASKED), place),
   async open() {
