@@ -42,6 +42,9 @@ describe('the cause of a failure', () => {
     [String.raw`E('it\'s gone,\nfor good')`, 'E', "it's gone, for good"],
     ["'no funds'", null, 'no funds'],
     [String.raw`'a\'b' and 'c'`, null, '<value> and <value>'],
+    [String.raw`'a\' b' and 'c'`, null, '<value> and <value>'],
+    ["said 'it's here' now", null, 'said <value> now'],
+    ["workers' and masters' logs", null, "workers' and masters' logs"],
     ['at ::1, 1::5 and fe80:0:0:0:1:2:3:4', null, 'at <address>, <address> and <address>'],
     ['at 10:04:05, -1.5%', null, 'at <number>, <number>'],
     ['no @app of a@', null, 'no @app of a@'],
@@ -116,6 +119,19 @@ describe('the cause of a failure', () => {
     expect(causeOf('boom')).not.toBeNull();
     expect(causeOf('boom', null, { state: 'RETRY' })).toBeNull();
     expect(causeOf('boom', null, { flags: ['consequence'] })).toBeNull();
+  });
+
+  it('is in the last line of a Python traceback if nothing else tells it', () => {
+    const traceback = python('charge.py', 'capture');
+    const cause = { exception: 'KeyError', message: '<number>', frame: 'charge.py in capture' };
+    expect(causeOf(null, traceback)).toMatchObject(cause);
+    expect(causeOf(null, `${traceback}\n`)).toEqual(causeOf(null, traceback));
+    expect(causeOf(null, '\n')).toBeNull();
+  });
+
+  it('takes no line of Python code for a JavaScript frame', () => {
+    const traceback = python('charge.py', 'capture').replace('return prices[key]', 'at += prices[key]');
+    expect(causeOf('boom', traceback)).toEqual(causeOf('boom', python('charge.py', 'capture')));
   });
 
   it('does not take the end of what was cut for its innermost frame', () => {
