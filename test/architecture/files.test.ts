@@ -57,6 +57,17 @@ describe('files', () => {
     expect(strays).toEqual([]);
   });
 
+  it('has every module that the pages name', () => {
+    const paths = everything.map(({ path }) => `/${path}`);
+    const strays = filesBelow('docs', ['.md']).flatMap(({ path, text }) =>
+      [...text.matchAll(/`([\w./-]+\.tsx?)`/g)]
+        .map(([, name = '']) => name)
+        .filter((name) => !paths.some((one) => one.endsWith(`/${name}`)))
+        .map((name) => `${path}: ${name}`),
+    );
+    expect(strays).toEqual([]);
+  });
+
   it('names files in kebab-case', () => {
     const strays = everything
       .map(({ path }) => path)
