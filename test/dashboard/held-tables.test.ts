@@ -107,7 +107,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, tables of'), () => {
     west.record({ id: 'same', name: 'west.task', state: 'SUCCESS', result: 1 });
     await page.locator('.rows .row', { hasText: 'west.task' }).getByText('SUCCESS').waitFor();
     expect(await page.locator('.rows .row', { hasText: 'east.task' }).textContent()).toContain('STARTED');
-    expect(await page.locator('.live').textContent()).toBe('Held');
+    expect(await page.locator('.live').textContent()).toBe('Live');
     await page.getByRole('link', { name: 'west.task' }).click();
     await page
       .getByText('The sources east and west both have a task with this ID. This one is from east.')

@@ -67,7 +67,7 @@ function totalText(
   const known = series.flatMap((step) => step[kind] ?? []);
   if (known.length === 0) return '–';
   const sum = known.reduce((total, figure) => total + figure, 0);
-  return before === null ? count(sum) : `${count(sum)} ${changeText(sum, before[kind])}`;
+  return before === null ? count(sum) : `${count(sum)} ${changeText(sum, before[kind])}`.trim();
 }
 
 function Columns(props: {

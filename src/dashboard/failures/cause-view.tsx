@@ -10,7 +10,7 @@ import { Moment } from '../parts/moment.tsx';
 import { Empty, ReadState } from '../parts/problem.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import { tasksWithStats, usePrevious, useRange } from '../range/use-range.ts';
-import { go, linkHere, linkTo } from '../route.ts';
+import { go, linkHere, linkTo, nameLink, workerLink } from '../route.ts';
 import { count } from '../text/numbers.ts';
 import { NewBadge } from './causes.tsx';
 import { Traceback } from './traceback.tsx';
@@ -35,7 +35,7 @@ export function CauseView({ id }: { readonly id: string }) {
   return (
     <>
       <ViewHead title={cause?.exception ?? 'Cause'} at={at}>
-        <a class="button small" href={linkTo('tasks', { cause: id })}>
+        <a class="button small" href={linkTo('tasks', { cause: id, ...range.link })}>
           All its tasks
         </a>
       </ViewHead>
@@ -45,6 +45,7 @@ export function CauseView({ id }: { readonly id: string }) {
           cause={cause}
           stats={stats}
           before={before === null ? undefined : (before.stats?.totals.failed ?? null)}
+          period={range.link}
         />
       )}
       {data !== null && cause === undefined && <Absent />}
@@ -52,7 +53,7 @@ export function CauseView({ id }: { readonly id: string }) {
         <LatestTasks
           tasks={data.tasks}
           total={data.total}
-          all={linkTo('tasks', { cause: id })}
+          all={linkTo('tasks', { cause: id, ...range.link })}
           same="failed"
         />
       )}
@@ -73,8 +74,10 @@ function Cause(props: {
   readonly stats: TaskStatsBody;
   /** Failures in the previous period; `null`: unknown, `undefined`: no comparison. */
   readonly before: number | null | undefined;
+  /** Parameters of the links to lists. */
+  readonly period: Readonly<Record<string, string>>;
 }) {
-  const { cause, stats, before } = props;
+  const { cause, stats, before, period } = props;
   const { message, frame, first_seen, last_seen, sample } = cause;
   return (
     <>
@@ -110,7 +113,7 @@ function Cause(props: {
       <div class="columns">
         <div class="column-side">{sample !== null && <Sample id={sample} />}</div>
         <div class="column-side">
-          <Where names={stats.names} workers={cause.workers} cause={cause.cause} />
+          <Where names={stats.names} workers={cause.workers} cause={cause.cause} period={period} />
         </div>
       </div>
     </>
@@ -139,8 +142,9 @@ function Where(props: {
   readonly names: readonly StatsNameBody[];
   readonly workers: readonly string[];
   readonly cause: string;
+  readonly period: Readonly<Record<string, string>>;
 }) {
-  const { names, workers, cause } = props;
+  const { names, workers, cause, period } = props;
   return (
     <section class="panel" aria-label="Where">
       <CountedLinks
@@ -148,13 +152,14 @@ function Where(props: {
         items={names.map(({ name, failed }) => ({
           text: name,
           count: failed,
-          link: linkTo('tasks', { cause, name }),
+          link: nameLink(name),
+          rows: linkTo('tasks', { cause, name, ...period }),
         }))}
       />
       {workers.length > 0 && (
         <CountedLinks
           title="Workers"
-          items={workers.map((worker) => ({ text: worker, link: linkTo('tasks', { cause, worker }) }))}
+          items={workers.map((worker) => ({ text: worker, link: workerLink(worker) }))}
         />
       )}
     </section>

@@ -54,7 +54,7 @@ export function NameView({ id }: { readonly id: string }) {
   );
   const stats = data?.stats ?? null;
   const statsBefore = comparable(before?.stats);
-  const all = linkTo('tasks', { name: id });
+  const all = linkTo('tasks', { name: id, ...range.link });
   return (
     <>
       <ViewHead title={id} at={at}>

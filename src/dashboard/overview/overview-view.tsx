@@ -47,8 +47,6 @@ export function OverviewView() {
   const components = useResource('components', (signal) => client.components({ signal }), { every: 10_000 });
   const figures = stats.data?.stats ?? null;
   const before = comparable(earlier.data?.stats);
-  // The list shows all times, unless its address has a period.
-  const period = range.isChosen ? {} : { range: '1h' };
 
   return (
     <>
@@ -59,7 +57,7 @@ export function OverviewView() {
         <section class="panel">
           <h2>Throughput</h2>
           <Throughput stats={figures} before={isCompared ? (before?.totals ?? null) : null} />
-          <States stats={figures} before={isCompared ? (before?.states ?? null) : null} period={period} />
+          <States stats={figures} before={isCompared ? (before?.states ?? null) : null} period={range.link} />
         </section>
       )}
       {stats.data !== null && figures === null && <NoStats />}
@@ -67,7 +65,7 @@ export function OverviewView() {
         figures={figures}
         before={before}
         isCompared={isCompared}
-        period={period}
+        period={range.link}
         components={components.data}
         health={health.data}
         workers={workers.data}

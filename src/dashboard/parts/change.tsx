@@ -1,7 +1,9 @@
 import { useStartInBefore } from '../range/use-range.ts';
 
-/** Changes by less than a tenth are not shown. */
-const LEAST_CHANGE = 1.1;
+/** Smaller changes are not shown. */
+const LEAST_CHANGE = 1.5;
+/** Changes by this factor are emphasized. */
+const LARGE_CHANGE = 2;
 
 /** The ratio of a value to the previous one; `null` if either is unknown, or the previous one was 0. */
 export function ratioOf(now: number | null, before: number | null | undefined): number | null {
@@ -9,14 +11,13 @@ export function ratioOf(now: number | null, before: number | null | undefined): 
   return now / before;
 }
 
-/** `▲ 2.1×`, `▼ 3.0×`, `≈`: a figure compared with the previous period. */
+/** `▲ 2.1×`, `▼ 3.0×`: a figure compared with the previous period; empty if it is about the same, or unknown. */
 export function changeText(now: number | null, before: number | null | undefined): string {
   const ratio = ratioOf(now, before);
-  if (now !== null && now === before) return '≈';
-  if (ratio === null) return before === 0 && now !== null && now > 0 ? '▲ from 0' : '–';
+  if (ratio === null) return before === 0 && now !== null && now > 0 ? '▲ from 0' : '';
   if (ratio === 0) return '▼ to 0';
-  if (ratio < LEAST_CHANGE && ratio > 1 / LEAST_CHANGE) return '≈';
   const times = Math.max(ratio, 1 / ratio);
+  if (times < LEAST_CHANGE) return '';
   return `${ratio > 1 ? '▲' : '▼'} ${times < 10 ? times.toFixed(1) : Math.round(times)}×`;
 }
 
@@ -33,11 +34,14 @@ export function Change(props: {
   const { now, before, text, isCount = false } = props;
   const isPartial = useStartInBefore() !== null;
   if (isCount && isPartial) return null;
-  const title = before === null ? 'Not enough earlier data' : `Before: ${text(before)}`;
+  const change = changeText(now, before);
+  if (change === '' || before === null) return null;
+  const ratio = ratioOf(now, before);
+  const isLarge = ratio === null || Math.max(ratio, 1 / ratio) >= LARGE_CHANGE;
   return (
-    <span class="dim change" title={title}>
+    <span class={isLarge ? 'change is-large' : 'change dim'} title={`Before: ${text(before)}`}>
       {' '}
-      {changeText(now, before)}
+      {change}
     </span>
   );
 }

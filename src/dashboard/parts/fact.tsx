@@ -27,22 +27,31 @@ export function Tile({ name, value }: FactProps) {
   );
 }
 
+interface CountedLink {
+  readonly text: string;
+  readonly link: string;
+  readonly count?: number;
+  /** The link to what was counted. Default: none. */
+  readonly rows?: string;
+}
+
 /** Links, most of them with a number, under a heading. */
-export function CountedLinks(props: {
-  readonly title: string;
-  readonly items: readonly { readonly text: string; readonly link: string; readonly count?: number }[];
-}) {
+export function CountedLinks(props: { readonly title: string; readonly items: readonly CountedLink[] }) {
   const { title, items } = props;
   return (
     <>
       <h2>{title}</h2>
       <ul class="counted-links" aria-label={title}>
-        {items.map(({ text, link, count: number }) => (
+        {items.map(({ text, link, count: number, rows }) => (
           <li key={text}>
             <a class="wrap" href={link}>
               {text}
             </a>
-            {number !== undefined && <span class="num">{count(number)}</span>}
+            {number !== undefined && (
+              <span class="num">
+                {rows === undefined ? count(number) : <a href={rows}>{count(number)}</a>}
+              </span>
+            )}
           </li>
         ))}
       </ul>

@@ -7,6 +7,12 @@ export interface StatsWindow {
   readonly stats_until?: string;
 }
 
+/** A window of a list, as parameters of the API. */
+interface ListWindow {
+  readonly since?: string;
+  readonly until?: string;
+}
+
 /** A period of time. If it ends now, it moves with the clock: read its limits when you send a request. */
 export interface Range {
   /** Distinguishes periods: part of the key of a request. */
@@ -24,7 +30,11 @@ export interface Range {
   /** The window of the same length before it. It ends 1 ms before this one starts, since windows include both ends. */
   before(): StatsWindow;
   /** The parameters of a list: none unless the address has a period. */
-  list(): { readonly since?: string; readonly until?: string };
+  list(): ListWindow;
+  /** The parameters of a list of what the statistics count. */
+  counted(): ListWindow;
+  /** The period of links to lists of what the statistics count, unless the address has one, which links keep. */
+  readonly link: Readonly<Record<string, string>>;
 }
 
 /** Periods that end now. */
@@ -102,12 +112,19 @@ function build(
       const [start, until] = limits();
       return { stats: windowOf(start, until), stats_until: textOf(start - 1) };
     },
-    list() {
-      if (!isChosen) return {};
-      const since = textOf(limits()[0]);
-      return end === null ? { since } : { since, until: textOf(end) };
+    list: () => (isChosen ? listWindow(limits()[0], end) : {}),
+    counted() {
+      const [start] = limits();
+      // Equal for a minute, so that clients share answers.
+      return listWindow(kind === 'last' ? start - (start % MINUTE) : start, end);
     },
+    link: isChosen ? {} : { range: '1h' },
   };
+}
+
+function listWindow(from: number, end: number | null): ListWindow {
+  const since = textOf(from);
+  return end === null ? { since } : { since, until: textOf(end) };
 }
 
 /** `Last 1 h`, `10:00 – 10:25`, `Since 10:00` */

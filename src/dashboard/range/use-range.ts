@@ -30,9 +30,9 @@ export async function tasksWithStats(
   { limit, filters, stats }: Record<'filters' | 'stats', TaskListQuery> & { readonly limit: number },
   signal: AbortSignal,
 ): Promise<TasksBody> {
-  const [period, window] = [range.list(), range.stats()];
+  const [period, window] = [range.counted(), range.stats()];
   const counted = { ...filters, ...stats, ...window };
-  if (!range.isChosen || window.stats <= MOST_LISTED_MINUTES) {
+  if (window.stats <= MOST_LISTED_MINUTES) {
     return await client.tasks({ ...counted, ...period, limit }, { signal });
   }
   const [listed, { stats: figures }] = await Promise.all([

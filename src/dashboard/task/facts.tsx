@@ -3,7 +3,7 @@ import type { TaskDetailBody } from '../../client.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Fact } from '../parts/fact.tsx';
 import { Ago, Moment } from '../parts/moment.tsx';
-import { linkTo, taskLink } from '../route.ts';
+import { linkTo, queueLink, taskLink, workerLink } from '../route.ts';
 import { seconds } from '../text/numbers.ts';
 import { wordsFor } from '../text/words.ts';
 
@@ -13,8 +13,8 @@ export function Facts({ task }: { readonly task: TaskDetailBody }) {
     <>
       <dl class="facts">
         <Fact name="ID" value={copied('id', task.task_id)} />
-        <Fact name="Worker" value={filterLink('worker', task.worker)} />
-        <Fact name="Queue" value={filterLink('queue', task.queue)} />
+        <Fact name="Worker" value={pageLink(task.worker, workerLink)} />
+        <Fact name="Queue" value={pageLink(task.queue, queueLink)} />
         <Fact name="Started" value={at(task.started)} />
         <Fact name="Finished" value={at(task.finished)} />
         <Fact name="Runtime" value={task.runtime === null ? null : seconds(task.runtime)} />
@@ -84,5 +84,5 @@ const idLink = (id: string, link = taskLink(id)): ComponentChildren => (
   </a>
 );
 
-const filterLink = (name: 'worker' | 'queue', value: string | null): ComponentChildren =>
-  value === null ? null : <a href={linkTo('tasks', { [name]: value })}>{value}</a>;
+const pageLink = (value: string | null, linkOf: (name: string) => string): ComponentChildren =>
+  value === null ? null : <a href={linkOf(value)}>{value}</a>;

@@ -51,6 +51,7 @@ function Said({ task, search }: Pick<Shown, 'task' | 'search'>) {
           <Marked text={text} parts={search} />
         </span>
       ))}
+      {exception !== null && match.field !== 'exception' && <span class="tone-failure"> {exception}</span>}
     </>
   );
 }

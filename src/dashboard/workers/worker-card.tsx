@@ -3,6 +3,7 @@ import { Fact } from '../parts/fact.tsx';
 import { Ago } from '../parts/moment.tsx';
 import { linkTo, taskLink, workerLink } from '../route.ts';
 import { counted, duration } from '../text/numbers.ts';
+import { callText } from '../text/states.ts';
 import { loadText } from './load.ts';
 import { Elapsed, StuckMark, WorkerState } from './worker-parts.tsx';
 
@@ -85,7 +86,7 @@ export function RunningTask(props: {
       <div class="one-line">
         {task.stuck === true && <StuckMark />}
         <a href={taskLink(task.task_id, source)}>{task.name ?? task.task_id}</a>{' '}
-        <span class="mono dim">{task.args}</span>
+        <span class="mono dim">{callText(task.args)}</span>
       </div>
       <Elapsed task={task} at={at} />
     </li>
