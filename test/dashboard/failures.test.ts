@@ -51,6 +51,27 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, failures'), () => {
     await page.getByRole('heading', { name: 'payments.refund' }).waitFor();
   });
 
+  it('count the same hour everywhere on the pages of a cause and of a name, and link to just these tasks', async () => {
+    const queue = memorySources();
+    const failed = { name: 'pay', state: 'FAILURE', error: 'Declined: no funds' } as const;
+    for (let nth = 0; nth < 42; nth += 1) {
+      const minutes = nth < 12 ? 5 + nth : 80 + nth;
+      queue.record({ ...failed, id: `t${nth}`, timestamp: Date.now() - minutes * 60_000 });
+    }
+    const { page, go, get } = await open({ sources: queue }, '#/failures');
+    const cause = (await get<TasksBody>('/api/tasks/?limit=1')).body.tasks[0]?.cause;
+    for (const [hash, figure] of [
+      [`#/failures/${cause}`, '12 failed'],
+      ['#/names/pay', 'Failed12'],
+    ] as const) {
+      await go(hash);
+      await page.getByText(figure).or(page.locator('.tiles', { hasText: figure })).first().waitFor();
+      await page.getByRole('link', { name: 'All 12 tasks ›' }).click();
+      await page.getByText('12 tasks', { exact: true }).waitFor();
+      expect(page.url()).toContain('range=1h');
+    }
+  });
+
   it('count what failed as a consequence apart, with a link to it', async () => {
     const { queue, options } = createFailures();
     const read = queue.tasks.getTaskStats;
