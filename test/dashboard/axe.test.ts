@@ -162,7 +162,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, axe finds nothing'),
     }
     await view.go('#/');
     await view.page.getByText('Unknown: the checks could not be loaded.').waitFor();
-    expect(await view.page.locator('.tone-success').count()).toBe(0);
+    expect(await view.page.locator('.tone-good').count()).toBe(0);
   });
 
   it.each(TWO_CASES)(

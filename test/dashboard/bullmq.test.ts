@@ -26,7 +26,7 @@ describe.skipIf(missing)(titleUnless(missing, 'the page over a running BullMQ'),
     const rules = (await get<ComponentsBody>('/api/components/')).body.findings?.rules ?? [];
     expect(rules.length).toBeGreaterThan(0);
     await page.getByText(`No problem found. ${rules.length} of ${rules.length} checks ran.`).waitFor();
-    expect(await page.locator('.verdict-text').getAttribute('class')).toContain('tone-success');
+    expect(await page.locator('.verdict-text').getAttribute('class')).toContain('tone-good');
 
     await go('#/tasks');
     await page.getByText('Error or data').waitFor();

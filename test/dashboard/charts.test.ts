@@ -52,22 +52,22 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, a chart over time'),
     await until(async () => (await caption.textContent())?.includes('per minute') === true);
   });
 
-  it('draws one failure at least 3 px high, and what is unknown as a dotted gap', async () => {
+  it('draws failures on a scale of their own, and what is unknown as a dotted gap', async () => {
     const { page } = await open();
-    const box = await page.locator('.column-failed').boundingBox();
-    expect(box?.height).toBeGreaterThanOrEqual(3);
-    const unknown = await page.locator('.chart-panel svg path[fill$="unknown)"]').boundingBox();
-    const area = await page.locator('.chart-panel svg').boundingBox();
+    const box = await page.locator('.column.fill-failed:not(.is-part)').boundingBox();
+    expect(box?.height).toBeGreaterThanOrEqual(24);
+    const unknown = await page.locator('.chart-panel svg path[fill^="url("]').last().boundingBox();
+    const area = await page.locator('.chart-panel svg').last().boundingBox();
     expect((unknown?.width ?? 0) / (area?.width ?? 1)).toBeCloseTo(5 / 60, 2);
   });
 
   it('shows one kind alone and rescales, and all of them again', async () => {
     const { page } = await open();
-    const top = () => page.locator('.chart-axis span').first().textContent();
+    const top = () => page.locator('.chart-panel').last().locator('.chart-axis span').first().textContent();
     expect(await top()).toBe('1,200');
     await page.getByRole('button', { name: /retried 45/ }).click();
     await until(async () => (await top()) === '6');
-    expect(await page.locator('.column-failed').getAttribute('d')).toBe('');
+    expect(await page.locator('.column.fill-failed').count()).toBe(0);
     await page.getByRole('button', { name: /retried 45/ }).click();
     await until(async () => (await top()) === '1,200');
   });

@@ -65,7 +65,11 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, failures'), () => {
       ['#/names/pay', 'Failed12'],
     ] as const) {
       await go(hash);
-      await page.getByText(figure).or(page.locator('.tiles', { hasText: figure })).first().waitFor();
+      await page
+        .getByText(figure)
+        .or(page.locator('.tiles', { hasText: figure }))
+        .first()
+        .waitFor();
       await page.getByRole('link', { name: 'All 12 tasks ›' }).click();
       await page.getByText('12 tasks', { exact: true }).waitFor();
       expect(page.url()).toContain('range=1h');

@@ -110,7 +110,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the verdict of the o
     const { all, unknown } = await rulesOf(view);
     expect(unknown).toBe(0);
     await view.page.getByText(`No problem found. ${all} of ${all} checks ran.`).waitFor();
-    expect(await verdict.getAttribute('class')).toContain('tone-success');
+    expect(await verdict.getAttribute('class')).toContain('tone-good');
   });
 
   it('names what is wrong, since when, and leads there', async () => {
@@ -314,6 +314,6 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the verdict of the o
     };
     const { page } = await open({ tasks }, { expected: /501/ });
     await page.getByText(/^Unknown: none of \d+ checks has data yet\.$/).waitFor();
-    expect(await page.locator('.tone-success.verdict-text').count()).toBe(0);
+    expect(await page.locator('.tone-good.verdict-text').count()).toBe(0);
   });
 });

@@ -41,8 +41,10 @@ describe('callers', () => {
     const sources = memorySources();
     sources.record({ id: 'all', name: 'fan.out', state: 'SUCCESS' });
     for (let n = 0; n < 120; n++) {
-      const name = `step.${String(n % 60).padStart(2, '0')}`;
-      if (n >= 60 && n % 60 > 9) continue;
+      // The last by name comes first.
+      const step = 59 - (n % 60);
+      if (n >= 60 && step > 9) continue;
+      const name = `step.${String(step).padStart(2, '0')}`;
       sources.record({ id: `c${n}`, name, state: 'SUCCESS', parentId: 'all' });
     }
     const { get } = await serve(EXPRESS, { sources });

@@ -1,7 +1,8 @@
 import { useId, useMemo, useState } from 'preact/hooks';
 import type { StatsStepBody } from '../../client.ts';
 import { changeText } from '../parts/change.tsx';
-import { useStartInBefore } from '../range/use-range.ts';
+import type { Range } from '../range/range.ts';
+import { useRange, useStartInBefore } from '../range/use-range.ts';
 import { count } from '../text/numbers.ts';
 import { axisCount, greatest, niceMost, type Row, type TimeChartProps } from './chart.ts';
 import type { Panel, Scale } from './panel.tsx';
@@ -16,10 +17,13 @@ const KINDS = [
 type Kind = (typeof KINDS)[number][0];
 const ALL: readonly Kind[] = KINDS.map(([kind]) => kind);
 
-/** Minimum height of failures, so that they are visible next to any number of successes. */
-const LEAST_FAILED_PX = 3;
+/** Share of the chart's height for the failures: few of them are visible next to any number of successes. */
+const FAILED_SHARE = 0.3;
 
-/** Columns of the tasks that ended in each step: failed at the top, then retried, then succeeded. */
+/**
+ * Columns of the tasks that ended in each step: those that failed in a panel of their own, if there are any, above the
+ * others. Steps that the period covers in part are pale.
+ */
 export function ThroughputChart(
   props: Omit<TimeChartProps, 'times'> & {
     readonly series: readonly StatsStepBody[];
@@ -36,7 +40,7 @@ export function ThroughputChart(
   const before = isPartial ? null : (props.before ?? null);
   const shown = KINDS.filter(([kind]) => kinds.includes(kind));
   const [only, setOnly] = useState<Kind | null>(null);
-  const hatch = useId();
+  const range = useRange();
   const times = useMemo(() => series.map(({ t }) => t), [series]);
   const rows: readonly Row[] = shown.map(([key, label, mark]) => ({
     key,
@@ -51,10 +55,18 @@ export function ThroughputChart(
   }));
   const panels = useMemo((): readonly Panel[] => {
     const drawn = shown.map(([kind]) => kind).filter((kind) => only === null || only === kind);
-    const sums = series.map((step) => drawn.reduce((sum, kind) => sum + (step[kind] ?? 0), 0));
-    const draw = (scale: Scale) => <Columns series={series} scale={scale} hatch={hatch} kinds={drawn} />;
-    return [{ key: 'ends', height, most: niceMost(greatest(sums)), format: axisCount, draw }];
-  }, [series, kinds, only, height, hatch]);
+    const isPart = partsOf(times, range, props.stepSeconds * 1_000);
+    const panelOf = (key: string, tall: number, own: readonly Kind[]): Panel => {
+      const sums = series.map((step) => own.reduce((sum, kind) => sum + (step[kind] ?? 0), 0));
+      const draw = (scale: Scale) => <Columns series={series} scale={scale} kinds={own} isPart={isPart} />;
+      return { key, height: tall, most: niceMost(greatest(sums)), format: axisCount, draw };
+    };
+    const others = drawn.filter((kind) => kind !== 'failed');
+    const hasBoth = others.length > 0 && others.length < drawn.length;
+    if (!hasBoth || series.every(({ failed }) => !failed)) return [panelOf('ends', height, drawn)];
+    const ofFailed = Math.round(height * FAILED_SHARE);
+    return [panelOf('failed', ofFailed, ['failed']), panelOf('ends', height - ofFailed, others)];
+  }, [series, times, kinds, only, height, range.key, props.stepSeconds]);
   return <TimeChart {...props} times={times} rows={rows} panels={panels} />;
 }
 
@@ -70,25 +82,43 @@ function totalText(
   return before === null ? count(sum) : `${count(sum)} ${changeText(sum, before[kind])}`.trim();
 }
 
+/** Whether the first step began before the period, and the last one ends after it. */
+function partsOf(times: readonly string[], range: Range, stepMs: number): readonly boolean[] {
+  const { kind, minutes, since, until } = range;
+  const now = Date.now();
+  const first = kind === 'last' ? now - minutes * 60_000 : since.getTime();
+  const last = kind === 'fixed' ? until.getTime() : now;
+  return times.map((time, index) => {
+    const from = Date.parse(time);
+    return (index === 0 && from < first) || (index === times.length - 1 && from + stepMs > last);
+  });
+}
+
+type Paths = Record<Kind, string>;
+
 function Columns(props: {
   readonly series: readonly StatsStepBody[];
   readonly kinds: readonly Kind[];
   readonly scale: Scale;
-  readonly hatch: string;
+  readonly isPart: readonly boolean[];
 }) {
-  const { series, kinds, scale, hatch } = props;
+  const { series, kinds, scale, isPart } = props;
   const { height, step, x, y } = scale;
+  const dots = useId();
   const gap = step > 4 ? 1 : 0;
-  // One path for each kind: hundreds of columns need only three elements.
-  const paths: Record<Kind | 'unknown', string> = { failed: '', retried: '', succeeded: '', unknown: '' };
+  // One path for each kind: hundreds of columns need few elements.
+  const whole: Paths = { failed: '', retried: '', succeeded: '' };
+  const pale: Paths = { ...whole };
+  let unknown = '';
   series.forEach((figures, index) => {
     if (kinds.every((kind) => figures[kind] === null))
-      paths.unknown += `M${x(index)} 0h${step}v${height}h${-step}z`;
+      unknown += `M${x(index)} 0h${step}v${height}h${-step}z`;
+    const paths = isPart[index] ? pale : whole;
     let bottom = height;
     for (const kind of kinds.toReversed()) {
       const value = figures[kind] ?? 0;
       if (value === 0) continue;
-      const tall = Math.max(kind === 'failed' ? LEAST_FAILED_PX : 0, height - y(value));
+      const tall = height - y(value);
       const top = Math.max(0, bottom - tall);
       paths[kind] +=
         `M${x(index).toFixed(2)} ${top.toFixed(2)}h${(step - gap).toFixed(2)}v${tall.toFixed(2)}H${x(index).toFixed(2)}z`;
@@ -97,19 +127,16 @@ function Columns(props: {
   });
   return (
     <>
-      <defs>
-        <pattern id={hatch} width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
-          <rect class="fill-failed" width="5" height="5" />
-          <path class="chart-hatch" d="M0 0V5" />
-        </pattern>
-        <pattern id={`${hatch}-unknown`} width="6" height="6" patternUnits="userSpaceOnUse">
-          <circle class="chart-dots" cx="3" cy="3" r="1" />
-        </pattern>
-      </defs>
-      <path fill={`url(#${hatch}-unknown)`} d={paths.unknown} />
-      <path class="fill-succeeded" d={paths.succeeded} />
-      <path class="fill-retried" d={paths.retried} />
-      <path class="column-failed" fill={`url(#${hatch})`} d={paths.failed} />
+      <pattern id={dots} width="6" height="6" patternUnits="userSpaceOnUse">
+        <circle class="chart-dots" cx="3" cy="3" r="1" />
+      </pattern>
+      <path fill={`url(#${dots})`} d={unknown} />
+      {kinds.map((kind) => (
+        <path key={kind} class={`column fill-${kind}`} d={whole[kind]} />
+      ))}
+      {kinds.map((kind) => (
+        <path key={kind} class={`column fill-${kind} is-part`} d={pale[kind]} />
+      ))}
     </>
   );
 }

@@ -11,7 +11,7 @@ import { absoluteLink } from './shell.tsx';
 /** Keyboard shortcuts of all views. They do not apply while the reader is typing. */
 
 const ACTIONS: Readonly<Record<string, () => void>> = {
-  '/': focusSearch,
+  '/': find,
   '?': () => helpOpen.set(true),
   '[': () => step(-1),
   ']': () => step(1),
@@ -24,6 +24,14 @@ const ACTIONS: Readonly<Record<string, () => void>> = {
   k: () => moveFocus(-1),
   Escape: leave,
 };
+
+/** Focuses the search of the view, if it has one of its own. */
+function find(): void {
+  const own = document.querySelector<HTMLInputElement>('main [role="search"] input');
+  if (own === null) focusSearch();
+  own?.focus();
+  own?.select();
+}
 
 let wentAt = 0;
 

@@ -27,7 +27,7 @@ function paceOf(isFed: boolean, at: number | null, now: number): Pace {
   if (!isFed) return { ...polling, title: `There is no event feed. ${PAUSE}` };
   if (now - (at ?? openedAt) > SILENT_MS)
     return { ...polling, title: `The event feed sends nothing. ${PAUSE}` };
-  return at === null ? UNLIVE.connecting : { tone: 'success', word: 'Live', title: PAUSE };
+  return at === null ? UNLIVE.connecting : { tone: 'good', word: 'Live', title: PAUSE };
 }
 
 function heldPace({ count: number, isPartial }: Hold): Pace {

@@ -6,7 +6,7 @@ import { counted } from '../text/numbers.ts';
 /** The verdict at the top of the overview. */
 export interface Verdict {
   /** `success` only if every rule could judge and found nothing. */
-  readonly tone: 'success' | 'failure' | 'retry' | 'waiting';
+  readonly tone: 'good' | 'failure' | 'retry' | 'waiting';
   readonly text: string;
   readonly findings: readonly FindingBody[];
   /** Rules that could not judge, and why. */
@@ -49,7 +49,7 @@ export function verdictOf(component: ComponentBody | undefined): Verdict {
     return { ...base, tone: 'waiting', text: `Unknown: ${judged}.` };
   }
   if (unknown.length === 0) {
-    return { ...base, tone: 'success', text: `No problem found. ${ran} of ${total} ran.` };
+    return { ...base, tone: 'good', text: `No problem found. ${ran} of ${total} ran.` };
   }
   const lack = unknown.length === 1 ? 'lacks' : 'lack';
   const text = `${unknown.length} of ${total} ${lack} data; the others found nothing.`;

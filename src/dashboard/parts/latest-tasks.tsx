@@ -1,6 +1,7 @@
 import type { TaskBody } from '../../client.ts';
 import { taskLink } from '../route.ts';
 import { count, seconds } from '../text/numbers.ts';
+import { callText } from '../text/states.ts';
 import { type Column, DataTable } from './data-table.tsx';
 import { Ago } from './moment.tsx';
 import { Name } from './name.tsx';
@@ -22,10 +23,10 @@ function columnsFor(same: 'failed' | 'name' | 'queue'): readonly Column<TaskBody
       ),
     },
     {
-      title: haveFailed ? 'Error' : 'Error or arguments',
+      title: haveFailed ? 'Arguments' : 'Error or arguments',
       isWide: true,
       cell: ({ exception, args, kwargs }) => (
-        <span class="mono">{haveFailed ? exception : (exception ?? args ?? kwargs)}</span>
+        <span class="mono">{(haveFailed ? null : exception) ?? callText(args, kwargs)}</span>
       ),
     },
     { title: 'Run', isNumber: true, phone: 'hidden', cell: ({ runtime }) => seconds(runtime) },
