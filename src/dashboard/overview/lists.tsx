@@ -14,11 +14,11 @@ import { Change } from '../parts/change.tsx';
 import { DataTable } from '../parts/data-table.tsx';
 import { Moment } from '../parts/moment.tsx';
 import {
-  byOldestDue,
   lastOf,
   QUEUE_COLUMNS,
   type QueueFigures,
   queueKey,
+  queueRows,
   waitingOf,
   waitingText,
 } from '../queues/queue-columns.tsx';
@@ -55,7 +55,7 @@ export function Lists(props: {
     <>
       <div class="columns even">
         {figures !== null && <TopCauses stats={figures} before={isCompared ? before : null} />}
-        <Queues components={components} before={isCompared ? before : null} />
+        <Queues components={components} stats={figures} before={isCompared ? before : null} />
       </div>
       {figures !== null && figures.names.length > 0 && (
         <Names
@@ -74,11 +74,12 @@ export function Lists(props: {
 /** The queues with the oldest due tasks, then those with the most waiting tasks. */
 function Queues(props: {
   readonly components: ComponentsBody | null;
+  readonly stats: TaskStatsBody | null;
   /** The previous period; `null`: no comparison, or unknown. */
   readonly before: TaskStatsBody | null;
 }) {
-  const { components, before } = props;
-  const all = (components?.queues?.queues ?? []).map((now) => ({ name: now.name, now, over: null }));
+  const { components, stats, before } = props;
+  const all = queueRows(components, stats);
   if (all.length === 0) return null;
   const { name, waiting, oldest, workers } = QUEUE_COLUMNS;
   const cell = (queue: QueueFigures) => {
@@ -104,7 +105,7 @@ function Queues(props: {
       </div>
       <DataTable
         columns={[name, { ...waiting, cell }, oldest, workers]}
-        rows={all.toSorted(byOldestDue)}
+        rows={all}
         keyOf={queueKey}
         most={MOST_QUEUES}
       />

@@ -1,4 +1,4 @@
-import type { QueueBody, StatsQueueBody } from '../../client.ts';
+import type { ComponentsBody, QueueBody, StatsQueueBody, TaskStatsBody } from '../../client.ts';
 import type { Column } from '../parts/data-table.tsx';
 import { Name } from '../parts/name.tsx';
 import { queueLink } from '../route.ts';
@@ -30,8 +30,24 @@ function oldestOf(queue: QueueFigures): number | null {
 export const lastOf = (values: readonly (number | null)[] | undefined): number | null =>
   values?.findLast((value) => value !== null) ?? null;
 
+/** Every queue that is listed now or in the statistics. */
+export function queueRows(
+  components: ComponentsBody | null,
+  stats: TaskStatsBody | null,
+): readonly QueueFigures[] {
+  const queues = components?.queues?.queues ?? [];
+  const over = new Map((stats?.queue_depths ?? []).map((depths) => [depths.queue, depths]));
+  const known = new Set(queues.map(({ name }) => name));
+  const gone = [...over.values()].filter(({ queue }) => !known.has(queue));
+  const rows = [
+    ...queues.map((now) => ({ name: now.name, now, over: over.get(now.name) ?? null })),
+    ...gone.map((depths) => ({ name: depths.queue, now: null, over: depths })),
+  ];
+  return rows.sort(byOldestDue);
+}
+
 /** Queues with the oldest due tasks first, then those with the most waiting tasks. */
-export const byOldestDue = (a: QueueFigures, b: QueueFigures): number =>
+const byOldestDue = (a: QueueFigures, b: QueueFigures): number =>
   (oldestOf(b) ?? -1) - (oldestOf(a) ?? -1) || (waitingOf(b) ?? -1) - (waitingOf(a) ?? -1);
 
 /** The age of the oldest due task in words. */
@@ -45,9 +61,16 @@ export function oldestText(queue: QueueFigures): string {
 /** The number of waiting tasks. */
 export const waitingText = (queue: QueueFigures): string => shown(waitingOf(queue));
 
-/** The average per minute over the steps in which it is known; a dash if it is known in none. */
+const RATE_SECONDS = 300;
+
+/**
+ * The average per minute over the last five minutes, or the last step if it is longer; a dash if it is unknown. The
+ * step that has not ended does not count, unless there is no other.
+ */
 export function rateText(counts: readonly (number | null)[] | undefined, stepSeconds: number): string {
-  const known = (counts ?? []).filter((value) => value !== null);
+  const ended = counts === undefined || counts.length < 2 ? (counts ?? []) : counts.slice(0, -1);
+  const last = ended.slice(-Math.ceil(RATE_SECONDS / stepSeconds));
+  const known = last.filter((value) => value !== null);
   if (known.length === 0) return '–';
   const perMinute = (known.reduce((sum, value) => sum + value, 0) / known.length / stepSeconds) * 60;
   return perMinute > 0 && perMinute < 10 ? perMinute.toFixed(1) : count(Math.round(perMinute));

@@ -1,4 +1,3 @@
-import type { QueueBody, TaskStatsBody } from '../../client.ts';
 import { Sparkline } from '../charts/sparkline.tsx';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
@@ -7,7 +6,7 @@ import { Moment } from '../parts/moment.tsx';
 import { Empty, ReadState } from '../parts/problem.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import { useRange } from '../range/use-range.ts';
-import { byOldestDue, QUEUE_COLUMNS, type QueueFigures, queueKey, rateText } from './queue-columns.tsx';
+import { QUEUE_COLUMNS, type QueueFigures, queueKey, queueRows, rateText } from './queue-columns.tsx';
 
 /** Every queue, the one with the oldest due task first. */
 export function QueuesView() {
@@ -27,7 +26,7 @@ export function QueuesView() {
     },
   };
   const figures = stats.data?.stats ?? null;
-  const rows = rowsOf(components.data?.queues?.queues ?? [], figures).toSorted(byOldestDue);
+  const rows = queueRows(components.data, figures);
   return (
     <>
       <ViewHead title="Queues" at={components.at} />
@@ -51,6 +50,7 @@ function columnsFor(stepSeconds: number): readonly Column<QueueFigures>[] {
   const { name, waiting, oldest, workers } = QUEUE_COLUMNS;
   const rate = (title: string, figure: 'sent' | 'received'): Column<QueueFigures> => ({
     title,
+    hint: 'In the last five minutes',
     isNumber: true,
     phone: 'labelled',
     cell: ({ over }) => rateText(over?.[figure], stepSeconds),
@@ -72,14 +72,4 @@ function Trend({ row: { name, over } }: { readonly row: QueueFigures }) {
       )}
     </>
   );
-}
-
-function rowsOf(queues: readonly QueueBody[], stats: TaskStatsBody | null): QueueFigures[] {
-  const over = new Map((stats?.queue_depths ?? []).map((depths) => [depths.queue, depths]));
-  const known = new Set(queues.map(({ name }) => name));
-  const gone = [...over.values()].filter(({ queue }) => !known.has(queue));
-  return [
-    ...queues.map((now) => ({ name: now.name, now, over: over.get(now.name) ?? null })),
-    ...gone.map((depths) => ({ name: depths.queue, now: null, over: depths })),
-  ];
 }
