@@ -2,8 +2,7 @@
 export { combineSources } from './combine.ts';
 export { MonitorError, type MonitorErrorCode, type ParameterFault } from './errors.ts';
 export type { FindingContext, FindingNotice, OnFinding } from './findings/on-finding.ts';
-export type { MetricsOptions } from './metrics/metrics-options.ts';
-export type { MetricsRegister, OwnMetricsOptions } from './metrics/own/own-metrics-options.ts';
+export type { MetricsOptions, MetricsRegister, OwnMetricsOptions } from './metrics/metrics-options.ts';
 export type {
   Component,
   HealthCheck,

@@ -2,8 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { MonitorErrorCode } from './errors.ts';
 import type { OnFinding } from './findings/on-finding.ts';
-import type { MetricsOptions } from './metrics/metrics-options.ts';
-import type { OwnMetricsOptions } from './metrics/own/own-metrics-options.ts';
+import type { MetricsOptions, OwnMetricsOptions } from './metrics/metrics-options.ts';
 import type { RedactFunction, RedactOptions } from './redact.ts';
 import type { Awaitable, MonitorSources } from './source.ts';
 import type { TaskDetailBody } from './wire.ts';

@@ -1,6 +1,7 @@
 /** The state that the routes of one router share. */
 import { MonitorError } from '../errors.ts';
 import { createLruCache, type LruCache } from '../lru-cache.ts';
+import { createMetricsProxy, type MetricsServer } from '../metrics/metrics-proxy.ts';
 import type { ResolvedOptions } from '../options/resolve-options.ts';
 import type { RouteName } from '../options.ts';
 import { createReader, createReport, type LastAnswer, type Reader, type Report } from '../read.ts';
@@ -12,7 +13,6 @@ import type { AnswerEntry } from './answer-entry.ts';
 import { createGuard, type Guard } from './authorize.ts';
 import type { MonitorRequest, MonitorResponse } from './exchange.ts';
 import { createMarkers, type ReadMarkers } from './markers.ts';
-import { createMetricsProxy, type MetricsServer } from './metrics-proxy.ts';
 import { createOwnMetrics, type OwnMetrics } from './own-metrics.ts';
 import { createStreams, type Streams } from './streams.ts';
 import { createWorkflows, type Workflows } from './workflows.ts';

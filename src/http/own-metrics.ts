@@ -1,14 +1,14 @@
 /** `GET /metrics` with `metrics: { own: true }`: what the sources count, and figures about the monitor. */
 import { isMonitorError } from '../errors.ts';
-import { prefersOpenMetrics } from '../metrics/accept.ts';
+import { prefersOpenMetrics } from '../metrics/formats.ts';
+import type { ResolvedOwnMetrics } from '../metrics/metrics-options.ts';
+import type { MetricsServer } from '../metrics/metrics-proxy.ts';
 import { type Collector, MONITOR_SERIES, MOST_SERIES } from '../metrics/own/collector.ts';
 import { createOwnExporter } from '../metrics/own/exporter.ts';
-import type { ResolvedOwnMetrics } from '../metrics/own/own-metrics-options.ts';
 import { loadPromClient } from '../metrics/own/write.ts';
 import type { Reader, Report } from '../read.ts';
 import { partsOf } from '../source/combined-part.ts';
 import type { MetricsSource, MonitorSources } from '../source.ts';
-import type { MetricsServer } from './metrics-proxy.ts';
 
 /** What own metrics are built from. */
 export interface OwnMetricsContext extends ResolvedOwnMetrics {
@@ -58,11 +58,11 @@ export function createOwnMetrics(context: OwnMetricsContext): OwnMetrics {
       };
       add({ ...collector, source: MONITOR, collect: safely });
     },
-    async scrape({ accept }) {
+    async scrape({ headers }) {
       const { contentType, text } = await exporter.expose(
-        prefersOpenMetrics(accept) ? 'openmetrics' : 'text',
+        prefersOpenMetrics(headers.accept) ? 'openmetrics' : 'text',
       );
-      return { status: 200, contentType, body: Buffer.from(text) };
+      return { contentType, body: Buffer.from(text) };
     },
     check: async () =>
       register !== null ||

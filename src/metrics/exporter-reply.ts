@@ -1,10 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { MonitorError } from '../errors.ts';
-import { isMetricsType, isOpenMetrics } from './content-types.ts';
+import { isMetricsType, isOpenMetrics } from './formats.ts';
 
 /** A complete, checked response of the exporter. */
 export interface MetricsReply {
-  readonly status: 200;
   /** Exactly as the exporter sent it: Prometheus rejects a scrape whose type it cannot parse. */
   readonly contentType: string;
   /** Shared by all concurrent requests, so it must not be changed. */
@@ -14,47 +13,42 @@ export interface MetricsReply {
 const OPEN_METRICS_END = Buffer.from('# EOF\n');
 
 /**
- * Reads a response to its end and rejects it unless it is complete and valid. Calls either `done` or `fail`
- * first; ignore any later call.
+ * Reads a response to its end.
  *
  * @param maxBytes maximum size of the body, in bytes
+ * @throws MonitorError `exporter_invalid` unless it is complete and valid
  */
-export function readReply(
-  response: IncomingMessage,
-  maxBytes: number,
-  done: (reply: MetricsReply) => void,
-  fail: (error: MonitorError) => void,
-): void {
-  let isRefused = false;
-  const refuse = (detail: string): void => {
-    isRefused = true;
-    fail(new MonitorError('exporter_invalid', detail));
-  };
-  // Attach this first: a broken connection emits `error` on the response.
-  response.on('error', () => refuse(CUT));
-  const contentType = response.headers['content-type'];
-  const fault = findFault(response, maxBytes);
-  if (fault !== null || contentType === undefined) {
-    refuse(fault ?? UNKNOWN_TYPE);
-    return;
-  }
-
-  const body = createBody(maxBytes);
-  response.on('data', (chunk: Buffer) => {
+export function readReply(response: IncomingMessage, maxBytes: number): Promise<MetricsReply> {
+  return new Promise((resolve, reject) => {
+    const body = createBody(maxBytes);
     // One read of the socket can yield thousands of chunks, which arrive even after the connection was closed.
-    if (isRefused) return;
-    const excess = body.add(chunk);
-    if (excess !== null) refuse(excess);
+    const refuse = (detail: string): void => {
+      response.off('data', take);
+      reject(new MonitorError('exporter_invalid', detail));
+    };
+    // Attach this first: a broken connection emits `error` on the response.
+    response.on('error', () => refuse(CUT));
+    const contentType = response.headers['content-type'];
+    const fault = findFault(response, maxBytes);
+    if (fault !== null || contentType === undefined) {
+      refuse(fault ?? UNKNOWN_TYPE);
+      return;
+    }
+    response.on('data', take);
+    response.on('end', () => {
+      const bytes = body.take();
+      if (!response.complete) refuse(CUT);
+      else if (!isFramed(response) && !marksItsEnd(contentType, bytes)) refuse(UNFRAMED);
+      else resolve({ contentType, body: bytes });
+    });
+    // Has no effect after `end`. Without `end` the body is incomplete.
+    response.on('close', () => refuse(CUT));
+
+    function take(chunk: Buffer): void {
+      const excess = body.add(chunk);
+      if (excess !== null) refuse(excess);
+    }
   });
-  response.on('end', () => {
-    if (isRefused) return;
-    const bytes = body.take();
-    if (!response.complete) refuse(CUT);
-    else if (!isFramed(response) && !marksItsEnd(contentType, bytes)) refuse(UNFRAMED);
-    else done({ status: 200, contentType, body: bytes });
-  });
-  // Has no effect after `end`. Without `end` the body is incomplete.
-  response.on('close', () => refuse(CUT));
 }
 
 const CUT = 'The connection to the metrics exporter broke before the end of its answer.';

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { type MonitorErrorCode, STATUS_OF } from '../errors.ts';
 import { MOST_REPEATS, type Parameter } from '../http/parameter.ts';
 import { COMMON_ERRORS, type Route } from '../http/route.ts';
-import { METRICS_TYPES } from '../metrics/content-types.ts';
+import { METRICS_TYPES } from '../metrics/formats.ts';
 import { ROUTES } from '../routes/index.ts';
 import {
   HEADERS,

@@ -15,8 +15,7 @@ import {
 } from '../check-options.ts';
 import type { OnFinding } from '../findings/on-finding.ts';
 import type { MetricsOptions } from '../metrics/metrics-options.ts';
-import { resolveOwnMetrics } from '../metrics/own/own-metrics-options.ts';
-import { resolveMetrics } from '../metrics/resolve-metrics.ts';
+import { resolveMetrics, resolveOwnMetrics } from '../metrics/metrics-options.ts';
 import type {
   Authorize,
   HealthOptions,

@@ -37,11 +37,9 @@ export const metricsRoute = defineRoute({
         if (metrics === null) throw new MonitorError('metrics_disabled');
         const client = new AbortController();
         const stay = onLeave(response)(() => client.abort());
-        const { headers, method } = request;
-        const { accept } = headers;
         try {
           const { signal } = client;
-          const reply = await metrics.scrape({ accept, query, method, headers, signal });
+          const reply = await metrics.scrape({ headers: request.headers, query, signal });
           sendFresh(request, response, 200, reply.contentType, reply.body);
         } catch (error) {
           // The client has disconnected: there is no error to report.

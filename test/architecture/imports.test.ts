@@ -14,7 +14,6 @@ const RANKS: Readonly<Record<string, number>> = {
   'lru-cache': 0,
   'kept-connection': 0,
   'merge-sorted': 0,
-  outgoing: 0,
   scheduler: 0,
   'server-problems': 0,
   'server-urls': 0,
@@ -130,7 +129,7 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   amqplib: /^src\/amqp\/amqplib\.ts$/,
   '#page': /^src\/http\/dashboard-files\.ts$/,
   'prom-client': /^src\/metrics\/own\/write\.ts$/,
-  'http-proxy-middleware': /^src\/http\/metrics-proxy\.ts$/,
+  'http-proxy-middleware': /^src\/metrics\/scrape\.ts$/,
   ioredis: /^src\/redis\//,
   redis: /^src\/redis\//,
 };

@@ -4,8 +4,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { MONITOR } from '../../check-options.ts';
 import { shareCalls } from '../../single-flight.ts';
 import type { MetricFamily, MetricSeries } from '../../source.ts';
+import type { MetricsRegister } from '../metrics-options.ts';
 import { type Collector, familiesOf, gather, MOST_SERIES, OVERFLOW } from './collector.ts';
-import type { MetricsRegister } from './own-metrics-options.ts';
 import { type Budget, type Chunk, chunksOf, type PromValue } from './values.ts';
 import { type Exposition, type Format, loadPromClient, writeExposition } from './write.ts';
 
