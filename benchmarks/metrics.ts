@@ -1,5 +1,5 @@
 /** A scrape of own metrics: processor time, and the longest turn of the event loop. */
-import { createOwnExporter } from '../src/metrics/own/exporter.ts';
+import { createOwnExporter } from '../src/metrics/own-exporter.ts';
 import { meteredSource } from './metered.ts';
 import { median, printTable } from './table.ts';
 
@@ -33,7 +33,7 @@ for (const format of ['text', 'openmetrics'] as const) {
     // A new exporter: it keeps its exposition for a second.
     const exporter = createOwnExporter(null);
     exporter.add({ ...meter, source: 'bench', collect: async () => meter.collect(context), close: () => {} });
-    return (await exporter.expose(format)).text;
+    return (await exporter.expose(format)).body.toString();
   };
   const series = (await scrape()).split('\n').filter((line) => line !== '' && !line.startsWith('#')).length;
   const totals: number[] = [];

@@ -71,7 +71,7 @@ export function createMonitor(options: ResolvedOptions): Monitor {
   const { concurrency, perSource: perPart } = limits;
   const onCall = figures?.countRead;
   const reader = createReader({ timeoutMs, concurrency, perPart, report, lastAnswers, onCall });
-  const ownMetrics = own === null ? null : createOwnMetrics({ ...own, sources, reader, report });
+  const ownMetrics = own === null ? null : createOwnMetrics({ ...own, sources, reader });
   const metrics = options.metrics === null ? ownMetrics : createMetricsProxy(options.metrics);
   const markers = createMarkers({ markers: options.markers, report, redact: redactor.text });
   const answers = createLruCache<AnswerEntry>(ANSWERS);

@@ -1,12 +1,11 @@
 /** `GET /metrics` with `metrics: { own: true }`: what the sources count, and figures about the monitor. */
 import { isMonitorError } from '../errors.ts';
+import { type Collector, loadPromClient, MONITOR_SERIES, MOST_SERIES } from '../metrics/exposition.ts';
 import { prefersOpenMetrics } from '../metrics/formats.ts';
 import type { ResolvedOwnMetrics } from '../metrics/metrics-options.ts';
 import type { MetricsServer } from '../metrics/metrics-proxy.ts';
-import { type Collector, MONITOR_SERIES, MOST_SERIES } from '../metrics/own/collector.ts';
-import { createOwnExporter } from '../metrics/own/exporter.ts';
-import { loadPromClient } from '../metrics/own/write.ts';
-import type { Reader, Report } from '../read.ts';
+import { createOwnExporter } from '../metrics/own-exporter.ts';
+import type { Reader } from '../read.ts';
 import { partsOf } from '../source/combined-part.ts';
 import type { MetricsSource, MonitorSources } from '../source.ts';
 
@@ -14,7 +13,6 @@ import type { MetricsSource, MonitorSources } from '../source.ts';
 export interface OwnMetricsContext extends ResolvedOwnMetrics {
   readonly sources: MonitorSources;
   readonly reader: Reader;
-  readonly report: Report;
 }
 
 /** Serves own metrics. */
@@ -32,7 +30,7 @@ const MONITOR = 'monitor';
 
 /** Opens the meters of the sources. @throws TypeError when the host's registry has a metric of the same name */
 export function createOwnMetrics(context: OwnMetricsContext): OwnMetrics {
-  const { sources, register, report } = context;
+  const { sources, register } = context;
   const exporter = createOwnExporter(register);
   const parts = sources.metrics === undefined ? [] : partsOf(sources.metrics);
   const mostSeries = Math.floor((MOST_SERIES - MONITOR_SERIES) / Math.max(1, parts.length));
@@ -47,23 +45,8 @@ export function createOwnMetrics(context: OwnMetricsContext): OwnMetrics {
   };
   for (const part of parts) add(meterOf(context, part, mostSeries));
   return {
-    add: (collector) => {
-      const safely = async () => {
-        try {
-          return await collector.collect();
-        } catch (error) {
-          report(error, { code: null, source: null, call: 'metrics' });
-          return [];
-        }
-      };
-      add({ ...collector, source: MONITOR, collect: safely });
-    },
-    async scrape({ headers }) {
-      const { contentType, text } = await exporter.expose(
-        prefersOpenMetrics(headers.accept) ? 'openmetrics' : 'text',
-      );
-      return { contentType, body: Buffer.from(text) };
-    },
+    add: (collector) => add({ ...collector, source: MONITOR }),
+    scrape: ({ headers }) => exporter.expose(prefersOpenMetrics(headers.accept) ? 'openmetrics' : 'text'),
     check: async () =>
       register !== null ||
       (await loadPromClient().then(

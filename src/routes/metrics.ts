@@ -8,7 +8,7 @@ import { DELAY_BOUNDS, type LoopDelay, measureLoopDelay } from '../http/loop-del
 import type { Monitor } from '../http/monitor.ts';
 import { defineRoute } from '../http/route.ts';
 import { sendFresh } from '../http/send.ts';
-import type { Collector } from '../metrics/own/collector.ts';
+import type { Collector } from '../metrics/exposition.ts';
 import { CLIENT_GONE } from '../read.ts';
 import { type Steps, scheduler } from '../scheduler.ts';
 import { shareCalls } from '../single-flight.ts';

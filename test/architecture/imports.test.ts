@@ -128,7 +128,7 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   express: /^src\/router\.ts$/,
   amqplib: /^src\/amqp\/amqplib\.ts$/,
   '#page': /^src\/http\/dashboard-files\.ts$/,
-  'prom-client': /^src\/metrics\/own\/write\.ts$/,
+  'prom-client': /^src\/metrics\/exposition\.ts$/,
   'http-proxy-middleware': /^src\/metrics\/scrape\.ts$/,
   ioredis: /^src\/redis\//,
   redis: /^src\/redis\//,
