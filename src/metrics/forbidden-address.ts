@@ -48,17 +48,12 @@ export function isForbiddenAddress(address: string): boolean {
 
 /** The eight groups of an IPv6 address. */
 function groupsOf(address: string): number[] {
-  // A dotted end stands for two groups.
-  const text = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_all, a, b, c, d) => {
-    return [Number(a) * 256 + Number(b), Number(c) * 256 + Number(d)]
-      .map((group) => group.toString(16))
-      .join(':');
-  });
-  const [head = '', tail] = text.split('::');
+  // A URL has no dotted end, which would stand for two groups.
+  const { hostname } = new URL(`http://[${address}]`);
+  const [head = '', tail = ''] = hostname.slice(1, -1).split('::');
   const groups = (part: string): number[] =>
     part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16));
-  const before = groups(head);
-  const after = tail === undefined ? [] : groups(tail);
+  const [before, after] = [groups(head), groups(tail)];
   return [...before, ...new Array<number>(8 - before.length - after.length).fill(0), ...after];
 }
 

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { debugChannel } from '../debug.ts';
 import { isMonitorError, MonitorError } from '../errors.ts';
 import { createLruCache } from '../lru-cache.ts';
-import { type Call, createSingleFlight, leaveOnAbort, WAITER_LEFT } from '../single-flight.ts';
+import { type Call, createSingleFlight, type OnLeave, WAITER_LEFT } from '../single-flight.ts';
 import { waitFor } from '../waiting.ts';
 import type { MetricsReply } from './exporter-reply.ts';
 import { preferredFormat } from './formats.ts';
@@ -19,15 +19,16 @@ export interface ScrapeRequest {
   readonly headers: IncomingHttpHeaders;
   /** The allowed parameters of the client's query, added to the path. */
   readonly query: URLSearchParams;
-  /** Aborted when the client disconnects. After the last disconnect the exporter request is aborted too. */
-  readonly signal?: AbortSignal | undefined;
+  /** Registers a listener for when the client disconnects. After the last disconnect the scrape is aborted, too. */
+  readonly onLeave?: OnLeave;
 }
 
 /** What `/metrics` serves. */
 export interface MetricsServer {
   /**
    * The whole exposition. It is at most a second old, and shared by concurrent equal requests.
-   * Rejects with a MonitorError: `exporter_invalid`, `exporter_unavailable`, `exporter_timeout` or `overloaded`.
+   * Rejects with a MonitorError: `exporter_invalid`, `exporter_unavailable`, `exporter_timeout` or `overloaded`;
+   * or with {@link WAITER_LEFT} when the client has disconnected.
    */
   scrape(request: ScrapeRequest): Promise<MetricsReply>;
   /**
@@ -92,7 +93,7 @@ export function createMetricsProxy(resolved: ResolvedMetrics): MetricsServer {
     return { result: scrapeOnce(key, scrape, abort), abandon: () => abort.abort(WAITER_LEFT) };
   }
 
-  async function scrape({ headers, query, signal }: ScrapeRequest): Promise<MetricsReply> {
+  async function scrape({ headers, query, onLeave }: ScrapeRequest): Promise<MetricsReply> {
     if (headers[LOOP_HEADER] !== undefined) throw new MonitorError('exporter_invalid', LOOP);
     if (isClosed) throw new MonitorError('overloaded', CLOSED);
     const path = appendQuery(resolved.path, query.toString());
@@ -101,7 +102,7 @@ export function createMetricsProxy(resolved: ResolvedMetrics): MetricsServer {
     const reply = kept.get(key);
     if (reply !== null) return reply;
     if (!scrapes.has(key) && scrapes.size >= MOST_SCRAPES) throw new MonitorError('overloaded');
-    return scrapes.run(key, () => start(key, path, format), signal && leaveOnAbort(signal));
+    return scrapes.run(key, () => start(key, path, format), onLeave);
   }
 
   const outcomeWithin = (ms: number): boolean | null =>

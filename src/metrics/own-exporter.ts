@@ -86,18 +86,6 @@ function newFamilies({ families }: Exported, { families: own, source }: Collecto
   return [...added.values()];
 }
 
-/** An entry of a registry: a metric whose values are read at each scrape. */
-interface HostMetric {
-  /** A registry for OpenMetrics removes `_total` from the names of counters. */
-  name: string;
-  readonly help: string;
-  readonly type: string;
-  readonly aggregator: string;
-  get(): Promise<Readonly<Record<string, unknown>>>;
-  /** Called by `register.resetMetrics()`, which tests use to start again; the counts of sources stay. */
-  reset(): void;
-}
-
 /** Exports through the host's registry. */
 interface HostRegistry {
   /** @throws TypeError if the host has a metric of the same name; nothing is then registered */
@@ -112,21 +100,19 @@ function joinRegistry(register: MetricsRegister, exported: Exported): HostRegist
   // All metrics of a scrape ask for their values in the same turn.
   const read = shareCalls(() => readValues(exported));
   const turn = takeTurns();
-  const metrics = new Map<string, HostMetric>();
-  const createMetric = ({ name, help, type }: MetricFamily): HostMetric => {
-    const metric: HostMetric = {
-      name,
-      help,
-      type,
-      aggregator: 'max',
-      async get() {
-        const values = (await read()).get(name) ?? [];
-        // The registry writes all values of a metric without a pause, so each metric gets its own turn.
-        await turn();
-        return { name: metric.name, help, type, aggregator: 'max', values };
-      },
-      reset() {},
-    };
+  const metrics = new Map<string, object>();
+  const createMetric = ({ name, help, type }: MetricFamily) => {
+    // In a cluster, each worker counts everything.
+    const metric = { name, help, type, aggregator: 'max', get, reset };
+    async function get(): Promise<object> {
+      const values = (await read()).get(name) ?? [];
+      // The registry writes all values of a metric without a pause, so each metric gets its own turn.
+      await turn();
+      // A registry for OpenMetrics has changed the name of a counter: it removes `_total`.
+      return { name: metric.name, help, type, aggregator: 'max', values };
+    }
+    // For `register.resetMetrics()`, which tests use to start again; the counts of sources stay.
+    function reset(): void {}
     return metric;
   };
   return {

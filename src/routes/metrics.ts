@@ -3,7 +3,7 @@ import type { Evaluation } from '../findings/evaluate.ts';
 import type { SourceSituation } from '../findings/finding.ts';
 import { type Waiting, waitingByQueue } from '../findings/rules/queue-waiting.ts';
 import { STORE_COMPONENT } from '../history/store-parts.ts';
-import { onLeave } from '../http/exchange.ts';
+import { isGone, onLeave } from '../http/exchange.ts';
 import { DELAY_BOUNDS, type LoopDelay, measureLoopDelay } from '../http/loop-delay.ts';
 import type { Monitor } from '../http/monitor.ts';
 import { defineRoute } from '../http/route.ts';
@@ -35,19 +35,15 @@ export const metricsRoute = defineRoute({
       const query = new URLSearchParams(pairs.filter(([name]) => options.metrics?.query.includes(name)));
       return async (request, response) => {
         if (metrics === null) throw new MonitorError('metrics_disabled');
-        const client = new AbortController();
-        const stay = onLeave(response)(() => client.abort());
         try {
-          const { signal } = client;
-          const reply = await metrics.scrape({ headers: request.headers, query, signal });
+          const { headers } = request;
+          const reply = await metrics.scrape({ headers, query, onLeave: onLeave(response) });
           sendFresh(request, response, 200, reply.contentType, reply.body);
         } catch (error) {
           // The client has disconnected: there is no error to report.
-          if (client.signal.aborted) throw CLIENT_GONE;
+          if (isGone(response)) throw CLIENT_GONE;
           if (isMonitorError(error)) report(error, { code: error.code, source: null, call: 'metrics' });
           throw error;
-        } finally {
-          stay();
         }
       };
     };
