@@ -41,7 +41,7 @@ export function wrongOption(caller: string, option: string, expected: string, gi
  * @param kind what the keys are: options, or fields of what a host records
  * @throws TypeError
  */
-export function refuseUnknownKeys(
+function refuseUnknownKeys(
   caller: string,
   value: object,
   known: object,
@@ -209,7 +209,7 @@ export function sourceName(fallback: string): Read<string> {
 }
 
 /** Reads a whole number within bounds; the fallback when it is absent. */
-export function readInteger(
+function readInteger(
   caller: string,
   option: string,
   value: unknown,

@@ -15,7 +15,7 @@ import { shareCalls } from '../single-flight.ts';
 import type { HistoryStats, MetricFamily, MetricLabels, MetricSeries, MetricValue } from '../source.ts';
 import { settleInTime } from '../waiting.ts';
 import { findingsOf } from './findings-component.ts';
-import { type Parts, partsByName, readPart, type SourceReads } from './situation.ts';
+import { partsByName, readPart, type SourceReads } from './situation.ts';
 import { VERSION } from './version.ts';
 
 /** `GET /metrics`: what this library counts, or the exporter's response with its body and content type unchanged. */
@@ -84,26 +84,25 @@ async function readFigures(monitor: Monitor): Promise<readonly MetricSeries[]> {
 }
 
 async function readHistories(monitor: Monitor): Promise<ReadonlyMap<string, HistoryStats>> {
+  const histories = new Map<string, HistoryStats>();
   const read = [...partsByName(monitor.sources)].map(async ([name, { history }]) => {
     const reads: SourceReads = { monitor, name, failures: [], key: 'findings' };
-    return [name, await readHistory(reads, history)] as const;
+    const stats = await readPart(
+      reads,
+      history,
+      'getHistoryStats',
+      (part, context) => part.getHistoryStats(context),
+      unchanged,
+    );
+    if (stats != null) histories.set(name, stats);
   });
-  const histories = new Map<string, HistoryStats>();
-  for (const [name, stats] of await Promise.all(read)) if (stats != null) histories.set(name, stats);
+  await Promise.all(read);
   return histories;
 }
 
-function readHistory(reads: SourceReads, history: Parts['history']) {
-  return readPart(
-    reads,
-    history,
-    'getHistoryStats',
-    (part, context) => part.getHistoryStats(context),
-    function* (stats: HistoryStats) {
-      yield;
-      return stats;
-    },
-  );
+function* unchanged<Raw>(raw: Raw): Steps<Raw> {
+  yield;
+  return raw;
 }
 
 function ownSeries({ streams, figures }: Monitor, delay: LoopDelay): readonly MetricSeries[] {
