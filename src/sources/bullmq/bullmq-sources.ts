@@ -25,6 +25,7 @@ import { createComponentSource } from './components/component-source.ts';
 import { readSettings } from './components/queue-figures.ts';
 import { createEventFeed } from './events/event-feed.ts';
 import { createFeedTails, type FeedTails } from './events/feed-tails.ts';
+import { createStreamFollower } from './events/stream-follower.ts';
 import { createMetricsSource } from './metrics/job-meter.ts';
 import { createQueueSource } from './queues/queue-source.ts';
 import { createJobStore, type JobStore } from './recorded/job-store.ts';
@@ -78,7 +79,9 @@ export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
   const { name } = resolved;
   const access = createQueueAccess(resolved);
   const portions = createPortionCache();
-  const recorded = resolved.store === null ? null : createJobStore(resolved, resolved.store, access);
+  const follower = createStreamFollower(access);
+  const recorded =
+    resolved.store === null ? null : createJobStore(resolved, resolved.store, access, follower);
   const tails = createFeedTails(access);
   const activity = createActivity(access, tails);
   const { queues, endedJobs } = activity;
@@ -92,7 +95,7 @@ export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
     queues: createQueueSource(name, access),
     components: componentSource(name, access, recorded),
     events: eventSource(name, access, tails),
-    metrics: createMetricsSource(name, access),
+    metrics: createMetricsSource(name, access, follower),
     ...(recorded === null ? {} : { history: historySource(name, recorded) }),
   };
   const close = (): void => {

@@ -12,8 +12,7 @@ import type { QueueAccess } from '../access/queue-access.ts';
 import { inPortions, type QueueRef } from '../access/queue-reads.ts';
 
 import { depthsInterval, recordDepths } from '../components/oldest-due.ts';
-import type { FeedTails } from '../events/feed-tails.ts';
-import type { StreamTail } from '../events/tail-news.ts';
+import type { FeedTails, StreamTail } from '../events/feed-tails.ts';
 import { countEnded } from './count-ended.ts';
 import {
   type Counting,

@@ -6,9 +6,8 @@ import type { QueueAccess } from '../access/queue-access.ts';
 import { type QueueRef, splitTaskId } from '../access/queue-reads.ts';
 import type { FeedItem } from '../events/feed-items.ts';
 import { createFeedStream, itemsBehind, takeItem } from '../events/feed-stream.ts';
-import type { FeedTails } from '../events/feed-tails.ts';
+import type { FeedTails, StreamTail } from '../events/feed-tails.ts';
 import type { StreamPosition } from '../events/stream-entry.ts';
-import type { StreamTail } from '../events/tail-news.ts';
 import { isOfChild } from '../jobs/job-row.ts';
 
 /** A day: earlier events are not counted. */

@@ -20,10 +20,15 @@ import {
   takeItem,
   writeCursor,
 } from './feed-stream.ts';
-
-import { type FeedTails, FRESH_MS } from './feed-tails.ts';
+import {
+  type FeedTails,
+  FRESH_MS,
+  type HeldItem,
+  indexBehind,
+  lastIdOf,
+  type StreamTail,
+} from './feed-tails.ts';
 import { BEGINNING, type StreamPosition } from './stream-entry.ts';
-import { type HeldItem, indexBehind, lastIdOf, type StreamTail } from './tail-news.ts';
 
 /** The feed. */
 interface EventFeed {

@@ -14,8 +14,7 @@
 import type { TaskEvent } from '../../../model.ts';
 import { taskIdOf } from '../access/queue-reads.ts';
 import { countsEveryRun, type JobRuns, type JobTrace } from './job-memory.ts';
-
-import type { StreamEntry } from './stream-entry.ts';
+import { OF_QUEUE, type StreamEntry } from './stream-entry.ts';
 
 /** The result of describing an entry. */
 export interface DescribedEntry {
@@ -40,8 +39,6 @@ interface Known {
   readonly runs: JobRuns | undefined;
 }
 
-/** Entries about a whole queue, even if they name a job. */
-const OF_QUEUE: ReadonlySet<string> = new Set(['drained', 'paused', 'resumed', 'cleaned']);
 /** Entries that a run writes. */
 const OF_RUN: ReadonlySet<string> = new Set([
   'active',
@@ -51,24 +48,15 @@ const OF_RUN: ReadonlySet<string> = new Set([
   'retries-exhausted',
 ]);
 
-const LONGEST_ID = 4_096;
-
-/** The id of the job that an entry is about; `null` when it is about none. */
-export function jobIdOf({ fields }: StreamEntry): string | null {
-  const id = fields.get('jobId');
-  if (id === undefined || id === '' || id.length >= LONGEST_ID) return null;
-  return OF_QUEUE.has(fields.get('event') ?? '') ? null : id;
-}
+const LONGEST_DETAIL = 4_096;
 
 /** Whether the entry has all data to show, so that its job need not be read. */
-export function isComplete({ fields }: StreamEntry): boolean {
-  const event = fields.get('event');
+export function isComplete({ event, fields }: StreamEntry): boolean {
   return (event === 'added' && fields.has('name')) || (event === 'waiting' && !fields.has('prev'));
 }
 
 /** Whether a worker may have given the job back. Its runs show why. */
-export function mayReturn({ fields }: StreamEntry): boolean {
-  const event = fields.get('event');
+export function mayReturn({ event, fields }: StreamEntry): boolean {
   return event === 'delayed' || (event === 'waiting' && fields.get('prev') === 'active');
 }
 
@@ -84,9 +72,7 @@ export function describeEntry(
   trace: JobTrace | undefined,
   runs: JobRuns | undefined,
 ): DescribedEntry {
-  const { id, time, fields } = entry;
-  const event = fields.get('event') ?? '';
-  const jobId = jobIdOf(entry);
+  const { id, time, event, jobId, fields } = entry;
   const described = jobId === null ? ofQueue(queue, event, fields) : ofJob(event, { fields, trace, runs });
   const name = jobId === null ? null : (fields.get('name') ?? runs?.name ?? trace?.name ?? null);
   const item: TaskEvent | null = described && {
@@ -205,5 +191,5 @@ function phrase(word: string, value: string | undefined): string | null {
 /** A host may write events of its own, with any fields. */
 function detailOf(fields: ReadonlyMap<string, string>): string | null {
   const own = [...fields].filter(([name]) => name !== 'event' && name !== 'jobId' && name !== 'name');
-  return own.length === 0 ? null : JSON.stringify(Object.fromEntries(own)).slice(0, LONGEST_ID);
+  return own.length === 0 ? null : JSON.stringify(Object.fromEntries(own)).slice(0, LONGEST_DETAIL);
 }

@@ -4,7 +4,7 @@ import { redactEvent } from '../../../redact.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { type QueueRef, taskIdOf } from '../access/queue-reads.ts';
-import { describeEntry, isComplete, jobIdOf, mayReturn } from './event-item.ts';
+import { describeEntry, isComplete, mayReturn } from './event-item.ts';
 import { type JobMemory, type JobRuns, jobRunsOf, lockCommand, runsCommand } from './job-memory.ts';
 
 import type { StreamEntry } from './stream-entry.ts';
@@ -44,8 +44,7 @@ export async function readItems(
   return lists.map(({ queue, entries }) => {
     const items: FeedItem[] = [];
     for (const entry of entries) {
-      const jobId = jobIdOf(entry);
-      const key = jobId === null ? '' : taskIdOf(queue.name, jobId);
+      const key = entry.jobId === null ? '' : taskIdOf(queue.name, entry.jobId);
       const { event: raw, trace } = describeEntry(queue.name, entry, memory.get(key), runs.get(key));
       const event = raw && redactEvent(raw, access.redactor);
       if (trace !== null) memory.set(key, trace);
@@ -65,7 +64,7 @@ async function readRuns(
   const runs = new Map<string, JobRuns>();
   for (const { queue, entries } of lists) {
     for (const entry of entries) {
-      const jobId = isComplete(entry) ? null : jobIdOf(entry);
+      const jobId = isComplete(entry) ? null : entry.jobId;
       if (jobId === null) continue;
       const key = taskIdOf(queue.name, jobId);
       const known = memory.runsOf(key);

@@ -8,8 +8,8 @@ import { readMark, writeMark } from '../../../cursor.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import type { FeedItem } from './feed-items.ts';
 import type { FeedTails } from './feed-tails.ts';
+import { idBefore, indexBehind, lastIdOf, type StreamTail } from './feed-tails.ts';
 import { BEGINNING, compareIds, isStreamId, type StreamPosition, timeOf } from './stream-entry.ts';
-import { idBefore, indexBehind, lastIdOf, type StreamTail } from './tail-news.ts';
 
 /** A position in all streams. */
 export interface FeedPosition {

@@ -1,6 +1,6 @@
 /**
- * Entries of a queue's event stream, as XRANGE and XREVRANGE return them. Other programs may write to the stream:
- * anything that is not an entry is ignored, and long values are cut.
+ * Entries of a queue's event stream, as XRANGE and XREVRANGE return them, and reads of many streams. Other programs may
+ * write to the streams: anything that is not an entry is ignored, and long values are cut.
  */
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asNumber } from '../../../redis/replies.ts';
@@ -13,6 +13,10 @@ export interface StreamEntry {
   readonly id: string;
   /** Milliseconds since 1970, by the clock of Redis. */
   readonly time: number;
+  /** BullMQ's name of the event; empty if it has none. */
+  readonly event: string;
+  /** The job that it is about; `null`: none. */
+  readonly jobId: string | null;
   /** Its values by name, without return values, which may be large and are part of the task itself. */
   readonly fields: ReadonlyMap<string, string>;
   /** The whole return value of a completed job, as JSON; `null`: it has none. */
@@ -29,6 +33,9 @@ const LONGEST = 4_096;
 /** A cut keeps no more of a word than this, as a secret may be recognizable only by its end. */
 const LONGEST_WORD = 1_024;
 const MOST_FIELDS = 32;
+
+/** Events of a whole queue, even if they name a job. */
+export const OF_QUEUE: ReadonlySet<string> = new Set(['drained', 'paused', 'resumed', 'cleaned']);
 
 /** Entries in the order of the reply. */
 export function entriesOf(reply: unknown): readonly StreamEntry[] {
@@ -48,7 +55,13 @@ function entryOf(item: unknown): StreamEntry | null {
     if (name === 'returnvalue') returnValue = value;
     else if (fields.size < MOST_FIELDS) fields.set(shorten(name), shorten(value));
   }
-  return { id, time: timeOf(id), fields, returnValue, size };
+  const event = fields.get('event') ?? '';
+  return { id, time: timeOf(id), event, jobId: jobIdOf(event, fields), fields, returnValue, size };
+}
+
+function jobIdOf(event: string, fields: ReadonlyMap<string, string>): string | null {
+  const id = fields.get('jobId') ?? '';
+  return id === '' || id.length >= LONGEST || OF_QUEUE.has(event) ? null : id;
 }
 
 /** Whether Redis accepts it as an id: two whole numbers of 64 bits. */
@@ -89,10 +102,103 @@ export interface StreamPart {
   readonly entries: readonly StreamEntry[];
   /** Whether there are no more now. */
   readonly isEnd: boolean;
-  /** Whether entries between the position and these were removed, or may have been. */
+  /**
+   * Whether entries between the position and these were removed, or may have been. Always true at the
+   * {@link BEGINNING}, where no entry is.
+   */
   readonly hasGap: boolean;
-  /** The entry right before these; `null` when it is not known. */
-  readonly before: string | null;
+}
+
+/** How far a stream has been read. */
+export interface ReadMark {
+  /** The last entry; {@link BEGINNING}: none. */
+  readonly id: string;
+  /**
+   * The entry that is read again to see whether entries behind it were removed: streams are trimmed when entries are
+   * added, and the oldest go first. It is not behind `id`, and short if possible.
+   */
+  readonly witness: string;
+}
+
+/** What to read of a stream. */
+export interface StreamRead {
+  readonly queue: QueueRef;
+  /** Behind which entry to begin; `null`: to read the newest entries. */
+  readonly mark: ReadMark | null;
+  /** How many entries, about. */
+  readonly count: number;
+}
+
+/** Entries of a stream that are read at once, before their sizes are known, and in any case. */
+export const FIRST_BATCH = 100;
+const LEAST_BATCH = 4;
+const MOST_BATCH = 500;
+/** Characters that a batch should have, about. */
+const BATCH_SIZE = 1_000_000;
+
+/** How many entries to read next, given those that were just read: the entries of one queue are alike. */
+export function fitBatch(batch: number, entries: readonly StreamEntry[]): number {
+  if (entries.length === 0) return batch;
+  const size = entries.reduce((sum, entry) => sum + entry.size, 0) / entries.length;
+  const fits = Math.floor(BATCH_SIZE / Math.max(1, size));
+  return Math.max(LEAST_BATCH, Math.min(fits, batch * 2, MOST_BATCH));
+}
+
+/** In characters. Larger entries are not read each time to see whether they still exist. */
+export const LARGE = 16_384;
+
+/** The mark behind an entry whose size is not known. */
+export function markAt(id: string): ReadMark {
+  return { id, witness: id };
+}
+
+/** The mark behind these entries, or at the {@link BEGINNING}. */
+export function markBehind(entries: readonly StreamEntry[]): ReadMark {
+  const id = entries.at(-1)?.id ?? BEGINNING;
+  return { id, witness: entries.findLast(({ size }) => size < LARGE)?.id ?? id };
+}
+
+/** Reads streams: one command for each, two where the last entry is large. */
+export async function readStreams(
+  access: QueueAccess,
+  reads: readonly StreamRead[],
+  options: ReadOptions,
+): Promise<readonly StreamPart[]> {
+  const commands = reads.map(commandsOf);
+  const replies = await access.read(commands.flat(), options);
+  let next = 0;
+  return reads.map((read, index) => {
+    const from = next;
+    next += commands[index]?.length ?? 0;
+    return partOf(read, replies.slice(from, next));
+  });
+}
+
+function commandsOf({ queue, mark, count }: StreamRead): readonly QueueCommand[] {
+  if (mark === null) return [backwardCommand(queue, null, count)];
+  const { id, witness } = mark;
+  if (witness === id) return [forwardCommand(queue, id, count + 1)];
+  return [
+    forwardCommand(queue, `(${id}`, count),
+    { queue, command: ['XRANGE', queue.key('events'), witness, witness] },
+  ];
+}
+
+function partOf({ mark, count }: StreamRead, replies: readonly unknown[]): StreamPart {
+  const [reply] = replies;
+  const entries = entriesOf(firstIdOf(reply) === mark?.id ? asList(reply).slice(1) : reply);
+  const isEnd = entries.length < count;
+  return mark === null
+    ? { entries: entries.toReversed(), isEnd, hasGap: false }
+    : { entries, isEnd, hasGap: firstIdOf(replies.at(-1)) !== mark.witness };
+}
+
+function firstIdOf(reply: unknown): unknown {
+  return asList(asList(reply)[0])[0];
+}
+
+function asList(reply: unknown): readonly unknown[] {
+  return Array.isArray(reply) ? reply : [];
 }
 
 /** The newest entries, or those right before one. */
@@ -102,8 +208,14 @@ export function backwardCommand(queue: QueueRef, before: string | null, count: n
 }
 
 /** Entries from this id on, itself included. */
-export function forwardCommand(queue: QueueRef, start: string, count: number): QueueCommand {
+function forwardCommand(queue: QueueRef, start: string, count: number): QueueCommand {
   return { queue, command: ['XRANGE', queue.key('events'), start, '+', 'COUNT', String(count)] };
+}
+
+/** A part whose place in the stream is known. */
+export interface PlacedPart extends StreamPart {
+  /** The entry right before it; `null` when it is not known. */
+  readonly before: string | null;
 }
 
 /** Reads up to `count` entries behind a position. */
@@ -113,18 +225,12 @@ export async function readBehind(
   position: StreamPosition,
   count: number,
   options: ReadOptions,
-): Promise<StreamPart> {
+): Promise<PlacedPart> {
   if ('floor' in position) return readBehindTime(access, queue, position.floor, count, options);
-  // The entry at the position is read again: while it is there, nothing behind it has been removed.
-  const [reply] = await access.read([forwardCommand(queue, position.id, count + 1)], options);
-  const entries = entriesOf(reply);
-  const isThere = entries[0]?.id === position.id;
-  return {
-    entries: isThere ? entries.slice(1) : entries,
-    isEnd: entries.length <= count,
-    hasGap: !isThere,
-    before: isThere ? position.id : null,
-  };
+  const { id } = position;
+  const [part] = await readStreams(access, [{ queue, mark: markAt(id), count }], options);
+  const { entries = [], isEnd = true, hasGap = true } = part ?? {};
+  return { entries, isEnd, hasGap, before: hasGap ? null : id };
 }
 
 /** @param floor in milliseconds since 1970 */
@@ -134,7 +240,7 @@ async function readBehindTime(
   floor: number,
   count: number,
   options: ReadOptions,
-): Promise<StreamPart> {
+): Promise<PlacedPart> {
   const [behind, earlier] = await access.read(
     [
       forwardCommand(queue, String(floor + 1), count),

@@ -26,6 +26,7 @@ import { signalWithin } from '../../../waiting.ts';
 import { type QueueAccess, type RedisServer, serversOf } from '../access/queue-access.ts';
 import type { QueueRef } from '../access/queue-reads.ts';
 import { type QueueFigures, readQueueFigures } from '../components/queue-figures.ts';
+import type { StreamFollower } from '../events/stream-follower.ts';
 import { createEventCounter, type EventCounter } from './event-counter.ts';
 
 /** The label of counts when there is no room for the own name or queue. */
@@ -143,15 +144,19 @@ const READ_MS = 3_000;
 const debug = debugChannel('bullmq');
 
 /** Opens meters. Without one, nothing is read. */
-export function createMetricsSource(name: string, access: QueueAccess): MetricsSource {
-  return { name, status: access.status, openMeter: (options) => openMeter(access, options) };
+export function createMetricsSource(
+  name: string,
+  access: QueueAccess,
+  follower: StreamFollower,
+): MetricsSource {
+  return { name, status: access.status, openMeter: (options) => openMeter(access, follower, options) };
 }
 
 /** Half of the series is for the figures of queues, the other half for durations. */
-function openMeter(access: QueueAccess, { mostSeries }: MeterOptions): Meter {
+function openMeter(access: QueueAccess, follower: StreamFollower, { mostSeries }: MeterOptions): Meter {
   const mostQueues = Math.max(1, Math.floor(mostSeries / 2 / SERIES_OF_QUEUE) - 1);
   const durations = createDurationSeries(Math.max(2, Math.floor(mostSeries / 2 / SERIES_EACH)));
-  const events = createEventCounter(access, {
+  const events = createEventCounter(access, follower, {
     run: (queue, job, ms) => durations.add('run', queue, job, ms / 1_000),
     wait: (queue, job, ms) => durations.add('wait', queue, job, ms / 1_000),
   });

@@ -1,6 +1,5 @@
 /** The runs of jobs, from the events of a queue. Times are milliseconds since 1970, by the clock of Redis. */
 import type { Steps } from '../../../scheduler.ts';
-import { jobIdOf } from '../events/event-item.ts';
 import type { StreamEntry } from '../events/stream-entry.ts';
 import { isOfChild } from '../jobs/job-row.ts';
 
@@ -39,9 +38,9 @@ export function watchQueue(name: string): WatchedQueue {
 }
 
 /** The job that the entry counts, if no entry has said its name; else `null`. */
-export function namelessJob({ jobs }: WatchedQueue, entry: StreamEntry): string | null {
-  const jobId = COUNTED.has(entry.fields.get('event') ?? '') ? jobIdOf(entry) : null;
-  return jobId === null || (jobs.get(jobId)?.name ?? null) !== null ? null : jobId;
+export function namelessJob({ jobs }: WatchedQueue, { event, jobId }: StreamEntry): string | null {
+  const isNamed = jobId === null || jobs.get(jobId)?.name != null;
+  return isNamed || !COUNTED.has(event) ? null : jobId;
 }
 
 const COUNTED: ReadonlySet<string> = new Set(['active', 'completed', 'failed']);
@@ -58,8 +57,7 @@ export function takeEntry(
   counter: RunCounter | null,
   names: ReadonlyMap<string, string>,
 ): void {
-  const event = entry.fields.get('event');
-  const jobId = jobIdOf(entry);
+  const { event, jobId } = entry;
   // A worker that is gone did not run its job during the time until this was noticed.
   if (event === 'stalled' && jobId === queue.returned?.jobId) queue.returned = null;
   countReturned(queue, counter);
@@ -106,8 +104,7 @@ function giveBack(queue: WatchedQueue, jobId: string, job: WatchedJob, entry: St
   queue.jobs.set(jobId, { name, readyAt: readyAtOf(job, entry), startedAt: null });
 }
 
-function readyAtOf({ readyAt }: WatchedJob, { fields, time }: StreamEntry): number | null {
-  const event = fields.get('event');
+function readyAtOf({ readyAt }: WatchedJob, { event, fields, time }: StreamEntry): number | null {
   if (event === 'waiting-children') return null;
   if (event === 'delayed') {
     const due = Number(fields.get('delay') ?? Number.NaN);
@@ -124,11 +121,11 @@ const STALLED = 'job stalled more than allowable limit';
 function end(
   queue: WatchedQueue,
   { name, startedAt }: WatchedJob,
-  { fields, time }: StreamEntry,
+  { event, fields, time }: StreamEntry,
   counter: RunCounter | null,
 ): void {
   if (counter === null) return;
-  if (fields.get('event') === 'completed') queue.completed += 1;
+  if (event === 'completed') queue.completed += 1;
   else queue.failed += 1;
   const reason = fields.get('failedReason');
   const hasRun = reason !== STALLED && !isOfChild(reason);

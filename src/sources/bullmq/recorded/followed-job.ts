@@ -67,9 +67,9 @@ export function addReading(job: FollowedJob, reading: JobReading): void {
  * @returns how the job ended; `null`: it has not
  */
 export function addEvent(job: FollowedJob, entry: StreamEntry, isRead: boolean): JobEnd | null {
-  const { fields, time } = entry;
+  const { event, fields, time } = entry;
   const prev = fields.get('prev');
-  switch (fields.get('event')) {
+  switch (event) {
     case 'active':
       if (job.starts.length < MOST_TIMES) job.starts.push(time);
       return null;
@@ -112,8 +112,8 @@ export function addProgress(job: FollowedJob | undefined, { fields }: StreamEntr
 }
 
 /** Whether a job was removed that had ended before. */
-export function isLateRemoval({ fields }: StreamEntry): boolean {
-  return fields.get('event') === 'removed' && /^(?:completed|failed)$/.test(fields.get('prev') ?? '');
+export function isLateRemoval({ event, fields }: StreamEntry): boolean {
+  return event === 'removed' && /^(?:completed|failed)$/.test(fields.get('prev') ?? '');
 }
 
 /** A text of an event, which was cut when it was read. */

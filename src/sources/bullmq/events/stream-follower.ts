@@ -1,0 +1,230 @@
+/**
+ * Follows the event streams of all queues for those that need each entry: the meter and the recorder. Those that have
+ * read a stream equally far share its reads.
+ */
+import { debugChannel } from '../../../debug.ts';
+import type { ReadOptions } from '../../../redis/reader.ts';
+import type { ReadContext } from '../../../source.ts';
+import { pause, waitFor } from '../../../waiting.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
+import type { QueueRef } from '../access/queue-reads.ts';
+import {
+  BEGINNING,
+  FIRST_BATCH,
+  fitBatch,
+  markBehind,
+  type ReadMark,
+  readStreams,
+  type StreamEntry,
+  type StreamRead,
+} from './stream-entry.ts';
+
+/** How far streams have been read, by queue name. */
+export type ReadMarks = Map<string, ReadMark>;
+
+/** New entries of one stream. */
+export interface StreamNews {
+  readonly queue: QueueRef;
+  /** Oldest first. */
+  readonly entries: readonly StreamEntry[];
+  /** Entries before these may have been removed before they were read. */
+  readonly hasGap: boolean;
+  /** There may be more. */
+  readonly hasMore: boolean;
+}
+
+/** For the reads of a consumer: a time limit for each, and a signal that is aborted when it takes nothing any more. */
+export type TakeOptions = ReadOptions & ReadContext;
+
+/** What takes the entries of streams. */
+export interface StreamConsumer {
+  /** What happens while it fails, for debug output. */
+  readonly failure: string;
+  /** How long to wait between two reads, in milliseconds for each queue. */
+  readonly msPerQueue: number;
+  /** Whether it takes entries now. */
+  isOn(): boolean;
+  /** How far it has read those of these streams that it follows. */
+  marksOf(queues: readonly QueueRef[]): ReadonlyMap<string, ReadMark>;
+  /**
+   * Takes what the streams got since they were read, often nothing, and moves its marks. If it fails, the entries behind
+   * its marks are read again.
+   *
+   * @param queues all that there are
+   */
+  take(news: readonly StreamNews[], queues: readonly QueueRef[], options: TakeOptions): Promise<void>;
+}
+
+/** Moves marks behind entries that have been taken. */
+export function moveMarks(marks: ReadMarks, news: readonly StreamNews[]): void {
+  for (const { queue, entries } of news) marks.set(queue.name, markBehind(entries));
+}
+
+/** Follows the streams while somebody takes their entries. */
+export interface StreamFollower {
+  /**
+   * Begins to read for a consumer.
+   *
+   * @returns a function that ends it. It resolves when the consumer takes nothing any more
+   */
+  follow(consumer: StreamConsumer): () => Promise<void>;
+}
+
+/** How long to wait between two reads, in milliseconds: after one that found something, and after any other. */
+const BUSY_MS = 250;
+const IDLE_MS = 1_000;
+const READ_MS = 4_000;
+/** Approximate number of entries that are read from all streams at once. */
+const MOST_AT_ONCE = 2_000;
+
+/** A consumer that is being read for. */
+interface Member {
+  readonly consumer: StreamConsumer;
+  readonly closing: AbortController;
+  /** `null`: it waits for entries. */
+  taking: Promise<void> | null;
+}
+
+interface FollowerState {
+  readonly access: QueueAccess;
+  readonly members: Set<Member>;
+  /** How many entries to read of each stream at once, by queue name. */
+  readonly batches: Map<string, number>;
+  /** Ends the pause before the next read. */
+  waking: AbortController;
+  isRunning: boolean;
+}
+
+const debug = debugChannel('bullmq');
+
+export function createStreamFollower(access: QueueAccess): StreamFollower {
+  const state: FollowerState = {
+    access,
+    members: new Set(),
+    batches: new Map(),
+    waking: new AbortController(),
+    isRunning: false,
+  };
+  return {
+    follow(consumer) {
+      const member: Member = { consumer, closing: new AbortController(), taking: null };
+      state.members.add(member);
+      state.waking.abort();
+      if (!state.isRunning) void run(state);
+      return async () => {
+        state.members.delete(member);
+        member.closing.abort();
+        if (state.members.size === 0) state.waking.abort();
+        await member.taking;
+      };
+    },
+  };
+}
+
+async function run(state: FollowerState): Promise<void> {
+  const { members } = state;
+  state.isRunning = true;
+  while (members.size > 0) {
+    const waking = new AbortController();
+    state.waking = waking;
+    const free = [...members].filter(({ consumer, taking }) => taking === null && consumer.isOn());
+    const ms =
+      free.length === 0 ? IDLE_MS : await readOnce(state, free).catch((error: unknown) => noteFailure(error));
+    await pause(ms, waking.signal);
+  }
+  state.isRunning = false;
+}
+
+/** @returns how long to wait before trying again, in milliseconds */
+function noteFailure(error: unknown, failure = 'events cannot be read'): number {
+  debug('%s: %s', failure, error instanceof Error ? error.message : 'unknown');
+  return IDLE_MS;
+}
+
+/** A read of a stream for those that have read it equally far. */
+interface SharedRead extends StreamRead {
+  readonly mark: ReadMark;
+  readonly readers: Member[];
+}
+
+interface SharedNews extends StreamNews {
+  readonly readers: readonly Member[];
+}
+
+/** Reads the streams once. @returns how long to wait before the next read, in milliseconds */
+async function readOnce(state: FollowerState, free: readonly Member[]): Promise<number> {
+  const { access, members } = state;
+  const queues = await access.queues({ timeoutMs: READ_MS });
+  const reads = readsOf(state, queues, free);
+  // A server that is away does not affect the others.
+  const servers = access.readers().map((reader) => reads.filter(({ queue }) => queue.reader === reader));
+  const found = (await Promise.all(servers.map((own) => readServer(state, own)))).flat();
+  const taken = free.map((member) => {
+    const news = found.filter(({ readers }) => readers.includes(member));
+    return members.has(member) ? give(member, news, queues) : null;
+  });
+  // One that is slow does not delay the others.
+  await waitFor(Promise.all(taken), members.size > 1 ? { ms: IDLE_MS } : {});
+  if (found.some(({ hasMore }) => hasMore)) return 0;
+  const msPerQueue = Math.min(...free.map(({ consumer }) => consumer.msPerQueue));
+  return Math.max(found.length > 0 ? BUSY_MS : IDLE_MS, queues.length * msPerQueue);
+}
+
+function readsOf(
+  { batches }: FollowerState,
+  queues: readonly QueueRef[],
+  free: readonly Member[],
+): readonly SharedRead[] {
+  const reads = new Map<string, Omit<SharedRead, 'count'>>();
+  for (const member of free) {
+    const marks = member.consumer.marksOf(queues);
+    for (const queue of queues) {
+      const mark = marks.get(queue.name);
+      if (mark === undefined) continue;
+      const key = `${queue.name}:${mark.id}`;
+      const read = reads.get(key) ?? { queue, mark, readers: [] };
+      read.readers.push(member);
+      reads.set(key, read);
+    }
+  }
+  const share = Math.ceil(MOST_AT_ONCE / reads.size);
+  return [...reads.values()].map((read) => {
+    const count = Math.min(share, batches.get(read.queue.name) ?? FIRST_BATCH);
+    return { ...read, count };
+  });
+}
+
+/** Reads streams of one server. @returns those that have new entries */
+async function readServer(
+  { access, batches }: FollowerState,
+  reads: readonly SharedRead[],
+): Promise<readonly SharedNews[]> {
+  try {
+    const parts = await readStreams(access, reads, { timeoutMs: READ_MS });
+    return reads.flatMap(({ queue, mark, readers }, index) => {
+      const { entries = [], isEnd = true, hasGap = false } = parts[index] ?? {};
+      if (entries.length === 0) return [];
+      batches.set(queue.name, fitBatch(batches.get(queue.name) ?? FIRST_BATCH, entries));
+      return [{ queue, entries, hasGap: hasGap && mark.id !== BEGINNING, hasMore: !isEnd, readers }];
+    });
+  } catch (error) {
+    noteFailure(error);
+    return [];
+  }
+}
+
+/** Resolves when the consumer has taken the news, or has failed: then it rests. */
+async function give(member: Member, news: readonly StreamNews[], queues: readonly QueueRef[]): Promise<void> {
+  const { consumer, closing } = member;
+  const options = { timeoutMs: READ_MS, signal: closing.signal };
+  const taken = consumer.take(news, queues, options).then(
+    () => 0,
+    (error: unknown) => noteFailure(error, consumer.failure),
+  );
+  member.taking = taken
+    .then((ms) => (ms === 0 ? undefined : pause(ms, closing.signal)))
+    .finally(() => {
+      member.taking = null;
+    });
+  await taken;
+}

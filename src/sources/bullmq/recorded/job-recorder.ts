@@ -1,0 +1,368 @@
+/**
+ * Records the jobs that end, while this instance holds the lease: reads the jobs that events mention, and processes both
+ * until the jobs end.
+ */
+import type { StoredHistory } from '../../../history/stored-history.ts';
+import { createLruCache, type LruCache } from '../../../lru-cache.ts';
+import type { ReadOptions } from '../../../redis/reader.ts';
+import { type Steps, scheduler } from '../../../scheduler.ts';
+import { signalWithin } from '../../../waiting.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
+import { type JobRef, type QueueRef, taskIdOf } from '../access/queue-reads.ts';
+import { depthsInterval, recordDepths } from '../components/oldest-due.ts';
+import { BEGINNING, isStreamId, markAt, type StreamEntry } from '../events/stream-entry.ts';
+import {
+  moveMarks,
+  type ReadMarks,
+  type StreamFollower,
+  type StreamNews,
+  type TakeOptions,
+} from '../events/stream-follower.ts';
+import { factsCommand, factsOf } from '../jobs/job-facts.ts';
+import { rootsOf } from '../jobs/job-family.ts';
+import { ALWAYS_READ, readValues, type ValueBounds, type ValueField } from '../jobs/job-values.ts';
+import {
+  addEvent,
+  addedAtOf,
+  addProgress,
+  addReading,
+  changesOf,
+  type FollowedJob,
+  followJob,
+  isLateRemoval,
+  type JobEnd,
+  type JobReading,
+} from './followed-job.ts';
+import { createRecordedLives, type RecordedEnd, type RecordedLives } from './recorded-lives.ts';
+
+/** A running recorder. */
+interface JobRecorder {
+  /** Ends it. Jobs that are being read are not recorded. */
+  close(): Promise<void>;
+}
+
+/** The text that keeps how far the streams have been read. */
+const POSITIONS = 'bullmq-streams';
+const READ_MS = 4_000;
+/** A change is among those that wait to be written after this time at the latest, in milliseconds. */
+const SETTLED_MS = 1_500;
+/** Jobs that have not ended of which readings are kept, and the characters of all of them. */
+const MOST_JOBS = 10_000;
+const MOST_SIZE = 16_777_216;
+const JOB_SIZE = 500;
+
+interface RecorderState {
+  readonly access: QueueAccess;
+  readonly history: StoredHistory;
+  readonly lives: RecordedLives;
+  readonly jobs: LruCache<FollowedJob>;
+  /** `null`: this instance does not record. */
+  marks: ReadMarks | null;
+  /** Positions that are published once everything before them has been written. */
+  unsaved: { readonly at: number; readonly text: string } | null;
+  saved: string | null;
+  /** When the depths of the queues are to be read, by the clock of the process. */
+  depthsDueAt: number;
+}
+
+export function createJobRecorder(
+  access: QueueAccess,
+  follower: StreamFollower,
+  history: StoredHistory,
+): JobRecorder {
+  const state: RecorderState = {
+    access,
+    history,
+    lives: createRecordedLives(history.reader),
+    jobs: createLruCache({ entries: MOST_JOBS, bytes: MOST_SIZE, sizeOf }),
+    marks: null,
+    unsaved: null,
+    saved: null,
+    depthsDueAt: Number.NEGATIVE_INFINITY,
+  };
+  const leave = follower.follow({
+    failure: 'jobs cannot be recorded',
+    msPerQueue: 0,
+    isOn: () => isRecording(state),
+    marksOf: (queues) => marksOf(state, queues),
+    take: (news, queues, options) => record(state, news, queues, options),
+  });
+  return {
+    async close() {
+      await leave();
+      if (state.marks !== null) history.texts.publish(POSITIONS, writePositions(state.marks));
+    },
+  };
+}
+
+function sizeOf({ reading }: FollowedJob): number {
+  const texts = Object.values(reading?.values ?? {});
+  return JOB_SIZE + texts.reduce((sum, { text }) => sum + 2 * text.length, 0);
+}
+
+function isRecording(state: RecorderState): boolean {
+  const { history } = state;
+  if (history.isHolder() && history.status().phase === 'ready') return true;
+  // Another instance records, or will.
+  state.marks = null;
+  state.unsaved = null;
+  state.saved = null;
+  return false;
+}
+
+/** Streams that have never been read are read from their beginning. */
+function marksOf(state: RecorderState, queues: readonly QueueRef[]): ReadMarks {
+  state.marks ??= readPositions(state.history.texts.read(POSITIONS));
+  for (const { name } of queues) if (!state.marks.has(name)) state.marks.set(name, markAt(BEGINNING));
+  return state.marks;
+}
+
+/** Records the jobs that have ended, and reads the depths of the queues when they are due. */
+async function record(
+  state: RecorderState,
+  news: readonly StreamNews[],
+  queues: readonly QueueRef[],
+  options: TakeOptions,
+): Promise<void> {
+  const { access, history, jobs, lives } = state;
+  const marks = marksOf(state, queues);
+  const entries = news.flatMap(entriesOfJobs);
+  const readings = await readMentioned(access, mentionedJobs(jobs, entries), options);
+  const ended = await scheduler.run('record', takeEntries(jobs, entries, readings));
+  const ends = await lives.find(
+    ended.map(({ taskId, job, end }) => ({ taskId, endedAt: end.time, addedAt: addedAtOf(job) })),
+    { signal: signalWithin(READ_MS, options.signal) },
+  );
+  await scheduler.run('record', recordEnded(history, ended, ends));
+  if (news.some(({ hasGap }) => hasGap)) history.writer.recordGap();
+  moveMarks(marks, news);
+  save(state, marks);
+  if (performance.now() < state.depthsDueAt) return;
+  state.depthsDueAt = performance.now() + depthsInterval(queues.length);
+  await recordDepths(access, history.writer, queues, options);
+}
+
+/** Entries that are taken in one step. */
+const STEP = 20;
+
+/** Events that report where a job is, or how far it has come. */
+const OF_A_JOB: ReadonlySet<string> = new Set([
+  'added',
+  'waiting',
+  'delayed',
+  'waiting-children',
+  'active',
+  'completed',
+  'failed',
+  'removed',
+  'progress',
+]);
+
+/** An entry about a job. */
+interface JobEntry {
+  readonly queue: QueueRef;
+  readonly jobId: string;
+  readonly taskId: string;
+  readonly entry: StreamEntry;
+}
+
+/** A job that has ended. */
+interface EndedJob {
+  readonly queue: string;
+  readonly taskId: string;
+  readonly job: FollowedJob;
+  readonly end: JobEnd;
+  /** It was read after its end. */
+  readonly isRead: boolean;
+}
+
+/** The entries that report where a job is, or how far it has come. */
+function entriesOfJobs({ queue, entries }: StreamNews): readonly JobEntry[] {
+  return entries.flatMap((entry) => {
+    const { event, jobId } = entry;
+    return jobId !== null && OF_A_JOB.has(event) && !isLateRemoval(entry)
+      ? [{ queue, jobId, taskId: taskIdOf(queue.name, jobId), entry }]
+      : [];
+  });
+}
+
+/** The jobs to read. */
+function mentionedJobs(jobs: LruCache<FollowedJob>, entries: readonly JobEntry[]): readonly MentionedJob[] {
+  const mentioned = new Map<string, MentionedJob>();
+  for (const { queue, jobId, taskId, entry } of entries) {
+    const { event } = entry;
+    // The event has all data, and there may be thousands of them.
+    if (event === 'progress') continue;
+    const known = mentioned.get(taskId);
+    const isNew = known?.isNew || event === 'added' || jobs.get(taskId)?.reading == null;
+    const hasFailed =
+      known?.hasFailed || event === 'failed' || event === 'delayed' || entry.fields.get('prev') === 'active';
+    mentioned.set(taskId, { queue, id: jobId, taskId, isNew, hasFailed: hasFailed && event !== 'completed' });
+  }
+  return [...mentioned.values()];
+}
+
+/** Processes entries and the data that was read after them. @returns the jobs that have ended, the oldest end first */
+function* takeEntries(
+  jobs: LruCache<FollowedJob>,
+  entries: readonly JobEntry[],
+  readings: ReadonlyMap<string, JobReading | null>,
+): Steps<EndedJob[]> {
+  const ended: EndedJob[] = [];
+  /** A job that is added again has been read in its latest life. */
+  const lastAdded = new Map<string, StreamEntry>();
+  for (const { taskId, entry } of entries) {
+    if (entry.event === 'added') lastAdded.set(taskId, entry);
+  }
+  for (const [index, { queue, taskId, entry }] of entries.entries()) {
+    if (index % STEP === STEP - 1) yield;
+    if (entry.event === 'progress') {
+      addProgress(jobs.get(taskId), entry);
+      continue;
+    }
+    const job =
+      entry.event === 'added'
+        ? followJob(entry.fields.get('name') ?? null, entry.time)
+        : (jobs.get(taskId) ?? followJob(null, null));
+    if (lastAdded.get(taskId) === entry) lastAdded.delete(taskId);
+    const read = lastAdded.has(taskId) ? null : (readings.get(taskId) ?? null);
+    const own = read !== null && isOfLife(read, job, entry.time) ? read : null;
+    if (own !== null) addReading(job, own);
+    const end = addEvent(job, entry, own !== null);
+    if (end === null) jobs.set(taskId, job);
+    else {
+      jobs.delete(taskId);
+      ended.push({
+        queue: queue.name,
+        taskId,
+        job,
+        end,
+        isRead: own !== null && own.facts.finishedAt !== null,
+      });
+    }
+  }
+  return ended;
+}
+
+/** Whether a job that was read is the one that the entry is about, and not a later one with its id. */
+function isOfLife({ facts }: JobReading, job: FollowedJob, time: number): boolean {
+  if (job.reading !== null) return job.reading.facts.addedAt === facts.addedAt;
+  return job.addedAt !== null || facts.addedAt === null || facts.addedAt <= time;
+}
+
+/** A job to read. */
+interface MentionedJob extends JobRef {
+  readonly taskId: string;
+  /** Its data and options have not been read. */
+  readonly isNew: boolean;
+  /** One of its runs has failed. */
+  readonly hasFailed: boolean;
+}
+
+/** For larger texts, only the lengths are read. */
+const BOUNDS: ValueBounds = { keep: ALWAYS_READ, largest: ALWAYS_READ, budget: 0 };
+
+/**
+ * Reads jobs: one command for each, two more for the texts of one that is new or has failed, and one for each parent
+ * that is not among them.
+ *
+ * @returns by task id; `null` for a job that is gone
+ */
+async function readMentioned(
+  access: QueueAccess,
+  jobs: readonly MentionedJob[],
+  options: ReadOptions,
+): Promise<ReadonlyMap<string, JobReading | null>> {
+  const replies = await access.read(
+    jobs.map(({ queue, id }) => factsCommand(queue, id)),
+    options,
+  );
+  const known = jobs.flatMap((job, index) => {
+    const facts = factsOf(replies[index]);
+    return facts === null ? [] : [{ ...job, facts }];
+  });
+  const [values, roots] = await Promise.all([
+    readValues(
+      access,
+      known.map((job) => ({ job, fields: fieldsOf(job) })),
+      BOUNDS,
+      options,
+    ),
+    rootsOf(access, known, options),
+  ]);
+  const readings = new Map<string, JobReading | null>(jobs.map(({ taskId }) => [taskId, null]));
+  for (const [index, job] of known.entries()) {
+    const { taskId, facts } = job;
+    readings.set(taskId, {
+      facts,
+      values: values[index] ?? {},
+      parentId: facts.parentKey === null ? null : access.taskIdOfKey(facts.parentKey),
+      rootId: roots.get(job) ?? null,
+    });
+  }
+  return readings;
+}
+
+function fieldsOf({ isNew, hasFailed }: MentionedJob): readonly ValueField[] {
+  return [
+    ...(isNew ? (['data', 'opts', 'progress'] as const) : []),
+    ...(hasFailed ? (['failedReason', 'stacktrace'] as const) : []),
+  ];
+}
+
+function* recordEnded(
+  { writer }: StoredHistory,
+  ended: readonly EndedJob[],
+  ends: readonly RecordedEnd[],
+): Steps<void> {
+  for (const [index, { queue, taskId, job, end, isRead }] of ended.entries()) {
+    if (index % STEP === STEP - 1) yield;
+    const { id, isKnown } = ends[index] ?? { id: taskId, isKnown: false };
+    // It has been counted, too.
+    if (isKnown) continue;
+    const target = { id, groupId: id === taskId ? null : taskId, queue };
+    for (const change of changesOf(target, job, end, isRead)) writer.recordTask(change);
+  }
+}
+
+/** A position is published when everything before it has been written, so that a killed process loses nothing. */
+function save(state: RecorderState, marks: ReadMarks): void {
+  const { history } = state;
+  const now = Date.now();
+  const { unsaved } = state;
+  if (unsaved !== null && now > unsaved.at + SETTLED_MS) {
+    const { waitingSince } = history.status();
+    if (waitingSince === null || waitingSince > unsaved.at + SETTLED_MS) {
+      history.texts.publish(POSITIONS, unsaved.text);
+      state.saved = unsaved.text;
+      state.unsaved = null;
+    }
+  }
+  const text = writePositions(marks);
+  if (state.unsaved === null && text !== state.saved) state.unsaved = { at: now, text };
+}
+
+function writePositions(marks: ReadMarks): string {
+  return JSON.stringify(
+    [...marks].filter(([, { id }]) => id !== BEGINNING).map(([name, { id }]) => [name, id]),
+  );
+}
+
+/** @returns no positions for a text that has none */
+function readPositions(text: string | null): ReadMarks {
+  const marks: ReadMarks = new Map();
+  for (const entry of listIn(text)) {
+    const [name, id]: readonly unknown[] = Array.isArray(entry) ? entry : [];
+    if (typeof name === 'string' && typeof id === 'string' && isStreamId(id)) marks.set(name, markAt(id));
+  }
+  return marks;
+}
+
+function listIn(text: string | null): readonly unknown[] {
+  try {
+    const parsed: unknown = JSON.parse(text ?? '[]');
+    return Array.isArray(parsed) ? parsed : [];
+  } catch {
+    return [];
+  }
+}
