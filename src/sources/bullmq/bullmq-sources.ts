@@ -3,7 +3,6 @@ import type { HealthCheck, WorkerHealthCheck } from '../../model.ts';
 import { describeError, type RedisProblem } from '../../redis/problems.ts';
 import type { ReadOptions } from '../../redis/reader.ts';
 import { markBundle, withEngine } from '../../source/bundle-mark.ts';
-
 import type {
   Awaitable,
   ComponentSource,

@@ -6,6 +6,7 @@ import type { Redactor } from '../../../redact.ts';
 import { createHostReader, createIoredisReader } from '../../../redis/on-demand-reader.ts';
 import type { RedisProblem } from '../../../redis/problems.ts';
 import type { ReadOptions, RedisReader } from '../../../redis/reader.ts';
+import { asFields } from '../../../redis/replies.ts';
 import type { SourceStatus } from '../../../source.ts';
 import type { GivenQueue, ResolvedOptions } from './options.ts';
 import { createQueueDiscovery } from './queue-discovery.ts';
@@ -173,6 +174,17 @@ function discoveredQueues(from: Exclude<ResolvedOptions['from'], { kind: 'queues
     known: refs,
     queues: async (options) => (await discovery.names(options)).map(refOf),
   };
+}
+
+/** Reads fields of jobs: one command for each job. All fields of a job that is gone are `null` or missing. */
+export async function readFields(
+  access: Pick<QueueAccess, 'read'>,
+  jobs: readonly JobRef[],
+  fields: readonly string[],
+  options: ReadOptions,
+): Promise<readonly (readonly (string | null)[])[]> {
+  const commands = jobs.map(({ queue, id }) => ({ queue, command: ['HMGET', queue.key(id), ...fields] }));
+  return (await access.read(commands, options)).map(asFields);
 }
 
 /** A Redis or a cluster, to which there may be several connections. */

@@ -10,7 +10,6 @@ import { shareCalls } from '../../../single-flight.ts';
 import type { Activity } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { inPortions, type QueueRef } from '../access/queue-reads.ts';
-
 import { depthsInterval, recordDepths } from '../components/oldest-due.ts';
 import type { FeedTails, StreamTail } from '../events/feed-tails.ts';
 import { countEnded } from './count-ended.ts';
@@ -22,7 +21,6 @@ import {
   type FollowedQueue,
   followQueue,
 } from './count-events.ts';
-
 import { summarizeOpen } from './open-jobs.ts';
 
 /** Bounds of one answer. The rest is read for the next one. */

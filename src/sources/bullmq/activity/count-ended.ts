@@ -3,8 +3,8 @@
  * completed and failed jobs. BullMQ drops the oldest of a set first, unless a job is removed as it ends.
  */
 import type { ReadOptions } from '../../../redis/reader.ts';
-import { asCount, asFields, asScored } from '../../../redis/replies.ts';
-import type { QueueAccess } from '../access/queue-access.ts';
+import { asCount, asScored } from '../../../redis/replies.ts';
+import { type QueueAccess, readFields } from '../access/queue-access.ts';
 import type { JobRef } from '../access/queue-reads.ts';
 import { findConsequences } from '../jobs/consequences.ts';
 import { shortText, timeOf } from '../jobs/job-facts.ts';
@@ -101,14 +101,11 @@ async function countJobs(
   jobs: readonly (JobRef & { readonly time: number })[],
   options: ReadOptions,
 ): Promise<void> {
-  const replies = await access.read(
-    jobs.map(({ queue, id }) => ({ queue, command: ['HMGET', queue.key(id), 'name', 'processedOn'] })),
-    options,
-  );
+  const replies = await readFields(access, jobs, ['name', 'processedOn'], options);
   const consequences = part === 'failed' ? await findConsequences(access, jobs, options) : null;
   for (const [index, job] of jobs.entries()) {
     if (consequences?.has(job)) continue;
-    const [name, processedOn] = asFields(replies[index]);
+    const [name, processedOn] = replies[index] ?? [];
     const began = timeOf(processedOn);
     const ran = began === null ? Number.NaN : job.time - began;
     counts.count(part === 'failed' ? 'failed' : 'succeeded', shortText(name), job.time, ran, now());

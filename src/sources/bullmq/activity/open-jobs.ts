@@ -4,7 +4,6 @@ import { asCount } from '../../../redis/replies.ts';
 import type { LostTasks, OpenTaskSummary, TaskGroup } from '../../../source.ts';
 import { type QueueAccess, serversOf } from '../access/queue-access.ts';
 import { type QueueRef, taskIdOf } from '../access/queue-reads.ts';
-
 import { readNextDelayed } from '../components/oldest-due.ts';
 import { type ActiveJob, readActiveJobs } from '../workers/active-jobs.ts';
 import { readWorkerConnections } from '../workers/worker-connections.ts';

@@ -5,7 +5,6 @@ import type { ReadOptions } from '../../../redis/reader.ts';
 import type { ComponentSource } from '../../../source.ts';
 import { type QueueAccess, type RedisServer, serversOf } from '../access/queue-access.ts';
 import type { QueueRef } from '../access/queue-reads.ts';
-
 import { isRefused, readWorkerConnections, type WorkersByQueue } from '../workers/worker-connections.ts';
 import { hintsFor, QUEUES_HIDDEN, readServerFacts, type ServerFacts } from './hints.ts';
 import { type QueueReport, readQueueReports } from './queue-reports.ts';

@@ -6,7 +6,6 @@ import type { QueueAccess } from '../access/queue-access.ts';
 import { type QueueRef, taskIdOf } from '../access/queue-reads.ts';
 import { describeEntry, isComplete, mayReturn } from './event-item.ts';
 import { type JobMemory, type JobRuns, jobRunsOf, lockCommand, runsCommand } from './job-memory.ts';
-
 import type { StreamEntry } from './stream-entry.ts';
 
 /** An entry and its item. */

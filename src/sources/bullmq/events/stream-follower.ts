@@ -16,7 +16,6 @@ import {
   type ReadMark,
   readStreams,
   type StreamEntry,
-  type StreamRead,
 } from './stream-entry.ts';
 
 /** How far streams have been read, by queue name. */
@@ -38,8 +37,6 @@ export type TakeOptions = ReadOptions & ReadContext;
 
 /** What takes the entries of streams. */
 export interface StreamConsumer {
-  /** What happens while it fails, for debug output. */
-  readonly failure: string;
   /** How long to wait between two reads, in milliseconds for each queue. */
   readonly msPerQueue: number;
   /** Whether it takes entries now. */
@@ -128,103 +125,82 @@ async function run(state: FollowerState): Promise<void> {
     const waking = new AbortController();
     state.waking = waking;
     const free = [...members].filter(({ consumer, taking }) => taking === null && consumer.isOn());
-    const ms =
-      free.length === 0 ? IDLE_MS : await readOnce(state, free).catch((error: unknown) => noteFailure(error));
+    const ms = free.length === 0 ? IDLE_MS : await readOnce(state, free).catch(noteFailure);
     await pause(ms, waking.signal);
   }
   state.isRunning = false;
 }
 
 /** @returns how long to wait before trying again, in milliseconds */
-function noteFailure(error: unknown, failure = 'events cannot be read'): number {
-  debug('%s: %s', failure, error instanceof Error ? error.message : 'unknown');
+function noteFailure(error: unknown): number {
+  debug('events cannot be followed: %s', error instanceof Error ? error.message : 'unknown');
   return IDLE_MS;
-}
-
-/** A read of a stream for those that have read it equally far. */
-interface SharedRead extends StreamRead {
-  readonly mark: ReadMark;
-  readonly readers: Member[];
-}
-
-interface SharedNews extends StreamNews {
-  readonly readers: readonly Member[];
 }
 
 /** Reads the streams once. @returns how long to wait before the next read, in milliseconds */
 async function readOnce(state: FollowerState, free: readonly Member[]): Promise<number> {
   const { access, members } = state;
   const queues = await access.queues({ timeoutMs: READ_MS });
-  const reads = readsOf(state, queues, free);
-  // A server that is away does not affect the others.
-  const servers = access.readers().map((reader) => reads.filter(({ queue }) => queue.reader === reader));
-  const found = (await Promise.all(servers.map((own) => readServer(state, own)))).flat();
-  const taken = free.map((member) => {
-    const news = found.filter(({ readers }) => readers.includes(member));
-    return members.has(member) ? give(member, news, queues) : null;
+  const marked = free.map(({ consumer }) => consumer.marksOf(queues));
+  const found = await readAll(state, queues, marked);
+  const taken = free.map(async (member, index) => {
+    const news = queues.flatMap((queue) => found.get(keyOf(queue, marked[index]?.get(queue.name))) ?? []);
+    if (members.has(member)) await give(member, news, queues);
   });
   // One that is slow does not delay the others.
   await waitFor(Promise.all(taken), members.size > 1 ? { ms: IDLE_MS } : {});
-  if (found.some(({ hasMore }) => hasMore)) return 0;
+  if ([...found.values()].some(({ hasMore }) => hasMore)) return 0;
   const msPerQueue = Math.min(...free.map(({ consumer }) => consumer.msPerQueue));
-  return Math.max(found.length > 0 ? BUSY_MS : IDLE_MS, queues.length * msPerQueue);
+  return Math.max(found.size > 0 ? BUSY_MS : IDLE_MS, queues.length * msPerQueue);
 }
 
-function readsOf(
-  { batches }: FollowerState,
+function keyOf(queue: QueueRef, mark: ReadMark | undefined): string {
+  return `${queue.name}:${mark?.id}`;
+}
+
+/**
+ * Reads each stream from each of its marks. A server that is away does not affect the others.
+ *
+ * @returns by {@link keyOf}; those without new entries are left out
+ */
+async function readAll(
+  { access, batches }: FollowerState,
   queues: readonly QueueRef[],
-  free: readonly Member[],
-): readonly SharedRead[] {
-  const reads = new Map<string, Omit<SharedRead, 'count'>>();
-  for (const member of free) {
-    const marks = member.consumer.marksOf(queues);
-    for (const queue of queues) {
+  marked: readonly ReadonlyMap<string, ReadMark>[],
+): Promise<ReadonlyMap<string, StreamNews>> {
+  const wanted = new Map<string, { readonly queue: QueueRef; readonly mark: ReadMark }>();
+  for (const queue of queues) {
+    for (const marks of marked) {
       const mark = marks.get(queue.name);
-      if (mark === undefined) continue;
-      const key = `${queue.name}:${mark.id}`;
-      const read = reads.get(key) ?? { queue, mark, readers: [] };
-      read.readers.push(member);
-      reads.set(key, read);
+      if (mark !== undefined) wanted.set(keyOf(queue, mark), { queue, mark });
     }
   }
-  const share = Math.ceil(MOST_AT_ONCE / reads.size);
-  return [...reads.values()].map((read) => {
-    const count = Math.min(share, batches.get(read.queue.name) ?? FIRST_BATCH);
-    return { ...read, count };
-  });
-}
-
-/** Reads streams of one server. @returns those that have new entries */
-async function readServer(
-  { access, batches }: FollowerState,
-  reads: readonly SharedRead[],
-): Promise<readonly SharedNews[]> {
-  try {
+  const share = Math.ceil(MOST_AT_ONCE / wanted.size);
+  const batchOf = ({ name }: QueueRef): number => batches.get(name) ?? FIRST_BATCH;
+  const found = new Map<string, StreamNews>();
+  const servers = access.readers().map(async (reader) => {
+    const own = [...wanted].filter(([, { queue }]) => queue.reader === reader);
+    const reads = own.map(([, { queue, mark }]) => ({ queue, mark, count: Math.min(share, batchOf(queue)) }));
     const parts = await readStreams(access, reads, { timeoutMs: READ_MS });
-    return reads.flatMap(({ queue, mark, readers }, index) => {
+    for (const [index, [key, { queue, mark }]] of own.entries()) {
       const { entries = [], isEnd = true, hasGap = false } = parts[index] ?? {};
-      if (entries.length === 0) return [];
-      batches.set(queue.name, fitBatch(batches.get(queue.name) ?? FIRST_BATCH, entries));
-      return [{ queue, entries, hasGap: hasGap && mark.id !== BEGINNING, hasMore: !isEnd, readers }];
-    });
-  } catch (error) {
-    noteFailure(error);
-    return [];
-  }
+      if (entries.length === 0) continue;
+      batches.set(queue.name, fitBatch(batchOf(queue), entries));
+      found.set(key, { queue, entries, hasGap: hasGap && mark.id !== BEGINNING, hasMore: !isEnd });
+    }
+  });
+  await Promise.all(servers.map((server) => server.catch(noteFailure)));
+  return found;
 }
 
 /** Resolves when the consumer has taken the news, or has failed: then it rests. */
 async function give(member: Member, news: readonly StreamNews[], queues: readonly QueueRef[]): Promise<void> {
   const { consumer, closing } = member;
   const options = { timeoutMs: READ_MS, signal: closing.signal };
-  const taken = consumer.take(news, queues, options).then(
-    () => 0,
-    (error: unknown) => noteFailure(error, consumer.failure),
-  );
-  member.taking = taken
-    .then((ms) => (ms === 0 ? undefined : pause(ms, closing.signal)))
-    .finally(() => {
-      member.taking = null;
-    });
+  const taken = consumer.take(news, queues, options).then(() => 0, noteFailure);
+  const rested = taken.then((ms) => (ms === 0 ? undefined : pause(ms, closing.signal)));
+  member.taking = rested.finally(() => {
+    member.taking = null;
+  });
   await taken;
 }

@@ -5,7 +5,6 @@ import { asCount } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import type { JobRef } from '../access/queue-reads.ts';
 import { isOfChild, type KnownJob } from './job-row.ts';
-
 import { ROW_BOUNDS, readValues } from './job-values.ts';
 
 /**

@@ -4,7 +4,6 @@ import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount, asNumber } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import type { JobRef, QueueCommand } from '../access/queue-reads.ts';
-
 import { factsCommand, factsOf, type JobFacts } from './job-facts.ts';
 import { type KnownJob, knownJob } from './job-row.ts';
 import { JOB_SETS, type JobSet, type SetPart, withPaused } from './job-sets.ts';

@@ -1,10 +1,9 @@
 /** Parents and children of jobs: flows (bullmq, classes/flow-producer; commands/addParentJob, moveToFinished). */
 
 import type { ReadOptions } from '../../../redis/reader.ts';
-import { asCount, asFields, asTexts } from '../../../redis/replies.ts';
-import type { QueueAccess } from '../access/queue-access.ts';
+import { asCount, asTexts } from '../../../redis/replies.ts';
+import { type QueueAccess, readFields } from '../access/queue-access.ts';
 import type { JobRef, QueueCommand } from '../access/queue-reads.ts';
-
 import type { KnownJob } from './job-row.ts';
 
 /** In deeper flows the root is not searched. */
@@ -32,12 +31,9 @@ export async function rootsOf<Job extends JobRef & Pick<KnownJob, 'taskId' | 'fa
   for (let level = 0; open.length > 0 && level < DEEPEST; level += 1) {
     const refs = open.map((key) => access.jobOfKey(key));
     const asked = refs.filter((ref) => ref !== null);
-    const replies = await access.read(
-      asked.map(({ queue, id }) => ({ queue, command: ['HMGET', queue.key(id), 'name', 'parentKey'] })),
-      options,
-    );
+    const replies = await readFields(access, asked, ['name', 'parentKey'], options);
     for (const [index, { queue, id }] of asked.entries()) {
-      const [name, parentKey] = asFields(replies[index]);
+      const [name, parentKey] = replies[index] ?? [];
       parents.set(queue.key(id), (name ?? null) === null ? null : (parentKey ?? ''));
     }
     for (const key of open) if (!parents.has(key)) parents.set(key, null);

@@ -3,9 +3,8 @@
  */
 import { debugChannel } from '../../../debug.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
-import { asFields } from '../../../redis/replies.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
-import { type QueueAccess, serversOf } from '../access/queue-access.ts';
+import { type QueueAccess, readFields, serversOf } from '../access/queue-access.ts';
 import type { QueueRef } from '../access/queue-reads.ts';
 import { readStreams, type StreamEntry } from '../events/stream-entry.ts';
 import {
@@ -53,7 +52,6 @@ interface CounterState {
 }
 
 const debug = debugChannel('bullmq');
-const FAILURE = 'events cannot be counted';
 
 /** Counts from now on. */
 export function createEventCounter(
@@ -64,7 +62,6 @@ export function createEventCounter(
   const since = Date.now();
   const state: CounterState = { access, counter, since, queues: new Map(), marks: new Map(), gaps: 0 };
   const leave = follower.follow({
-    failure: FAILURE,
     msPerQueue: PER_QUEUE_MS,
     isOn: () => true,
     marksOf: () => state.marks,
@@ -112,7 +109,7 @@ async function begin(state: CounterState, queues: readonly QueueRef[], options: 
       await take(state, news, options);
     }
   } catch (error) {
-    debug('%s: %s', FAILURE, error instanceof Error ? error.message : 'unknown');
+    debug('events cannot be counted: %s', error instanceof Error ? error.message : 'unknown');
   }
 }
 
@@ -136,13 +133,10 @@ async function readNames(
     const ids = new Set(entries.map((entry) => namelessJob(known, entry)));
     return [...ids].flatMap((id) => (id === null || added.has(id) ? [] : [{ queue, id }]));
   });
-  const replies = await access.read(
-    wanted.map(({ queue, id }) => ({ queue, command: ['HMGET', queue.key(id), 'name'] })),
-    options,
-  );
+  const replies = await readFields(access, wanted, ['name'], options);
   const names = new Map<QueueRef, Map<string, string>>();
   for (const [index, { queue, id }] of wanted.entries()) {
-    const [name = null] = asFields(replies[index]);
+    const [name = null] = replies[index] ?? [];
     const own = names.get(queue) ?? new Map<string, string>();
     names.set(queue, own);
     if (name !== null) own.set(id, name);

@@ -2,7 +2,6 @@ import type { Queue } from '../../../model.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import type { QueueSource } from '../../../source.ts';
 import { type QueueAccess, type RedisServer, serversOf } from '../access/queue-access.ts';
-
 import { readOldestDue } from '../components/oldest-due.ts';
 import { engineStatesOf, readQueueFigures, takeable } from '../components/queue-figures.ts';
 import { readWorkerConnections } from '../workers/worker-connections.ts';

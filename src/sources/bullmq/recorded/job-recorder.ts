@@ -81,7 +81,6 @@ export function createJobRecorder(
     depthsDueAt: Number.NEGATIVE_INFINITY,
   };
   const leave = follower.follow({
-    failure: 'jobs cannot be recorded',
     msPerQueue: 0,
     isOn: () => isRecording(state),
     marksOf: (queues) => marksOf(state, queues),

@@ -7,7 +7,7 @@ import { passesConditions } from '../../../select/task-conditions.ts';
 import { comparePositions, sortKeyOf } from '../../../select/task-order.ts';
 import { ALL_TASKS } from '../../../source/task-query.ts';
 import type { ReadContext, TaskPage, TaskPosition, TaskQuery } from '../../../source.ts';
-import type { QueueAccess } from '../access/queue-access.ts';
+import { type QueueAccess, readFields } from '../access/queue-access.ts';
 import { type JobRef, splitTaskId } from '../access/queue-reads.ts';
 import { latestLife } from './recorded-lives.ts';
 
@@ -75,14 +75,10 @@ export function createRemovedJobs(access: QueueAccess, reader: HistoryReader): R
         return parts === null || queue === undefined ? null : { queue, id: parts.jobId };
       });
       const asked = refs.filter((ref) => ref !== null);
-      const replies = await access.read(
-        asked.map(({ queue, id }) => ({ queue, command: ['HMGET', queue.key(id), 'timestamp'] as const })),
-        options,
-      );
+      const replies = await readFields(access, asked, ['timestamp'], options);
       let next = 0;
       return rows.flatMap(({ task, isLater }, index) => {
-        const [added = null]: readonly unknown[] =
-          refs[index] === null ? [] : ((replies[next++] as readonly unknown[] | null) ?? []);
+        const [added = null] = refs[index] === null ? [] : (replies[next++] ?? []);
         if (added === null) return [task];
         // Ids must be unique: the job itself has the id of the first life.
         return isLater && asNumber(added) !== task.sent?.getTime() ? [task] : [];

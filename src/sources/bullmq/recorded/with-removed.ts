@@ -18,7 +18,6 @@ import type {
 } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { eachTask, type JobReads, readCallers, windowStart, withMoreCauses } from '../tasks/task-stats.ts';
-
 import { readMergedTree } from './merged-flow.ts';
 import { listMerged } from './merged-list.ts';
 import { createRemovedJobs, type RemovedJobs } from './removed-jobs.ts';

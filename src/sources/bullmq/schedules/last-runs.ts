@@ -4,10 +4,9 @@
  */
 import type { ScheduleRun, TaskState } from '../../../model.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
-import { asFields, asTexts } from '../../../redis/replies.ts';
-import type { QueueAccess } from '../access/queue-access.ts';
+import { asTexts } from '../../../redis/replies.ts';
+import { type QueueAccess, readFields } from '../access/queue-access.ts';
 import { type JobRef, type QueueCommand, type QueueRef, taskIdOf } from '../access/queue-reads.ts';
-
 import { timeOf } from '../jobs/job-facts.ts';
 import { type EntryRef, hashRef } from './schedule-entry.ts';
 
@@ -98,13 +97,10 @@ async function readTimes(
   runs: readonly FoundRun[],
   options: ReadOptions,
 ): Promise<ReadonlyMap<FoundRun, Times>> {
-  const replies = await access.read(
-    runs.map(({ queue, id }) => ({ queue, command: ['HMGET', queue.key(id), 'processedOn', 'finishedOn'] })),
-    options,
-  );
+  const replies = await readFields(access, runs, ['processedOn', 'finishedOn'], options);
   return new Map(
     runs.map((run, index) => {
-      const [processedOn, finishedOn] = asFields(replies[index]);
+      const [processedOn, finishedOn] = replies[index] ?? [];
       return [run, { started: timeOf(processedOn), finished: timeOf(finishedOn) }];
     }),
   );

@@ -5,7 +5,6 @@
 
 import { asFields, asNumber } from '../../../redis/replies.ts';
 import type { JobRef, QueueCommand, QueueRef } from '../access/queue-reads.ts';
-
 import { shortText, timeOf } from '../jobs/job-facts.ts';
 
 /** An entry of the set. */

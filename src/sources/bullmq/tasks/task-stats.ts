@@ -1,7 +1,6 @@
 import type { QueueHistory } from '../../../history/aggregate/queue-history.ts';
 import type { Task } from '../../../model.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
-import { asText } from '../../../redis/replies.ts';
 import { scheduler } from '../../../scheduler.ts';
 import {
   type CallerFigures,
@@ -17,7 +16,7 @@ import { figuresOf } from '../../../select/task-figures.ts';
 import { passesFilters } from '../../../select/task-filter.ts';
 import { createStatsAccumulator } from '../../../select/task-stats.ts';
 import type { TaskStats, TaskStatsQuery } from '../../../source.ts';
-import type { QueueAccess } from '../access/queue-access.ts';
+import { type QueueAccess, readFields } from '../access/queue-access.ts';
 import { splitTaskId } from '../access/queue-reads.ts';
 import { flagConsequences } from '../jobs/consequences.ts';
 import { bareTask, loadKnown, loadTasks } from '../jobs/job-loader.ts';
@@ -228,11 +227,9 @@ async function readNames(
       const queue = queues.get(parts?.queue ?? '');
       return parts === null || queue === undefined ? [] : { taskId, queue, id: parts.jobId };
     });
-    const replies = await access.read(
-      jobs.map(({ queue, id }) => ({ queue, command: ['HGET', queue.key(id), 'name'] })),
-      options,
-    );
-    for (const [index, { taskId }] of jobs.entries())
-      names.note({ id: taskId, name: asText(replies[index]) });
+    const replies = await readFields(access, jobs, ['name'], options);
+    for (const [index, { taskId }] of jobs.entries()) {
+      names.note({ id: taskId, name: replies[index]?.[0] ?? null });
+    }
   }
 }

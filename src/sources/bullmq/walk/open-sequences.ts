@@ -5,9 +5,7 @@
 import { asCount, asScored, asTexts } from '../../../redis/replies.ts';
 import { comparePositions } from '../../../select/task-order.ts';
 import type { QueueRef, ReadCommands } from '../access/queue-reads.ts';
-
 import { lastChange, readFacts, readSmallJobs } from '../jobs/job-facts.ts';
-
 import { findPaused, isMarker, type JobSet, readPriorities, setIn } from '../jobs/job-sets.ts';
 import {
   type JobSequence,
@@ -19,7 +17,6 @@ import {
   type WalkProgress,
 } from './job-sequence.ts';
 import { type IndexedSet, indexedList, indexedSortedSet, ownOrderRows } from './own-order-rows.ts';
-
 import { timedRows } from './timed-rows.ts';
 
 /** A set of a queue. */

@@ -2,7 +2,6 @@
 
 import { asCount, asScored } from '../../../redis/replies.ts';
 import type { QueueRef, ReadCommands } from '../access/queue-reads.ts';
-
 import type { JobSet } from '../jobs/job-sets.ts';
 import { type Demand, MOST_AT_ONCE, rowOf, type SequenceRange, type SequenceRow } from './job-sequence.ts';
 

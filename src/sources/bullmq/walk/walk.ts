@@ -7,7 +7,6 @@ import { comparePositions } from '../../../select/task-order.ts';
 import type { TaskPosition } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import type { QueueCommand, QueueRef, ReadCommands } from '../access/queue-reads.ts';
-
 import type { JobSet } from '../jobs/job-sets.ts';
 import {
   type Demand,

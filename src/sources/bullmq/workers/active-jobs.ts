@@ -1,8 +1,8 @@
 /** The jobs that workers hold now, up to a limit. */
 
 import type { ReadOptions } from '../../../redis/reader.ts';
-import { asCount, asFields, asTexts } from '../../../redis/replies.ts';
-import type { QueueAccess } from '../access/queue-access.ts';
+import { asCount, asTexts } from '../../../redis/replies.ts';
+import { type QueueAccess, readFields } from '../access/queue-access.ts';
 import type { JobRef, QueueRef } from '../access/queue-reads.ts';
 import { shortText, timeOf } from '../jobs/job-facts.ts';
 import { findLostJobs } from '../jobs/job-loader.ts';
@@ -74,17 +74,11 @@ async function withWorkers(
   options: ReadOptions,
 ): Promise<readonly ActiveJob[]> {
   const [fields, lost] = await Promise.all([
-    access.read(
-      jobs.map(({ queue, id }) => ({
-        queue,
-        command: ['HMGET', queue.key(id), 'pb', 'name', 'processedOn'],
-      })),
-      options,
-    ),
+    readFields(access, jobs, ['pb', 'name', 'processedOn'], options),
     findLostJobs(access, jobs, options),
   ]);
   return jobs.map((job, index) => {
-    const [worker, name, processedOn] = asFields(fields[index]);
+    const [worker, name, processedOn] = fields[index] ?? [];
     return {
       ...job,
       worker: shortText(worker) || null,
