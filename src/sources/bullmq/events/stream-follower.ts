@@ -6,7 +6,7 @@ import { debugChannel } from '../../../debug.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import type { ReadContext } from '../../../source.ts';
 import { pause, waitFor } from '../../../waiting.ts';
-import type { QueueAccess } from '../access/queue-access.ts';
+import { type QueueAccess, serversOf } from '../access/queue-access.ts';
 import type { QueueRef } from '../access/queue-reads.ts';
 import {
   BEGINNING,
@@ -16,6 +16,7 @@ import {
   type ReadMark,
   readStreams,
   type StreamEntry,
+  type StreamRead,
 } from './stream-entry.ts';
 
 /** How far streams have been read, by queue name. */
@@ -168,24 +169,22 @@ async function readAll(
   queues: readonly QueueRef[],
   marked: readonly ReadonlyMap<string, ReadMark>[],
 ): Promise<ReadonlyMap<string, StreamNews>> {
-  const wanted = new Map<string, { readonly queue: QueueRef; readonly mark: ReadMark }>();
-  for (const queue of queues) {
-    for (const marks of marked) {
-      const mark = marks.get(queue.name);
-      if (mark !== undefined) wanted.set(keyOf(queue, mark), { queue, mark });
-    }
-  }
-  const share = Math.ceil(MOST_AT_ONCE / wanted.size);
-  const batchOf = ({ name }: QueueRef): number => batches.get(name) ?? FIRST_BATCH;
   const found = new Map<string, StreamNews>();
-  const servers = access.readers().map(async (reader) => {
-    const own = [...wanted].filter(([, { queue }]) => queue.reader === reader);
-    const reads = own.map(([, { queue, mark }]) => ({ queue, mark, count: Math.min(share, batchOf(queue)) }));
-    const parts = await readStreams(access, reads, { timeoutMs: READ_MS });
-    for (const [index, [key, { queue, mark }]] of own.entries()) {
+  const share = Math.ceil(MOST_AT_ONCE / Math.max(1, queues.length));
+  const servers = serversOf(access, queues).map(async (server) => {
+    const reads = new Map<string, StreamRead & { readonly mark: ReadMark }>();
+    for (const queue of server.queues) {
+      const count = Math.min(share, batches.get(queue.name) ?? FIRST_BATCH);
+      for (const marks of marked) {
+        const mark = marks.get(queue.name);
+        if (mark !== undefined) reads.set(keyOf(queue, mark), { queue, mark, count });
+      }
+    }
+    const parts = await readStreams(access, [...reads.values()], { timeoutMs: READ_MS });
+    for (const [index, [key, { queue, mark }]] of [...reads].entries()) {
       const { entries = [], isEnd = true, hasGap = false } = parts[index] ?? {};
       if (entries.length === 0) continue;
-      batches.set(queue.name, fitBatch(batchOf(queue), entries));
+      batches.set(queue.name, fitBatch(batches.get(queue.name) ?? FIRST_BATCH, entries));
       found.set(key, { queue, entries, hasGap: hasGap && mark.id !== BEGINNING, hasMore: !isEnd });
     }
   });

@@ -1,11 +1,12 @@
 /**
  * Counts from the events of all queues how long jobs wait and run. Only jobs whose names no event has reported are read.
+ * Times are milliseconds since 1970, by the clock of Redis.
  */
 import { debugChannel } from '../../../debug.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import { type QueueAccess, readFields, serversOf } from '../access/queue-access.ts';
-import type { QueueRef } from '../access/queue-reads.ts';
+import { type QueueRef, taskIdOf } from '../access/queue-reads.ts';
 import { readStreams, type StreamEntry } from '../events/stream-entry.ts';
 import {
   moveMarks,
@@ -13,15 +14,41 @@ import {
   type StreamFollower,
   type StreamNews,
 } from '../events/stream-follower.ts';
-import {
-  countReturned,
-  forgetSome,
-  namelessJob,
-  type RunCounter,
-  takeEntry,
-  type WatchedQueue,
-  watchQueue,
-} from './watched-queue.ts';
+import { isOfChild } from '../jobs/job-row.ts';
+
+/** A job that has not ended. */
+interface WatchedJob {
+  /** `null`: not known. */
+  readonly name: string | null;
+  /** Since when a worker could take it, also later than now; `null`: not known, or no worker can. */
+  readonly readyAt: number | null;
+  /** Since when a worker has it; `null`: none has. */
+  readonly startedAt: number | null;
+}
+
+/** A queue whose events are counted. */
+interface WatchedQueue {
+  readonly name: string;
+  /** By job id. */
+  readonly jobs: Map<string, WatchedJob>;
+  /** Jobs that ended since counting began. */
+  completed: number;
+  failed: number;
+  /** The job that its worker gave back with the last entry: the next one shows whether it stalled. */
+  returned: { readonly jobId: string; readonly name: string | null; readonly ms: number } | null;
+}
+
+/** Receives the counts. */
+export interface RunCounter {
+  /** A worker had a job for this long. */
+  run(queue: string, name: string | null, ms: number): void;
+  /** A worker could have taken a job for this long before one did. */
+  wait(queue: string, name: string | null, ms: number): void;
+}
+
+function watchQueue(name: string): WatchedQueue {
+  return { name, jobs: new Map(), completed: 0, failed: 0, returned: null };
+}
 
 /** The counts of the events. */
 export interface EventCounter {
@@ -121,39 +148,37 @@ async function take(state: CounterState, news: readonly StreamNews[], options: R
   moveMarks(state.marks, news);
 }
 
-/** The names of jobs that no entry has reported, by queue and job id; those of removed jobs are missing. */
+/** Names of jobs that no entry has reported, by task id. */
+type JobNames = ReadonlyMap<string, string | null>;
+
 async function readNames(
   { access, queues }: CounterState,
   news: readonly StreamNews[],
   options: ReadOptions,
-): Promise<ReadonlyMap<QueueRef, ReadonlyMap<string, string>>> {
+): Promise<JobNames> {
   const wanted = news.flatMap(({ queue, entries }) => {
-    const known = queues.get(queue.name) ?? watchQueue(queue.name);
-    const added = new Set(entries.filter(isNamed).map(({ jobId }) => jobId));
-    const ids = new Set(entries.map((entry) => namelessJob(known, entry)));
-    return [...ids].flatMap((id) => (id === null || added.has(id) ? [] : [{ queue, id }]));
+    const jobs = queues.get(queue.name)?.jobs;
+    const named = new Set(entries.filter(isNamed).map(({ jobId }) => jobId));
+    const counted = new Set(entries.filter(({ event }) => COUNTED.has(event)).map(({ jobId }) => jobId));
+    return [...counted].flatMap((id) => {
+      const isKnown = id === null || named.has(id) || jobs?.get(id)?.name != null;
+      return isKnown ? [] : [{ queue, id }];
+    });
   });
   const replies = await readFields(access, wanted, ['name'], options);
-  const names = new Map<QueueRef, Map<string, string>>();
-  for (const [index, { queue, id }] of wanted.entries()) {
-    const [name = null] = replies[index] ?? [];
-    const own = names.get(queue) ?? new Map<string, string>();
-    names.set(queue, own);
-    if (name !== null) own.set(id, name);
-  }
-  return names;
+  return new Map(
+    wanted.map(({ queue, id }, index) => [taskIdOf(queue.name, id), replies[index]?.[0] ?? null]),
+  );
 }
+
+const COUNTED: ReadonlySet<string> = new Set(['active', 'completed', 'failed']);
 
 /** @returns whether the entry reports the name of its job */
 function isNamed({ event, fields }: StreamEntry): boolean {
   return event === 'added' && fields.has('name');
 }
 
-function* takeAll(
-  state: CounterState,
-  news: readonly StreamNews[],
-  names: ReadonlyMap<QueueRef, ReadonlyMap<string, string>>,
-): Steps<void> {
+function* takeAll(state: CounterState, news: readonly StreamNews[], names: JobNames): Steps<void> {
   const { queues, counter, since } = state;
   let taken = 0;
   for (const { queue, entries, hasGap, hasMore } of news) {
@@ -166,14 +191,12 @@ function* takeAll(
       state.gaps += 1;
     }
     for (const entry of entries) {
-      takeEntry(watched, entry, entry.time < since ? null : counter, names.get(queue) ?? NO_NAMES);
+      takeEntry(watched, entry, entry.time < since ? null : counter, names);
       if (++taken % STEP === 0) yield;
     }
     if (!hasMore) countReturned(watched, counter);
   }
 }
-
-const NO_NAMES: ReadonlyMap<string, string> = new Map();
 
 /** Removed queues are dropped. */
 function forgetOthers({ queues: watched, marks }: CounterState, queues: readonly QueueRef[]): void {
@@ -182,5 +205,111 @@ function forgetOthers({ queues: watched, marks }: CounterState, queues: readonly
     if (names.has(name)) continue;
     watched.delete(name);
     marks.delete(name);
+  }
+}
+
+/**
+ * Processes the next entry.
+ *
+ * @param counter `null`: counting had not begun
+ */
+function takeEntry(
+  queue: WatchedQueue,
+  entry: StreamEntry,
+  counter: RunCounter | null,
+  names: JobNames,
+): void {
+  const { event, jobId } = entry;
+  // A worker that is gone did not run its job during the time until this was noticed.
+  if (event === 'stalled' && jobId === queue.returned?.jobId) queue.returned = null;
+  countReturned(queue, counter);
+  if (jobId === null) return;
+  const known = queue.jobs.get(jobId);
+  const job: WatchedJob = {
+    name: known?.name ?? entry.fields.get('name') ?? names.get(taskIdOf(queue.name, jobId)) ?? null,
+    readyAt: known?.readyAt ?? null,
+    startedAt: known?.startedAt ?? null,
+  };
+  switch (event) {
+    case 'added':
+      queue.jobs.set(jobId, { ...job, readyAt: null, startedAt: null });
+      break;
+    case 'waiting':
+    case 'delayed':
+    case 'waiting-children':
+      giveBack(queue, jobId, job, entry);
+      break;
+    case 'active':
+      if (job.readyAt !== null) counter?.wait(queue.name, job.name, entry.time - job.readyAt);
+      queue.jobs.set(jobId, { ...job, readyAt: null, startedAt: entry.time });
+      break;
+    case 'completed':
+    case 'failed':
+      queue.jobs.delete(jobId);
+      end(queue, job, entry, counter);
+      break;
+    case 'removed':
+      queue.jobs.delete(jobId);
+  }
+}
+
+/** Counts the run of a job that was given back: it has not stalled. */
+function countReturned(queue: WatchedQueue, counter: RunCounter | null): void {
+  const { returned, name } = queue;
+  if (returned !== null) counter?.run(name, returned.name, returned.ms);
+  queue.returned = null;
+}
+
+function giveBack(queue: WatchedQueue, jobId: string, job: WatchedJob, entry: StreamEntry): void {
+  const { name, startedAt } = job;
+  if (startedAt !== null) queue.returned = { jobId, name, ms: entry.time - startedAt };
+  queue.jobs.set(jobId, { name, readyAt: readyAtOf(job, entry), startedAt: null });
+}
+
+function readyAtOf({ readyAt }: WatchedJob, { event, fields, time }: StreamEntry): number | null {
+  if (event === 'waiting-children') return null;
+  if (event === 'delayed') {
+    const due = Number(fields.get('delay') ?? Number.NaN);
+    return Number.isFinite(due) ? due : null;
+  }
+  // Workers move a delayed job when they check, which may be after its due time; an app may do so earlier.
+  if (fields.get('prev') === 'delayed') return readyAt === null ? null : Math.min(readyAt, time);
+  return time;
+}
+
+/** Reasons that BullMQ gives without a run. */
+const STALLED = 'job stalled more than allowable limit';
+
+function end(
+  queue: WatchedQueue,
+  { name, startedAt }: WatchedJob,
+  { event, fields, time }: StreamEntry,
+  counter: RunCounter | null,
+): void {
+  if (counter === null) return;
+  if (event === 'completed') queue.completed += 1;
+  else queue.failed += 1;
+  const reason = fields.get('failedReason');
+  const hasRun = reason !== STALLED && !isOfChild(reason);
+  if (startedAt !== null && hasRun) counter.run(queue.name, name, time - startedAt);
+}
+
+/** Jobs that are remembered, of all queues together. */
+const MOST_JOBS = 50_000;
+/** Jobs that are forgotten in one step. */
+const JOBS_IN_STEP = 100;
+
+/** When too many jobs are remembered, every second one that waits is forgotten: the rest still shows how they wait. */
+function* forgetSome(queues: ReadonlyMap<string, WatchedQueue>): Steps<void> {
+  let count = 0;
+  for (const { jobs } of queues.values()) count += jobs.size;
+  if (count <= MOST_JOBS) return;
+  let seen = 0;
+  for (const { jobs } of queues.values()) {
+    for (const [id, { startedAt }] of jobs) {
+      seen += 1;
+      if (startedAt === null && seen % 2 === 0) jobs.delete(id);
+      if (seen % JOBS_IN_STEP === 0) yield;
+    }
   }
 }
