@@ -285,7 +285,7 @@ async function readNews(
   while (open.length > 0) {
     const parts = await readStreams(
       access,
-      open.map((one) => ({ queue: one.tail.queue, mark: markOf(one), count: one.tail.batch })),
+      open.map((one) => ({ queue: one.tail.queue, mark: markOf(one), count: one.tail.batch, isHeld: true })),
       options,
     );
     open = open.filter((one, at) => parts[at] !== undefined && !takePart(one, parts[at]));

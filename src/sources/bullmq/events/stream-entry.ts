@@ -114,10 +114,10 @@ export interface ReadMark {
   /** The last entry; {@link BEGINNING}: none. */
   readonly id: string;
   /**
-   * The entry that is read again to see whether entries behind it were removed: streams are trimmed when entries are
-   * added, and the oldest go first. It is not behind `id`, and short if possible.
+   * A short entry that is not behind `id`; `null`: none is known. It is read again to see whether entries behind it were
+   * removed: streams are trimmed when entries are added, and the oldest go first.
    */
-  readonly witness: string;
+  readonly witness: string | null;
 }
 
 /** What to read of a stream. */
@@ -127,6 +127,8 @@ export interface StreamRead {
   readonly mark: ReadMark | null;
   /** How many entries, about. */
   readonly count: number;
+  /** Whether it matters that earlier entries were removed even if there are no new ones. Default: false. */
+  readonly isHeld?: boolean;
 }
 
 /** Entries of a stream that are read at once, before their sizes are known, and in any case. */
@@ -147,50 +149,52 @@ export function fitBatch(batch: number, entries: readonly StreamEntry[]): number
 /** In characters. Larger entries are not read each time to see whether they still exist. */
 export const LARGE = 16_384;
 
-/** The mark behind an entry whose size is not known. */
-export function markAt(id: string): ReadMark {
-  return { id, witness: id };
-}
+/** The mark of a stream of which nothing has been read. */
+export const START: ReadMark = { id: BEGINNING, witness: BEGINNING };
 
-/** The mark behind these entries, or at the {@link BEGINNING}. */
+/** The mark behind these entries; at the start if there are none. */
 export function markBehind(entries: readonly StreamEntry[]): ReadMark {
-  const id = entries.at(-1)?.id ?? BEGINNING;
-  return { id, witness: entries.findLast(({ size }) => size < LARGE)?.id ?? id };
+  const id = entries.at(-1)?.id;
+  return id === undefined ? START : { id, witness: entries.findLast(({ size }) => size < LARGE)?.id ?? null };
 }
 
-/** Reads streams: one command for each, two where the last entry is large. */
+/** Reads streams: one command for each, and another one where the last entry is not known to be short. */
 export async function readStreams(
   access: QueueAccess,
   reads: readonly StreamRead[],
   options: ReadOptions,
 ): Promise<readonly StreamPart[]> {
-  const commands = reads.map(commandsOf);
-  const replies = await access.read(commands.flat(), options);
-  let next = 0;
+  const replies = await access.read(reads.map(commandOf), options);
+  const found = reads.map((read, index) => entriesIn(read, replies[index]));
+  const unsure = reads.filter(
+    ({ mark, isHeld }, index) =>
+      mark !== null && mark.witness !== mark.id && (isHeld === true || found[index]?.length !== 0),
+  );
+  const witnesses = await access.read(unsure.map(witnessCommand), options);
+  const lost = new Set(unsure.filter((_, index) => asList(witnesses[index]).length === 0));
   return reads.map((read, index) => {
-    const from = next;
-    next += commands[index]?.length ?? 0;
-    return partOf(read, replies.slice(from, next));
+    const { mark, count } = read;
+    const entries = found[index] ?? [];
+    const isGone = mark !== null && mark.witness === mark.id && firstIdOf(replies[index]) !== mark.id;
+    return { entries, isEnd: entries.length < count, hasGap: isGone || lost.has(read) };
   });
 }
 
-function commandsOf({ queue, mark, count }: StreamRead): readonly QueueCommand[] {
-  if (mark === null) return [backwardCommand(queue, null, count)];
-  const { id, witness } = mark;
-  if (witness === id) return [forwardCommand(queue, id, count + 1)];
-  return [
-    forwardCommand(queue, `(${id}`, count),
-    { queue, command: ['XRANGE', queue.key('events'), witness, witness] },
-  ];
+function commandOf({ queue, mark, count }: StreamRead): QueueCommand {
+  if (mark === null) return backwardCommand(queue, null, count);
+  return mark.witness === mark.id
+    ? forwardCommand(queue, mark.id, count + 1)
+    : forwardCommand(queue, `(${mark.id}`, count);
 }
 
-function partOf({ mark, count }: StreamRead, replies: readonly unknown[]): StreamPart {
-  const [reply] = replies;
-  const entries = entriesOf(firstIdOf(reply) === mark?.id ? asList(reply).slice(1) : reply);
-  const isEnd = entries.length < count;
-  return mark === null
-    ? { entries: entries.toReversed(), isEnd, hasGap: false }
-    : { entries, isEnd, hasGap: firstIdOf(replies.at(-1)) !== mark.witness };
+function witnessCommand({ queue, mark }: StreamRead): QueueCommand {
+  const id = mark?.witness ?? mark?.id ?? BEGINNING;
+  return { queue, command: ['XRANGE', queue.key('events'), id, id] };
+}
+
+function entriesIn({ mark }: StreamRead, reply: unknown): readonly StreamEntry[] {
+  if (mark === null) return entriesOf(reply).toReversed();
+  return entriesOf(firstIdOf(reply) === mark.id ? asList(reply).slice(1) : reply);
 }
 
 function firstIdOf(reply: unknown): unknown {
@@ -228,7 +232,7 @@ export async function readBehind(
 ): Promise<PlacedPart> {
   if ('floor' in position) return readBehindTime(access, queue, position.floor, count, options);
   const { id } = position;
-  const [part] = await readStreams(access, [{ queue, mark: markAt(id), count }], options);
+  const [part] = await readStreams(access, [{ queue, mark: { id, witness: id }, count }], options);
   const { entries = [], isEnd = true, hasGap = true } = part ?? {};
   return { entries, isEnd, hasGap, before: hasGap ? null : id };
 }

@@ -10,7 +10,7 @@ import { signalWithin } from '../../../waiting.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { type JobRef, type QueueRef, taskIdOf } from '../access/queue-reads.ts';
 import { depthsInterval, recordDepths } from '../components/oldest-due.ts';
-import { BEGINNING, isStreamId, markAt, type StreamEntry } from '../events/stream-entry.ts';
+import { BEGINNING, isStreamId, START, type StreamEntry } from '../events/stream-entry.ts';
 import {
   moveMarks,
   type ReadMarks,
@@ -112,7 +112,7 @@ function isRecording(state: RecorderState): boolean {
 /** Streams that have never been read are read from their beginning. */
 function marksOf(state: RecorderState, queues: readonly QueueRef[]): ReadMarks {
   state.marks ??= readPositions(state.history.texts.read(POSITIONS));
-  for (const { name } of queues) if (!state.marks.has(name)) state.marks.set(name, markAt(BEGINNING));
+  for (const { name } of queues) if (!state.marks.has(name)) state.marks.set(name, START);
   return state.marks;
 }
 
@@ -352,7 +352,8 @@ function readPositions(text: string | null): ReadMarks {
   const marks: ReadMarks = new Map();
   for (const entry of listIn(text)) {
     const [name, id]: readonly unknown[] = Array.isArray(entry) ? entry : [];
-    if (typeof name === 'string' && typeof id === 'string' && isStreamId(id)) marks.set(name, markAt(id));
+    if (typeof name === 'string' && typeof id === 'string' && isStreamId(id))
+      marks.set(name, { id, witness: null });
   }
   return marks;
 }
