@@ -35,12 +35,6 @@ import {
 } from './followed-job.ts';
 import { createRecordedLives, type RecordedEnd, type RecordedLives } from './recorded-lives.ts';
 
-/** A running recorder. */
-interface JobRecorder {
-  /** Ends it. Jobs that are being read are not recorded. */
-  close(): Promise<void>;
-}
-
 /** The text that keeps how far the streams have been read. */
 const POSITIONS = 'bullmq-streams';
 const READ_MS = 4_000;
@@ -65,11 +59,12 @@ interface RecorderState {
   depthsDueAt: number;
 }
 
-export function createJobRecorder(
+/** @returns ends the recording. Jobs that are being read are not recorded */
+export function recordJobs(
   access: QueueAccess,
   follower: StreamFollower,
   history: StoredHistory,
-): JobRecorder {
+): () => Promise<void> {
   const state: RecorderState = {
     access,
     history,
@@ -86,11 +81,9 @@ export function createJobRecorder(
     marksOf: (queues) => marksOf(state, queues),
     take: (news, queues, options) => record(state, news, queues, options),
   });
-  return {
-    async close() {
-      await leave();
-      if (state.marks !== null) history.texts.publish(POSITIONS, writePositions(state.marks));
-    },
+  return async () => {
+    await leave();
+    if (state.marks !== null) history.texts.publish(POSITIONS, writePositions(state.marks));
   };
 }
 

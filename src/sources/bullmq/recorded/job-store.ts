@@ -8,7 +8,7 @@ import { isRecord } from '../../../values.ts';
 import type { ResolvedOptions } from '../access/options.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import type { StreamFollower } from '../events/stream-follower.ts';
-import { createJobRecorder } from './job-recorder.ts';
+import { recordJobs } from './job-recorder.ts';
 
 /** Recorded jobs. */
 export interface JobStore extends Pick<StoredHistory, 'reader' | 'readStats' | 'status' | 'openNotes'> {
@@ -37,14 +37,14 @@ export function createJobStore(
       isReadOnly: !collect,
     },
   );
-  const recorder = collect ? createJobRecorder(access, follower, history) : null;
+  const endRecording = collect ? recordJobs(access, follower, history) : null;
   return {
     reader: history.reader,
     readStats: history.readStats,
     status: history.status,
     openNotes: history.openNotes,
     async close() {
-      await recorder?.close();
+      await endRecording?.();
       await history.close();
     },
   };
