@@ -1,21 +1,20 @@
-import { isMonitorError, type MonitorErrorCode } from '../errors.ts';
-import { type MonitorRequest, mountPathOf } from '../http/exchange.ts';
+import type { JudgedQueue, Known } from '../findings/finding.ts';
 import type { Monitor } from '../http/monitor.ts';
-import { readItems } from '../http/response-body.ts';
 import { defineRoute } from '../http/route.ts';
 import { type Document, sendDocument, tagOf } from '../http/send.ts';
-import type { Component, Queue } from '../model.ts';
-import { errorOf, freshnessOf, type ReadResult } from '../read.ts';
-import { type Steps, scheduler } from '../scheduler.ts';
-import { wellFormed } from '../serialize/scalars.ts';
+import { errorOf, freshnessOf } from '../read.ts';
 import { partsOf } from '../source/combined-part.ts';
-import type { ComponentSource, HistoryStats, ReadContext } from '../source.ts';
+import type { SourcePart } from '../source.ts';
 import type { ComponentBody, ComponentsBody, QueueBody, SourceErrorCode } from '../wire.ts';
 import { findingsOf, stableFindings } from './findings-component.ts';
-import { describeMetrics } from './metrics-component.ts';
-import { VERSION } from './version.ts';
-
-type Entries = readonly (readonly [key: string, body: ComponentBody])[];
+import {
+  describeBeat,
+  describeHistory,
+  describeMetrics,
+  describeWeb,
+  ownComponent,
+} from './own-components.ts';
+import { type KeyedComponent, type Rows, readComponents, readQueues, type SourceReads } from './situation.ts';
 
 /** `GET /api/components/`: the components of the library itself and those of its sources. */
 export const components = defineRoute({
@@ -27,24 +26,19 @@ export const components = defineRoute({
   errors: [],
   cached: true,
   open(monitor) {
-    const { components: part } = monitor.sources;
-    const readers = (part === undefined ? [] : partsOf(part)).map((one) => componentReader(monitor, one));
-    const readQueues = createQueuesComponent(monitor);
+    const describeQueues = createQueuesComponent(monitor);
+    const readOthers = createComponentsReader(monitor);
     const readFindings = findingsOf(monitor);
     const make = async (): Promise<Made> => {
-      const [metrics, beat, history, queues, findings, others] = await Promise.all([
+      const [metrics, history, queues, others, { component: findings, situations }] = await Promise.all([
         describeMetrics(monitor),
-        describeBeat(monitor),
         describeHistory(monitor),
-        readQueues(),
-        readFindings().then(({ component }) => component),
-        Promise.all(readers.map((read) => read())),
+        describeQueues(),
+        readOthers(),
+        readFindings(),
       ]);
-      return {
-        own: { metrics, beat, history, queues, findings },
-        others: others.flat(),
-        documents: new Map(),
-      };
+      const beat = describeBeat(situations);
+      return { own: { metrics, beat, history, queues, findings }, others, documents: new Map() };
     };
     const share = shareBursts(make);
     return () => async (request, response) => {
@@ -56,7 +50,7 @@ export const components = defineRoute({
 /** The components of all sources, for several requests. */
 interface Made {
   readonly own: Readonly<Record<'metrics' | 'beat' | 'history' | 'queues' | 'findings', ComponentBody>>;
-  readonly others: Entries;
+  readonly others: readonly KeyedComponent[];
   /** By the URL of the router: Express may mount it at several paths. */
   readonly documents: Map<string | null, Document>;
 }
@@ -99,193 +93,77 @@ function documentOf({ own, others, documents }: Made, web: ComponentBody): Docum
   return document;
 }
 
-function describeWeb({ options }: Monitor, request: MonitorRequest): ComponentBody {
-  return {
-    name: 'web',
-    enabled: true,
-    status: 'up',
-    pid: process.pid,
-    url: options.publicUrl ?? (mountPathOf(request) || '/'),
-    config: { version: VERSION, node: process.versions.node },
-  };
+/** A list of one source. */
+interface Listed<Row> {
+  readonly source: string;
+  /** If the last read failed, those of the read before. */
+  readonly rows: readonly Row[];
+  /** Why the last read failed. */
+  readonly error: SourceErrorCode | null;
 }
 
-/** The status is unknown: readable schedules do not prove that a beat process is running. */
-async function describeBeat(monitor: Monitor): Promise<ComponentBody> {
-  const enabled = await hasBeat(monitor);
-  return {
-    name: 'beat',
-    enabled,
-    status: enabled ? 'unknown' : 'disabled',
-    pid: null,
-    url: null,
-    config: null,
-  };
-}
+/** Creates the reader of one list of all sources. In an outage of a source, its last rows stay listed. */
+function createListsReader<Part extends SourcePart, Row>(
+  monitor: Monitor,
+  part: Part | undefined,
+  call: string,
+  read: (reads: SourceReads, part: Part) => Promise<Known<Rows<Row>>>,
+): () => Promise<readonly Listed<Row>[]> {
+  const last = new Map<Part, Rows<Row>>();
 
-async function hasBeat({ sources, reader }: Monitor): Promise<boolean> {
-  const part = sources.schedules;
-  if (part === undefined) return false;
-  try {
-    const read = (context: ReadContext) => part.listSchedules(context);
-    const map = (list: unknown): boolean => list !== null;
-    return await reader.read({ part, call: 'listSchedules', key: 'beat', read, map });
-  } catch (error) {
-    if (!isMonitorError(error)) throw error;
-    return true;
-  }
-}
-
-async function describeHistory(monitor: Monitor): Promise<ComponentBody> {
-  const part = monitor.sources.history;
-  const body: ComponentBody = {
-    name: 'history',
-    enabled: part !== undefined,
-    status: 'disabled',
-    pid: null,
-    url: null,
-    config: { unreadable: monitor.unreadable() },
-  };
-  if (part === undefined) return body;
-  try {
-    const { stats, failures } = await monitor.reader.read({
-      part,
-      call: 'getHistoryStats',
-      key: '',
-      read: (context) => part.getHistoryStats(context),
-      map: (raw, result) => ({ stats: readHistory(raw), failures: result.failures }),
-    });
-    const isUp = errorOf(freshnessOf(part, Date.now(), monitor.report)) === null;
-    // Some sources have answered and others have failed.
-    const [failure] = failures.values();
-    const status = failure === undefined ? (isUp ? 'up' : 'down') : 'unknown';
-    const error = failure === undefined ? {} : { error: failure.code };
-    return { ...body, status, config: { ...stats, ...error, ...body.config } };
-  } catch (error) {
-    if (!isMonitorError(error)) throw error;
-    return { ...body, status: 'unknown', config: { error: error.code, ...body.config } };
-  }
-}
-
-function readHistory(stats: HistoryStats): Readonly<Record<string, string | number | null>> {
-  if (typeof stats.tasks !== 'number')
-    throw new TypeError('getHistoryStats() must return { tasks: number, … }.');
-  const count = (value: unknown): number | null =>
-    typeof value === 'number' && Number.isFinite(value) ? value : null;
-  const { since } = stats;
-  return {
-    tasks: count(stats.tasks),
-    workers: count(stats.workers),
-    events: count(stats.events),
-    since: since instanceof Date && !Number.isNaN(since.getTime()) ? since.toISOString() : null,
-    evicted: count(stats.evicted),
-    bytes: count(stats.bytes),
-    events_received: count(stats.eventsReceived),
-    dropped: count(stats.dropped),
-    lag_seconds: count(stats.lagSeconds),
-  };
-}
-
-// More components than any deployment has.
-const MOST_COMPONENTS = 1_000;
-
-/** Reads the components of one source. In an outage its last components stay listed with the status `unknown`. */
-function componentReader(monitor: Monitor, part: ComponentSource): () => Promise<Entries> {
-  let last: Entries = [];
-
-  return async () => {
-    try {
-      last = await monitor.reader.read({
-        part,
-        call: 'listComponents',
-        key: '',
-        read: (context) => part.listComponents(context),
-        map: (list) => readList(monitor, part, list),
-      });
-      return last;
-    } catch (error) {
-      if (!isMonitorError(error)) throw error;
-      const source: ComponentBody = {
-        name: part.name,
-        enabled: true,
-        status: 'down',
-        pid: null,
-        url: null,
-        config: { error: error.code },
-      };
-      return [
-        [`${part.name}.source`, source],
-        ...last.map(([key, body]) => [key, { ...body, status: 'unknown' }] as const),
-      ];
+  async function readOne(one: Part): Promise<Listed<Row>> {
+    const reads: SourceReads = { monitor, name: one.name, failures: [], key: 'findings' };
+    const rows = await read(reads, one);
+    // Several requests may have shared the read.
+    if (rows && rows.unreadable > 0 && rows !== last.get(one)) {
+      monitor.countUnreadable(one, call, rows.unreadable);
     }
-  };
-}
-
-function readList(monitor: Monitor, part: ComponentSource, list: readonly Component[]): Entries {
-  if (!Array.isArray(list)) throw new TypeError('listComponents() must return an array.');
-  const entries: (readonly [string, ComponentBody])[] = [];
-  let unreadable = Math.max(0, list.length - MOST_COMPONENTS);
-  for (const component of list.slice(0, MOST_COMPONENTS)) {
-    const body = monitor.serializer.component(component);
-    if (body === null) unreadable += 1;
-    else entries.push([`${part.name}.${wellFormed(component.key)}`, body]);
+    if (rows) last.set(one, rows);
+    return { source: one.name, rows: last.get(one)?.shown ?? [], error: reads.failures[0] ?? null };
   }
-  if (unreadable > 0) monitor.countUnreadable(part, 'listComponents', unreadable);
-  return entries;
+
+  return () => Promise.all((part === undefined ? [] : partsOf(part)).map(readOne));
 }
 
-// More queues than any deployment has.
-const MOST_QUEUES = 10_000;
+/** Creates the reader of the components of all sources. In an outage, the status of those of the source is unknown. */
+function createComponentsReader(monitor: Monitor): () => Promise<readonly KeyedComponent[]> {
+  const { components: part } = monitor.sources;
+  const read = createListsReader(monitor, part, 'listComponents', readComponents);
+  return async () => (await read()).flatMap(componentsOf);
+}
 
-/** Creates the reader of the component. In an outage the last queues stay listed, with status `down` and the error. */
+function componentsOf({ source, rows, error }: Listed<KeyedComponent>): readonly KeyedComponent[] {
+  const own = rows.map(
+    ([key, body]): KeyedComponent => [
+      `${source}.${key}`,
+      error === null ? body : { ...body, status: 'unknown' },
+    ],
+  );
+  if (error === null) return own;
+  return [[`${source}.source`, ownComponent(source, 'down', { config: { error } })], ...own];
+}
+
+/** Creates the reader of the component. In an outage, the last queues stay listed with the status and the error. */
 function createQueuesComponent(monitor: Monitor): () => Promise<ComponentBody> {
-  const part = monitor.sources.queues;
-  let last: QueueBody[] = [];
-
-  function component(status: ComponentBody['status'], error: MonitorErrorCode | null): ComponentBody {
-    const config = error === null ? null : { error };
-    return {
-      name: 'queues',
-      enabled: part !== undefined,
-      status,
-      pid: null,
-      url: null,
-      config,
-      queues: last,
-    };
-  }
-
-  /** @returns the error of a source that failed while others answered */
-  function* show(list: unknown, { sourceOf, failures }: ReadResult): Steps<SourceErrorCode | null> {
-    const now = new Date();
-    const { shown, unreadable } = yield* readItems<Queue, QueueBody>(list, MOST_QUEUES, sourceOf, (queue) =>
-      monitor.serializer.queue(queue, sourceOf(queue), now),
-    );
-    for (const [name, count] of unreadable) monitor.countUnreadable({ name }, 'listQueues', count);
-    last = shown.sort(bySourceAndName);
-    return [...failures.values()].at(0)?.code ?? null;
-  }
-
+  const { queues: part } = monitor.sources;
+  const read = createListsReader(monitor, part, 'listQueues', readQueues);
   return async () => {
-    if (part === undefined) return component('disabled', null);
-    try {
-      const failed = await monitor.reader.read({
-        part,
-        call: 'listQueues',
-        key: '',
-        keepsLast: true,
-        read: (context) => part.listQueues(context),
-        map: (list, result, waiter) => scheduler.run('answer', show(list, result), waiter),
-      });
-      // Some sources have answered and another has failed.
-      if (failed !== null) return component('unknown', failed);
-      const away = errorOf(freshnessOf(part, Date.now(), monitor.report));
-      return component(away === null ? 'up' : 'down', away);
-    } catch (error) {
-      if (!isMonitorError(error)) throw error;
-      return component('down', error.code);
-    }
+    const lists = await read();
+    const failures = lists.flatMap(({ error }) => error ?? []);
+    const away = part === undefined ? null : errorOf(freshnessOf(part, Date.now(), monitor.report));
+    const error = failures[0] ?? away;
+    // If only some sources have failed, the others have answered.
+    const isDown = failures.length === lists.length || failures.length === 0;
+    const status = error === null ? 'up' : isDown ? 'down' : 'unknown';
+    return ownComponent('queues', part === undefined ? 'disabled' : status, {
+      config: error === null ? null : { error },
+      queues: lists.flatMap(({ rows }) => rows.map(withoutDueTime)).sort(bySourceAndName),
+    });
   };
+}
+
+function withoutDueTime({ oldestDueAt: _, ...queue }: JudgedQueue): QueueBody {
+  return queue;
 }
 
 function bySourceAndName(a: QueueBody, b: QueueBody): number {

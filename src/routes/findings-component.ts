@@ -5,7 +5,7 @@ import type { Monitor } from '../http/monitor.ts';
 import { scheduler } from '../scheduler.ts';
 import { shareCalls } from '../single-flight.ts';
 import type { ComponentBody } from '../wire.ts';
-import { describeMetrics } from './metrics-component.ts';
+import { describeMetrics, ownComponent } from './own-components.ts';
 import { partsByName, readSituation } from './situation.ts';
 
 /** How long an evaluation is reused, in milliseconds. */
@@ -60,17 +60,11 @@ function createReader(monitor: Monitor): () => Promise<Findings> {
 }
 
 function bodyOf({ serializer }: Monitor, { findings, rules, at }: Evaluation): ComponentBody {
-  return {
-    name: 'findings',
-    enabled: true,
-    status: 'up',
-    pid: null,
-    url: null,
-    config: null,
+  return ownComponent('findings', 'up', {
     findings: findings.map(serializer.finding),
     rules: rules.map(serializer.rule),
     checked_at: new Date(at).toISOString(),
-  };
+  });
 }
 
 /** The component without the time of the evaluation, for the ETag. */

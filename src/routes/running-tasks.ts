@@ -10,13 +10,14 @@ import { ALL_TASKS } from '../source/task-query.ts';
 import type { Activity, TaskQuery, TaskSource } from '../source.ts';
 import type { QueueBody, TaskBody, UnassignedTasksBody, WorkerBody } from '../wire.ts';
 import {
-  bodiesOf,
   type Parts,
   partsByName,
   readActivity,
   readPart,
   readQueues,
+  rowsOf,
   type SourceReads,
+  shownOf,
 } from './situation.ts';
 
 /** How long running tasks are reused, in milliseconds: a source is read once in this time, whatever the load. */
@@ -66,7 +67,7 @@ async function readRunning(monitor: Monitor, name: string, parts: Parts): Promis
     parts.tasks,
     activity,
   );
-  return { activity, queues, rows };
+  return { activity, queues: shownOf(queues), rows };
 }
 
 /** Running tasks as lists show them, without secrets. */
@@ -92,9 +93,9 @@ async function readRows(
     part,
     'listTasks',
     (one, context) => one.listTasks(query(), context),
-    (page) => bodiesOf(reads, page.tasks, (task: Task) => serializer.taskRow(task, reads.name), MOST_ROWS),
+    (page) => rowsOf(reads, page.tasks, (task: Task) => serializer.taskRow(task, reads.name), MOST_ROWS),
   );
-  return new Map((rows ?? []).map((row) => [row.task_id, row]));
+  return new Map((rows?.shown ?? []).map((row) => [row.task_id, row]));
 }
 
 /** Workers with their running tasks, and running tasks without a worker. */

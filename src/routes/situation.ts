@@ -1,19 +1,20 @@
-/** Reads the data that the rules judge. */
+/** Reads the parts of a source: each once for all that show or judge it at the same time. */
 import { isMonitorError } from '../errors.ts';
 import type { CheckedPart, CheckOutcome, JudgedQueue, Known, SourceSituation } from '../findings/finding.ts';
 import type { Monitor } from '../http/monitor.ts';
 import { readItems } from '../http/response-body.ts';
-import type { Component, Queue, Schedule, Worker } from '../model.ts';
+import type { Component } from '../model.ts';
 import { errorOf, freshnessOf } from '../read.ts';
 import { type Steps, scheduler, type Waiter } from '../scheduler.ts';
+import { wellFormed } from '../serialize/scalars.ts';
 import { partsOf } from '../source/combined-part.ts';
 import type { Activity, Awaitable, MonitorSources, ReadContext, SourcePart } from '../source.ts';
 import type { ComponentBody, ScheduleBody, SourceErrorCode, WorkerBody } from '../wire.ts';
 
 /** More workers, queues or schedules than any deployment has. */
 const MOST_ITEMS = 10_000;
-/** More components of interest than any source has. */
-const MOST_COMPONENTS = 100;
+/** More components than any source has. */
+const MOST_COMPONENTS = 1_000;
 
 /** The parts of one source. */
 export type Parts = Omit<MonitorSources, 'close'>;
@@ -36,7 +37,7 @@ export interface SourceReads {
   readonly monitor: Monitor;
   readonly name: string;
   readonly failures: SourceErrorCode[];
-  /** Purpose of the reads: reads for the same purpose are shared. */
+  /** Equal reads with the same key are shared. Those of `running` have a time limit of their own. */
   readonly key: 'findings' | 'running';
   /** Time limit of each read in milliseconds. Default: that of the reader. */
   readonly timeoutMs?: number;
@@ -56,16 +57,18 @@ export async function readSituation(monitor: Monitor, name: string, parts: Parts
     readActivity(reads, parts.tasks),
   ]);
   const { error, asOf } = freshnessIn(monitor, parts);
+  // Too much work for the monitor is no fault of the source.
+  const failure = reads.failures.find((code) => code !== 'overloaded');
   return {
     name,
-    error: error ?? reads.failures[0] ?? null,
+    error: error ?? failure ?? null,
     asOf,
     hasTasks: parts.tasks !== undefined,
     activity,
-    workers,
-    queues,
-    schedules,
-    components: Object.fromEntries(components ?? []),
+    workers: shownOf(workers),
+    queues: shownOf(queues),
+    schedules: shownOf(schedules),
+    components: Object.fromEntries(components?.shown ?? []),
     checks: { broker, backend, workers: alive },
   };
 }
@@ -85,94 +88,99 @@ export async function readPart<Part extends SourcePart, Raw, Result>(
       call,
       key,
       ...(timeoutMs !== undefined && { timeoutMs }),
-      // It happens once in several seconds, so the limit on concurrent reads need not apply.
+      // There is at most one of each part at a time, so the limit on concurrent reads need not apply.
       urgent: true,
       read: (context) => ask(part, context),
       map: (raw, _result, waiter: Waiter) => scheduler.run(key, show(raw), waiter),
     });
   } catch (error) {
     if (!isMonitorError(error)) throw error;
-    if (error.code !== 'overloaded') failures.push(error.code as SourceErrorCode);
+    failures.push(error.code as SourceErrorCode);
     return null;
   }
 }
 
-/** The readable items of a list, as bodies. */
-export function* bodiesOf<Item, Body>(
+/** The items of a list that can be read. */
+export interface Rows<Row> {
+  readonly shown: readonly Row[];
+  /** Number of the others, and of those beyond the limit. */
+  readonly unreadable: number;
+}
+
+/** @param make converts an item; `null`: it cannot be read */
+export function* rowsOf<Item, Row>(
   { name }: SourceReads,
   list: unknown,
-  make: (item: Item) => Body | null,
+  make: (item: Item) => Row | null,
   most = MOST_ITEMS,
-): Steps<readonly Body[]> {
-  return (yield* readItems<Item, Body>(list, most, () => name, make)).shown;
+): Steps<Rows<Row>> {
+  const { shown, unreadable } = yield* readItems<Item, Row>(list, most, () => name, make);
+  return { shown, unreadable: unreadable.get(name) ?? 0 };
 }
 
-function readWorkers(reads: SourceReads, part: Parts['workers']): Promise<Known<readonly WorkerBody[]>> {
-  const { serializer } = reads.monitor;
-  const now = new Date();
-  return readPart(
-    reads,
-    part,
-    'listWorkers',
-    (one, context) => one.listWorkers(context),
-    (list) => bodiesOf(reads, list, (worker: Worker) => serializer.worker(worker, reads.name, now)),
-  );
+/** The rows alone, if they are known. */
+export function shownOf<Row>(rows: Known<Rows<Row>>): Known<readonly Row[]> {
+  return rows === null ? null : rows?.shown;
 }
 
-export function readQueues(
+/** A part with a method that lists its items. */
+type Lister<Call extends string, Item> = SourcePart & {
+  readonly [Name in Call]: (context: ReadContext) => Awaitable<readonly Item[] | null>;
+};
+
+/** Reads a list; `undefined`: there is none. @param make as in {@link rowsOf} */
+function readList<Call extends string, Item, Row>(
   reads: SourceReads,
-  part: Parts['queues'],
-): Promise<Known<readonly JudgedQueue[]>> {
-  const { serializer } = reads.monitor;
-  const now = new Date();
-  // The body has its age in whole seconds, from which no time follows that stays the same.
-  const judged = (queue: Queue): JudgedQueue | null => {
-    const body = serializer.queue(queue, reads.name, now);
-    if (body === null) return null;
-    return { ...body, oldestDueAt: body.oldest_due_seconds === null ? null : Number(queue.oldestDueAt) };
-  };
+  part: Lister<Call, Item> | undefined,
+  call: Call,
+  make: (item: Item) => Row | null,
+  most?: number,
+): Promise<Known<Rows<Row>>> {
   return readPart(
     reads,
     part,
-    'listQueues',
-    (one, context) => one.listQueues(context),
-    (list) => bodiesOf(reads, list, judged),
-  );
-}
-
-function readSchedules(
-  reads: SourceReads,
-  part: Parts['schedules'],
-): Promise<Known<readonly ScheduleBody[]>> {
-  const { serializer } = reads.monitor;
-  return readPart(
-    reads,
-    part,
-    'listSchedules',
-    (one, context) => one.listSchedules(context),
+    call,
+    (one, context) => one[call](context),
     function* (list) {
-      if (list === null) return undefined;
-      return yield* bodiesOf(reads, list, (entry: Schedule) => serializer.schedule(entry, reads.name));
+      // Only of schedules: this deployment runs no beat.
+      if (list === null && call === 'listSchedules') return undefined;
+      return yield* rowsOf(reads, list, make, most);
     },
   );
 }
 
-function readComponents(
+export function readWorkers(reads: SourceReads, part: Parts['workers']): Promise<Known<Rows<WorkerBody>>> {
+  const { serializer } = reads.monitor;
+  return readList(reads, part, 'listWorkers', (worker) => serializer.worker(worker, reads.name, new Date()));
+}
+
+export function readQueues(reads: SourceReads, part: Parts['queues']): Promise<Known<Rows<JudgedQueue>>> {
+  const { serializer } = reads.monitor;
+  return readList(reads, part, 'listQueues', (queue) => {
+    const body = serializer.queue(queue, reads.name, new Date());
+    if (body === null) return null;
+    // The body has its age in whole seconds, from which no time follows that stays the same.
+    return { ...body, oldestDueAt: body.oldest_due_seconds === null ? null : Number(queue.oldestDueAt) };
+  });
+}
+
+function readSchedules(reads: SourceReads, part: Parts['schedules']): Promise<Known<Rows<ScheduleBody>>> {
+  const { serializer } = reads.monitor;
+  return readList(reads, part, 'listSchedules', (entry) => serializer.schedule(entry, reads.name));
+}
+
+export type KeyedComponent = readonly [key: string, body: ComponentBody];
+
+export function readComponents(
   reads: SourceReads,
   part: Parts['components'],
-): Promise<Known<readonly (readonly [string, ComponentBody])[]>> {
+): Promise<Known<Rows<KeyedComponent>>> {
   const { serializer } = reads.monitor;
-  const keyed = (component: Component): readonly [string, ComponentBody] | null => {
+  const keyed = (component: Component): KeyedComponent | null => {
     const body = serializer.component(component);
-    return body === null ? null : [String(component.key), body];
+    return body === null ? null : [wellFormed(component.key), body];
   };
-  return readPart(
-    reads,
-    part,
-    'listComponents',
-    (one, context) => one.listComponents(context),
-    (list) => bodiesOf(reads, list, keyed, MOST_COMPONENTS),
-  );
+  return readList(reads, part, 'listComponents', keyed, MOST_COMPONENTS);
 }
 
 export function readActivity(reads: SourceReads, part: Parts['tasks']): Promise<Known<Activity>> {

@@ -57,6 +57,23 @@ describe('/api/components/', () => {
     expect(reads).toBeGreaterThan(before);
   });
 
+  it('share what they read with the findings', async () => {
+    const listQueues = vi.fn(async () => []);
+    const listComponents = vi.fn(async () => []);
+    const listSchedules = vi.fn(async () => []);
+    const sources = {
+      queues: { name: 'shop', listQueues },
+      components: { name: 'shop', listComponents },
+      schedules: { name: 'shop', listSchedules },
+    };
+    const { get } = await serve(EXPRESS, { sources });
+    const { body } = await get<ComponentsBody>('/api/components/');
+    const codes = body.findings?.rules?.map(({ code }) => code);
+    expect([body.beat?.enabled, body.queues?.status]).toEqual([true, 'up']);
+    expect(codes).toEqual(expect.arrayContaining(['queue_waiting', 'schedule_missed']));
+    for (const read of [listQueues, listComponents, listSchedules]) expect(read).toHaveBeenCalledTimes(1);
+  });
+
   it('and the list of schedules are disabled when a source uses no beat', async () => {
     const schedules = { name: 'shop', listSchedules: () => null };
     const { get } = await serve(EXPRESS, { sources: { schedules } });

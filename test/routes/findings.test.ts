@@ -127,12 +127,29 @@ describe('the component findings', () => {
   });
 
   it('leaves the ETag as it is while nothing else is found', async () => {
-    const host = await serveSources({});
-    const first = await host.get('/api/components/');
-    const again = await host.get('/api/components/', {
-      headers: { 'If-None-Match': String(first.headers.etag) },
-    });
-    expect(again.status).toBe(304);
+    vi.useFakeTimers({ toFake: ['Date', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const queue = backlog();
+    const [foundAt, freshAt] = [25, 5].map((minutes) => new Date(Date.now() - minutes * 60_000));
+    const row = { waiting: 1, reserved: null, consumers: 2 };
+    const listQueues = async () => [
+      { ...row, name: 'mail', oldestDueAt: foundAt ?? null, asOf: new Date() },
+      { ...row, name: 'images', oldestDueAt: freshAt ?? null, asOf: new Date() },
+    ];
+    const host = await serveSources({ ...queue, queues: { name: 'jobs', listQueues } });
+    const first = await host.get<ComponentsBody>('/api/components/');
+    const headers = { 'If-None-Match': String(first.headers.etag) };
+    const [statuses, tags, checks] = [new Set(), new Set(), new Set()];
+    // The sentence of the finding has whole minutes.
+    for (let second = 5; second < 60; second += 5) {
+      vi.advanceTimersByTime(5_000);
+      const { status, headers: given } = await host.get('/api/components/', { headers });
+      statuses.add(status);
+      tags.add(given.etag);
+      checks.add((await findingsOf(host)).checked_at);
+    }
+    expect(first.body.findings?.findings).toMatchObject([{ subject: 'mail', since: foundAt?.toISOString() }]);
+    expect([[...statuses], [...tags], checks.size]).toEqual([[304], [first.headers.etag], 11]);
   });
 
   it('shows no secret', async () => {
