@@ -16,4 +16,5 @@ export type { ReadResult } from './read/read-result.ts';
 export type { Reader } from './read/read-task.ts';
 export { createReader } from './read/reader.ts';
 export { createReport, type Report } from './read/report.ts';
-export { CLIENT_GONE, type OnLeave } from './read/shared-read.ts';
+/** `CLIENT_GONE` is the rejection of a client that has disconnected. */
+export { type OnLeave, WAITER_LEFT as CLIENT_GONE } from './single-flight.ts';

@@ -20,11 +20,13 @@ export interface SingleFlight<Result> {
   /** Whether a call with this key is in progress. */
   has(key: string): boolean;
   /**
-   * Waits for the call with this key, and starts it if there is none.
+   * Waits for the call with this key; `undefined` if there is none.
    *
    * @param onLeave registers a listener for when this waiter leaves: its promise then rejects with {@link WAITER_LEFT}.
    *   Default: it never leaves
    */
+  join(key: string, onLeave?: OnLeave): Promise<Result> | undefined;
+  /** The same, but starts the call if there is none. */
   run(key: string, start: () => Call<Result>, onLeave?: OnLeave): Promise<Result>;
 }
 
@@ -50,7 +52,9 @@ export function createSingleFlight<Result>(): SingleFlight<Result> {
     return calls.get(key) === pending && calls.delete(key);
   }
 
-  function wait(key: string, pending: PendingCall<Result>, onLeave: OnLeave): Promise<Result> {
+  function wait(key: string, pending: PendingCall<Result>, onLeave: OnLeave | undefined): Promise<Result> {
+    pending.waiters += 1;
+    if (onLeave === undefined) return pending.result;
     return new Promise((resolve, reject) => {
       const stay = onLeave(() => {
         reject(WAITER_LEFT);
@@ -66,11 +70,11 @@ export function createSingleFlight<Result>(): SingleFlight<Result> {
       return calls.size;
     },
     has: (key) => calls.has(key),
-    run(key, start, onLeave) {
-      const pending = calls.get(key) ?? begin(key, start());
-      pending.waiters += 1;
-      return onLeave === undefined ? pending.result : wait(key, pending, onLeave);
+    join(key, onLeave) {
+      const pending = calls.get(key);
+      return pending && wait(key, pending, onLeave);
     },
+    run: (key, start, onLeave) => wait(key, calls.get(key) ?? begin(key, start()), onLeave),
   };
 }
 

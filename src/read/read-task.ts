@@ -1,10 +1,10 @@
 /** The interface of the reader of sources. */
 import type { Waiter } from '../scheduler.ts';
+import type { OnLeave } from '../single-flight.ts';
 import type { Awaitable, ReadContext, SourcePart } from '../source.ts';
 import type { LastAnswers } from './fan-out.ts';
 import type { ReadResult } from './read-result.ts';
 import type { Report } from './report.ts';
-import type { OnLeave } from './shared-read.ts';
 
 /** One read, and how its result is made. */
 export interface ReadTask<Raw, Result> {

@@ -1,5 +1,6 @@
 import { isMonitorError, MonitorError, type MonitorErrorCode } from '../errors.ts';
 import type { Waiter } from '../scheduler.ts';
+import { createSingleFlight, type OnLeave, type SingleFlight } from '../single-flight.ts';
 import { type FanOut, type PartRead, partsOf } from '../source/combined-part.ts';
 import type { Awaitable, ReadContext, SourcePart } from '../source.ts';
 import { isThenable } from '../values.ts';
@@ -7,16 +8,16 @@ import { createFanOut } from './fan-out.ts';
 import { type ReadResult, resultOf } from './read-result.ts';
 import type { Reader, ReaderOptions, ReadTask } from './read-task.ts';
 import type { Report } from './report.ts';
-import { createSharedRead, type OnLeave, type SharedRead } from './shared-read.ts';
+import { startTimedRead, type TimedRead } from './timed-read.ts';
 
 /** The reads in flight. */
 interface ReaderState {
   readonly options: ReaderOptions;
   readonly parts: Map<SourcePart, PartReads>;
   /** Reads for clients; their number is bounded. */
-  readonly open: Set<SharedRead<unknown>>;
+  readonly open: Set<TimedRead<unknown>>;
   /** Reads of the parts of a combined part, on behalf of an open one. */
-  readonly inner: Set<SharedRead<unknown>>;
+  readonly inner: Set<TimedRead<unknown>>;
   /** Number of inner reads so far, for unique keys. */
   innerReads: number;
   closed: boolean;
@@ -27,9 +28,8 @@ interface Pending<Raw, Result> {
   /** The data of the source. */
   readonly promise: PromiseLike<Raw>;
   map(raw: Raw): Awaitable<Result>;
-  readonly id: string;
   /** The set of reads that this one belongs to. */
-  readonly among: Set<SharedRead<unknown>>;
+  readonly among: Set<TimedRead<unknown>>;
   abort(): void;
 }
 
@@ -63,15 +63,15 @@ function begin<Raw, Result>(
   state: ReaderState,
   task: ReadTask<Raw, Result>,
   onLeave: OnLeave | undefined,
-  among: Set<SharedRead<unknown>>,
+  among: Set<TimedRead<unknown>>,
 ): Awaitable<Result> {
   if (state.closed) throw new MonitorError('overloaded', CLOSED);
   const { report } = state.options;
   const reads = readsOf(state, task.part);
   const id = `${task.call} ${task.key}`;
   // The same part, call and key have the same result type.
-  const shared = reads.shared.get(id) as SharedRead<Result> | undefined;
-  if (shared !== undefined) return shared.join(onLeave);
+  const shared = reads.calls.join(id, onLeave) as Promise<Result> | undefined;
+  if (shared !== undefined) return shared;
   if (isBlocked(reads)) throw new MonitorError('source_unavailable');
   if (among === state.open && !task.urgent && isFull(state, reads)) throw new MonitorError('overloaded');
   const aborting = createContext(task.client);
@@ -87,16 +87,20 @@ function begin<Raw, Result>(
     throw failureOf(task, error, report);
   }
   const map = (data: Raw): Awaitable<Result> => mapRaw(task, data, result, aborting.context, report);
-  const pending = { id, among, abort: aborting.abort };
-  if (isPending) {
-    return share(state, task, reads, { ...pending, promise: raw as PromiseLike<Raw>, map }).join(onLeave);
-  }
+  const pending = { among, abort: aborting.abort };
+  const run = <Data>(promise: PromiseLike<Data>, mapData: Pending<Data, Result>['map']) =>
+    reads.calls.run(
+      id,
+      () => start(state, task, reads, { ...pending, promise, map: mapData }),
+      onLeave,
+    ) as Promise<Result>;
+  if (isPending) return run(raw as PromiseLike<Raw>, map);
   const made = map(raw as Raw);
   if (!isThenable(made)) return made;
   const promise = Promise.resolve(made);
-  // The shared read handles a failure, but begins to wait in a moment only.
+  // The read handles a failure, but begins to wait in a moment only.
   promise.catch(() => {});
-  return share(state, task, reads, { ...pending, promise: NO_WAIT, map: () => promise }).join(onLeave);
+  return run(NO_WAIT, () => promise);
 }
 
 const NO_WAIT = Promise.resolve(undefined);
@@ -107,22 +111,18 @@ function readsOf({ parts }: ReaderState, part: SourcePart): PartReads {
   return reads;
 }
 
-function isFull({ open, options }: ReaderState, { shared }: PartReads): boolean {
-  return open.size >= options.concurrency || shared.size >= options.perPart;
+function isFull({ open, options }: ReaderState, { calls }: PartReads): boolean {
+  return open.size >= options.concurrency || calls.size >= options.perPart;
 }
 
-/** Shares a read: later reads with the same part, call and key join it until it ends. */
-function share<Raw, Result>(
+/** Starts the deadline of a call. */
+function start<Raw, Result>(
   { options }: ReaderState,
   task: Pick<ReadTask<unknown, Result>, 'part' | 'call' | 'timeoutMs'>,
   reads: PartReads,
-  { promise, map, id, among, abort }: Pending<Raw, Result>,
-): SharedRead<Result> {
-  const { report } = options;
-  const leave = (): void => {
-    if (reads.shared.get(id) === read) reads.shared.delete(id);
-  };
-  const read: SharedRead<Result> = createSharedRead<Raw, Result>({
+  { promise, map, among, abort }: Pending<Raw, Result>,
+): TimedRead<Result> {
+  const read = startTimedRead<Raw, Result>({
     pending: promise,
     timeoutMs: task.timeoutMs ?? options.timeoutMs,
     turnsLeft: partsOf(task.part).length > 1 ? 2 : 1,
@@ -130,23 +130,13 @@ function share<Raw, Result>(
       reads.abandoned.clear();
       return map(raw);
     },
-    fail: (error) => failureOf(task, error, report),
-    onGiveUp() {
-      leave();
-      abort();
-    },
-    onDeadline() {
-      abandon(reads, read);
-      abort();
-    },
-    onEnd() {
-      among.delete(read);
-      leave();
-    },
-    onLateEnd: () => void reads.abandoned.delete(read),
+    fail: (error) => failureOf(task, error, options.report),
+    abort,
+    onDeadline: () => abandon(reads, read),
+    onEnd: () => void among.delete(read),
+    onAnswer: () => void reads.abandoned.delete(read),
   });
   among.add(read);
-  reads.shared.set(id, read);
   return read;
 }
 
@@ -272,7 +262,7 @@ function codeOf(error: unknown): MonitorErrorCode {
 /** The reads of one part. */
 interface PartReads {
   /** Reads in flight, by call and key. */
-  readonly shared: Map<string, SharedRead<unknown>>;
+  readonly calls: SingleFlight<unknown>;
   /** Reads without a result at their deadline. A read that answers in time clears them. */
   readonly abandoned: Set<object>;
   /** When the latest read was abandoned, or tried although the part is blocked, in monotonic milliseconds. */
@@ -286,7 +276,7 @@ const RETRY_MS = 1_000;
 
 /** Creates an empty record. */
 function createPartReads(): PartReads {
-  return { shared: new Map(), abandoned: new Set(), triedAt: 0 };
+  return { calls: createSingleFlight(), abandoned: new Set(), triedAt: 0 };
 }
 
 /** Notes a read that missed its deadline. Its promise may never settle, so only the latest are kept. */
