@@ -53,6 +53,8 @@ export interface ReadableTask {
   readonly task: Task;
   readonly state: string;
   readonly links: Links;
+  /** `null`: unknown. */
+  readonly rootId: string | null;
   /** Whether it has ended, although no message reported how. */
   readonly isEndUnseen: boolean;
   /** Whether it never ran, and failed because another task did. */

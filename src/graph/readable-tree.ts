@@ -63,6 +63,7 @@ function readTask(given: unknown): ReadableTask | null {
         chordId: null,
         kind,
       }),
+      rootId: readable(() => idOf(task.rootId), null),
       isEndUnseen: readable(() => hasFlag(task, 'end_unseen'), false),
       isConsequence: readable(() => hasFlag(task, 'consequence'), false),
     };

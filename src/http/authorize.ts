@@ -2,6 +2,7 @@ import { validateHeaderValue } from 'node:http';
 import { MonitorError } from '../errors.ts';
 import type { Authorize, Refusal, RouteName, SignInRedirect } from '../options.ts';
 import type { Report } from '../read.ts';
+import { settleInTime } from '../waiting.ts';
 import type { MonitorRequest } from './exchange.ts';
 
 /** Why a request was refused. */
@@ -52,7 +53,13 @@ export function createGuard({ authorize, timeoutMs, publicUrl }: GuardOptions, r
     try {
       const verdict: unknown = authorize(request, route);
       if (typeof verdict === 'boolean') return decide(verdict, request);
-      return within(timeoutMs, verdict).then((late) => decide(late, request), undecided);
+      // Unlike Promise.resolve, a resolver also catches errors of a thenable that throws.
+      const deciding = new Promise((adopt) => adopt(verdict));
+      const tooLate = (): Error => new Error(`authorize did not decide within ${timeoutMs} ms.`);
+      return settleInTime(deciding, { ms: timeoutMs }, tooLate).then(
+        (late) => decide(late, request),
+        undecided,
+      );
     } catch (error) {
       return undecided(error);
     }
@@ -82,19 +89,6 @@ function readChallenge(challenge: unknown): string {
   if (typeof challenge !== 'string') throw new TypeError("authorize's challenge must be a string.");
   validateHeaderValue('WWW-Authenticate', challenge);
   return challenge;
-}
-
-/** Resolves to the value; rejects when the time is up. */
-function within(timeoutMs: number, value: unknown): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => reject(new Error(`authorize did not decide within ${timeoutMs} ms.`)),
-      timeoutMs,
-    );
-    timer.unref();
-    // Unlike Promise.resolve, a resolver also catches errors of a thenable that throws.
-    new Promise((adopt) => adopt(value)).then(resolve, reject).finally(() => clearTimeout(timer));
-  });
 }
 
 const LONGEST_REDIRECT = 2_048;

@@ -1,11 +1,11 @@
 import type { ResolvedDashboard } from '../options/dashboard.ts';
 import type { TaskCapabilitiesBody } from '../wire.ts';
 import type { PackageFiles } from './dashboard-files.ts';
-import { tagOf } from './send.ts';
+import { type Document, tagOf } from './send.ts';
 
 /** The page's HTML, built on the first request. */
 export interface PageDocument {
-  read(): Promise<{ readonly body: Buffer; readonly etag: string }>;
+  read(): Promise<Document>;
   /** `Content-Security-Policy`, sent unless the host has set its own. */
   readonly policy: string;
 }
@@ -16,22 +16,14 @@ export function pageOf(
   capabilities: TaskCapabilitiesBody | null,
   files: PackageFiles,
 ): PageDocument {
-  let made: { readonly body: Buffer; readonly etag: string } | null = null;
+  let made: Document | null = null;
 
-  async function make(): Promise<{ readonly body: Buffer; readonly etag: string }> {
+  async function make(): Promise<Document> {
     const { script, imports, style, icon } = await files.manifest();
     const preloads = imports.map((name) => `<link rel="modulepreload" href="./assets/${name}">\n`).join('');
     const able =
       capabilities === null ? '' : ` data-capabilities="${escapeHtml(JSON.stringify(capabilities))}"`;
-    const html = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<meta name="color-scheme" content="light dark">
-<title>${escapeHtml(branding.title)}</title>
-<link rel="icon" href="./assets/${icon}" type="image/svg+xml">
+    const html = `${htmlHead(branding.title)}<link rel="icon" href="./assets/${icon}" type="image/svg+xml">
 <link rel="stylesheet" href="./assets/${style}">
 ${preloads}<script type="module" src="./assets/${script}"></script>
 </head>
@@ -68,6 +60,19 @@ function policyFor({ logo }: ResolvedDashboard): string {
     "form-action 'none'",
     "frame-ancestors 'self'",
   ].join('; ');
+}
+
+/** The start of a page, up to what its head has of its own. */
+export function htmlHead(title: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<meta name="color-scheme" content="light dark">
+<title>${escapeHtml(title)}</title>
+`;
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {

@@ -5,11 +5,20 @@ import { type MonitorError, STATUS_OF } from '../errors.ts';
 import type { TaskCapabilitiesBody } from '../wire.ts';
 import type { Denial } from './authorize.ts';
 import { type PackageFiles, packageFiles } from './dashboard-files.ts';
-import { escapeHtml, type PageDocument, pageOf } from './dashboard-html.ts';
-import { acceptsGzip, addVary, type MonitorRequest, type MonitorResponse } from './exchange.ts';
+import { escapeHtml, htmlHead, type PageDocument, pageOf } from './dashboard-html.ts';
+import { acceptsGzip, acceptsType, addVary, type MonitorRequest, type MonitorResponse } from './exchange.ts';
 import type { Monitor } from './monitor.ts';
 import { splitTarget } from './path.ts';
-import { isOver, matchesTag, sendEmpty, sendFresh, sendProblem, setProblemHeaders } from './send.ts';
+import {
+  isOver,
+  sendBody,
+  sendEmpty,
+  sendFresh,
+  sendProblem,
+  sendUnchanged,
+  setCommon,
+  setProblemHeaders,
+} from './send.ts';
 import type { Target } from './targets.ts';
 
 /** Matches requests for the page and its files. */
@@ -79,20 +88,9 @@ async function sendPage(
 ): Promise<void> {
   const { body, etag } = await page.read();
   if (isOver(response)) return;
-  setIfAbsent(response, 'Content-Security-Policy', page.policy);
-  setIfAbsent(response, 'Referrer-Policy', 'same-origin');
-  response.setHeader('X-Content-Type-Options', 'nosniff');
-  response.setHeader('Cache-Control', 'no-cache');
-  response.setHeader('ETag', etag);
-  const known = request.headers['if-none-match'];
-  if (known !== undefined && matchesTag(known, etag)) {
-    response.removeHeader('Content-Type');
-    response.statusCode = 304;
-    response.end();
-    return;
-  }
-  response.setHeader('Content-Type', 'text/html; charset=utf-8');
-  finish(request, response, body);
+  setPolicies(response, page.policy);
+  setCommon(response, 'no-cache');
+  if (!sendUnchanged(request, response, etag)) sendBody(request, response, 200, HTML_TYPE, body);
 }
 
 /** Sends a file whose name changes with its content, so that browsers can cache it permanently. */
@@ -106,26 +104,23 @@ async function sendPackageFile(
   if (file === null) return sendEmpty(response, 404, {});
   if (isOver(response)) return;
   const { type, plain, packed } = file;
-  response.setHeader('X-Content-Type-Options', 'nosniff');
-  response.setHeader('Cache-Control', 'public, max-age=31536000, immutable');
-  response.setHeader('Content-Type', type);
+  setCommon(response, 'public, max-age=31536000, immutable');
   addVary(response, 'Accept-Encoding');
   // A compressing middleware of the host does not change encoded bodies.
   const takesGzip = acceptsGzip(request);
   if (takesGzip) response.setHeader('Content-Encoding', 'gzip');
-  finish(request, response, takesGzip ? packed : plain);
+  sendBody(request, response, 200, type, takesGzip ? packed : plain);
 }
 
-function finish(request: MonitorRequest, response: MonitorResponse, body: Buffer): void {
-  response.statusCode = 200;
-  response.setHeader('Content-Length', body.length);
-  if (request.method === 'HEAD') response.end();
-  else response.end(body);
+/** Keeps the policies that the host has set. */
+function setPolicies(response: MonitorResponse, contentPolicy: string): void {
+  const policies = { 'Content-Security-Policy': contentPolicy, 'Referrer-Policy': 'same-origin' };
+  for (const [name, policy] of Object.entries(policies)) {
+    if (!response.hasHeader(name)) response.setHeader(name, policy);
+  }
 }
 
-function setIfAbsent(response: MonitorResponse, name: string, value: string): void {
-  if (!response.hasHeader(name)) response.setHeader(name, value);
-}
+const HTML_TYPE = 'text/html; charset=utf-8';
 
 const STYLE =
   'body{margin:18vh auto;max-width:30rem;padding:0 1rem;font:1rem/1.5 system-ui,sans-serif}h1{font-size:1.25rem}';
@@ -147,7 +142,7 @@ function refusePage(
 ): void {
   if (isOver(response)) return;
   addVary(response, 'Accept');
-  if (!acceptsHtml(request)) {
+  if (!acceptsType(request, 'text/html')) {
     sendProblem(request, response, error, challenge);
     return;
   }
@@ -156,10 +151,9 @@ function refusePage(
     return;
   }
   setProblemHeaders(response, error, challenge);
-  if (!response.hasHeader('Content-Security-Policy')) response.setHeader('Content-Security-Policy', POLICY);
-  if (!response.hasHeader('Referrer-Policy')) response.setHeader('Referrer-Policy', 'same-origin');
+  setPolicies(response, POLICY);
   const body = Buffer.from(deniedHtml(title, error));
-  sendFresh(request, response, STATUS_OF[error.code], 'text/html; charset=utf-8', body);
+  sendFresh(request, response, STATUS_OF[error.code], HTML_TYPE, body);
 }
 
 function textsOf({ code }: MonitorError): readonly [heading: string, advice: string] {
@@ -178,15 +172,7 @@ function textsOf({ code }: MonitorError): readonly [heading: string, advice: str
 
 function deniedHtml(title: string, error: MonitorError): string {
   const [heading, advice] = textsOf(error);
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<meta name="color-scheme" content="light dark">
-<title>${heading} · ${escapeHtml(title)}</title>
-<style>${STYLE}</style>
+  return `${htmlHead(`${heading} · ${title}`)}<style>${STYLE}</style>
 </head>
 <body>
 <main>
@@ -197,11 +183,4 @@ function deniedHtml(title: string, error: MonitorError): string {
 </body>
 </html>
 `;
-}
-
-/** Whether `Accept` contains HTML explicitly: browsers send it, while a wildcard alone means JSON. */
-function acceptsHtml({ headers: { accept } }: MonitorRequest): boolean {
-  return (accept ?? '')
-    .split(',')
-    .some((item) => /^\s*text\/html\s*(?:;|$)/i.test(item) && !/;\s*q=0(?:\.0*)?\s*(?:;|$)/i.test(item));
 }

@@ -43,6 +43,13 @@ export function acceptsGzip({ headers }: MonitorRequest): boolean {
   return (weightOf('gzip') ?? weightOf('*') ?? 0) > 0;
 }
 
+/** Whether `Accept` names this type: wildcards mean JSON. */
+export function acceptsType({ headers: { accept = '' } }: MonitorRequest, type: string): boolean {
+  const isRefused = (item: string): boolean => /;\s*q=0(?:\.0*)?\s*(?:;|$)/i.test(item);
+  const items = accept.split(',').filter((item) => item.split(';', 1)[0]?.trim().toLowerCase() === type);
+  return items.some((item) => !isRefused(item));
+}
+
 /** Whether the client has disconnected. A response of HTTP/2 has no `destroyed`, but its stream does. */
 export function isGone(
   response: MonitorResponse & { readonly stream?: { readonly destroyed: boolean } },

@@ -19,6 +19,8 @@ const RETRY_AFTER = { overloaded: '1', other: '5' };
 /** Documents from this size are sent in turns: many clients may have waited for the same one. */
 const LARGE_BYTES = 65_536;
 
+const JSON_TYPE = 'application/json; charset=utf-8';
+
 /** A 200 response that clients may cache and revalidate. */
 export interface Document {
   readonly body: Buffer;
@@ -35,25 +37,27 @@ export function sendDocument(
 ): void | Promise<void> {
   if (isOver(response)) return;
   setCommon(response, 'private, no-cache');
-  response.setHeader('ETag', etag);
   // Keep the links that the host has set.
   if (link !== null) response.appendHeader('Link', link);
-  const known = request.headers['if-none-match'];
-  if (known !== undefined && matchesTag(known, etag)) {
-    response.removeHeader('Content-Type');
-    response.statusCode = 304;
-    response.end();
-    return;
-  }
-  response.statusCode = 200;
-  response.setHeader('Content-Type', 'application/json; charset=utf-8');
-  if (body.length < LARGE_BYTES) return sendBody(request, response, body);
+  if (sendUnchanged(request, response, etag)) return;
+  if (body.length < LARGE_BYTES) return sendBody(request, response, 200, JSON_TYPE, body);
   return scheduler.run('send', sendInTurn(request, response, body));
 }
 
 // biome-ignore lint/correctness/useYield: a body is written at once, but the next one perhaps in the next turn
 function* sendInTurn(request: MonitorRequest, response: MonitorResponse, body: Buffer): Steps<void> {
-  if (!isOver(response)) sendBody(request, response, body);
+  if (!isOver(response)) sendBody(request, response, 200, JSON_TYPE, body);
+}
+
+/** Sets the `ETag`. Sends a 304 to a client that has this version. @returns whether it has answered */
+export function sendUnchanged(request: MonitorRequest, response: MonitorResponse, etag: string): boolean {
+  response.setHeader('ETag', etag);
+  const known = request.headers['if-none-match'];
+  if (known === undefined || !matchesTag(known, etag)) return false;
+  response.removeHeader('Content-Type');
+  response.statusCode = 304;
+  response.end();
+  return true;
 }
 
 /** Sends a body that must not be cached. */
@@ -66,9 +70,7 @@ export function sendFresh(
 ): void {
   if (isOver(response)) return;
   setCommon(response, 'no-store');
-  response.statusCode = status;
-  response.setHeader('Content-Type', contentType);
-  sendBody(request, response, body);
+  sendBody(request, response, status, contentType, body);
 }
 
 /** Sends an error as `application/problem+json` (RFC 9457). */
@@ -133,7 +135,7 @@ export function tagOf(...texts: readonly string[]): string {
 }
 
 /** Whether `If-None-Match` contains this tag; the comparison is weak (RFC 9110, 13.1.2). */
-export function matchesTag(header: string, etag: string): boolean {
+function matchesTag(header: string, etag: string): boolean {
   if (header === etag) return true;
   if (header.trim() === '*') return true;
   // A tag may contain commas.
@@ -146,12 +148,22 @@ export function isOver(response: MonitorResponse): boolean {
   return response.headersSent || response.writableEnded || isGone(response);
 }
 
-function setCommon(response: MonitorResponse, cacheControl: string): void {
+/** Sets the headers of every response. */
+export function setCommon(response: MonitorResponse, cacheControl: string): void {
   response.setHeader('X-Content-Type-Options', 'nosniff');
   response.setHeader('Cache-Control', cacheControl);
 }
 
-function sendBody(request: MonitorRequest, response: MonitorResponse, body: Buffer): void {
+/** Sends status, type, length and, unless only the headers are requested, the body. */
+export function sendBody(
+  request: MonitorRequest,
+  response: MonitorResponse,
+  status: number,
+  contentType: string,
+  body: Buffer,
+): void {
+  response.statusCode = status;
+  response.setHeader('Content-Type', contentType);
   response.setHeader('Content-Length', body.length);
   if (request.method === 'HEAD') response.end();
   else response.end(body);

@@ -1,5 +1,5 @@
 import { MonitorError } from '../errors.ts';
-import { addVary, type MonitorRequest } from './exchange.ts';
+import { acceptsType, addVary, type MonitorRequest } from './exchange.ts';
 import type { Monitor } from './monitor.ts';
 import type { Respond } from './route.ts';
 import type { StreamSpec } from './stream-channel.ts';
@@ -8,19 +8,10 @@ import type { StreamSpec } from './stream-channel.ts';
 export function streamable<Since>(monitor: Monitor, respond: Respond, spec: StreamSpec<Since>): Respond {
   return (request, response) => {
     addVary(response, 'Accept');
-    if (request.method === 'HEAD' || !acceptsStream(request)) return respond(request, response);
+    if (request.method === 'HEAD' || !acceptsType(request, 'text/event-stream'))
+      return respond(request, response);
     return monitor.streams.open(request, response, spec, lastEventId(request, spec) ?? spec.since);
   };
-}
-
-/** Whether `Accept` contains the type explicitly: wildcards mean JSON. */
-function acceptsStream({ headers: { accept } }: MonitorRequest): boolean {
-  if (accept === undefined) return false;
-  return accept
-    .split(',')
-    .some(
-      (item) => /^\s*text\/event-stream\s*(?:;|$)/i.test(item) && !/;\s*q=0(?:\.0*)?\s*(?:;|$)/i.test(item),
-    );
 }
 
 /** Where a client that reconnects continues (HTML Standard, 9.2.4 "The `Last-Event-ID` header"). */

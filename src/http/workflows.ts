@@ -213,14 +213,7 @@ function isWholeOf({ workflow }: WorkflowRead, taskId: string): boolean {
 
 /** The root id of a task of the workflow; `null` when the workflow does not show it. */
 export function rootIdOf({ taskId, view: { graph } }: Workflow, askedId: string): string | null {
-  if (askedId === taskId) return graph.rootId;
-  try {
-    const rootId: unknown = graph.tasks.get(askedId)?.task.rootId;
-    return typeof rootId === 'string' && rootId !== '' ? rootId : null;
-  } catch {
-    // A getter of the host may throw.
-    return null;
-  }
+  return askedId === taskId ? graph.rootId : (graph.tasks.get(askedId)?.rootId ?? null);
 }
 
 function beginRead(state: WorkflowsState, question: WorkflowQuestion): Call<WorkflowRead> {

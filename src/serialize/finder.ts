@@ -22,14 +22,10 @@ const BEHIND = 96;
  */
 export function createFinder(q: string, show: ShowText): (task: Task) => TaskMatchBody | null {
   return function find(task) {
-    try {
-      for (const field of FIELDS) {
-        const text = textOf(task, field, show);
-        const at = text?.toLowerCase().indexOf(q) ?? -1;
-        if (text !== null && at !== -1) return { field, text: excerpt(text, at, q.length) };
-      }
-    } catch {
-      // A throwing getter. The list cannot show this task either.
+    for (const field of FIELDS) {
+      const text = textOf(task, field, show);
+      const at = text?.toLowerCase().indexOf(q) ?? -1;
+      if (text !== null && at !== -1) return { field, text: excerpt(text, at, q.length) };
     }
     return null;
   };
@@ -48,16 +44,12 @@ export function createMatcher(
 ): (task: Task) => boolean {
   return function matches(task) {
     let missing = all;
-    try {
-      for (const field of FIELDS) {
-        if (missing.length + none.length === 0) return true;
-        const text = textOf(task, field, show)?.toLowerCase();
-        if (text === undefined) continue;
-        if (none.some((q) => text.includes(q))) return false;
-        missing = missing.filter((q) => !text.includes(q));
-      }
-    } catch {
-      return false;
+    for (const field of FIELDS) {
+      if (missing.length + none.length === 0) return true;
+      const text = textOf(task, field, show)?.toLowerCase();
+      if (text === undefined) continue;
+      if (none.some((q) => text.includes(q))) return false;
+      missing = missing.filter((q) => !text.includes(q));
     }
     return missing.length === 0;
   };

@@ -147,10 +147,12 @@ export function createSerializer({
   return {
     taskRow,
     taskRowJson: (task, source) =>
-      rowsOf(source).get(task, () => {
-        const row = taskRow(task, source);
-        return row === null ? null : JSON.stringify(row);
-      }),
+      readable(() =>
+        rowsOf(source).get(task, () => {
+          const row = taskRow(task, source);
+          return row === null ? null : JSON.stringify(row);
+        }),
+      ),
     taskDetail: (task, source) => readable(() => taskDetailBody(task, source, { show: showDetail, causeOf })),
     stats: (stats, asked) => readable(() => statsBody(stats, showSentence, asked)),
     id: wellFormed,
@@ -169,8 +171,15 @@ export function createSerializer({
     rule: (outcome) => ruleBody(outcome, sentence),
     sentence,
     causeOf: (task) => readable(() => causeOf(task)),
-    finder: (q) => createFinder(q, showPreview),
-    matcher: (all, none = []) => createMatcher(all, none, showPreview),
+    finder(q) {
+      const find = createFinder(q, showPreview);
+      return (task) => readable(() => find(task));
+    },
+    matcher(all, none = []) {
+      const matches = createMatcher(all, none, showPreview);
+      // The list cannot show a task that throws either.
+      return (task) => readable(() => matches(task)) ?? false;
+    },
   };
 }
 
@@ -224,7 +233,8 @@ function createRowCache(): {
 
   return {
     get(task, make) {
-      if (!isFrozen(task)) return make();
+      // A Proxy can claim to be frozen and still return other values. Its first row is then kept.
+      if (typeof task !== 'object' || !Object.isFrozen(task)) return make();
       const known = young.get(task);
       if (known !== undefined) return known;
       const row = old.get(task) ?? make();
@@ -232,13 +242,4 @@ function createRowCache(): {
       return row;
     },
   };
-}
-
-/** A Proxy can claim to be frozen and still return other values. Its first row is then kept. */
-function isFrozen(value: unknown): boolean {
-  try {
-    return typeof value === 'object' && value !== null && Object.isFrozen(value);
-  } catch {
-    return false;
-  }
 }

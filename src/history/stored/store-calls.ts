@@ -1,6 +1,7 @@
 /** Calls of a store: each has a deadline, and its outcome is noted for the status. */
 import type { Redactor } from '../../redact.ts';
 import { isRecord } from '../../values.ts';
+import { settleInTime } from '../../waiting.ts';
 
 /** Kinds of calls. The status shows the error of the latest call of each kind. */
 export type CallKind = 'open' | 'lease' | 'write' | 'load' | 'copy' | 'upkeep' | 'read';
@@ -57,7 +58,7 @@ export function createStoreCalls(redactor: Redactor | null): StoreCalls {
   return {
     async ask(kind, call, withinMs = DEADLINE_MS) {
       try {
-        const result = await within(call(), withinMs);
+        const result = await settleInTime(call(), { ms: withinMs }, () => lateAfter(withinMs));
         note(kind, null);
         return result;
       } catch (error) {
@@ -76,24 +77,11 @@ export function createStoreCalls(redactor: Redactor | null): StoreCalls {
   };
 }
 
-async function within<Result>(promise: Promise<Result>, ms: number): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      reject(
-        Object.assign(new Error(`The database did not answer within ${ms / 1_000} s.`), {
-          code: 'timeout',
-          remedy: 'Check the load and the locks of the database.',
-        }),
-      );
-    }, ms);
-    timer.unref();
+function lateAfter(ms: number): Error {
+  return Object.assign(new Error(`The database did not answer within ${ms / 1_000} s.`), {
+    code: 'timeout',
+    remedy: 'Check the load and the locks of the database.',
   });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** Longest sentence of a problem, in characters. */
