@@ -13,7 +13,7 @@ export {
   isStillFresh,
 } from './read/freshness.ts';
 export type { ReadResult } from './read/read-result.ts';
-export type { Reader } from './read/read-task.ts';
+export type { Reader, ReadTask } from './read/read-task.ts';
 export { createReader } from './read/reader.ts';
 export { createReport, type Report } from './read/report.ts';
 /** `CLIENT_GONE` is the rejection of a client that has disconnected. */

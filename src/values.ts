@@ -30,6 +30,13 @@ export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T
   );
 }
 
+/** Adds an item to the list of a key. */
+export function addTo<Key, Item>(lists: Map<Key, Item[]>, key: Key, item: Item): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [item]);
+  else list.push(item);
+}
+
 /** Freezes plain data deeply. @returns the same object */
 export function frozen<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null) return value;

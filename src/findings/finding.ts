@@ -87,6 +87,21 @@ export function activityOf(source: SourceSituation): {
   return activity.blind === null ? { activity, unknown: '' } : { activity: null, unknown: activity.blind };
 }
 
+/** A rule about what tasks do, of sources that have tasks. */
+export function activityRule(
+  code: string,
+  judge: (activity: Activity, now: number) => Steps<Judgement | null>,
+): Rule {
+  return {
+    code,
+    *judge(source, now) {
+      if (!source.hasTasks) return null;
+      const { activity, unknown } = activityOf(source);
+      return activity === null ? clear(unknown) : yield* judge(activity, now);
+    },
+  };
+}
+
 /** The address of a list of tasks. Members of `query` that are arrays are repeated. */
 export function lookAtTasks(query: Readonly<Record<string, string | readonly string[]>>): string {
   const parameters = new URLSearchParams();

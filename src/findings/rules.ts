@@ -1,13 +1,11 @@
 import type { Rule } from './finding.ts';
 import { failureRate } from './rules/failure-rate.ts';
+import { tasksLost, tasksMissing, tasksOverdue } from './rules/open-tasks.ts';
 import { queueGrowing } from './rules/queue-growing.ts';
 import { queueWaiting } from './rules/queue-waiting.ts';
 import { scheduleMissed } from './rules/schedule-missed.ts';
 import { storeBehind } from './rules/store-behind.ts';
 import { taskOverrun } from './rules/task-overrun.ts';
-import { tasksLost } from './rules/tasks-lost.ts';
-import { tasksMissing } from './rules/tasks-missing.ts';
-import { tasksOverdue } from './rules/tasks-overdue.ts';
 import { workerStuck } from './rules/worker-stuck.ts';
 import { workersSilent } from './rules/workers-silent.ts';
 

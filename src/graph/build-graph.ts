@@ -1,5 +1,6 @@
 import { isDone, type TaskRelation, type TaskTree } from '../model.ts';
 import type { Steps } from '../scheduler.ts';
+import { addTo } from '../values.ts';
 import type {
   Graph,
   GraphEdge,
@@ -87,9 +88,7 @@ function* neverRun(tasks: ReadableTree['tasks'], unseen: readonly GraphEdge[]): 
   const idle = new Set<string>();
   yield* each(unseen, (edge) => {
     open.set(edge.target, (open.get(edge.target) ?? 0) + 1);
-    const others = behind.get(edge.source);
-    if (others === undefined) behind.set(edge.source, [edge]);
-    else others.push(edge);
+    addTo(behind, edge.source, edge);
   });
   function close({ target, kind }: GraphEdge): void {
     const left = (open.get(target) ?? 0) - 1;
@@ -161,10 +160,10 @@ function* shapeOf(tree: ReadableTree, askedId: string, most: number): Steps<Grap
   yield* each(relations, ({ parent, child, relation }) => {
     if (parent === null) return;
     edges.push({ id: `${parent}->${child}:${relation}`, source: parent, target: child, kind: relation });
-    push(neighbours, parent, child);
-    push(neighbours, child, parent);
-    if (relation === 'group') push(groups, parent, child);
-    else if (relation === 'chord') push(chords, child, parent);
+    addTo(neighbours, parent, child);
+    addTo(neighbours, child, parent);
+    if (relation === 'group') addTo(groups, parent, child);
+    else if (relation === 'chord') addTo(chords, child, parent);
   });
   const isKnown = tasks.has(askedId) || neighbours.has(askedId);
   const { ids, isCut } = yield* nearestFirst(isKnown ? [askedId] : [], neighbours, most);
@@ -260,12 +259,6 @@ function countByLimit(edges: readonly ShapeEdge[], nodeCount: number): Uint32Arr
     counts[limit] = (counts[limit] ?? 0) + (counts[limit - 1] ?? 0);
   }
   return counts;
-}
-
-function push(lists: Map<string, string[]>, key: string, value: string): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [value]);
-  else list.push(value);
 }
 
 /** Relation kinds from least to most specific. */

@@ -3,14 +3,14 @@ import { MonitorError } from '../errors.ts';
 import type { RouteName } from '../options.ts';
 import {
   errorOf,
-  type Freshness,
   freshnessBetween,
   freshnessOf,
   hasData,
   type OnLeave,
   type ReadResult,
+  type ReadTask,
 } from '../read.ts';
-import { type Steps, scheduler, type Waiter } from '../scheduler.ts';
+import { type Steps, scheduler } from '../scheduler.ts';
 import type { Awaitable, ReadContext, SourcePart } from '../source.ts';
 import {
   type AnswerContent,
@@ -66,57 +66,52 @@ export function readAnswer<Part extends SourcePart, Raw>(
   options: DocumentOptions<Part, Raw>,
   onLeave?: OnLeave,
 ): Awaitable<AnswerEntry> {
-  const { part } = options;
+  const { part, key } = options;
   if (part === undefined) throw new MonitorError('source_not_configured');
   const now = Date.now();
   const before = freshnessOf(part, now, monitor.report);
   if (!hasData(before)) throw new MonitorError(errorOf(before) ?? 'source_unavailable');
   // Clients share the stream.
-  const client = monitor.nameClient(null);
-  if ('make' in options) return options.make({ part, before, now, client }, onLeave);
-  return monitor.reader.read(
+  const request = { part, before, now, client: monitor.nameClient(null) };
+  return readEntry(monitor, options, request, { key: `stream ${key}`, keepsLast: false, onLeave });
+}
+
+/** How an answer is read. */
+type ReadOptions = Required<Pick<ReadTask<unknown, unknown>, 'key' | 'keepsLast'>> & {
+  readonly onLeave: OnLeave | undefined;
+};
+
+/** Reads and builds an answer. Returns no promise if the source does not, and the work fits into this turn. */
+export function readEntry<Part extends SourcePart, Raw>(
+  monitor: Monitor,
+  options: DocumentOptions<Part, Raw>,
+  request: DocumentRequest<Part>,
+  { key, keepsLast, onLeave }: ReadOptions,
+): Awaitable<AnswerEntry> {
+  if ('make' in options) return options.make(request, onLeave);
+  const { part, client, now } = request;
+  return monitor.reader.read<Raw, AnswerEntry>(
     {
       part,
       call: options.call,
-      key: `stream ${options.key}`,
+      key,
       client,
+      keepsLast,
       read: (context) => options.read(part, context, now),
-      map: (raw: Raw, result, waiter) =>
-        compose(monitor, options, { part, before, raw, result, now }, waiter),
+      map: (raw, result, waiter) =>
+        scheduler.run('answer', compose(monitor, options, request, raw, result), waiter),
     },
     onLeave,
   );
 }
 
-/** The data that a source has just returned. */
-interface Given<Part extends SourcePart, Raw> {
-  readonly part: Part;
-  /** Freshness of the part before the read. */
-  readonly before: Freshness;
-  readonly raw: Raw;
-  readonly result: ReadResult;
-  /** When the read started, in milliseconds since 1970. */
-  readonly now: number;
-}
-
-/**
- * Builds the answer from the data of a source. Returns no promise if the work fits into this turn.
- *
- * @param waiter stops the work when the last client has disconnected
- */
-export function compose<Part extends SourcePart, Raw>(
+/** Builds the answer from the data that a source has just returned. */
+function* compose<Part extends SourcePart, Raw>(
   monitor: Monitor,
   options: ReadDocument<Part, Raw>,
-  given: Given<Part, Raw>,
-  waiter: Waiter,
-): Awaitable<AnswerEntry> {
-  return scheduler.run('answer', composeInSteps(monitor, options, given), waiter);
-}
-
-function* composeInSteps<Part extends SourcePart, Raw>(
-  monitor: Monitor,
-  options: ReadDocument<Part, Raw>,
-  { part, before, raw, result, now }: Given<Part, Raw>,
+  { part, before, now }: DocumentRequest<Part>,
+  raw: Raw,
+  result: ReadResult,
 ): Steps<AnswerEntry> {
   const freshness = freshnessBetween(before, freshnessOf(part, now, monitor.report), result);
   const content = yield* options.content(raw, result.sourceOf, now);

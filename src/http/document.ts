@@ -4,7 +4,7 @@ import { isMonitorError, MonitorError } from '../errors.ts';
 import { AWAY, errorOf, type Freshness, freshnessAway, freshnessOf, hasData, isStillFresh } from '../read.ts';
 import type { SourcePart } from '../source.ts';
 import type { SourceErrorCode } from '../wire.ts';
-import { compose, type DocumentOptions } from './answer.ts';
+import { type DocumentOptions, readEntry } from './answer.ts';
 import { type AnswerEntry, render } from './answer-entry.ts';
 import { type MonitorRequest, type MonitorResponse, onLeave } from './exchange.ts';
 import type { Monitor } from './monitor.ts';
@@ -89,31 +89,13 @@ async function readAnew<Part extends SourcePart, Raw>(
 ): Promise<AnswerEntry> {
   const { monitor, options, part } = state;
   const { key } = options;
-  const keep = (entry: AnswerEntry): AnswerEntry => {
-    monitor.answers.set(key, entry);
-    return entry;
-  };
   if (!hasData(before)) return lastKnown(state, errorOf(before) ?? 'source_unavailable', now);
   const client = monitor.nameClient(request);
+  const reading = { key, keepsLast: true, onLeave: onLeave(response) };
   try {
-    if ('make' in options) {
-      return keep(await options.make({ part, before, now, client }, onLeave(response)));
-    }
-    return await monitor.reader.read(
-      {
-        part,
-        call: options.call,
-        key,
-        client,
-        read: (context) => options.read(part, context, now),
-        keepsLast: true,
-        map(raw: Raw, result, waiter) {
-          const entry = compose(monitor, options, { part, before, raw, result, now }, waiter);
-          return entry instanceof Promise ? entry.then(keep) : keep(entry as AnswerEntry);
-        },
-      },
-      onLeave(response),
-    );
+    const entry = await readEntry(monitor, options, { part, before, now, client }, reading);
+    monitor.answers.set(key, entry);
+    return entry;
   } catch (error) {
     if (!isMonitorError(error) || !AWAY.has(error.code)) throw error;
     return lastKnown(state, error.code as SourceErrorCode, Date.now());

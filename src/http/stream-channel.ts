@@ -1,6 +1,7 @@
 import type { RouteName } from '../options.ts';
 import { type Freshness, freshnessOf, type OnLeave, type Report } from '../read.ts';
 import type { Awaitable, SourcePart } from '../source.ts';
+import { addTo } from '../values.ts';
 import type { AnswerEntry } from './answer-entry.ts';
 import type { StreamClient } from './stream-client.ts';
 import { messageOf, unreadBytes } from './stream-message.ts';
@@ -116,11 +117,7 @@ function isUnchanged<Since>({ seen, readAt }: ChannelState<Since>, latest: Fresh
 
 function groupByCursor(clients: ReadonlySet<StreamClient>): Map<string, StreamClient[]> {
   const groups = new Map<string, StreamClient[]>();
-  for (const client of clients) {
-    const group = groups.get(client.cursor);
-    if (group === undefined) groups.set(client.cursor, [client]);
-    else group.push(client);
-  }
+  for (const client of clients) addTo(groups, client.cursor, client);
   return groups;
 }
 

@@ -118,9 +118,8 @@ function freshnessFrom(
 function partFreshnessOf(part: SourcePart, now: number, report: Report): PartFreshness {
   const { name } = part;
   const engine = typeof part.engine === 'string' ? part.engine : null;
-  if (part.status === undefined) {
-    return { name, engine, ok: true, asOf: now, error: null, revision: null, changesAt: Infinity };
-  }
+  const unknown = { name, engine, revision: null, changesAt: Infinity };
+  if (part.status === undefined) return { ...unknown, ok: true, asOf: now, error: null };
   try {
     const { ok, asOf, error, reason, revision, changesAt } = part.status();
     if (typeof ok !== 'boolean')
@@ -143,15 +142,7 @@ function partFreshnessOf(part: SourcePart, now: number, report: Report): PartFre
     };
   } catch (error) {
     report(error, { code: 'source_unavailable', source: name, call: 'status' });
-    return {
-      name,
-      engine,
-      ok: false,
-      asOf: null,
-      error: 'source_unavailable',
-      revision: null,
-      changesAt: Infinity,
-    };
+    return { ...unknown, ok: false, asOf: null, error: 'source_unavailable' };
   }
 }
 

@@ -8,6 +8,7 @@ import type { Steps } from '../scheduler.ts';
 import { shareCalls } from '../single-flight.ts';
 import { ALL_TASKS } from '../source/task-query.ts';
 import type { Activity, TaskQuery, TaskSource } from '../source.ts';
+import { addTo } from '../values.ts';
 import type { QueueBody, TaskBody, UnassignedTasksBody, WorkerBody } from '../wire.ts';
 import {
   type Parts,
@@ -169,10 +170,6 @@ function withRunning(worker: WorkerBody, list: TaskList, running: RunningTasks |
 
 function groupByWorker(running: RunningTasks | null): Map<string | null, JudgedTask[]> {
   const groups = new Map<string | null, JudgedTask[]>();
-  for (const judged of running?.tasks ?? []) {
-    const group = groups.get(judged.task.worker);
-    if (group === undefined) groups.set(judged.task.worker, [judged]);
-    else group.push(judged);
-  }
+  for (const judged of running?.tasks ?? []) addTo(groups, judged.task.worker, judged);
   return groups;
 }

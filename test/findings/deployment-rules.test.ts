@@ -1,13 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { failureRate } from '../../src/findings/rules/failure-rate.ts';
+import { tasksLost, tasksMissing, tasksOverdue } from '../../src/findings/rules/open-tasks.ts';
 import { queueGrowing } from '../../src/findings/rules/queue-growing.ts';
 import { queueWaiting } from '../../src/findings/rules/queue-waiting.ts';
 import { scheduleMissed } from '../../src/findings/rules/schedule-missed.ts';
 import { storeBehind } from '../../src/findings/rules/store-behind.ts';
 import { taskOverrun } from '../../src/findings/rules/task-overrun.ts';
-import { tasksLost } from '../../src/findings/rules/tasks-lost.ts';
-import { tasksMissing } from '../../src/findings/rules/tasks-missing.ts';
-import { tasksOverdue } from '../../src/findings/rules/tasks-overdue.ts';
 import { workerStuck } from '../../src/findings/rules/worker-stuck.ts';
 import { workersSilent } from '../../src/findings/rules/workers-silent.ts';
 import { RULES } from '../../src/findings/rules.ts';

@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { failureRate } from '../../src/findings/rules/failure-rate.ts';
+import { tasksLost, tasksMissing, tasksOverdue } from '../../src/findings/rules/open-tasks.ts';
 import { taskOverrun } from '../../src/findings/rules/task-overrun.ts';
-import { tasksLost } from '../../src/findings/rules/tasks-lost.ts';
-import { tasksMissing } from '../../src/findings/rules/tasks-missing.ts';
-import { tasksOverdue } from '../../src/findings/rules/tasks-overdue.ts';
 import { activity, ago, judge, NOW, runs, source } from './situations.ts';
 
 const CLEAR = { findings: [], unknown: null };

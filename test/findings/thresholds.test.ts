@@ -1,11 +1,11 @@
 /** Each rule at the moment from which on it finds something, and just before. */
 import { describe, expect, it } from 'vitest';
 import type { Rule, SourceSituation } from '../../src/findings/finding.ts';
+import { tasksOverdue } from '../../src/findings/rules/open-tasks.ts';
 import { queueGrowing } from '../../src/findings/rules/queue-growing.ts';
 import { queueWaiting } from '../../src/findings/rules/queue-waiting.ts';
 import { scheduleMissed } from '../../src/findings/rules/schedule-missed.ts';
 import { taskOverrun } from '../../src/findings/rules/task-overrun.ts';
-import { tasksOverdue } from '../../src/findings/rules/tasks-overdue.ts';
 import { workerStuck } from '../../src/findings/rules/worker-stuck.ts';
 import { workersSilent } from '../../src/findings/rules/workers-silent.ts';
 import { activity, ago, judge, queue, runs, schedule, source, worker } from './situations.ts';

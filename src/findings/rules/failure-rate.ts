@@ -1,5 +1,5 @@
 import type { Activity, MinuteCounts } from '../../source.ts';
-import { activityOf, clear, type Finding, lookAtTasks, type Rule } from '../finding.ts';
+import { activityRule, type Finding, lookAtTasks } from '../finding.ts';
 
 const MINUTE_MS = 60_000;
 /** The current period: long enough for rare tasks, short enough to see a deploy. */
@@ -30,25 +30,19 @@ const LEAST_USUAL = 0.001;
  * The hour before ends when the current rate began, so that a problem of two hours does not count as usual. It is
  * compared with only if at least half of it was observed. Unknown until an hour and a quarter has been observed.
  */
-export const failureRate: Rule = {
-  code: 'failure_rate',
-  *judge(source, now) {
-    if (!source.hasTasks) return null;
-    const { activity, unknown } = activityOf(source);
-    if (activity === null) return clear(unknown);
-    const findings: Finding[] = [];
-    for (const name of activity.counts.names()) {
-      const finding = findingOf(activity, name, now);
-      if (finding !== null) findings.push(finding);
-      yield;
-    }
-    findings.sort((a, b) => Number(b.evidence.failed) - Number(a.evidence.failed));
-    const seen = now - activity.since;
-    const missing = seen < BEFORE_MS + RECENT_MS ? 'It needs data from the previous hour.' : null;
-    // The limit of 5 % does not need the hour before, so earlier findings by it are judged again.
-    return { findings, unknown: missing, unjudged: [] };
-  },
-};
+export const failureRate = activityRule('failure_rate', function* (activity, now) {
+  const findings: Finding[] = [];
+  for (const name of activity.counts.names()) {
+    const finding = findingOf(activity, name, now);
+    if (finding !== null) findings.push(finding);
+    yield;
+  }
+  findings.sort((a, b) => Number(b.evidence.failed) - Number(a.evidence.failed));
+  const seen = now - activity.since;
+  const missing = seen < BEFORE_MS + RECENT_MS ? 'It needs data from the previous hour.' : null;
+  // The limit of 5 % does not need the hour before, so earlier findings by it are judged again.
+  return { findings, unknown: missing, unjudged: [] };
+});
 
 interface Rate {
   readonly failed: number;

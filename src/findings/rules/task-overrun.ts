@@ -1,14 +1,6 @@
 import type { Activity, RunningTask } from '../../source.ts';
-import {
-  activityOf,
-  clear,
-  counted,
-  type Finding,
-  inWords,
-  listed,
-  lookAtTasks,
-  type Rule,
-} from '../finding.ts';
+import { addTo } from '../../values.ts';
+import { activityRule, counted, type Finding, inWords, listed, lookAtTasks } from '../finding.ts';
 import { createFindUsual, isHeldByLostWorker, type UsualRuns } from './running.ts';
 
 /** Shorter runs are not a problem yet. */
@@ -23,26 +15,20 @@ const MOST_EXAMPLES = 3;
  * run times of its name in the last day. Names with fewer than 20 runs are not judged: the rule is unknown while a
  * task of such a name runs for more than a minute.
  */
-export const taskOverrun: Rule = {
-  code: 'task_overrun',
-  *judge(source, now) {
-    if (!source.hasTasks) return null;
-    const { activity, unknown } = activityOf(source);
-    if (activity === null) return clear(unknown);
-    const findings: Finding[] = [];
-    const unjudged: string[] = [];
-    const usualOf = createFindUsual(activity.counts, now);
-    for (const [name, tasks] of byName(activity, now)) {
-      const usual = usualOf(name);
-      if (usual === null) unjudged.push(name ?? 'tasks of unknown names');
-      else findings.push(...findingOf(name as string, tasks, usual, now));
-      yield;
-    }
-    findings.sort((a, b) => (a.since ?? 0) - (b.since ?? 0));
-    const isWhole = activity.open.isWhole;
-    return { findings, unknown: unknownOf(activity, unjudged), ...(isWhole && { unjudged }) };
-  },
-};
+export const taskOverrun = activityRule('task_overrun', function* (activity, now) {
+  const findings: Finding[] = [];
+  const unjudged: string[] = [];
+  const usualOf = createFindUsual(activity.counts, now);
+  for (const [name, tasks] of byName(activity, now)) {
+    const usual = usualOf(name);
+    if (usual === null) unjudged.push(name ?? 'tasks of unknown names');
+    else findings.push(...findingOf(name as string, tasks, usual, now));
+    yield;
+  }
+  findings.sort((a, b) => (a.since ?? 0) - (b.since ?? 0));
+  const isWhole = activity.open.isWhole;
+  return { findings, unknown: unknownOf(activity, unjudged), ...(isWhole && { unjudged }) };
+});
 
 /**
  * Whether a task runs for too long; `null`: unknown, because too few tasks of its name have run.
@@ -63,10 +49,7 @@ function byName(activity: Activity, now: number): Map<string | null, RunningTask
   const names = new Map<string | null, RunningTask[]>();
   const isLost = isHeldByLostWorker(activity);
   for (const task of activity.open.running) {
-    if (now - task.startedAt < LEAST_MS || isLost(task)) continue;
-    const tasks = names.get(task.name);
-    if (tasks === undefined) names.set(task.name, [task]);
-    else tasks.push(task);
+    if (now - task.startedAt >= LEAST_MS && !isLost(task)) addTo(names, task.name, task);
   }
   return names;
 }

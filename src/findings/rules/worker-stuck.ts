@@ -1,5 +1,6 @@
 import type { Steps } from '../../scheduler.ts';
 import type { Activity, RunningTask } from '../../source.ts';
+import { addTo } from '../../values.ts';
 import type { QueueBody, WorkerBody } from '../../wire.ts';
 import {
   activityOf,
@@ -103,10 +104,7 @@ function evidenceOf(tasks: readonly RunningTask[]): Finding['evidence'] {
 export function tasksByWorker(running: readonly RunningTask[]): Map<string, RunningTask[]> {
   const workers = new Map<string, RunningTask[]>();
   for (const task of running) {
-    if (task.worker === null) continue;
-    const tasks = workers.get(task.worker);
-    if (tasks === undefined) workers.set(task.worker, [task]);
-    else tasks.push(task);
+    if (task.worker !== null) addTo(workers, task.worker, task);
   }
   return workers;
 }
