@@ -149,7 +149,7 @@ function readList<Call extends string, Item, Row>(
   );
 }
 
-export function readWorkers(reads: SourceReads, part: Parts['workers']): Promise<Known<Rows<WorkerBody>>> {
+function readWorkers(reads: SourceReads, part: Parts['workers']): Promise<Known<Rows<WorkerBody>>> {
   const { serializer } = reads.monitor;
   return readList(reads, part, 'listWorkers', (worker) => serializer.worker(worker, reads.name, new Date()));
 }
