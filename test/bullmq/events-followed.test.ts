@@ -9,6 +9,8 @@ import { context } from '../helpers/bullmq-read.ts';
 import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
 import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
 
+const BULLMQ = BULLMQ_VERSIONS[0]?.bullmq as (typeof BULLMQ_VERSIONS)[0]['bullmq'];
+const OPTIONS = { hostname: false, mostSeries: 10_000 };
 const RUNS = 'bullmq_job_run_time_seconds';
 /** Of an entry that is too large to be read again. */
 const LARGE = 'x'.repeat(100_000);
@@ -40,14 +42,14 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the event stre
   let noted: string[];
 
   beforeEach(async () => {
-    app = await startBullMQ(BULLMQ_VERSIONS[0]?.bullmq as (typeof BULLMQ_VERSIONS)[0]['bullmq']);
+    app = await startBullMQ(BULLMQ);
     queue = app.queue('mail');
     await queue.waitUntilReady();
     client = new Redis(app.redis.port, '127.0.0.1');
     noted = [];
     noteEntries(client, noted);
     sources = bullmqSources({ connection: client, store: createArrayStore() });
-    meter = sources.metrics.openMeter({ hostname: false, mostSeries: 10_000 });
+    meter = sources.metrics.openMeter(OPTIONS);
   });
 
   afterEach(async () => {
@@ -75,4 +77,30 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the event stre
     // While one of them takes longer, it is read for separately.
     expect(noted.length).toBeLessThan(1.5 * new Set(noted).size);
   });
+
+  it('are read on while another server is away', async () => {
+    const other = await startBullMQ(BULLMQ);
+    try {
+      meter.close();
+      await sources.close();
+      const away = other.queue('away');
+      await away.waitUntilReady();
+      sources = bullmqSources({ queues: [queue, away], store: createArrayStore() });
+      meter = sources.metrics.openMeter(OPTIONS);
+      for (const [n, on, name] of [
+        [1, app, queue],
+        [2, other, away],
+      ] as const) {
+        on.worker(name.name, async () => null);
+        await name.add('send', {});
+        await until(async () => (await counted()) === n && (await recorded()) === n, 60_000);
+      }
+      await other.redis.kill();
+      await queue.add('send', {});
+      await until(async () => (await counted()) === 3 && (await recorded()) === 3, 60_000);
+      await other.redis.start();
+    } finally {
+      await other.close();
+    }
+  }, 60_000);
 });
