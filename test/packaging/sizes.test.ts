@@ -64,7 +64,7 @@ describe('what is loaded', () => {
       return [...new Set(files)].flatMap((path) => read(path).match(/^\/\/ src\/.+/gm) ?? []);
     });
     for (const names of modules) {
-      expect(names.length).toBeGreaterThan(500);
+      expect(names.length).toBeGreaterThan(300);
       expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
     }
   });

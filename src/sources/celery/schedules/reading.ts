@@ -18,6 +18,8 @@ export interface Reading<Snapshot> {
 /** How long a reading is used at least, in milliseconds; and reading takes at most a tenth of the time. */
 const FRESH = 1000;
 const SHARE = 10;
+/** A reading is used no longer than this, in milliseconds: one that took long may have waited for a busy process. */
+const LONGEST = 20_000;
 
 /** @param reader `null` if there is nothing to read from */
 export function createReading<Snapshot>(reader: { read(): Promise<Snapshot> } | null): Reading<Snapshot> {
@@ -42,7 +44,7 @@ export function createReading<Snapshot>(reader: { read(): Promise<Snapshot> } | 
       reading.problem = problemOf(error);
     }
     const end = performance.now();
-    freshUntil = end + Math.max(FRESH, (end - start) * SHARE);
+    freshUntil = end + Math.min(LONGEST, Math.max(FRESH, (end - start) * SHARE));
   });
   return reading;
 }
