@@ -19,11 +19,13 @@ export interface TimeChartProps {
   /** Start of each step in ISO 8601, oldest first. */
   readonly times: readonly string[];
   readonly stepSeconds: number;
+  /** Whether its figures are numbers per step, which it then says. Default true. */
+  readonly isRate?: boolean;
   readonly markers?: readonly ChartMarker[] | undefined;
   /** Called with the start and the end of a range that the reader has selected, in ISO 8601. Default: no selection. */
   readonly onRange?: ((from: string, to: string) => void) | undefined;
   /** Filters of what the chart shows, for its links to tasks and failures. Default: none. */
-  readonly filters?: Readonly<Record<string, string>> | undefined;
+  readonly filters?: Readonly<Record<string, string | readonly string[]>> | undefined;
 }
 
 /** One figure of each step. */

@@ -66,7 +66,7 @@ export function LineChart(
       },
     ];
   }, [lines, isTime, height]);
-  return <TimeChart {...props} rows={rows} panels={panels} />;
+  return <TimeChart {...props} isRate={!isTime} rows={rows} panels={panels} />;
 }
 
 /** How a line is drawn: `thick` and `thin` for current figures, `dashed` for the previous period. */

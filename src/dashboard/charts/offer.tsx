@@ -38,7 +38,7 @@ export function Offer(props: {
   /** End of the chart, in milliseconds since 1970. */
   readonly end: number;
   readonly spanMs: number;
-  readonly filters: Readonly<Record<string, string>>;
+  readonly filters: Readonly<Record<string, string | readonly string[]>>;
   readonly onRange: ((from: string, to: string) => void) | undefined;
   readonly close: () => void;
 }) {

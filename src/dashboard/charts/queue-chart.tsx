@@ -57,5 +57,5 @@ export function QueueChart(
     ],
     [waiting, oldest],
   );
-  return <TimeChart {...props} rows={rows} panels={panels} />;
+  return <TimeChart {...props} isRate={false} rows={rows} panels={panels} />;
 }

@@ -44,7 +44,8 @@ type Times = ReturnType<typeof useTimes>;
 
 /** A chart over time: its legend with values, its panels over one time axis, markers, ranges, and a table. */
 export function TimeChart(props: TimeChartProps & ChartContent) {
-  const { label, times, stepSeconds, rows } = props;
+  const { label, times, stepSeconds, rows, isRate = true } = props;
+  const unit = isRate ? `per ${stepInWords(stepSeconds)}` : '';
   const at = useStore(cursor);
   const [isTable, setTable] = useState(false);
   const steps = useTimes(times, stepSeconds);
@@ -58,7 +59,7 @@ export function TimeChart(props: TimeChartProps & ChartContent) {
         index={index}
         isTable={isTable}
         setTable={setTable}
-        when={index === null ? `per ${stepInWords(stepSeconds)}` : steps.timeOf(index)}
+        when={index === null ? unit : steps.timeOf(index)}
       />
       {isTable ? (
         <ChartTable

@@ -2,6 +2,7 @@ import '../style/failures.css';
 import { useState } from 'preact/hooks';
 import type { StatsCauseBody, TaskStatsBody } from '../../client.ts';
 import { Sparkline } from '../charts/sparkline.tsx';
+import { ThroughputChart } from '../charts/throughput-chart.tsx';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
 import { Change } from '../parts/change.tsx';
@@ -10,7 +11,7 @@ import { Ago } from '../parts/moment.tsx';
 import { Empty, ReadState } from '../parts/problem.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import { usePrevious, useRange } from '../range/use-range.ts';
-import { causeLink, linkHere, linkTo } from '../route.ts';
+import { causeLink, go, linkHere, linkTo } from '../route.ts';
 import { listQuery } from '../tasks/list-query.ts';
 import { millis } from '../text/moments.ts';
 import { count, counted } from '../text/numbers.ts';
@@ -24,11 +25,6 @@ const ORDERS = {
   new: (a: StatsCauseBody, b: StatsCauseBody) => firstOf(b) - firstOf(a),
 };
 const firstOf = ({ first_seen }: StatsCauseBody): number => millis(first_seen) ?? 0;
-
-const CHIPS = [
-  ['count', 'Most frequent'],
-  ['new', 'Newest'],
-] as const;
 
 /** Failures by cause. */
 export function FailuresView({ query }: { readonly query: URLSearchParams }) {
@@ -47,19 +43,15 @@ export function FailuresView({ query }: { readonly query: URLSearchParams }) {
   const { data, at } = resource;
   const order = orderIn(query, ORDERS);
   const stats = data?.stats ?? null;
+  const marker = stats?.markers?.at(-1);
   return (
     <>
       <ViewHead title="Failures" at={at}>
-        {CHIPS.map(([name, text]) => (
-          <a
-            key={name}
-            class="chip"
-            href={linkHere({ sort: name, order: null })}
-            aria-current={name === order.by ? 'true' : undefined}
-          >
-            {text}
+        {marker !== undefined && (
+          <a class="chip" href={linkHere({ from: marker.at, to: null, range: null })}>
+            Since {marker.text}
           </a>
-        ))}
+        )}
       </ViewHead>
       <FilteredBy filters={filters} />
       <ReadState what="the failures" of={resource} />
@@ -117,6 +109,18 @@ function Causes(props: {
   return (
     <>
       <Summary stats={stats} filters={filters} />
+      <section class="panel">
+        <ThroughputChart
+          label="Failures over time"
+          series={stats.series}
+          stepSeconds={stats.step_seconds}
+          markers={stats.markers}
+          kinds={['failed']}
+          height={96}
+          filters={{ ...filters, state: 'FAILURE' }}
+          onRange={(from, to) => go(linkHere({ from, to, range: null }))}
+        />
+      </section>
       <div class="panel">
         <DataTable
           class="causes"
@@ -133,16 +137,18 @@ function Causes(props: {
 
 /** @param before the previous period; `null`: no comparison, or unknown */
 const columnsFor = (before: TaskStatsBody | null): readonly Column<StatsCauseBody>[] => [
-  { title: 'New', class: 'cause-new', cell: (cause) => <NewBadge cause={cause} /> },
   {
     title: 'Cause',
     isHead: true,
     isWide: true,
     class: 'cause-name',
     cell: (cause) => (
-      <a href={causeLink(cause.cause)} title={cause.message ?? undefined}>
-        <CauseText cause={cause} />
-      </a>
+      <>
+        <a href={causeLink(cause.cause)} title={cause.message ?? undefined}>
+          <CauseText cause={cause} />
+        </a>{' '}
+        <NewBadge cause={cause} />
+      </>
     ),
   },
   {

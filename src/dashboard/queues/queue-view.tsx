@@ -137,13 +137,17 @@ function Charts(props: {
     <>
       <section class="panel">
         <h2>Waiting</h2>
-        <QueueChart
-          {...shared}
-          label={`Waiting in ${id}`}
-          waiting={depths.waiting}
-          oldest={depths.oldest_seconds}
-          isAtLeast={depths.oldest_at_least}
-        />
+        {depths.waiting.every((value) => value === null) ? (
+          <p class="dim">The depth was not recorded in this period.</p>
+        ) : (
+          <QueueChart
+            {...shared}
+            label={`Waiting in ${id}`}
+            waiting={depths.waiting}
+            oldest={depths.oldest_seconds}
+            isAtLeast={depths.oldest_at_least}
+          />
+        )}
       </section>
       <section class="panel">
         <h2>In and out</h2>

@@ -55,7 +55,7 @@ function columnsFor(stepSeconds: number): readonly Column<QueueFigures>[] {
     phone: 'labelled',
     cell: ({ over }) => rateText(over?.[figure], stepSeconds),
   });
-  const trend = { title: 'Trend', cell: (row: QueueFigures) => <Trend row={row} /> };
+  const trend: Column<QueueFigures> = { title: 'Trend', phone: 'end', cell: (row) => <Trend row={row} /> };
   return [name, waiting, oldest, trend, rate('In/min', 'sent'), rate('Out/min', 'received'), workers];
 }
 

@@ -65,7 +65,6 @@ export function TaskView({ id, query }: { readonly id: string; readonly query: U
           {`The sources ${data.source} and ${source} both have a task with this ID. This one is from ${data.source}.`}
         </p>
       )}
-      {data.state === 'FAILURE' && <Story task={data} />}
       {(data.exception !== null || data.traceback !== null) && (
         <Traceback
           exception={data.exception}
@@ -74,6 +73,7 @@ export function TaskView({ id, query }: { readonly id: string; readonly query: U
           missing="The engine reported none."
         />
       )}
+      {data.state === 'FAILURE' && <Story task={data} />}
       <LifeBars task={data} />
       {data.progress !== null && <ProgressBar progress={data.progress} />}
       <div class="columns">
