@@ -147,7 +147,8 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the frame'), () => {
     await page.locator('.named tbody tr').first().waitFor();
     await page.keyboard.press('j');
     await page.keyboard.press('j');
-    expect(await page.evaluate("document.activeElement.closest('tr').rowIndex")).toBe(2);
+    const rows = "[...document.querySelectorAll('main tbody tr')]";
+    expect(await page.evaluate(`${rows}.indexOf(document.activeElement.closest('tr'))`)).toBe(1);
     await page.keyboard.press('y');
     await page.getByText('Link copied').waitFor();
     const copied = String(await page.evaluate('navigator.clipboard.readText()'));
