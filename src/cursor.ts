@@ -21,15 +21,19 @@ export function encodeCursor(kind: string, parts: readonly unknown[]): string {
 
 /** @returns the parts given to {@link encodeCursor}, of unknown shape; `null` when it is not a cursor of this kind */
 export function decodeCursor(kind: string, text: string): readonly unknown[] | null {
-  if (text.length > LONGEST_CURSOR || !/^[\w-]+$/.test(text)) return null;
-  return readMark(kind, Buffer.from(text, 'base64url').toString('utf8'));
+  return readMark(kind, plainText(text));
 }
 
 /** Whether a text is a cursor of this kind in the format of another version of this library. */
 export function isForeignCursor(kind: string, text: string): boolean {
-  if (text.length > LONGEST_CURSOR || !/^[\w-]+$/.test(text)) return false;
-  const [, name, version] = /^([a-z]+)(\d+)\[/.exec(Buffer.from(text, 'base64url').toString('utf8')) ?? [];
+  const [, name, version] = /^([a-z]+)(\d+)\[/.exec(plainText(text)) ?? [];
   return name === kind && Number(version) !== VERSION;
+}
+
+/** The text of a cursor; empty if it cannot be one. */
+function plainText(text: string): string {
+  const isPossible = text.length <= LONGEST_CURSOR && /^[\w-]+$/.test(text);
+  return isPossible ? Buffer.from(text, 'base64url').toString('utf8') : '';
 }
 
 /**

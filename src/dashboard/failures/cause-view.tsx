@@ -9,8 +9,8 @@ import { LatestTasks } from '../parts/latest-tasks.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { Empty, ReadState } from '../parts/problem.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
-import { tasksWithStats, usePrevious, useRange } from '../range/use-range.ts';
-import { go, linkHere, linkTo, nameLink, workerLink } from '../route.ts';
+import { stepsOf, tasksWithStats, usePrevious, useRange } from '../range/use-range.ts';
+import { linkTo, nameLink, workerLink } from '../route.ts';
 import { count } from '../text/numbers.ts';
 import { NewBadge } from './causes.tsx';
 import { Traceback } from './traceback.tsx';
@@ -100,14 +100,12 @@ function Cause(props: {
       <section class="panel">
         <h2>Failures over time</h2>
         <ThroughputChart
+          {...stepsOf(stats)}
           label="Failures over time"
           series={stats.series}
-          stepSeconds={stats.step_seconds}
-          markers={stats.markers}
           kinds={['failed']}
           height={120}
           filters={{ cause: cause.cause }}
-          onRange={(from, to) => go(linkHere({ from, to, range: null }))}
         />
       </section>
       <div class="columns">

@@ -10,8 +10,8 @@ import { type Column, DataTable, type Order, orderIn } from '../parts/data-table
 import { Ago } from '../parts/moment.tsx';
 import { Empty, ReadState } from '../parts/problem.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
-import { usePrevious, useRange } from '../range/use-range.ts';
-import { causeLink, go, linkHere, linkTo } from '../route.ts';
+import { stepsOf, usePrevious, useRange } from '../range/use-range.ts';
+import { causeLink, linkHere, linkTo } from '../route.ts';
 import { listQuery } from '../tasks/list-query.ts';
 import { millis } from '../text/moments.ts';
 import { count, counted } from '../text/numbers.ts';
@@ -111,14 +111,12 @@ function Causes(props: {
       <Summary stats={stats} filters={filters} />
       <section class="panel">
         <ThroughputChart
+          {...stepsOf(stats)}
           label="Failures over time"
           series={stats.series}
-          stepSeconds={stats.step_seconds}
-          markers={stats.markers}
           kinds={['failed']}
           height={96}
           filters={{ ...filters, state: 'FAILURE' }}
-          onRange={(from, to) => go(linkHere({ from, to, range: null }))}
         />
       </section>
       <div class="panel">

@@ -11,8 +11,8 @@ import { LatestTasks } from '../parts/latest-tasks.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { NoStats, ReadState } from '../parts/problem.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
-import { tasksWithStats, usePrevious, useRange } from '../range/use-range.ts';
-import { go, linkHere, linkTo, nameLink } from '../route.ts';
+import { stepsOf, tasksWithStats, usePrevious, useRange } from '../range/use-range.ts';
+import { linkTo, nameLink } from '../route.ts';
 import { count, percent, seconds, secondsOf } from '../text/numbers.ts';
 import { comparable, valuesBefore, valuesOf } from './before-values.ts';
 
@@ -176,13 +176,7 @@ interface Periods {
 
 /** How many tasks of a name ran, how long they took, and how long they waited. */
 function NameCharts({ id, stats, before }: Periods & { readonly id: string }) {
-  const shared = {
-    stepSeconds: stats.step_seconds,
-    markers: stats.markers,
-    filters: { name: id },
-    onRange: (from: string, to: string) => go(linkHere({ from, to, range: null })),
-  };
-  const timed = { ...shared, times: stats.series.map(({ t }) => t) };
+  const shared = { ...stepsOf(stats), filters: { name: id } };
   const format = (value: number): string => seconds(value);
   return (
     <>
@@ -196,7 +190,7 @@ function NameCharts({ id, stats, before }: Periods & { readonly id: string }) {
         />
         {before !== null && (
           <LineChart
-            {...timed}
+            {...shared}
             label={`Tasks of ${id}, and in the previous period`}
             unit="count"
             height={90}
@@ -207,7 +201,7 @@ function NameCharts({ id, stats, before }: Periods & { readonly id: string }) {
       <section class="panel">
         <h2>Run time</h2>
         <LineChart
-          {...timed}
+          {...shared}
           label={`Run time of ${id}`}
           unit="seconds"
           lines={durationLines('runtime', { stats, before })}
@@ -217,7 +211,7 @@ function NameCharts({ id, stats, before }: Periods & { readonly id: string }) {
       <section class="panel">
         <h2>Wait</h2>
         <LineChart
-          {...timed}
+          {...shared}
           label={`Wait of ${id}`}
           unit="seconds"
           lines={durationLines('wait', { stats, before })}

@@ -8,8 +8,8 @@ import { lazy } from '../parts/lazy.tsx';
 import { Empty, NoStats, ReadState } from '../parts/problem.tsx';
 import { toneOf } from '../parts/state-badge.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
-import { isComparedAt, useRange } from '../range/use-range.ts';
-import { currentRoute, go, linkHere, linkTo } from '../route.ts';
+import { isComparedAt, stepsOf, useRange } from '../range/use-range.ts';
+import { currentRoute, linkTo } from '../route.ts';
 import { useStore } from '../store.ts';
 import { count } from '../text/numbers.ts';
 import { Attention } from './attention.tsx';
@@ -113,13 +113,6 @@ function Throughput(props: {
 }) {
   const { stats, before } = props;
   return (
-    <ThroughputChart
-      label="Tasks over time"
-      series={stats.series}
-      stepSeconds={stats.step_seconds}
-      markers={stats.markers}
-      before={before}
-      onRange={(from, to) => go(linkHere({ from, to, range: null }))}
-    />
+    <ThroughputChart {...stepsOf(stats)} label="Tasks over time" series={stats.series} before={before} />
   );
 }

@@ -9,8 +9,8 @@ import { LatestTasks } from '../parts/latest-tasks.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { Empty, isProblem, Problem, ReadState } from '../parts/problem.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
-import { useRange } from '../range/use-range.ts';
-import { go, linkHere, linkTo, workerLink } from '../route.ts';
+import { stepsOf, useRange } from '../range/use-range.ts';
+import { linkTo, workerLink } from '../route.ts';
 import { count } from '../text/numbers.ts';
 import { WorkerState } from '../workers/worker-parts.tsx';
 import { Consumers, oldestText, type QueueFigures, rateText, waitingText } from './queue-columns.tsx';
@@ -126,13 +126,7 @@ function Charts(props: {
   readonly depths: StatsQueueBody;
 }) {
   const { id, stats, depths } = props;
-  const shared = {
-    times: stats.series.map(({ t }) => t),
-    stepSeconds: stats.step_seconds,
-    markers: stats.markers,
-    filters: { queue: id },
-    onRange: (from: string, to: string) => go(linkHere({ from, to, range: null })),
-  };
+  const shared = { ...stepsOf(stats), filters: { queue: id } };
   return (
     <>
       <section class="panel">
