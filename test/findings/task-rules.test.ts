@@ -67,6 +67,21 @@ describe('failure_rate', () => {
     expect(judge(failureRate, source({ activity: await activity({ tasks }) }))).toEqual(CLEAR);
   });
 
+  it('finds no rise that chance explains', async () => {
+    const tasks = (failures: number) => [
+      ...runs('pay', 80, 60, { perMinute: 10 }),
+      ...runs('pay', 60, 53, { perMinute: 10, failed: 1 }),
+      ...runs('pay', 53, 12, { perMinute: 10 }),
+      ...runs('pay', 12, 12 - failures, { perMinute: 10, failed: 1 }),
+      ...runs('pay', 12 - failures, -1, { perMinute: 10 }),
+    ];
+    const found = async (failures: number) =>
+      judge(failureRate, source({ activity: await activity({ tasks: tasks(failures) }) }))?.findings;
+    // Of 150 tasks, after 7 failures of 600: four times as many.
+    expect(await found(7)).toEqual([]);
+    expect(await found(12)).toHaveLength(1);
+  });
+
   it('compares only with an hour of which at least half was observed', async () => {
     const tasks = (from: number) => [
       ...runs('pay', from, 20, { perMinute: 50 }),

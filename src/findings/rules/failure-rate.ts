@@ -22,10 +22,12 @@ const FACTOR = 3;
 const LEAST_SHARE = 0.01;
 /** The usual share if nothing has failed: few tasks cannot show a smaller one. */
 const LEAST_USUAL = 0.001;
+/** A rise that chance alone brings about more often than this is not found: many names are judged every minute. */
+const MOST_CHANCE = 0.001;
 
 /**
- * `failure_rate`: of one name, 5 % or more of the tasks of the last 15 minutes failed, or 1 % or more and three
- * times as many as in the hour before it began. At least 3 failures. Critical if both apply.
+ * `failure_rate`: of one name, 5 % or more of the tasks of the last 15 minutes failed, or 1 % or more, three times
+ * as many as in the hour before it began, and more than chance explains. At least 3 failures. Critical if both apply.
  *
  * The hour before ends when the current rate began, so that a problem of two hours does not count as usual. It is
  * compared with only if at least half of it was observed. Unknown until an hour and a quarter has been observed.
@@ -64,7 +66,10 @@ function findingOf({ counts, since: observedSince }: Activity, name: string, now
   const since = beginOf(counts, name, end - RECENT_MS, rate.share);
   const before = rateOf(counts, name, since - BEFORE_MS, since);
   const isUsualKnown = before.ended >= LEAST_BEFORE && since - observedSince >= LEAST_OBSERVED_MS;
-  const hasRisen = isUsualKnown && rate.share >= FACTOR * Math.max(before.share, LEAST_USUAL);
+  const hasRisen =
+    isUsualKnown &&
+    rate.share >= FACTOR * Math.max(before.share, LEAST_USUAL) &&
+    chanceOf(rate, before) <= MOST_CHANCE;
   if (rate.share < ALWAYS && !hasRisen) return null;
   const label = name === counts.others ? 'Other names' : name;
   const usual = isUsualKnown ? ` (before ${percent(before.share)})` : '';
@@ -87,6 +92,17 @@ function findingOf({ counts, since: observedSince }: Activity, name: string, now
       since: new Date(since).toISOString(),
     }),
   };
+}
+
+/**
+ * How likely at least so many of all failures fall into the current period if the rate has not changed: Chernoff's bound
+ * of the binomial tail, so at most this.
+ */
+function chanceOf(now: Rate, before: Rate): number {
+  const failures = now.failed + before.failed;
+  const [seen, expected] = [now.failed / failures, now.ended / (now.ended + before.ended)];
+  const divergence = (a: number, b: number): number => (a === 0 ? 0 : a * Math.log(a / b));
+  return Math.exp(-failures * (divergence(seen, expected) + divergence(1 - seen, 1 - expected)));
 }
 
 /** The first minute with a failure since which about this share has failed. */
