@@ -109,7 +109,9 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the waterfall says o
       const row = page.locator('.wf-row', {
         has: page.locator('.wf-link', { hasText: new RegExp(`^${id}$`) }),
       });
-      const said = [row.locator('.wf-text'), row.locator('.wf-time .sr')].map((text) => text.textContent());
+      const said = [row.locator('.wf-text'), row.locator('.wf-time .offscreen')].map((text) =>
+        text.textContent(),
+      );
       shown[id] = (await Promise.all(said)).map((text) => text?.replace(/ \d+ min\b/, ''));
     }
     expect(shown).toEqual(Object.fromEntries(rows.map(([id, [, ...texts]]) => [id, texts])));
@@ -146,6 +148,22 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the time axis of a w
     expect(shares).toEqual(shares.toSorted((one, other) => one - other));
     expect(shares[1]).toBeGreaterThan(0.25);
     expect((shares[2] ?? 0) - (shares[1] ?? 0)).toBeCloseTo(0.08);
+  });
+
+  it('calls the time in which a task was retried neither idle nor a wait', async () => {
+    const again = { sent: after(1), waitSeconds: 0, runtime: 1, retries: 1 };
+    const page = await openTree(
+      treeOf(ran('root', 0, 0, 1), task('again', { ...again, started: after(6), finished: after(7) })),
+    );
+    expect(await pausesOf(page)).toEqual(['5 s, retrying']);
+    const fills = await page.evaluate<string[]>(
+      "[...document.querySelectorAll('.wf-row i')].map((bar) => getComputedStyle(bar).backgroundImage)",
+    );
+    expect(fills.filter((fill) => fill !== 'none')).toEqual([]);
+    const waiting = task('again', { state: 'RETRY', sent: after(1), retries: 2, eta: ago(-HOUR) });
+    expect(await pausesOf(await openTree(treeOf(ran('root', 0, 0, 1), waiting)))).toEqual([
+      expect.stringMatching(/^[23] h, retrying$/),
+    ]);
   });
 
   it('shrinks a wait only if nothing could be read beside it', async () => {

@@ -15,34 +15,27 @@ export function Bar(props: {
   readonly width: number;
 }) {
   const { facts, scale, now, width } = props;
-  const text = barText(facts, now);
-  if (scale === null)
-    return (
-      <span class="wf-text" aria-hidden="true">
-        {text}
-      </span>
-    );
-  const { sent, from, started, ended, isOpen } = facts.span;
+  const { sent, earlier = [], from, started, ended, isOpen } = facts.span;
   const end = ended ?? (isOpen ? now : (started ?? from));
-  const [first, last] = [sent ?? from ?? started ?? ended, end];
-  if (first === null || last === null)
-    return (
-      <span class="wf-text" aria-hidden="true">
-        {text}
-      </span>
-    );
+  const first = sent ?? from ?? started ?? ended;
+  const text = barText(facts, now);
+  const isPlaced = scale !== null && first !== null && end !== null;
+  const piece = (kind: string, since: number | null, until: number | null) =>
+    isPlaced &&
+    since !== null &&
+    until !== null &&
+    since <= until && <i key={kind + since} class={`wf-${kind}`} style={lengthOf(scale, since, until)} />;
   const waitEnd = started ?? end;
   return (
     <>
-      {sent !== null && <Piece kind="earlier" scale={scale} from={sent} to={from ?? started ?? last} />}
-      {from !== null && waitEnd !== null && <Piece kind="wait" scale={scale} from={from} to={waitEnd} />}
-      {started !== null && (
-        <Piece kind={`run tone-${facts.barTone}`} scale={scale} from={started} to={last} />
-      )}
+      {piece('retry', sent, from ?? started ?? end)}
+      {earlier.map(([since, until]) => piece('run tone-retry', since, until))}
+      {from !== waitEnd && piece(`wait tone-${facts.barTone}`, from, waitEnd)}
+      {piece(`run tone-${facts.barTone}`, started, end)}
       <span
         class="wf-text"
         aria-hidden="true"
-        style={placeOf(scale.place(first), scale.place(last), text, width)}
+        style={isPlaced ? placeOf(scale.place(first), scale.place(end), text, width) : undefined}
       >
         {text}
       </span>
@@ -50,19 +43,11 @@ export function Bar(props: {
   );
 }
 
-function Piece(props: {
-  readonly kind: string;
-  readonly scale: TimeScale;
-  readonly from: number;
-  readonly to: number;
-}) {
-  const { kind, scale, from, to } = props;
-  if (to < from) return null;
-  const [left, right] = [scale.place(from), scale.place(to)];
-  return <i class={`wf-${kind}`} style={{ left: percent(left), width: percent(right - left) }} />;
-}
-
 const percent = (share: number): string => `${(share * 100).toFixed(3)}%`;
+
+function lengthOf({ place }: TimeScale, since: number, until: number): Record<string, string> {
+  return { left: percent(place(since)), width: percent(place(until) - place(since)) };
+}
 
 /** After the bar if there is room, otherwise before it, otherwise on its middle. */
 function placeOf(from: number, to: number, text: string, width: number): Record<string, string> {

@@ -3,10 +3,15 @@ import type { GraphNodeBody } from '../../client.ts';
 import { hasFailed, isConsequence } from '../graph/node-state.ts';
 import { millis } from '../text/moments.ts';
 
+/** An interval of time, in milliseconds since 1970. */
+export type Interval = readonly [from: number, to: number];
+
 /** The times of a task, in milliseconds since 1970; `null` if unknown or missing. */
 export interface Span {
-  /** For a retried task: when it was sent. How its earlier attempts used the time since then is unknown. */
+  /** For a retried task: when it was sent. */
   readonly sent: number | null;
+  /** When its earlier attempts ran. Only the page of a task knows them. */
+  readonly earlier?: readonly Interval[];
   /** When the last attempt began to wait. */
   readonly from: number | null;
   readonly started: number | null;

@@ -1,13 +1,13 @@
 /** Maps times to positions on the time axis. Long pauses are shortened. */
 import { duration } from '../text/numbers.ts';
-import type { Span } from './spans.ts';
+import type { Interval, Span } from './spans.ts';
 
 /** A shortened pause. */
 export interface Pause {
   readonly from: number;
   readonly to: number;
-  /** Whether tasks waited for workers during the pause; otherwise nothing waited or ran. */
-  readonly isWait: boolean;
+  /** Whether a task waited for its retry, tasks waited for workers, or nothing waited or ran. */
+  readonly kind: 'retrying' | 'wait' | 'idle';
   /** Its start and its length on the axis, as shares of the axis. */
   readonly at: number;
   readonly share: number;
@@ -36,29 +36,34 @@ const LONG_WAIT = 0.8;
 const SHRUNK = 0.08;
 const MOST_PAUSES = 6;
 
-/** An interval of time, in milliseconds since 1970. */
-type Interval = readonly [from: number, to: number];
-
 /** When a workflow waits or runs, and when it runs: disjoint intervals in order. */
 export interface BusyTimes {
   readonly all: readonly Interval[];
   readonly running: readonly Interval[];
+  /** From when a retried task was sent until its last attempt. */
+  readonly retrying: readonly Interval[];
 }
 
-const NEVER: BusyTimes = { all: [], running: [] };
+const NEVER: BusyTimes = { all: [], running: [], retrying: [] };
 
 /** When anything waits or runs. @param now the end of open spans @param before busy times of other spans */
 export function busyTimes(spans: readonly Span[], now: number, before: BusyTimes = NEVER): BusyTimes {
   const all = [...before.all];
   const running = [...before.running];
-  for (const { from, started, ended, isOpen, sent } of spans) {
-    const first = from ?? started ?? ended ?? (isOpen ? sent : null);
+  const retrying = [...before.retrying];
+  for (const { from, started, ended, isOpen, sent, earlier = [] } of spans) {
+    const first = from ?? started ?? ended ?? (isOpen && sent !== null ? now : null);
     if (first === null) continue;
     const last = ended ?? (isOpen ? now : (started ?? first));
     if (last >= first) all.push([first, last]);
     if (started !== null && last >= started) running.push([started, last]);
+    all.push(...earlier);
+    running.push(...earlier);
+    if (sent === null || sent > first) continue;
+    all.push([sent, sent]);
+    retrying.push([sent, first]);
   }
-  return { all: merged(all), running: merged(running) };
+  return { all: merged(all), running: merged(running), retrying };
 }
 
 function merged(intervals: Interval[]): readonly Interval[] {
@@ -100,26 +105,27 @@ export function timeScale(busy: BusyTimes): TimeScale | null {
   return { from, to, pauses, place };
 }
 
-type LongPause = Pick<Pause, 'from' | 'to' | 'isWait'>;
+type LongPause = Pick<Pause, 'from' | 'to' | 'kind'>;
 
 /** The pauses to shorten, in order. */
-function longPauses({ all, running }: BusyTimes, from: number, to: number): readonly LongPause[] {
+function longPauses({ all, running, retrying }: BusyTimes, from: number, to: number): readonly LongPause[] {
   const long: LongPause[] = [];
   let rest = to - from;
-  function shrink(pauses: readonly Interval[], share: number, isWait: boolean): void {
+  function shrink(pauses: readonly Interval[], share: number, kind: 'wait' | 'idle'): void {
     const longest = pauses.toSorted((one, other) => other[1] - other[0] - (one[1] - one[0]));
     for (const [start, end] of longest) {
       if (end - start <= rest * share || long.length === MOST_PAUSES) return;
-      long.push({ from: start, to: end, isWait });
+      const isRetrying = retrying.some(([since, until]) => since <= start && end <= until);
+      long.push({ from: start, to: end, kind: isRetrying ? 'retrying' : kind });
       rest -= end - start;
     }
   }
   const idle = between(all);
-  shrink(idle, LONG_PAUSE, false);
+  shrink(idle, LONG_PAUSE, 'idle');
   const ends: readonly Interval[] = [[from, from], ...running, [to, to]];
   const isFree = ([start, end]: Interval): boolean =>
     !long.some((pause) => pause.from < end && start < pause.to);
-  if (running.length > 0) shrink(between(ends).filter(isFree), LONG_WAIT, true);
+  if (running.length > 0) shrink(between(ends).filter(isFree), LONG_WAIT, 'wait');
   return long.toSorted((one, other) => one.from - other.from);
 }
 

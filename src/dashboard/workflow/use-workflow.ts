@@ -1,6 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { GraphNodeBody, GraphState } from '../../client.ts';
+import { clock } from '../live/clock.ts';
 import { each, runInSlices, type Steps } from '../slices.ts';
+import { useStore } from '../store.ts';
 import { branchesOf, type Outcome, outcomeOf } from './outcome.ts';
 import { type Span, spanOf } from './spans.ts';
 import { type BusyTimes, busyTimes } from './time-scale.ts';
@@ -78,4 +80,11 @@ function* workflowOf(graph: GraphState, before: Workflow | null): Steps<Workflow
 
 function areEqual(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
   return one.size === other.size && [...one].every((id) => other.has(id));
+}
+
+/** The current time while anything waits or runs, otherwise a constant time. */
+export function useNow({ graph, open }: Workflow): number {
+  const now = useStore(clock);
+  const answered = Date.parse(graph.meta.generated_at);
+  return open.length > 0 ? Math.max(now, answered) : answered;
 }

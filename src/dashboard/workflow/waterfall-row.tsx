@@ -1,3 +1,5 @@
+import '../style/waterfall-rows.css';
+import type { ComponentChildren } from 'preact';
 import { linkTo, taskLink } from '../route.ts';
 import { count } from '../text/numbers.ts';
 import { Bar } from './bar.tsx';
@@ -6,41 +8,48 @@ import type { TimeScale } from './time-scale.ts';
 import type { Rows } from './use-rows.ts';
 import { type Facts, timesText } from './words.ts';
 
-/** Properties of {@link WaterfallRow}. */
-export interface WaterfallRowProps {
+interface CellsProps {
   readonly row: Row;
-  readonly index: number;
-  /** Its position in the list, in pixels. */
-  readonly top: number;
   readonly facts: Facts;
   readonly scale: TimeScale | null;
   readonly now: number;
   /** Width of the time axis, in pixels. */
   readonly timeWidth: number;
-  readonly isActive: boolean;
   readonly isCause: boolean;
   readonly isAsked: boolean;
+}
+
+interface WaterfallRowProps extends CellsProps {
+  readonly index: number;
+  /** Its position in the list, in pixels. */
+  readonly top: number;
+  readonly isActive: boolean;
   readonly held: Pick<Rows, 'pick' | 'toggle'>;
 }
 
 /** The link of a row; `null` if it only opens and closes. */
-export function linkOfRow({ kind }: Row, { node }: Facts): string | null {
+export function linkOfRow({ kind }: Pick<Row, 'kind'>, { node }: Facts): string | null {
   if (kind !== 'task' || node === null || node.kind === 'chord') return null;
   return node.kind === 'group' ? linkTo('tasks', { group_id: node.id }) : taskLink(node.id);
 }
 
-/** One row of the waterfall: name and time axis. */
-export function WaterfallRow(props: WaterfallRowProps) {
-  const { row, index, top, facts, scale, now, timeWidth, isActive, isCause, isAsked, held } = props;
-  const { kind, depth, isOpen } = row;
-  const classes = ['wf-row', `tone-${facts.tone}`, `wf-${kind}`];
+/** The classes of a row: its kind, and its state. */
+export function classesOfRow({ row, facts, isCause, isAsked }: CellsProps): string {
+  const classes = ['wf-row', `tone-${facts.tone}`, `wf-${row.kind}`];
   if (isCause) classes.push('wf-is-cause');
   if (isAsked) classes.push('wf-is-asked');
   if (facts.isFaded) classes.push('wf-faded');
+  return classes.join(' ');
+}
+
+/** One row of the waterfall. */
+export function WaterfallRow(props: WaterfallRowProps) {
+  const { row, index, top, isActive, isAsked, held } = props;
+  const { kind, depth, isOpen } = row;
   return (
     <div
       role="row"
-      class={classes.join(' ')}
+      class={classesOfRow(props)}
       style={{ transform: `translateY(${top}px)` }}
       aria-rowindex={index + 2}
       aria-level={depth + 1}
@@ -61,25 +70,40 @@ export function WaterfallRow(props: WaterfallRowProps) {
         held.toggle(index);
       }}
     >
-      <span role="gridcell" class="wf-name" style={{ '--depth': Math.min(depth, 12) }}>
+      <Cells {...props} role="gridcell">
         <Toggle {...props} />
+      </Cells>
+    </div>
+  );
+}
+
+/** The name and the bar of a row: cells of a grid, whose links are no tab stops, or parts of the item of a list. */
+export function Cells(
+  props: CellsProps & { readonly role?: 'gridcell'; readonly children?: ComponentChildren },
+) {
+  const { row, facts, scale, now, timeWidth, isCause, role, children } = props;
+  const { kind, depth } = row;
+  return (
+    <>
+      <span role={role} class="wf-name" style={{ '--depth': Math.min(depth, 12) }}>
+        {children}
         {kind !== 'more' && (
           <i class="wf-mark" aria-hidden="true">
             {facts.mark}
           </i>
         )}
-        <RowName row={row} facts={facts} />
+        <RowName row={row} facts={facts} tabIndex={role === undefined ? 0 : -1} />
         {isCause && <span class="wf-tag">root cause</span>}
       </span>
-      <span role="gridcell" class="wf-time">
+      <span role={role} class="wf-time">
         {kind !== 'more' && (
           <>
             <Bar facts={facts} scale={scale} now={now} width={timeWidth} />
-            <span class="sr">{`${facts.state}, ${timesText(facts, now)}`}</span>
+            <span class="offscreen">{`${facts.state}, ${timesText(facts, now)}`}</span>
           </>
         )}
       </span>
-    </div>
+    </>
   );
 }
 
@@ -101,7 +125,8 @@ function Toggle({ row, index, facts, held }: WaterfallRowProps) {
   );
 }
 
-function RowName({ row, facts }: { readonly row: Row; readonly facts: Facts }) {
+function RowName(props: { readonly row: Row; readonly facts: Facts; readonly tabIndex: number }) {
+  const { row, facts, tabIndex } = props;
   const { kind, ids } = row;
   if (kind === 'more')
     return <span class="wf-link">{`${count(Math.min(MORE_LISTED, ids.length))} more`}</span>;
@@ -110,7 +135,7 @@ function RowName({ row, facts }: { readonly row: Row; readonly facts: Facts }) {
   return (
     <>
       {link !== null ? (
-        <a class="wf-link" href={link} tabIndex={-1}>
+        <a class="wf-link" href={link} tabIndex={tabIndex}>
           <MiddleCut text={facts.name} />
         </a>
       ) : (

@@ -1,23 +1,21 @@
-import '../style/waterfall-rows.css';
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useMemo } from 'preact/hooks';
-import { clock } from '../live/clock.ts';
 import { Moment } from '../parts/moment.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
 import { useRowKeys } from '../parts/use-row-keys.ts';
 import { go } from '../route.ts';
 import { createStore, useStore } from '../store.ts';
-import { coarse, duration } from '../text/numbers.ts';
 import { useMedia } from '../use-media.ts';
+import { Axis, pauseBands } from './axis.tsx';
 import { BAR_END_PX } from './bar.tsx';
 import type { Row } from './rows.ts';
-import { busyTimes, type TimeScale, ticksOf, timeScale } from './time-scale.ts';
+import { busyTimes, timeScale } from './time-scale.ts';
 import { type Rows, useRows } from './use-rows.ts';
 import { useTreeKeys } from './use-tree-keys.ts';
 import { useWindow } from './use-window.ts';
-import type { Workflow } from './use-workflow.ts';
+import { useNow, type Workflow } from './use-workflow.ts';
 import { linkOfRow, WaterfallRow } from './waterfall-row.tsx';
-import { type Facts, factsOfFold, factsOfTask, timesText } from './words.ts';
+import { type Facts, factsOfRow, timesText } from './words.ts';
 
 const ROW_PX = 28;
 /** On a phone the name is above the bar. */
@@ -96,7 +94,8 @@ function Tools({ held }: { readonly held: Rows }) {
         Close all <kbd>w</kbd>
       </button>
       <span class="wf-legend dim">
-        <i class="wf-wait" /> waited <i class="wf-run tone-success" /> ran
+        <i class="wf-wait tone-success" /> waited <i class="wf-run tone-success" /> ran
+        <i class="wf-run tone-failure" /> failed <i class="wf-retry" /> retried
       </span>
     </div>
   );
@@ -134,67 +133,16 @@ function useDrawn(
   };
 }
 
-/** The current time while anything waits or runs, otherwise a constant time. */
-function useNow({ graph, open }: Workflow): number {
-  const now = useStore(clock);
-  const answered = Date.parse(graph.meta.generated_at);
-  return open.length > 0 ? Math.max(now, answered) : answered;
-}
-
 /** The contents of rows, computed when they are first rendered and again when states change. */
-function useFacts({ nodes, outcome: { idle } }: Workflow): (row: Row) => Facts {
-  const known = useMemo(() => new Map<string, Facts>(), [nodes, idle]);
-  const factsOf = ({ kind, key, ids }: Row): Facts => {
-    const before = known.get(key);
-    if (before !== undefined) return before;
-    const found = ids.map((id) => nodes.get(id)).filter((node) => node !== undefined);
-    const [node] = found;
-    const facts = kind === 'task' && node !== undefined ? factsOfTask(node, idle) : factsOfFold(found, idle);
-    if (kind !== 'more') known.set(key, facts);
+function useFacts(workflow: Workflow): (row: Row) => Facts {
+  const { nodes, outcome } = workflow;
+  const known = useMemo(() => new Map<string, Facts>(), [nodes, outcome.idle]);
+  const factsOf = (row: Row): Facts => {
+    const facts = known.get(row.key) ?? factsOfRow(row, workflow);
+    if (row.kind !== 'more') known.set(row.key, facts);
     return facts;
   };
   return useCallback(factsOf, [known]);
-}
-
-/** Minimum distance of two labels, in pixels. */
-const TICK_PX = 72;
-
-/** The head of the waterfall, with the time since the first task was sent. */
-function Axis({ scale, width }: { readonly scale: TimeScale | null; readonly width: number }) {
-  const ticks = scale === null || width <= 0 ? [] : ticksOf(scale, TICK_PX / width);
-  return (
-    <div role="row" class="wf-axis" aria-rowindex={1}>
-      <span role="columnheader" class="wf-name">
-        Task
-      </span>
-      <span role="columnheader" class="wf-time" aria-label="Time">
-        {ticks.map(({ at, text }) => (
-          <span key={at} class="wf-tick" style={{ left: share(at) }}>
-            {text}
-          </span>
-        ))}
-        {scale?.pauses.map(({ at, share: part, from, to, isWait }) => (
-          <span key={from} class="wf-pause" style={{ left: share(at + part / 2) }}>
-            {`${to - from < 1_000 ? duration(to - from) : coarse(to - from)} ${isWait ? 'wait' : 'idle'}`}
-          </span>
-        ))}
-      </span>
-    </div>
-  );
-}
-
-const share = (value: number): string => `${(value * 100).toFixed(3)}%`;
-
-/** Bands behind the bars at shortened pauses, as a CSS background. */
-function pauseBands(scale: TimeScale | null): string {
-  if (scale === null || scale.pauses.length === 0) return 'none';
-  const stops = scale.pauses.flatMap(({ at, share: part }) => [
-    `transparent ${share(at)}`,
-    `var(--raised) ${share(at)}`,
-    `var(--raised) ${share(at + part)}`,
-    `transparent ${share(at + part)}`,
-  ]);
-  return `linear-gradient(to right, ${stops.join(', ')})`;
 }
 
 /** Width of the names, in percent of the waterfall. It lasts until the page is closed. */

@@ -3,7 +3,9 @@ import type { GraphNodeBody } from '../../client.ts';
 import { isConsequence, lookOfMembers } from '../graph/node-state.ts';
 import { count, counted, duration } from '../text/numbers.ts';
 import { saysMore, toneOf } from '../text/states.ts';
+import type { Row } from './rows.ts';
 import { type Span, spanOf, spanOfAll, type Tally, tallyOf } from './spans.ts';
+import type { Workflow } from './use-workflow.ts';
 
 /** The content of a row. */
 export interface Facts {
@@ -31,8 +33,16 @@ const MARKS: Readonly<Record<string, string>> = {
   revoked: '–',
 };
 
-/** The content of a row of one task. @param idle ids of the tasks that never ran */
-export function factsOfTask(node: GraphNodeBody, idle: ReadonlySet<string>): Facts {
+/** The content of a row. */
+export function factsOfRow({ kind, ids }: Pick<Row, 'kind' | 'ids'>, { nodes, outcome }: Workflow): Facts {
+  const found = ids.map((id) => nodes.get(id)).filter((node) => node !== undefined);
+  const [node] = found;
+  const isTask = kind === 'task' && node !== undefined;
+  return isTask ? factsOfTask(node, outcome.idle) : factsOfFold(found, outcome.idle);
+}
+
+/** @param idle ids of the tasks that never ran */
+function factsOfTask(node: GraphNodeBody, idle: ReadonlySet<string>): Facts {
   const isFaded = idle.has(node.id) || isConsequence(node);
   const group = node.kind === 'group' && node.members !== null ? lookOfMembers(node.members) : null;
   const tone = isFaded ? 'waiting' : (group?.tone ?? toneOf(node.state));
@@ -61,7 +71,7 @@ function stateOf({ state, engine_state, kind }: GraphNodeBody): string {
 }
 
 /** The content of a row of several tasks with the same name. */
-export function factsOfFold(nodes: readonly GraphNodeBody[], idle: ReadonlySet<string>): Facts {
+function factsOfFold(nodes: readonly GraphNodeBody[], idle: ReadonlySet<string>): Facts {
   const tally = tallyOf(nodes, idle);
   const { total, failed, neverRan, succeeded, running } = tally;
   const tone = failed > 0 ? 'failure' : succeeded === total ? 'success' : running > 0 ? 'running' : 'waiting';
