@@ -5,17 +5,18 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { bullmqSources } from '../../src/bullmq.ts';
 import { memorySources } from '../../src/memory.ts';
 import { startBullMQ } from '../helpers/bullmq-app.ts';
-import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
+import { redisMissing, titleUnless } from '../helpers/redis-server.ts';
 import { browserMissing, browserTitle, DESKTOP, PHONE, visit } from './browser.ts';
 
 const missing = browserMissing ?? redisMissing;
 
-const tab = (page: Page, name: string) => page.getByRole('tab', { name, exact: true });
-const panel = (page: Page) => page.getByRole('tabpanel');
-const tabsOf = (page: Page) => page.getByRole('tab').allTextContents();
+const head = (page: Page) => page.getByRole('region', { name: 'Outcome' });
+const flow = (page: Page) => page.getByRole('region', { name: 'Workflow' });
+/** The values that are shown, in their order. */
+const valuesOf = (page: Page) => page.locator('.value h2').allTextContents();
 const smallTargets = (page: Page) =>
   page.evaluate<string[]>(
-    `[...document.querySelectorAll('.task button, .task .button, .task summary, .task .related a')]
+    `[...document.querySelectorAll('.task button, .task .panel-more, .task-story a, .wf-list a')]
       .filter((one) => one.checkVisibility() && one.getBoundingClientRect().height < 44)
       .map((one) => one.outerHTML)`,
   );
@@ -58,31 +59,30 @@ describe.skipIf(missing)(titleUnless(missing, 'the page of a job of BullMQ'), ()
     expect(await attempts.count()).toBe(3);
     expect(await attempts.first().textContent()).toContain('no ink for page 2, attempt 1');
     expect(await attempts.last().textContent()).toMatch(/failed after/);
-    const error = page.getByRole('region', { name: 'Traceback' });
-    await error.getByText('no ink for page 2, attempt 3').first().waitFor();
-    await error
+    await head(page).getByText('no ink for page 2, attempt 3').waitFor();
+    const trace = page.getByRole('region', { name: 'Traceback' });
+    await trace
       .getByText(/task\.test\.ts/)
       .first()
       .waitFor();
-    expect(await error.getByText(/node_modules/).count()).toBe(0);
-    await error.getByRole('button', { name: 'Show all frames' }).click();
-    await error.getByText(/node_modules/).waitFor();
+    expect(await trace.getByText(/node_modules/).count()).toBe(0);
+    await trace.getByRole('button', { name: 'Show all frames' }).click();
+    await trace.getByText(/node_modules/).waitFor();
 
-    expect(await tabsOf(page)).toEqual(['Data', 'Options', 'Progress', 'Log', 'Timeline']);
-    await panel(page).getByText('"page":2').waitFor();
-    await tab(page, 'Log').click();
-    await panel(page).getByText('printing page 2').first().waitFor();
-    expect(page.url()).toContain('tab=log');
-    await page.getByRole('link', { name: 'Logs' }).waitFor();
+    expect(await valuesOf(page)).toEqual(['Data', 'Options', 'Traceback', 'Log']);
+    await page.getByRole('region', { name: 'Data' }).getByText('"page":2').waitFor();
+    await page.getByRole('region', { name: 'Log' }).getByText('printing page 2').first().waitFor();
+    await head(page).getByText('30 % · 3 of 10 colours').waitFor();
+    await head(page).getByRole('link', { name: 'Logs' }).waitFor();
 
-    const above = page.getByRole('region', { name: 'Parent' });
-    expect(await above.locator('li').allTextContents()).toEqual([
-      expect.stringContaining('album.printparent, waits for this job'),
+    // The job that waits for it, itself, and what is next to it, of fourteen pages and a fold.
+    const rows = flow(page).getByRole('listitem');
+    expect((await rows.allTextContents()).map((text) => /[a-z]+\.print/.exec(text)?.[0])).toEqual([
+      'album.print',
+      ...Array(4).fill('page.print'),
     ]);
-    const siblings = page.getByRole('region', { name: 'Siblings' });
-    expect(await siblings.locator('li').count()).toBe(10);
-    await siblings.getByRole('link', { name: 'All 13' }).waitFor();
-    await page.getByRole('link', { name: 'Show all in the workflow ›' }).waitFor();
+    expect(await flow(page).locator('[aria-current]').textContent()).toMatch(/page\.print.*FAILURE/);
+    await flow(page).getByRole('link', { name: 'Show all in the workflow ›' }).waitFor();
     expect(await sideways()).toBe(0);
     await page.setViewportSize(PHONE.viewport);
     await settled();
@@ -90,35 +90,36 @@ describe.skipIf(missing)(titleUnless(missing, 'the page of a job of BullMQ'), ()
 
     await go(`#/tasks/${encodeURIComponent(parent)}`);
     await settled();
-    const children = page.getByRole('region', { name: 'Children' });
-    expect(await children.locator('li').count()).toBe(10);
-    await children.getByRole('link', { name: 'All 14' }).click();
-    await page.getByText('14 tasks', { exact: true }).waitFor();
+    await flow(page).getByText('×14').waitFor();
+    await flow(page).getByText('1 failed').first().waitFor();
+    await flow(page).getByRole('link', { name: 'Show all in the workflow ›' }).click();
+    await page.getByText('15 tasks, 1 failed').waitFor();
   });
 
-  it('can be read by keys alone', async () => {
-    const { page } = await album();
-    await tab(page, 'Data').focus();
-    const chosen = () => page.locator('[role=tab][aria-selected=true]').textContent();
-    for (const [key, title] of [
-      ['ArrowRight', 'Options'],
-      ['End', 'Timeline'],
-      ['ArrowRight', 'Data'],
-      ['ArrowLeft', 'Timeline'],
-      ['Home', 'Data'],
-    ] as const) {
-      await page.keyboard.press(key);
-      await until(async () => (await chosen()) === title);
-      expect(await page.evaluate('document.activeElement.textContent')).toBe(title);
-    }
-    // The other tabs are no stop on the way.
-    await page.keyboard.press('Tab');
-    expect(await page.evaluate('document.activeElement.getAttribute("role")')).toBe('tabpanel');
-    await page.locator('summary').focus();
-    await page.keyboard.press('Enter');
-    await page.getByText('Received', { exact: true }).waitFor();
+  it('shows the error before everything else on a phone', async () => {
+    const { page, settled } = await album();
+    await page.setViewportSize(PHONE.viewport);
+    await settled();
+    const top = async (text: string): Promise<number> =>
+      (await page.locator('.task').getByText(text).first().boundingBox())?.y ?? Number.NaN;
+    const tops = [await top('no ink for page 2, attempt 3'), await top('Queue'), await top('Data')];
+    expect(tops).toEqual(tops.toSorted((one, other) => one - other));
+    const size = await page.evaluate<string>(
+      "getComputedStyle(document.querySelector('.error-text')).fontSize",
+    );
+    expect(Number.parseFloat(size)).toBeGreaterThanOrEqual(18);
   });
 });
+
+/** What each attempt says; without earlier attempts, what the head says beside time, place and number. */
+async function livesOf(page: Page): Promise<readonly string[]> {
+  const lives = await page.getByRole('region', { name: 'Attempts' }).locator('li').allTextContents();
+  if (lives.length > 0) return lives;
+  const tiles = await head(page)
+    .locator('dl > div')
+    .evaluateAll((all) => all.map(({ children }) => [...children].map((one) => one.textContent).join(' ')));
+  return [tiles.filter((text) => !/^(Sent|Started|Ended|Worker|Attempt) /.test(text)).join('')];
+}
 
 const hoursAgo = (hours: number): number => Date.now() - hours * 3_600_000;
 const like = (text: string | RegExp): unknown =>
@@ -216,17 +217,55 @@ describe.skipIf(browserMissing)(browserTitle('the page of a task'), () => {
     const lives = page.getByRole('region', { name: 'Attempts' }).locator('li');
     expect(await lives.allTextContents()).toEqual([
       'Attempt 1before its start 10 sfailed after 20 suntil retry 30 sError: mailbox full',
-      expect.stringMatching(/^Attempt 2waited .*ran 10 s$/),
+      expect.stringMatching(/^Attempt 2(?:waited .*)?ran 10 s$/),
     ]);
     expect(await lives.first().locator('.life-bar span').count()).toBe(3);
     // One scale for all: the second attempt took a sixth of the first.
     const width = async (index: number): Promise<number> =>
       (await lives.nth(index).locator('.life-bar').boundingBox())?.width ?? 0;
     expect((await width(1)) / (await width(0))).toBeCloseTo(1 / 6, 1);
-    expect(await tabsOf(page)).toEqual(['Result', 'Timeline']);
-    await page.getByText('Not part of a workflow').waitFor();
+    expect(await valuesOf(page)).toEqual(['Result']);
+    expect(await flow(page).count()).toBe(0);
     await page.getByText(trace, { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Copy trace id' }).waitFor();
+  });
+
+  it('shows what followed, and the tasks around it with its earlier attempts', async () => {
+    const queue = memorySources({ name: 'shop' });
+    const now = Date.now();
+    const record = (id: string, state: string, secondsAgo: number, more: object = {}): void =>
+      queue.record({
+        ...{ id, name: id, rootId: 'first', state, timestamp: now - secondsAgo * 1_000 },
+        ...more,
+      });
+    const [below, next] = [{ parentId: 'first' }, { parentId: 'again' }];
+    const error = new Error('the bank is closed');
+    record('first', 'STARTED', 101);
+    record('first', 'SUCCESS', 100);
+    record('again', 'PENDING', 100, { ...below, args: [], kwargs: { amount: 7 } });
+    record('again', 'STARTED', 100, below);
+    record('again', 'RETRY', 90, { ...below, error, retries: 0 });
+    record('again', 'STARTED', 60, { ...below, retries: 1 });
+    record('again', 'FAILURE', 50, { ...below, error, retries: 1 });
+    record('undo', 'STARTED', 50, next);
+    record('undo', 'SUCCESS', 45, next);
+    for (let index = 0; index < 9; index += 1) record(`late-${index}`, 'PENDING', 40 - index, below);
+    const { page, settled } = await visit({ sources: queue }, '#/tasks/again', DESKTOP);
+    await flow(page).getByRole('listitem').first().waitFor();
+    await settled();
+    expect(await head(page).locator('.task-story').first().textContent()).toBe('Then: undo ✓ SUCCESS');
+    // What failed is not said twice, and what is empty not at all.
+    expect(await valuesOf(page)).toEqual(['Keyword arguments', 'Traceback: app code']);
+    const rows = flow(page).getByRole('listitem');
+    expect(await rows.locator('.wf-link').allTextContents()).toEqual([
+      ...['first', 'again', 'undo', 'late-0', 'late-1'],
+    ]);
+    expect(await flow(page).locator('[aria-current] .wf-run').count()).toBe(2);
+    expect(await flow(page).locator('.wf-pause').allTextContents()).toEqual(['30 s, retrying']);
+    // A wait of no length is not drawn.
+    expect(await rows.first().locator('.wf-wait').count()).toBe(0);
+    await rows.getByRole('link', { name: 'undo' }).click();
+    await page.getByRole('heading', { name: 'undo', level: 1 }).waitFor();
   });
 
   it('lays out deep and long arguments in about as many characters as they have', async () => {
@@ -255,7 +294,7 @@ describe.skipIf(browserMissing)(browserTitle('the page of a task'), () => {
       await go(`#/tasks/${encodeURIComponent(id)}`);
       await page.getByRole('heading', { name: id, exact: true }).waitFor();
       await settled();
-      const texts = await page.getByRole('region', { name: 'Attempts' }).locator('li').allTextContents();
+      const texts = await livesOf(page);
       shown[id] = texts.map((text) => text.replaceAll(/ \d min\b/g, ''));
     }
     expect(shown).toEqual(

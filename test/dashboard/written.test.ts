@@ -122,9 +122,10 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, people read'), () =>
       await go(`#/tasks/${encodeURIComponent(id)}`);
       await page.getByText(id, { exact: true }).first().waitFor();
       await settled();
-      const all = page.getByRole('tabpanel').getByRole('button', { name: /^Show all/ });
+      const value = page.getByRole('region', { name: 'Result' });
+      const all = value.getByRole('button', { name: /^Show all/ });
       if ((await all.count()) > 0) await all.click();
-      const shown = (await page.getByRole('tabpanel').locator('pre').first().textContent()) ?? '';
+      const shown = (await value.locator('pre').textContent()) ?? '';
       if (expected !== null) expect([id, shown]).toEqual([id, expected]);
       expect([id, withoutSpace(shown)]).toEqual([id, withoutSpace(result)]);
       if (result === REPR) expect(shown).toContain("\n    'a': [1, 2],\n");

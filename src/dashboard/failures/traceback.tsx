@@ -54,7 +54,7 @@ export function Traceback(props: {
 }
 
 /** An exception, cut to two lines at first. */
-function ErrorText({ text }: { readonly text: string }) {
+export function ErrorText({ text }: { readonly text: string }) {
   const [isOpen, setOpen] = useState(false);
   const isLong = text.length > TWO_LINES || text.includes('\n');
   return (

@@ -4,19 +4,21 @@ import { clock } from '../live/clock.ts';
 import { useStore } from '../store.ts';
 import { millis } from '../text/moments.ts';
 import { counted, duration } from '../text/numbers.ts';
+import { toneOf } from '../text/states.ts';
 
 /** Number of attempts that are shown at first: the latest ones. */
 const SHOWN = 5;
 
-/** How long a task waited and ran, a bar for each attempt. */
-export function LifeBars({ task }: { readonly task: TaskDetailBody }) {
+/** How long each attempt of a retried task waited and ran, a bar for each. */
+export function Attempts({ task }: { readonly task: TaskDetailBody }) {
   const [isWhole, setWhole] = useState(false);
   const lives = livesOf(task, useStore(clock));
   const longest = Math.max(1, ...lives.map(lengthOf));
   const hidden = isWhole ? 0 : Math.max(0, lives.length - SHOWN);
-  if (lives.every(({ spans, error }) => spans.length === 0 && error === null)) return null;
+  if (lives.length <= 1 && task.state !== 'RETRY') return null;
   return (
-    <section class="life" aria-label="Attempts">
+    <section class="panel life" aria-label="Attempts">
+      <h2>Attempts</h2>
       {hidden > 0 && (
         <button type="button" class="small" onClick={() => setWhole(true)}>
           {`Show ${counted(hidden, 'earlier attempt')}`}
@@ -25,7 +27,7 @@ export function LifeBars({ task }: { readonly task: TaskDetailBody }) {
       <ol>
         {lives.slice(hidden).map((life) => (
           <li key={life.number}>
-            {(lives.length > 1 || life.number > 1) && <b class="life-number">Attempt {life.number}</b>}
+            <b class="life-number">Attempt {life.number}</b>
             {life.spans.length > 0 && <Bar life={life} share={lengthOf(life) / longest} />}
             {life.error !== null && life.error !== task.exception && (
               <p class="life-error tone-failure wrap">{life.error}</p>
@@ -42,26 +44,23 @@ const lengthOf = ({ spans }: Life): number => spans.reduce((sum, { ms }) => sum 
 /** @param props.share its length, as a share of the longest */
 function Bar({ life: { spans }, share }: { readonly life: Life; readonly share: number }) {
   return (
-    <div class="life-line">
+    <div>
       <div class="life-track" aria-hidden="true">
         <div class="life-bar" style={{ width: `${Math.max(share * 100, 1)}%` }}>
-          {spans.map(
-            ({ kind, text, ms }) =>
-              ms > 0 && (
-                <span
-                  key={kind}
-                  class={`life-${kind}`}
-                  title={`${text} ${duration(ms)}`}
-                  style={{ flexGrow: String(ms) }}
-                />
-              ),
-          )}
+          {spans.map(({ kind, text, ms }) => (
+            <span
+              key={kind}
+              class={kind}
+              title={`${text} ${duration(ms)}`}
+              style={{ flexGrow: String(ms) }}
+            />
+          ))}
         </div>
       </div>
       <div class="life-words">
         {spans.map(({ kind, text, ms }) => (
           <span key={kind}>
-            <i class={`life-${kind}`} aria-hidden="true" />
+            <i class={kind} aria-hidden="true" />
             {text} <b>{duration(ms)}</b>
           </span>
         ))}
@@ -70,26 +69,28 @@ function Bar({ life: { spans }, share }: { readonly life: Life; readonly share: 
   );
 }
 
-/** The life of a task since it was sent, as spans: for each attempt, its wait, its run and the pause after it. */
-
-/** One span of a task's life. Spans of one kind are drawn alike. */
+/** One span of a task's life: of an attempt, its wait, its run, or the pause after it. */
 interface Span {
+  /** Its classes: spans of one kind are drawn alike, as in a waterfall. */
   readonly kind: string;
   readonly text: string;
   readonly ms: number;
 }
 
+const QUEUED = 'wf-wait tone-waiting';
+const ranAs = (state: string): string => `wf-run tone-${toneOf(state)}`;
+
 /** An attempt, and the pause after it. */
 interface Life {
   /** 1 for the first. */
   readonly number: number;
-  /** In their order. Unknown spans are left out. */
+  /** In their order. Unknown spans and those of no length are left out. */
   readonly spans: readonly Span[];
   readonly error: string | null;
 }
 
 /** The attempts of a task, oldest first: at least the current one. @param now in milliseconds since 1970 */
-function livesOf(task: TaskDetailBody, now: number): readonly Life[] {
+export function livesOf(task: TaskDetailBody, now: number): readonly Life[] {
   const isWaiting = task.state === 'RETRY';
   // A worker may have received an attempt that has not started: the pause before it continues.
   const attempts = (task.attempts ?? []).filter(
@@ -98,7 +99,7 @@ function livesOf(task: TaskDetailBody, now: number): readonly Life[] {
   const current = isWaiting ? undefined : attempts.at(-1);
   const earlier = isWaiting ? attempts : attempts.slice(0, -1);
   const last = isWaiting ? [] : spansOfLast(task, now);
-  const waited = last.reduce((sum, { kind, ms }) => (kind === 'queued' ? sum + ms : sum), 0);
+  const waited = last.reduce((sum, { kind, ms }) => (kind === QUEUED ? sum + ms : sum), 0);
   const lives = earlier.map(({ number, started, finished, error }, index): Life => {
     const [from, to] = [millis(started), millis(finished)];
     const next = attempts[index + 1];
@@ -113,10 +114,10 @@ function livesOf(task: TaskDetailBody, now: number): readonly Life[] {
       number,
       error,
       spans: [
-        ...spanOf('queued', 'before its start', number === 1 ? between(millis(task.sent), from) : null),
-        ...spanOf('ran-RETRY', 'failed after', between(from, to)),
+        ...spanOf(QUEUED, 'before its start', number === 1 ? between(millis(task.sent), from) : null),
+        ...spanOf(ranAs('RETRY'), 'failed after', between(from, to)),
         // The wait of the last attempt begins when it was due.
-        ...spanOf('between', 'until retry', pause && Math.max(0, pause - (isNextLast ? waited : 0))),
+        ...spanOf('wf-retry', 'until retry', pause && Math.max(0, pause - (isNextLast ? waited : 0))),
       ],
     };
   });
@@ -131,17 +132,18 @@ function spansOfLast(task: TaskDetailBody, now: number): readonly Span[] {
   const received = millis(task.received);
   const started = millis(task.started);
   const end = millis(task.finished) ?? (task.done ? null : now);
-  if (started === null) {
+  const hasRun = task.done && task.runtime !== null;
+  if (started === null && !hasRun) {
     const since = received ?? sent;
     const due = eta === null || since === null ? since : Math.max(since, eta);
     const text = received === null ? 'waiting for a worker' : 'on the worker, not started';
     const held = eta === null || end === null ? null : between(since, Math.min(eta, end));
-    return [...spanOf('held', 'held until its ETA', held), ...spanOf('queued', text, between(due, end))];
+    return [...spanOf('wf-retry', 'held until its ETA', held), ...spanOf(QUEUED, text, between(due, end))];
   }
   const wait = task.wait_seconds === null ? null : task.wait_seconds * 1_000;
-  const ran = task.done && task.runtime !== null ? task.runtime * 1_000 : between(started, end);
+  const ran = hasRun ? (task.runtime ?? 0) * 1_000 : between(started, end);
   const text = task.state === 'FAILURE' ? 'failed after' : task.done ? 'ran' : 'running for';
-  return [...spanOf('queued', 'waited', wait), ...spanOf(`ran-${task.state}`, text, ran)];
+  return [...spanOf(QUEUED, 'waited', wait), ...spanOf(ranAs(task.state), text, ran)];
 }
 
 function between(from: number | null, to: number | null): number | null {
@@ -149,4 +151,4 @@ function between(from: number | null, to: number | null): number | null {
 }
 
 const spanOf = (kind: string, text: string, ms: number | null): readonly Span[] =>
-  ms === null ? [] : [{ kind, text, ms }];
+  ms === null || ms === 0 ? [] : [{ kind, text, ms }];

@@ -1,48 +1,38 @@
-import type { TaskDetailBody, TaskLogBody, TimelineEntryBody } from '../../client.ts';
+import type { TaskDetailBody, TaskLogBody } from '../../client.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
-import { type Tab, Tabs } from '../parts/tabs.tsx';
 import { ValueBlock } from '../parts/value-block.tsx';
-import { currentRoute, go, linkHere } from '../route.ts';
-import { useStore } from '../store.ts';
 import { millis } from '../text/moments.ts';
 import { count, duration } from '../text/numbers.ts';
 import { isEmpty } from '../text/states.ts';
 import { wordsFor } from '../text/words.ts';
 
-/** The arguments of a task, its result, and what happened in between: a tab for each that is known. */
-export function TaskTabs({ task }: { readonly task: TaskDetailBody }) {
-  const chosen = useStore(currentRoute).query.get('tab');
-  const choose = (id: string): void => go(linkHere({ tab: id }), true);
-  return <Tabs label="Of this task" tabs={tabsOf(task)} chosen={chosen} onChoose={choose} />;
-}
-
-function tabsOf(task: TaskDetailBody): readonly Tab[] {
-  const { args, kwargs, options, log, progress, result, timeline } = task;
+/** The arguments of a task and its result, as far as they are known. Empty arguments are left out. */
+export function Values({ task }: { readonly task: TaskDetailBody }) {
+  const { args, kwargs, options, result, truncated } = task;
   const words = wordsFor(task.sources, task.source);
-  const cut = new Set(task.truncated);
-  const valueTab = (id: string, title: string, text: string | null, field: string): readonly Tab[] =>
-    text === null
-      ? []
-      : [{ id, title, content: () => <ValueBlock label={title} text={text} isCut={cut.has(field)} /> }];
-  return [
-    ...valueTab('args', words.args, isEmpty(args) ? null : args, 'args'),
-    ...valueTab('kwargs', words.kwargs, isEmpty(kwargs) ? null : kwargs, 'kwargs'),
+  const values = [
+    ['args', words.args, isEmpty(args) ? null : args],
+    ['kwargs', words.kwargs, isEmpty(kwargs) ? null : kwargs],
     // BullMQ's options are also its keyword arguments.
-    ...valueTab('options', 'Options', options === kwargs ? null : options, 'options'),
-    ...valueTab('progress', 'Progress', progress?.text ?? null, 'progress'),
-    ...(log === null || log.lines.length === 0
-      ? []
-      : [{ id: 'log', title: 'Log', content: () => <JobLog log={log} /> }]),
-    ...valueTab('result', 'Result', result, 'result'),
-    { id: 'timeline', title: 'Timeline', content: () => <Timeline entries={timeline} /> },
-  ];
+    ['options', 'Options', options === kwargs ? null : options],
+    ['result', 'Result', result],
+  ] as const;
+  return (
+    <>
+      {values.map(
+        ([field, title, text]) =>
+          text !== null && (
+            <ValueBlock key={field} label={title} text={text} isCut={truncated.includes(field)} />
+          ),
+      )}
+    </>
+  );
 }
 
 /** The end of a job's log. */
-function JobLog({ log }: { readonly log: TaskLogBody }) {
-  const { lines, total } = log;
+export function JobLog({ log: { lines, total } }: { readonly log: TaskLogBody }) {
   const text = lines.join('\n');
   return (
     <section class="value" aria-label="Log">
@@ -58,33 +48,39 @@ function JobLog({ log }: { readonly log: TaskLogBody }) {
   );
 }
 
-/** Every observed change, with the exception of each attempt. */
-function Timeline({ entries }: { readonly entries: readonly TimelineEntryBody[] }) {
-  if (entries.length === 0)
-    return <p class="dim">No changes were recorded: only the stored result of this task is known.</p>;
+/** Every observed change, with the exceptions of earlier attempts. */
+export function Timeline({ task: { timeline, exception } }: { readonly task: TaskDetailBody }) {
   let attempt = 1;
-  const rows = entries.map((entry, index) => {
+  const rows = timeline.map((entry, index) => {
     const mine = entry.retries === null ? attempt : entry.retries + 1;
-    if (entry.state === 'RETRY') attempt = Math.max(attempt, mine + 1);
-    else attempt = Math.max(attempt, mine);
-    const before = millis(entries[index - 1]?.timestamp ?? null);
-    const at = millis(entry.timestamp);
-    return { entry, attempt: mine, after: before === null || at === null ? null : at - before };
+    attempt = Math.max(attempt, entry.state === 'RETRY' ? mine + 1 : mine);
+    const before = timeline[index - 1];
+    const [last, at] = [millis(before?.timestamp ?? null), millis(entry.timestamp)];
+    const after = last === null || at === null ? 0 : at - last;
+    return { entry, mine, after, isElsewhere: entry.worker !== (before?.worker ?? null) };
   });
   return (
-    <ol class="timeline">
-      {rows.map(({ entry, attempt: mine, after }, index) => (
-        <li key={index}>
-          <div class="timeline-line">
-            <StateBadge state={entry.state} />
-            <Moment at={entry.timestamp} missing="unknown time" />
-            {after !== null && <span class="dim">{`+${duration(after)}`}</span>}
-            {attempt > 1 && <span class="dim">{`attempt ${mine}`}</span>}
-            {entry.worker !== null && <span class="dim">{entry.worker}</span>}
-          </div>
-          {entry.detail !== null && <pre class="timeline-detail">{entry.detail}</pre>}
-        </li>
-      ))}
-    </ol>
+    <section class="panel">
+      <h2>Timeline</h2>
+      {rows.length === 0 && (
+        <p class="dim">No changes were recorded: only the stored result of this task is known.</p>
+      )}
+      <ol class="timeline">
+        {rows.map(({ entry, mine, after, isElsewhere }, index) => (
+          <li key={index}>
+            <div class="timeline-line">
+              <StateBadge state={entry.state} />
+              <Moment at={entry.timestamp} missing="unknown time" />
+              {after !== 0 && <span class="dim">{`+${duration(after)}`}</span>}
+              {mine > 1 && mine !== rows[index - 1]?.mine && <span class="dim">{`attempt ${mine}`}</span>}
+              {isElsewhere && <span class="dim">{entry.worker}</span>}
+            </div>
+            {entry.detail !== null && entry.detail !== exception && (
+              <pre class="timeline-detail">{entry.detail}</pre>
+            )}
+          </li>
+        ))}
+      </ol>
+    </section>
   );
 }

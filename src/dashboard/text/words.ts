@@ -8,9 +8,6 @@ export interface Words {
   readonly input: string;
   readonly kwargs: string;
   readonly parent: string;
-  /** The relation of a parent to its task, if the heading above does not show it. */
-  readonly isParent: string;
-  readonly alone: string;
   /** States that its tasks can have, even if none has them now. */
   readonly states: readonly string[];
   /** The engine's own states in addition to these. */
@@ -22,8 +19,6 @@ const CELERY: Words = {
   input: 'arguments',
   kwargs: 'Keyword arguments',
   parent: 'Sent by',
-  isParent: '',
-  alone: 'Not part of a workflow',
   states: ['PENDING', 'RECEIVED', 'STARTED', 'RETRY', 'SUCCESS', 'FAILURE', 'REVOKED', 'REJECTED'],
   engineStates: [],
 };
@@ -33,8 +28,6 @@ const BULLMQ: Words = {
   input: 'data',
   kwargs: 'Options',
   parent: 'Parent',
-  isParent: 'parent, waits for this job',
-  alone: 'Not part of a flow',
   states: ['PENDING', 'STARTED', 'RETRY', 'SUCCESS', 'FAILURE'],
   engineStates: ['delayed', 'prioritized', 'waiting-children', 'paused'],
 };

@@ -1,0 +1,146 @@
+import type { ComponentChildren } from 'preact';
+import type { TaskDetailBody, TaskProgressBody } from '../../client.ts';
+import { canAskFor } from '../abilities.ts';
+import { ErrorText } from '../failures/traceback.tsx';
+import { isConsequence } from '../graph/node-state.ts';
+import { clock } from '../live/clock.ts';
+import { CopyButton } from '../parts/copy-button.tsx';
+import { Tile } from '../parts/fact.tsx';
+import { Flags, StateBadge, toneOf } from '../parts/state-badge.tsx';
+import { causeLink, nameLink, queueLink, taskLink, workerLink, workflowLink } from '../route.ts';
+import { useStore } from '../store.ts';
+import { curlOf } from '../tasks/export.ts';
+import { count, counted, duration } from '../text/numbers.ts';
+import type { Workflow } from '../workflow/use-workflow.ts';
+import { linkOfRow } from '../workflow/waterfall-row.tsx';
+import { factsOfRow } from '../workflow/words.ts';
+import { livesOf } from './attempts.tsx';
+import { timeAndAge } from './facts.tsx';
+
+/** What became of a task: its state and error, when and where it ran, and what followed. @param workflow the tasks around it, if any */
+export function TaskHead(props: { readonly task: TaskDetailBody; readonly workflow: Workflow | null }) {
+  const { task, workflow } = props;
+  const { state, name, exception, progress, worker, queue, retries, cause } = task;
+  const spans = livesOf(task, useStore(clock)).at(-1)?.spans ?? [];
+  return (
+    <section class={`panel task-head tone-${toneOf(state)}`} aria-label="Outcome">
+      <div class="task-state">
+        <StateBadge state={state} engineState={task.engine_state} />
+        <Flags flags={task.flags} />
+      </div>
+      {exception !== null && <ErrorText text={exception} />}
+      {progress !== null && <ProgressBar progress={progress} />}
+      <dl class="tiles">
+        <Latest task={task} />
+        {worker !== null && <Tile name="Worker" value={<a href={workerLink(worker)}>{worker}</a>} />}
+        {queue !== null && <Tile name="Queue" value={<a href={queueLink(queue)}>{queue}</a>} />}
+        {retries !== null && <Tile name="Attempt" value={count(retries + 1)} />}
+        {spans.map(({ kind, text, ms }) => (
+          <Tile key={kind} name={text} value={duration(ms)} />
+        ))}
+      </dl>
+      {workflow !== null && <Story task={task} workflow={workflow} />}
+      <p class="task-story">
+        {cause !== null && canAskFor('cause') && <a href={causeLink(cause)}>All failures of this cause ›</a>}
+        {name !== null && canAskFor('name') && <a href={nameLink(name)}>About this name ›</a>}
+        {task.links.map(({ text, url }, index) => (
+          <a key={index} class="wrap" href={url} rel="noreferrer">
+            {text}
+          </a>
+        ))}
+        <CopyButton
+          label="Copy as curl"
+          text={() => curlOf(`api/tasks/${encodeURIComponent(task.task_id)}/`)}
+        />
+      </p>
+    </section>
+  );
+}
+
+/** The last step of a task, and when it was. */
+function Latest({
+  task: { done, state, sent, started, finished, timestamp },
+}: {
+  readonly task: TaskDetailBody;
+}) {
+  const end = state === 'FAILURE' ? 'Failed' : 'Ended';
+  const [name, at] = done ? [end, finished] : started === null ? ['Sent', sent] : ['Started', started];
+  return <Tile name={name} value={timeAndAge(at ?? timestamp) ?? 'unknown'} />;
+}
+
+/** Number of names that followed a task and are shown. */
+const MOST_NAMES = 3;
+
+/** Where the failure of a task comes from, what the task has started, and what never ran. */
+function Story({ task, workflow }: { readonly task: TaskDetailBody; readonly workflow: Workflow }) {
+  const { nodes, graph, outcome } = workflow;
+  const { task_id } = task;
+  const source = isConsequence(task) ? outcome.cause : null;
+  const next = new Map<string, string[]>();
+  for (const { source: from, target } of graph.edges) {
+    if (from !== task_id) continue;
+    const name = nodes.get(target)?.task_name ?? target;
+    next.set(name, [...(next.get(name) ?? []), target]);
+  }
+  const names = [...next.values()];
+  const said = new Set([task_id, ...names.flat()]);
+  const unrun = task.state === 'FAILURE' ? [...outcome.idle].filter((id) => !said.has(id)).length : 0;
+  if (source === null && next.size === 0 && unrun === 0) return null;
+  return (
+    <p class="task-story">
+      {source !== null && (
+        <span>
+          Consequence of <a href={taskLink(source.id)}>{source.task_name ?? source.id} ›</a>
+        </span>
+      )}
+      {names.length > 0 && (
+        <span>
+          Then:{' '}
+          {joined(
+            names.slice(0, MOST_NAMES).map((ids) => <Next key={ids[0]} ids={ids} workflow={workflow} />),
+          )}
+          {names.length > MOST_NAMES && ` and ${count(names.length - MOST_NAMES)} more`}
+        </span>
+      )}
+      {unrun > 0 && <a href={workflowLink(task_id)}>{`${counted(unrun, 'step')} never ran ›`}</a>}
+    </p>
+  );
+}
+
+const joined = (parts: readonly ComponentChildren[]): ComponentChildren =>
+  parts.flatMap((part, index) => (index === 0 ? [part] : [', ', part]));
+
+/** Tasks of one name that followed, with their state as a mark, and in words unless they succeeded. */
+function Next({ ids, workflow }: { readonly ids: readonly string[]; readonly workflow: Workflow }) {
+  const isOne = ids.length === 1;
+  const row = { kind: isOne ? 'task' : 'fold', ids } as const;
+  const facts = factsOfRow(row, workflow);
+  const link = isOne ? linkOfRow(row, facts) : workflowLink(ids[0] ?? '');
+  const name = isOne ? facts.name : `${facts.name} ×${count(ids.length)}`;
+  return (
+    <>
+      {link === null ? name : <a href={link}>{name}</a>}{' '}
+      <b class={`tone-${facts.tone}`} aria-hidden="true">
+        {facts.mark}
+      </b>
+      <span class={facts.tone === 'success' ? 'offscreen' : 'dim'}> {facts.state}</span>
+    </>
+  );
+}
+
+/** The progress of a task, as it reports it. */
+function ProgressBar({ progress }: { readonly progress: TaskProgressBody }) {
+  const { current, total, percent, text } = progress;
+  const steps =
+    current === null ? null : total === null ? count(current) : `${count(current)} of ${count(total)}`;
+  const share = percent === null ? null : `${Math.floor(percent)} %`;
+  return (
+    <div class="task-progress">
+      {percent !== null && <progress max={100} value={percent} aria-label="Progress" />}
+      <span>
+        {[share, steps].filter((part) => part !== null).join(' · ')}
+        {text !== null && <span class="dim wrap"> {text}</span>}
+      </span>
+    </div>
+  );
+}
