@@ -28,3 +28,15 @@ export function versionOf(info: ServerInfo): string | null {
   if (dragonfly !== undefined) return `dragonfly ${dragonfly.replace(/^df-v?/, '')}`;
   return info.get('redis_version') ?? null;
 }
+
+/** The hint for a user who may not run INFO. */
+export const INFO_HIDDEN =
+  "This Redis user may not read the server's version and memory policy. Run ACL SETUSER <user> +info";
+
+/** The hint for a server that may drop what it should keep. @param what what it drops, such as `jobs` */
+export function evictionHint(policy: string, what: string): string {
+  return (
+    `Redis drops keys when its memory is full (maxmemory-policy ${policy}), and ${what} with them. ` +
+    'Run CONFIG SET maxmemory-policy noeviction, and write maxmemory-policy noeviction into redis.conf.'
+  );
+}

@@ -104,7 +104,8 @@ export interface ComponentBody {
   /** Address without user, password and query. */
   url: string | null;
   /**
-   * Settings of the component. `hints: string[]` names each setting that hides data, with the line to change.
+   * Settings of the component. `hints: string[]` names each setting that hides data, with the line to change;
+   * `hint_codes: string[]`, if present, has the stable code of each.
    */
   config: { [key: string]: unknown } | null;
   /** Present on the component `queues` only. Sorted by source and name. */

@@ -150,6 +150,45 @@ describe('a hint that a thread pool loses events', () => {
   });
 });
 
+describe('a hint that workers reserve tasks behind long ones', () => {
+  /** Two workers, of which one has run a task for so long. */
+  async function reserving(prefetch: number, runtime: number, eta: object = {}) {
+    const stats = { pid: 7, prefetch_count: prefetch, pool: { 'max-concurrency': 2 } };
+    const answer = ({ method }: { readonly method: string }) => ({
+      contentType: 'application/json',
+      value: method === 'ping' ? { ok: 'pong' } : method === 'stats' ? stats : {},
+    });
+    const mailbox = createArrayMailbox({ 'w1@alpha': answer, 'w2@beta': answer });
+    const array = deployment({ control: true, mailbox });
+    array.sent();
+    array.beat(0);
+    array.beat(0, 'w2@beta');
+    await answered(array.sources.workers.listWorkers(context));
+    array.event('received', { uuid: 'long', name: 'shop.pay', ...eta });
+    array.event('succeeded', { uuid: 'long', runtime });
+    return array;
+  }
+
+  it('comes with two for each slot, and goes with the other worker', async () => {
+    const { worker, hints } = await reserving(4, 61);
+    expect(await hints('collector')).toEqual([
+      'Tasks that w1@alpha and w2@beta have reserved wait for long ones, which run for up to 61 s, while other ' +
+        'workers may be free. Set worker_prefetch_multiplier = 1.',
+    ]);
+    worker('offline', 'w2@beta');
+    expect(await hints('collector')).toEqual([]);
+  });
+
+  it.each<[string, number, number, object?]>([
+    ['workers reserve one for each slot', 2, 61],
+    ['tasks are short', 8, 10],
+    ['tasks with an eta raise what workers ask for', 4, 61, { eta: new Date(4e12).toISOString() }],
+  ])('does not come where %s', async (_, ...given) => {
+    const { hints } = await reserving(...given);
+    expect(await hints('collector')).toEqual([]);
+  });
+});
+
 describe('a hint about the visibility timeout', () => {
   const eta = (seconds: number) => new Date(Date.now() + seconds * 1_000).toISOString();
 

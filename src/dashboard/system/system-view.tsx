@@ -101,7 +101,7 @@ function Component({ name: key, component }: { readonly name: string; readonly c
   const { name, status, pid, url, config, queues, rules } = component;
   const hints = hintsOf(config);
   const hidden = useStore(dismissed);
-  const settings = Object.entries(config ?? {}).filter(([setting]) => setting !== 'hints');
+  const settings = Object.entries(config ?? {}).filter(([setting]) => !/^hint(?:s|_codes)$/.test(setting));
   return (
     <section class="panel" aria-label={key}>
       <div class="panel-head">

@@ -31,6 +31,8 @@ export interface Broker {
    * where the transport cannot look.
    */
   diagnose?(signal: AbortSignal): Promise<readonly Hint[]>;
+  /** Dangers that the broker itself knows. */
+  hints?(): readonly Hint[];
   /** The version of RabbitMQ; `null`: not known yet. Absent for other brokers. */
   version?(): string | null;
   /** After how many milliseconds an unacknowledged message is delivered again. Absent where that does not happen. */

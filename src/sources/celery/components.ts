@@ -47,11 +47,11 @@ function brokerComponent(
   all: readonly Hint[],
 ): Component {
   const label = { key: 'broker', name: 'Broker', enabled: true };
-  const hints = sentencesOf(all, 'broker');
+  const hints = hintsOf(all, 'broker');
   const events = collector.events?.state() ?? null;
   const readOnly = brokerWatch?.problem() ?? null;
   if (broker === null || events === null) {
-    return { ...label, status: 'unknown', config: { transport: foreignBroker, hints } };
+    return { ...label, status: 'unknown', config: { transport: foreignBroker, ...hints } };
   }
   const { url, config } = broker.describe();
   const error = (events.problem ?? readOnly)?.sentence ?? null;
@@ -65,7 +65,7 @@ function brokerComponent(
       unreadable_messages: queues?.counts().unreadable ?? 0,
       // The finding `workers_silent` names this cause.
       refuses_workers: all.find(({ code }) => code === 'broker_version')?.sentence ?? null,
-      hints,
+      ...hints,
     },
   };
 }
@@ -76,7 +76,7 @@ function backendComponent(
   all: readonly Hint[],
 ): Component {
   const label = { key: 'backend', name: 'Result backend' };
-  const hints = sentencesOf(all, 'backend');
+  const hints = hintsOf(all, 'backend');
   const state = collector.results?.state() ?? null;
   if (backend !== null && state !== null && results !== null) {
     const { url, config } = backend.describe();
@@ -87,15 +87,17 @@ function backendComponent(
       enabled: true,
       status,
       url,
-      config: { ...config, error, results: progress(results.progress()), hints },
+      config: { ...config, error, results: progress(results.progress()), ...hints },
     };
   }
-  if (foreignBackend === null) return { ...label, enabled: false, status: 'disabled', config: { hints } };
-  return { ...label, enabled: true, status: 'unknown', config: { transport: foreignBackend, hints } };
+  if (foreignBackend === null) return { ...label, enabled: false, status: 'disabled', config: hints };
+  return { ...label, enabled: true, status: 'unknown', config: { transport: foreignBackend, ...hints } };
 }
 
-function sentencesOf(hints: readonly Hint[], key: HintComponent): string[] {
-  return hints.flatMap(({ component, sentence }) => (component === key ? sentence : []));
+/** The members of a component's `config`: the hints about it, and the code of each. */
+function hintsOf(all: readonly Hint[], key: HintComponent): { hints: string[]; hint_codes: string[] } {
+  const own = all.filter(({ component }) => component === key);
+  return { hints: own.map(({ sentence }) => sentence), hint_codes: own.map(({ code }) => code) };
 }
 
 /** Progress of reading stored results. */
@@ -131,7 +133,7 @@ function collectorComponent({ collector, intake }: Collection, hints: readonly H
       connected_since: isUp ? new Date(Math.max(...since.map(Number))).toISOString() : null,
       reconnects: states.reduce((sum, state) => sum + state.reconnects, 0),
       error: states.find((state) => state.problem !== null)?.problem?.sentence ?? null,
-      hints: sentencesOf(hints, 'collector'),
+      ...hintsOf(hints, 'collector'),
     },
   };
 }

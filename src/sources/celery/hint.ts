@@ -13,7 +13,9 @@ export const HINT_CODES = [
   'no_results',
   'sent_events_off',
   'result_extended_off',
+  'eviction_policy',
   'visibility_timeout',
+  'prefetch',
   'no_backend',
   'clock_skew',
 ] as const;

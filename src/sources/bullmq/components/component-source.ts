@@ -85,8 +85,9 @@ function failed(
   status: Component['status'],
   problem: RedisProblem | null,
 ): Pick<Component, 'status' | 'url' | 'config'> {
-  const hints = problem?.code === 'NOPERM' ? [QUEUES_HIDDEN] : [];
-  return { status, url: reader.address(), config: { error: problem?.sentence ?? null, hints } };
+  const isDenied = problem?.code === 'NOPERM';
+  const hints = isDenied ? { hints: [QUEUES_HIDDEN], hint_codes: ['missing_right'] } : { hints: [] };
+  return { status, url: reader.address(), config: { error: problem?.sentence ?? null, ...hints } };
 }
 
 function configOf(
@@ -101,7 +102,7 @@ function configOf(
     maxmemory_bytes: facts?.maxmemory ?? null,
     used_memory_bytes: facts?.usedMemory ?? null,
     error: null,
-    hints: hintsFor({ queues, workers, facts }),
+    ...hintsFor({ queues, workers, facts }),
     queue_count: queues.length,
     queues: queues
       .toSorted((a, b) => b.waiting + b.reserved - (a.waiting + a.reserved))

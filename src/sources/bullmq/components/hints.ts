@@ -2,7 +2,7 @@
 
 import type { ReadOptions, RedisReader } from '../../../redis/reader.ts';
 import { asNumber } from '../../../redis/replies.ts';
-import { infoOf, type ServerInfo, versionOf } from '../../../redis/server-info.ts';
+import { evictionHint, INFO_HIDDEN, infoOf, type ServerInfo, versionOf } from '../../../redis/server-info.ts';
 import { MOST_ENTRIES } from '../schedules/schedules.ts';
 import { isRefused, type WorkersByQueue } from '../workers/worker-connections.ts';
 import type { QueueReport } from './queue-reports.ts';
@@ -19,16 +19,21 @@ interface HintInput {
 /** Most queues named by one rule. */
 const MOST_QUEUES = 5;
 
-/** Sentences that say what to change, the most serious first. */
-export function hintsFor(input: HintInput): readonly string[] {
-  return [
-    ...evictionHints(input),
-    ...queueHints(input.queues, isUnattended, unattended),
-    ...queueHints(input.queues, ({ stalled }) => stalled > 0, stalledJobs),
-    ...queueHints(input.queues, ({ isPaused, waiting }) => isPaused && waiting > 0, paused),
-    ...accessHints(input),
-    ...scheduleHints(input),
-  ];
+/** The members of a component's `config`: sentences that say what to change, the most serious first, and their codes. */
+export function hintsFor(input: HintInput): { readonly hints: string[]; readonly hint_codes: string[] } {
+  const { queues } = input;
+  const found: Readonly<Record<string, readonly string[]>> = {
+    eviction_policy: evictionHints(input),
+    no_workers: queueHints(queues, isUnattended, unattended),
+    stalled_jobs: queueHints(queues, ({ stalled }) => stalled > 0, stalledJobs),
+    paused: queueHints(queues, ({ isPaused, waiting }) => isPaused && waiting > 0, paused),
+    missing_right: accessHints(input),
+    many_schedules: scheduleHints(input),
+  };
+  return {
+    hints: Object.values(found).flat(),
+    hint_codes: Object.entries(found).flatMap(([code, sentences]) => sentences.map(() => code)),
+  };
 }
 
 /** The hint for a user who may not read the queues themselves. */
@@ -38,10 +43,7 @@ export const QUEUES_HIDDEN =
 function evictionHints({ facts }: HintInput): readonly string[] {
   const policy = facts?.maxmemoryPolicy ?? SAFE_POLICY;
   if (policy === SAFE_POLICY) return [];
-  return [
-    `Redis drops keys when its memory is full (maxmemory-policy ${policy}), and jobs with them. ` +
-      `Run CONFIG SET maxmemory-policy ${SAFE_POLICY}, and write maxmemory-policy ${SAFE_POLICY} into redis.conf.`,
-  ];
+  return [evictionHint(policy, 'jobs')];
 }
 
 /** Whether jobs wait without any worker: none is connected, and no job is active. */
@@ -79,9 +81,7 @@ function accessHints({ workers, facts }: HintInput): readonly string[] {
           'This Redis user may not list clients, so workers are not shown. Run ACL SETUSER <user> +client|list',
         ]
       : []),
-    ...(facts === null
-      ? ["This Redis user may not read the server's version and memory policy. Run ACL SETUSER <user> +info"]
-      : []),
+    ...(facts === null ? [INFO_HIDDEN] : []),
   ];
 }
 

@@ -18,6 +18,8 @@ export interface HintOptions {
   readonly hasBackend: boolean;
   /** The hint for a right that the broker's user lacks; `null` where the transport has no such rights. */
   readonly brokerHint?: ((access: BrokerAccess) => Hint | null) | undefined;
+  /** Dangers that the broker itself knows. */
+  readonly brokerHints?: (() => readonly Hint[]) | undefined;
   /** The version of RabbitMQ; `null`: unknown, or another broker. */
   readonly brokerVersion?: (() => string | null) | undefined;
   /** After how many milliseconds the broker delivers an unacknowledged message again; `null`: never, or unknown. */
@@ -53,6 +55,9 @@ export interface WorkerFacts {
   taskEvents: number;
   /** Its pool, as it answered; `null`: unknown. */
   pool: string | null;
+  /** How many tasks it runs at a time, and for how many it asks the broker, as it answered; `null`: unknown. */
+  slots: number | null;
+  prefetch: number | null;
   /** Events that report the end of a task. */
   ends: number;
   /** Ended tasks by its own count, at its heartbeats of the last seconds. */
@@ -162,6 +167,8 @@ export function newWorker(now: number): WorkerFacts {
     silentSince: null,
     taskEvents: 0,
     pool: null,
+    slots: null,
+    prefetch: null,
     ends: 0,
     counted: [],
     lostEnds: 0,

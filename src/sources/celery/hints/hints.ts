@@ -64,6 +64,7 @@ function optionsOf(deployment: HintedDeployment): HintOptions {
     foreignBackend,
     hasBackend: backend !== null,
     brokerHint: broker?.deniedHint,
+    brokerHints: broker?.hints,
     brokerVersion: broker?.version,
     visibilityMs: broker?.visibilityMs ?? null,
     acksLate: settings.task_acks_late === true,
@@ -74,9 +75,9 @@ function optionsOf(deployment: HintedDeployment): HintOptions {
 
 /** The same input gives the same hints in the same order. */
 function hintsFor(input: HintInput, diagnosed: readonly Hint[]): Hint[] {
-  const { backendHints } = input.options;
+  const { brokerHints, backendHints } = input.options;
   const found = [...denied(input), ...diagnosed];
-  const known = [...found, ...(backendHints?.() ?? [])];
+  const known = [...found, ...(brokerHints?.() ?? []), ...(backendHints?.() ?? [])];
   const sentences = new Set(known.map(({ sentence }) => sentence));
   const hasPlace = known.some(({ code }) => code === 'no_results');
   // Where results are says more than that none arrive.

@@ -1,6 +1,7 @@
 /** Collects the evidence for hints: a few counters, updated with each message. */
 import type { TaskChange, WorkerChange } from '../../../history/history.ts';
 import { turnNow } from '../../../turn-clock.ts';
+import { recordOf } from '../../../values.ts';
 import type { QueueCounts } from '../broker.ts';
 import {
   type Arrival,
@@ -86,7 +87,7 @@ export function createObserver(clock: () => number = turnNow): Observer {
     },
     worker: (change) => takeWorker(state, change, clock()),
     unreadable: (kind, message) => takeUnreadable(state, kind, message, clock()),
-    replies: (replies) => takeReplies(state, replies),
+    replies: (replies) => takeReplies(state, replies, clock()),
     connected: (server) => startAgain(state, server, clock()),
     queues: (depths) => takeQueues(state, depths, clock()),
     facts: () => state,
@@ -280,12 +281,24 @@ function takeUnreadable(state: State, kind: MessageKind, message: string, now: n
 function takeReplies(
   state: State,
   { values, unreadable }: { readonly values: ReadonlyMap<string, unknown>; readonly unreadable: number },
+  now: number,
 ): void {
+  for (const [name, value] of values) takeStats(state, name, recordOf(value), now);
   if (values.size === 0 && unreadable === 0) return;
   state.repliesUnreadable = unreadable > 0;
   state.repliers = state.repliesUnreadable
     ? [...values].flatMap(([name, value]) => (value === null ? name : []))
     : [];
+}
+
+/** Only the answer to `stats` has these members. */
+function takeStats(state: State, hostname: string, stats: ReturnType<typeof recordOf>, now: number): void {
+  const slots = recordOf(stats?.pool)?.['max-concurrency'];
+  if (hostname.length > LONGEST || typeof slots !== 'number' || typeof stats?.prefetch_count !== 'number')
+    return;
+  const facts = workerOf(state.workers, hostname, now);
+  facts.slots = slots;
+  facts.prefetch = stats.prefetch_count;
 }
 
 function startAgain(state: State, server: 'broker' | 'backend', now: number): void {

@@ -44,6 +44,7 @@ export const RULES: readonly HintRule[] = [
   { code: 'sent_events_off', component: 'collector', sentence: sentEventsOff },
   { code: 'result_extended_off', component: 'backend', sentence: resultExtendedOff },
   { code: 'visibility_timeout', component: 'broker', sentence: visibilityTimeout },
+  { code: 'prefetch', component: 'collector', sentence: prefetch },
   { code: 'no_backend', component: 'backend', sentence: noBackend },
   { code: 'clock_skew', component: 'collector', sentence: clockSkew },
 ];
@@ -283,6 +284,32 @@ function visibilityTimeout({ options, facts, now }: HintInput): string | null {
   return (
     `A task${held.name === null ? '' : ` ${shown(held.name)}`} ${what} (${Math.round(held.ms / 1_000)} s) that Redis delivers it again, and it runs twice. Set ` +
     `broker_transport_options = {'visibility_timeout': ${Math.ceil((held.ms * 1.5) / 60_000) * 60}} for clients and workers.`
+  );
+}
+
+/** A task that runs for longer than this makes others wait, in milliseconds. */
+const LONG_MS = 60_000;
+
+/**
+ * A worker reserves `worker_prefetch_multiplier` tasks for each slot, 4 by default, which wait for the tasks that it runs
+ * while another worker is free.
+ *
+ * Evidence: a task has run for more than a minute, and one of several workers asks for two tasks or more for each slot. An
+ * eta refutes it: workers ask for one more for each task that is not due.
+ */
+function prefetch({ facts, now }: HintInput): string | null {
+  const { longestRun: run, longestEta, workers } = facts;
+  const isLong = run !== null && run.ms > LONG_MS && now - run.at < HELD_MS;
+  const present = [...workers].filter(([, { lastHeard }]) => now - lastHeard <= GONE);
+  if (!isLong || longestEta !== null || present.length < 2) return null;
+  const names = present.flatMap(([name, { slots, prefetch: most }]) =>
+    slots !== null && slots > 0 && (most ?? 0) >= 2 * slots ? name : [],
+  );
+  if (names.length === 0) return null;
+  return (
+    `Tasks that ${listed(names)} ${names.length === 1 ? 'has' : 'have'} reserved wait for long ones, which run for up to ` +
+    `${Math.round(run.ms / 1_000)} s, while other workers may be free. Set ` +
+    'worker_prefetch_multiplier = 1.'
   );
 }
 

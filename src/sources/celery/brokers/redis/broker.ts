@@ -2,7 +2,13 @@ import { aclLine, escapeGlob, READ_RULES, subscriptionAcl } from '../../../../re
 import type { RedisEndpoint } from '../../../../redis/endpoint.ts';
 import { describeError, type RedisProblem, redisError } from '../../../../redis/problems.ts';
 import type { RedisReader } from '../../../../redis/reader.ts';
-import { infoOf, type ServerInfo, versionOf } from '../../../../redis/server-info.ts';
+import {
+  evictionHint,
+  INFO_HIDDEN,
+  infoOf,
+  type ServerInfo,
+  versionOf,
+} from '../../../../redis/server-info.ts';
 import type { Broker, BrokerAccess } from '../../broker.ts';
 import type { Hint } from '../../hint.ts';
 import type { CelerySettings } from '../../settings.ts';
@@ -30,7 +36,7 @@ interface RedisBrokerOptions {
 export function createRedisBroker({ endpoint, reader, settings, queues }: RedisBrokerOptions): Broker {
   const events = createRedisEvents(endpoint, settings);
   const control = createRedisMailbox(endpoint, settings);
-  const { check, version } = createRedisCheck(reader);
+  const { check, server } = createRedisCheck(reader);
   return {
     events,
     control,
@@ -40,13 +46,15 @@ export function createRedisBroker({ endpoint, reader, settings, queues }: RedisB
       config: {
         transport: 'redis',
         database: endpoint.database,
-        version: version(),
+        version: versionOf(server() ?? new Map()),
+        maxmemory_policy: policyOf(server()),
         // Only the names, because the values may be passwords of Sentinels.
         transport_options: Object.keys(settings.broker_transport_options ?? {}),
       },
     }),
     visibilityMs: visibilityMs(settings),
     check,
+    hints: () => serverHints(server()),
     deniedHint: (access) => deniedHint(access, settings, endpoint.database),
     diagnose: (signal) => diagnoseEvents(endpoint, settings, LISTEN_MS, signal),
     async close() {
@@ -117,6 +125,20 @@ function controlRules(settings: CelerySettings, database: number): string[] {
   ];
 }
 
+/** Queues and reserved messages never expire, so that only these policies drop them. */
+const DROPS_QUEUES = /^allkeys-/;
+
+function serverHints(server: ServerInfo | null): readonly Hint[] {
+  if (server === null) return [{ code: 'missing_right', component: 'broker', sentence: INFO_HIDDEN }];
+  const policy = policyOf(server) ?? '';
+  if (!DROPS_QUEUES.test(policy)) return [];
+  return [{ code: 'eviction_policy', component: 'broker', sentence: evictionHint(policy, 'waiting tasks') }];
+}
+
+function policyOf(server: ServerInfo | null): string | null {
+  return server?.get('maxmemory_policy') ?? null;
+}
+
 /** Checks, and remembers which server answered. */
 interface RedisCheck {
   /**
@@ -126,26 +148,27 @@ interface RedisCheck {
    * @returns what is wrong; a read-only replica has the code `READONLY`
    */
   check(signal: AbortSignal): Promise<RedisProblem | null>;
-  /** See {@link versionOf}; `null` before the first check. */
-  version(): string | null;
+  /** What INFO says about the server and its memory: no fields before the first check; `null`: this user may not run it. */
+  server(): ServerInfo | null;
 }
 
 /** Asks nothing before the first check. */
 function createRedisCheck(reader: Pick<RedisReader, 'outcomes'>): RedisCheck {
-  let version: string | null = null;
+  let known: ServerInfo | null = new Map();
   return {
     async check(signal) {
       try {
-        const commands = [['PING'], ['INFO', 'replication'], ['INFO', 'server']];
-        const [ping, replication, server] = await reader.outcomes(commands, { signal });
-        version = versionOf(infoOf(server?.reply)) ?? version;
+        const commands = [['PING'], ['INFO', 'replication'], ['INFO', 'server'], ['INFO', 'memory']];
+        const [ping, replication, server, memory] = await reader.outcomes(commands, { signal });
         if (ping?.problem) return ping.problem;
+        const isRefused = server?.problem?.code === 'NOPERM';
+        known = isRefused ? null : new Map([...infoOf(server?.reply), ...infoOf(memory?.reply)]);
         return isReadOnlyReplica(infoOf(replication?.reply)) ? redisError('READONLY').problem : null;
       } catch (error) {
         return describeError(error);
       }
     },
-    version: () => version,
+    server: () => known,
   };
 }
 
