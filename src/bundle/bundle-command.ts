@@ -15,7 +15,7 @@ export async function bundleCommand(): Promise<void> {
       {
         name: 'entries',
         setup({ onResolve }) {
-          const entry = /^\.\.\/(node|celery|bullmq|sqlite|postgres)\.ts$/;
+          const entry = /^\.\.\/(node|celery|bullmq|sqlite|postgres|client)\.ts$/;
           onResolve({ filter: entry }, ({ path }) => ({
             path: path.replace(entry, './$1.js'),
             external: true,

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import util from 'node:util';
 
-/** A valid command. */
-export interface Command {
+/** A deployment. */
+export interface Target {
   /** URL of the broker, or of BullMQ's Redis. */
   readonly url: string;
   readonly engine: 'celery' | 'bullmq';
@@ -12,6 +12,10 @@ export interface Command {
   readonly backend: string | null;
   /** Prefix of BullMQ's keys; `null`: BullMQ's own. */
   readonly prefix: string | null;
+}
+
+/** Shows a deployment. */
+export interface ServeCommand extends Target {
   /** Path of a SQLite file or a URL of PostgreSQL; `null`: the history ends with the process. */
   readonly store: string | null;
   readonly host: string;
@@ -22,12 +26,21 @@ export interface Command {
   readonly names: readonly string[];
 }
 
+/** Checks a deployment. */
+export interface DoctorCommand extends Target {
+  /** How long to look. */
+  readonly seconds: number;
+  /** Whether to print JSON. */
+  readonly json: boolean;
+}
+
 /** An error in the command as it was written. */
 export class UsageError extends Error {}
 
 export const HELP = `Usage: express-task-monitor [options] URL
+       express-task-monitor doctor [options] URL
 
-Shows Celery or BullMQ on a page and as JSON. It is read-only.
+Shows Celery or BullMQ on a page and as JSON, or checks it ("doctor"). It is read-only.
 
 URL                   Celery's broker: redis://, rediss://, sentinel://, amqp:// or amqps://
   --backend URL       Celery's result backend: redis:// or rediss://
@@ -40,6 +53,11 @@ URL                   Celery's broker: redis://, rediss://, sentinel://, amqp://
   --no-auth           allows access to everybody who can reach it
   --help
 
+doctor prints what is right, what hides data and what is dangerous, with the line to change. Run it while tasks run.
+  --seconds NUMBER    how long to look (default: 10)
+  --json              prints { ok, checks: [{ code, level, summary, change? }] }
+Exit status: 0 all right; 1 something hides data or is dangerous; 2 it cannot connect, or the command is wrong.
+
 Environment: TASK_MONITOR_URL, TASK_MONITOR_BACKEND, TASK_MONITOR_STORE and TASK_MONITOR_PASSWORD (of the user
 "monitor"), or the same with _FILE and the path of a file that holds the value.
 
@@ -48,6 +66,12 @@ Packages: redis for Celery on Redis, amqplib for RabbitMQ, ioredis for BullMQ, p
 
 const LOOPBACK = ['127.0.0.1', '::1', 'localhost'];
 
+/** The options of one of the two commands only. */
+const SERVE_ONLY = ['store', 'port', 'host', 'name', 'no-auth'];
+const DOCTOR_ONLY = ['seconds', 'json'];
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
 /**
  * @param environment such as `process.env`
  * @returns `null` if it asks for help
@@ -55,22 +79,38 @@ const LOOPBACK = ['127.0.0.1', '::1', 'localhost'];
  */
 export function readCommand(
   args: readonly string[],
-  environment: Readonly<Record<string, string | undefined>>,
-): Command | null {
+  environment: Environment,
+): ServeCommand | DoctorCommand | null {
   const { values, positionals } = parse(args);
   if (values.help === true) return null;
-  const given = (name: string): string | null => secret(environment, `TASK_MONITOR_${name}`);
-  const url = positionals[0] ?? given('URL');
+  const isDoctor = positionals[0] === 'doctor';
+  const foreign = (isDoctor ? SERVE_ONLY : DOCTOR_ONLY).find((name) => Object.hasOwn(values, name));
+  if (foreign !== undefined)
+    throw new UsageError(`--${foreign} is ${isDoctor ? 'not for doctor' : 'for doctor only'}. See --help.`);
+  const urls = isDoctor ? positionals.slice(1) : positionals;
+  const target = targetOf(values, urls, environment);
+  if (!isDoctor) return { ...target, ...servingOf(values, environment) };
+  return { ...target, seconds: secondsOf(values.seconds), json: values.json === true };
+}
+
+type Values = ReturnType<typeof parse>['values'];
+
+function targetOf(values: Values, urls: readonly string[], environment: Environment): Target {
+  const url = urls[0] ?? secret(environment, 'TASK_MONITOR_URL');
   if (url === null)
     throw new UsageError(`Write the URL of the broker, such as redis://localhost:6379/0.\n\n${HELP}`);
-  if (positionals.length > 1) throw new UsageError('Write one URL only. For other options see --help.');
+  if (urls.length > 1) throw new UsageError('Write one URL only. For other options see --help.');
   const engine = values.bullmq === true ? 'bullmq' : 'celery';
-  const backend = values.backend ?? given('BACKEND');
+  const backend = values.backend ?? secret(environment, 'TASK_MONITOR_BACKEND');
   if (engine === 'bullmq' && backend !== null)
     throw new UsageError('--backend is for Celery, not for --bullmq.');
   if (engine === 'celery' && values.prefix !== undefined) throw new UsageError('--prefix needs --bullmq.');
+  return { url, engine, backend, prefix: values.prefix ?? null };
+}
+
+function servingOf(values: Values, environment: Environment): Omit<ServeCommand, keyof Target> {
   const host = values.host ?? '127.0.0.1';
-  const password = given('PASSWORD');
+  const password = secret(environment, 'TASK_MONITOR_PASSWORD');
   const names = ['TASK_MONITOR_PASSWORD', 'TASK_MONITOR_PASSWORD_FILE'];
   // It was meant to be protected: a variable that another system has not filled in, for instance.
   const empty = password === null && names.find((name) => environment[name] !== undefined);
@@ -84,14 +124,10 @@ export function readCommand(
     );
   }
   return {
-    url,
-    engine,
-    backend,
     host,
     password,
     port: portOf(values.port),
-    prefix: values.prefix ?? null,
-    store: values.store ?? given('STORE'),
+    store: values.store ?? secret(environment, 'TASK_MONITOR_STORE'),
     names: [...(values.name ?? []), ...(isIP(host) === 0 ? [host] : [])].map((name) => name.toLowerCase()),
   };
 }
@@ -110,6 +146,8 @@ function parse(args: readonly string[]) {
         host: { type: 'string' },
         name: { type: 'string', multiple: true },
         'no-auth': { type: 'boolean' },
+        seconds: { type: 'string' },
+        json: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
       },
     });
@@ -124,8 +162,16 @@ function portOf(text = '3000'): number {
   return port;
 }
 
+/** Workers send a heartbeat every two seconds: some must have arrived. */
+function secondsOf(text = '10'): number {
+  const seconds = Number(text);
+  if (!/^\d+$/.test(text) || seconds < 5 || seconds > 3_600)
+    throw new UsageError('--seconds must be a number from 5 to 3600.');
+  return seconds;
+}
+
 /** The value of a variable, or the first line of the file that it names. Empty counts as absent. */
-function secret(environment: Readonly<Record<string, string | undefined>>, name: string): string | null {
+function secret(environment: Environment, name: string): string | null {
   const path = environment[`${name}_FILE`];
   if (!path) return environment[name] || null;
   try {

@@ -4,12 +4,12 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
-import { createMonitorHandler, type MonitorHandlerOptions, type MonitorSources } from '../node.ts';
-import type { HistoryStore, PgPool } from '../postgres.ts';
-import { type Command, UsageError } from './read-command.ts';
+import { createMonitorHandler, type MonitorHandlerOptions } from '../node.ts';
+import { openSources } from './open-sources.ts';
+import { type ServeCommand, UsageError } from './read-command.ts';
 
-export async function serveCommand(command: Command): Promise<void> {
-  const { sources, end } = await sourcesOf(command);
+export async function serveCommand(command: ServeCommand): Promise<void> {
+  const { sources, end } = await openSources(command, command.store);
   const handler = createMonitorHandler({ sources, ...guardOf(command) });
   const server = createServer((request, response) => {
     if (isOwnHost(request.headers.host, command.names)) return handler(request, response);
@@ -39,7 +39,7 @@ export async function serveCommand(command: Command): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop());
 }
 
-function listenProblem(error: unknown, { host, port }: Command): Error {
+function listenProblem(error: unknown, { host, port }: ServeCommand): Error {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE')
     return new UsageError(`Port ${port} is in use. Use another one: --port ${port + 1}`);
@@ -61,7 +61,7 @@ export function isOwnHost(header: string | undefined, names: readonly string[]):
 /** Who may open the monitor that the command serves: HTTP's Basic scheme, with the user `monitor`. A probe needs no password, and then gets no details. */
 function guardOf({
   password,
-}: Pick<Command, 'password'>): Pick<MonitorHandlerOptions, 'authorize' | 'health'> {
+}: Pick<ServeCommand, 'password'>): Pick<MonitorHandlerOptions, 'authorize' | 'health'> {
   if (password === null) return { authorize: false };
   const wanted = digest(`Basic ${Buffer.from(`monitor:${password}`).toString('base64')}`);
   const isKnown = ({ headers }: IncomingMessage): boolean =>
@@ -77,66 +77,4 @@ function guardOf({
 /** Gives texts of any length the same length, so that the duration of a comparison reveals nothing. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
-}
-
-/** Sources, and a function that frees their resources. */
-interface OpenSources {
-  readonly sources: MonitorSources;
-  /** To be called when the sources are closed. */
-  end(): Promise<void>;
-}
-
-/** @throws UsageError where a package is missing, TypeError for a wrong URL */
-async function sourcesOf(command: Command): Promise<OpenSources> {
-  const { url, engine, backend, prefix } = command;
-  for (const name of packagesOf(command)) await requirePackage(name, command);
-  const { store, end } = await openStore(command);
-  const kept = store === null ? {} : { store };
-  if (engine === 'bullmq') {
-    const { bullmqSources } = await import('../bullmq.ts');
-    return { sources: bullmqSources({ connection: url, ...(prefix !== null && { prefix }), ...kept }), end };
-  }
-  const { celerySources } = await import('../celery.ts');
-  return { sources: celerySources({ broker: url, ...(backend !== null && { backend }), ...kept }), end };
-}
-
-function packagesOf({ url, engine, backend }: Command): readonly string[] {
-  if (engine === 'bullmq') return ['ioredis'];
-  const isRabbit = /^amqps?:/.test(url);
-  return isRabbit ? (backend === null ? ['amqplib'] : ['amqplib', 'redis']) : ['redis'];
-}
-
-async function requirePackage(name: string, { engine }: Command): Promise<unknown> {
-  try {
-    return await import(name);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    const flag = engine === 'bullmq' ? ' --bullmq' : '';
-    throw new UsageError(
-      `The package "${name}" is missing. Install it next to express-task-monitor, or write: npx -p express-task-monitor -p ${name} express-task-monitor${flag} URL`,
-    );
-  }
-}
-
-async function openStore(
-  command: Command,
-): Promise<{ readonly store: HistoryStore | null; end(): Promise<void> }> {
-  const { store } = command;
-  if (store === null) return { store: null, end: async () => {} };
-  if (!/^postgres(?:ql)?:/.test(store)) {
-    const { sqliteStore } = await import('../sqlite.ts');
-    return { store: sqliteStore(store), end: async () => {} };
-  }
-  const { postgresStore } = await import('../postgres.ts');
-  const { default: pg } = (await requirePackage('pg', command)) as {
-    default: {
-      Pool: new (
-        options: object,
-      ) => PgPool & { on(event: 'error', listener: () => void): void; end(): Promise<void> };
-    };
-  };
-  const pool = new pg.Pool({ connectionString: store });
-  // A connection that breaks while it is idle. The store reports the consequences.
-  pool.on('error', () => {});
-  return { store: postgresStore(pool), end: () => pool.end() };
 }

@@ -1,44 +1,22 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import type { HealthBody } from '../../src/wire.ts';
 import { ask } from '../helpers/ask.ts';
-import { endWithProcess, redisMissing, startRedis, titleUnless } from '../helpers/redis-server.ts';
-import { installed, pack } from '../packaging/packed.ts';
+import { redisMissing, startRedis, titleUnless } from '../helpers/redis-server.ts';
+import { type Run, runCommand } from './run-command.ts';
 
 const redis = redisMissing === null ? await startRedis() : null;
 afterAll(() => redis?.close());
-const packed = pack();
-const NEEDED = ['croner', 'debug'];
 const children: ChildProcess[] = [];
 afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
 });
 
-interface Run {
-  readonly child: ChildProcess;
-  /** What it has printed so far, errors included. */
-  printed(): string;
-}
-
-/** Runs the command of the packed library in a project of its own, which has these packages beside it. */
-function run(packages: readonly string[], words: readonly string[], environment: object = {}): Run {
-  const project = packed.consumer({
-    files: {},
-    packages: Object.fromEntries([...NEEDED, ...packages].map((name) => [name, installed(name)])),
-  });
-  const file = join(project, 'node_modules/express-task-monitor/dist/command.js');
-  const child = spawn(process.execPath, [file, ...words], {
-    env: { PATH: process.env.PATH, ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  children.push(child);
-  endWithProcess(child);
-  let printed = '';
-  child.stdout?.on('data', (text) => (printed += text));
-  child.stderr?.on('data', (text) => (printed += text));
-  return { child, printed: () => printed };
+function run(...args: Parameters<typeof runCommand>): Run {
+  const started = runCommand(...args);
+  children.push(started.child);
+  return started;
 }
 
 /** Where it serves. */

@@ -34,6 +34,15 @@ describe('the command', () => {
       expect(HELP).toContain(`--${name} `);
   });
 
+  it('checks a deployment for as long as it is told, whatever is set for serving', () => {
+    const target = { url: URL, engine: 'celery', backend: null, prefix: null };
+    const environment = { TASK_MONITOR_STORE: 'monitor.db', TASK_MONITOR_PASSWORD: '' };
+    expect(readCommand(['doctor', URL], environment)).toEqual({ ...target, seconds: 10, json: false });
+    const words = ['doctor', '--seconds', '30', '--json'];
+    expect(readCommand(words, { TASK_MONITOR_URL: URL })).toEqual({ ...target, seconds: 30, json: true });
+    for (const text of ['doctor', '--seconds ', '--json ']) expect(HELP).toContain(text);
+  });
+
   it('takes secrets from the environment, or from files that it names', () => {
     const file = join(folder, 'password');
     writeFileSync(file, 'open sesame\n');
@@ -54,6 +63,10 @@ describe('the command', () => {
     [[URL, URL], {}, 'Write one URL only.'],
     [['--prot', '1', URL], {}, "Unknown option '--prot'"],
     [['--port', '70000', URL], {}, '--port must be a number from 0 to 65535.'],
+    [['doctor'], {}, 'Write the URL of the broker'],
+    [['doctor', '--port', '1', URL], {}, '--port is not for doctor.'],
+    [['--json', URL], {}, '--json is for doctor only.'],
+    [['doctor', '--seconds', '4', URL], {}, '--seconds must be a number from 5 to 3600.'],
     [['--prefix', 'jobs', URL], {}, '--prefix needs --bullmq.'],
     [['--bullmq', '--backend', URL, URL], {}, '--backend is for Celery, not for --bullmq.'],
     [
@@ -82,8 +95,9 @@ describe('the command', () => {
   });
 
   it('opens to others with a password, or if told so', () => {
-    expect(readCommand(['--host', '::', '--no-auth', URL], {})?.password).toBeNull();
-    expect(readCommand(['--host', '::', URL], { TASK_MONITOR_PASSWORD: 'x' })?.password).toBe('x');
+    expect(readCommand(['--host', '::', '--no-auth', URL], {})).toMatchObject({ password: null });
+    const environment = { TASK_MONITOR_PASSWORD: 'x' };
+    expect(readCommand(['--host', '::', URL], environment)).toMatchObject({ password: 'x' });
   });
 
   it.each([
