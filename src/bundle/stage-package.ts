@@ -6,7 +6,7 @@ import { dirname, join, normalize } from 'node:path/posix';
 const REPOSITORY: string = '';
 
 const COPIED = ['dist', 'LICENSE', 'docs/grafana/alerts.yml', 'docs/grafana/task-monitor.json'];
-const PAGES = ['README.md', 'CHANGELOG.md', ...pagesIn('docs'), ...pagesIn('docs/grafana')];
+const PAGES = ['README.md', 'CHANGELOG.md', 'docs/llms.txt', ...pagesIn('docs'), ...pagesIn('docs/grafana')];
 
 /**
  * Creates it. Run it in the root of the repository, after the build.

@@ -46,6 +46,8 @@ export const PAGES = [
   'docs/benchmarks.md',
   'CHANGELOG.md',
   'docs/grafana/README.md',
+  'docs/llms.txt',
   'examples/README.md',
+  'examples/mcp/README.md',
   'examples/shared-history/README.md',
 ];

@@ -41,6 +41,7 @@ describe('the packed package', () => {
       ...readdirSync(join(ROOT, 'docs'))
         .filter((name) => name.endsWith('.md'))
         .map((name) => `docs/${name}`),
+      'docs/llms.txt',
       ...['README.md', 'alerts.yml', 'task-monitor.json'].map((name) => `docs/grafana/${name}`),
       'dist/openapi.json',
       'dist/command.js',

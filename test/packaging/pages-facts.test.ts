@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import ts from 'typescript';
@@ -131,6 +131,12 @@ describe('the pages', () => {
         .map((target) => `${page} -> ${target}`);
     });
     expect(dead).toEqual([]);
+  });
+
+  it('are listed for assistants', () => {
+    const index = readFileSync(join(ROOT, 'docs/llms.txt'), 'utf8');
+    const pages = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'));
+    expect(pages.filter((name) => !index.includes(`](${name}): `))).toEqual([]);
   });
 
   it('give commands that there are', () => {
