@@ -87,15 +87,16 @@ async function look(
 
 async function connect(client: MonitorClient, stopped: AbortSignal): Promise<boolean> {
   const end = performance.now() + CONNECT_MS;
-  while (performance.now() < end && !stopped.aborted) {
+  for (;;) {
+    const isLast = stopped.aborted || performance.now() >= end;
     const sources = await client.tasks({ limit: 1 }).then(
       (answer) => answer.sources,
       () => [],
     );
     if (sources.length > 0 && sources.every(({ ok }) => ok)) return true;
+    if (isLast) return false;
     await pause(RETRY_MS);
   }
-  return false;
 }
 
 /** Whether a hint says why something is down, such as a missing right. */

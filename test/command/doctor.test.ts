@@ -3,8 +3,9 @@ import * as bullmq from 'bullmq';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { type CeleryApp, celeryApp, celeryMissing } from '../helpers/celery-app.ts';
+import { type Rabbit, rabbitMissing, sharedRabbit } from '../helpers/rabbitmq.ts';
 import { createClient } from '../helpers/redis-client.ts';
-import { type RedisServer, redisMissing, startRedis, titleUnless } from '../helpers/redis-server.ts';
+import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 import { pack } from '../packaging/packed.ts';
 import { runCommand } from './run-command.ts';
 
@@ -41,7 +42,7 @@ const problemsIn = ({ checks }: Report): unknown[] =>
 // They mostly wait: each look takes seconds.
 describe.skipIf(redisMissing !== null)(
   titleUnless(redisMissing, 'express-task-monitor doctor'),
-  { concurrent: true },
+  { concurrent: true, timeout: 180_000 },
   () => {
     let careless: RedisServer;
     const apps: CeleryApp[] = [];
@@ -119,6 +120,27 @@ describe.skipIf(redisMissing !== null)(
       const examined = await examine(careless.url().replace('//', '//blind:S3CRET@'));
       expect(examined.text).toContain('→ Run ACL SETUSER <user> +ping +psubscribe &/0.celeryev/*');
       expect([examined.code, examined.text]).toEqual([1, expect.not.stringContaining('S3CRET')]);
+    });
+
+    describe.skipIf(rabbitMissing)(titleUnless(rabbitMissing, 'with RabbitMQ'), () => {
+      let rabbit: Rabbit;
+
+      beforeAll(async () => {
+        rabbit = await sharedRabbit();
+      });
+
+      it('says early what it has seen when it is told to end, and leaves nothing there', async () => {
+        const virtualHost = await rabbit.createVirtualHost();
+        const { child, printed } = runCommand(['amqplib'], ['doctor', '--json', rabbit.url(virtualHost)]);
+        const list = (what: string) => rabbit.manage<unknown[]>('GET', `${what}/${virtualHost}`);
+        await until(async () => (await list('consumers')).length > 0);
+        child.kill('SIGINT');
+        const [code] = await once(child, 'close');
+        const { checks } = reportOf({ code, text: printed() });
+        expect(checks).toContainEqual(expect.objectContaining({ code: 'celery.broker', level: 'ok' }));
+        expect([code, checks.at(-1)?.code]).toEqual([1, 'workers_silent']);
+        await until(async () => (await list('queues')).length === 0);
+      });
     });
 
     it.each([
