@@ -56,6 +56,7 @@ export const LIVE: readonly string[] = [
   'test/celery/sql/results-plans.test.ts',
   'test/celery/store-live.test.ts',
   'test/celery/versions-live.test.ts',
+  'test/command/doctor-live.test.ts',
   'test/dashboard/axe.test.ts',
   'test/dashboard/charts.test.ts',
   'test/dashboard/fits.test.ts',
