@@ -170,11 +170,19 @@ function mergeFigures(name: string, all: readonly NameFigures[]): NameFigures {
     name,
     count: all.reduce((sum, { count }) => sum + count, 0),
     failed: all.reduce((sum, { failed }) => sum + failed, 0),
+    lastFailedAt: lastFailure(all),
     runtimeP50: agreed(all.map(({ runtimeP50 }) => runtimeP50)),
     runtimeP95: agreed(all.map(({ runtimeP95 }) => runtimeP95)),
     waitP50: agreed(all.map(({ waitP50 }) => waitP50)),
     waitP95: agreed(all.map(({ waitP95 }) => waitP95)),
   };
+}
+
+/** Unknown where one of the sources with failures does not know it. */
+function lastFailure(all: readonly NameFigures[]): Date | null {
+  const failing = all.filter(({ failed }) => failed > 0);
+  const last = Math.max(...failing.map(({ lastFailedAt }) => lastFailedAt?.getTime() ?? Number.NaN));
+  return Number.isFinite(last) ? new Date(last) : null;
 }
 
 function union(lists: readonly (readonly string[])[]): readonly string[] {

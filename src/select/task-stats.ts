@@ -24,6 +24,8 @@ interface NameFigures {
   readonly name: string;
   count: number;
   failed: number;
+  /** Milliseconds since 1970. */
+  lastFailedAt: number;
   readonly durations: Durations;
 }
 
@@ -196,19 +198,18 @@ function stepAt({ start, end, series, stepSeconds }: Sums, time: number): ChartS
     : undefined;
 }
 
-function addToName(
-  { names }: Sums,
-  { state, isConsequence, runtime, wait }: TaskFigures,
-  name: string,
-): void {
+function addToName({ names }: Sums, task: TaskFigures, name: string): void {
   let figures = names.get(name);
   if (figures === undefined) {
-    figures = { name, count: 0, failed: 0, durations: noDurations() };
+    figures = { name, count: 0, failed: 0, lastFailedAt: 0, durations: noDurations() };
     names.set(name, figures);
   }
   figures.count++;
-  if (state === 'FAILURE' && !isConsequence) figures.failed++;
-  addDurations(figures.durations, runtime, wait);
+  if (task.state === 'FAILURE' && !task.isConsequence) {
+    figures.failed++;
+    figures.lastFailedAt = Math.max(figures.lastFailedAt, failedAt(task));
+  }
+  addDurations(figures.durations, task.runtime, task.wait);
 }
 
 /** The steps, with unknown figures as `null`. */
@@ -238,9 +239,10 @@ function* resultOf(sums: Sums): Steps<TaskStats> {
     b.count - a.count || compareText(a.name, b.name);
   const frequent = yield* sortInSteps([...names.values()], byCount, MAX_NAMES);
   const figures: TaskStats['names'][number][] = [];
-  for (const { name, count, failed, durations } of frequent) {
+  for (const { name, count, failed, lastFailedAt: last, durations } of frequent) {
     const { runtimeP50, runtimeP95, waitP50, waitP95 } = yield* percentilesOf(durations);
-    figures.push({ name, count, failed, runtimeP50, runtimeP95, waitP50, waitP95 });
+    const lastFailedAt = failed === 0 ? null : new Date(last);
+    figures.push({ name, count, failed, lastFailedAt, runtimeP50, runtimeP95, waitP50, waitP95 });
     yield;
   }
   const byTasks = yield* sortInSteps([...states], ([, a], [, b]) => b - a, MAX_LISTED);

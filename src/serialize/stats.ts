@@ -164,6 +164,7 @@ function nameBody(given: Given<TaskStats['names'][number]>): StatsNameBody | nul
     name,
     count: whole(given.count) ?? 0,
     failed: whole(given.failed) ?? 0,
+    last_failed_at: isoTime(given.lastFailedAt),
     runtime_p50: figure(given.runtimeP50),
     runtime_p95: figure(given.runtimeP95),
     wait_p50: figure(given.waitP50),

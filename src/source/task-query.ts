@@ -160,6 +160,8 @@ export interface TaskStats {
     readonly name: string;
     readonly count: number;
     readonly failed: number;
+    /** The last of these failures; `null` or absent: there is none, or it is unknown. */
+    readonly lastFailedAt?: Date | null;
     readonly runtimeP50: number | null;
     readonly runtimeP95: number | null;
     readonly waitP50: number | null;

@@ -161,6 +161,7 @@ const TASK_STATS: Shape = record({
       name: filled,
       count,
       failed: count,
+      lastFailedAt: maybe(date),
       runtimeP50: nullable(number),
       runtimeP95: nullable(number),
       waitP50: nullable(number),

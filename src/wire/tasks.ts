@@ -144,6 +144,8 @@ export interface StatsNameBody {
   name: string;
   count: Integer;
   failed: Integer;
+  /** The last of these failures; `null`: there is none, or it is unknown. */
+  last_failed_at: Timestamp | null;
   runtime_p50: number | null;
   runtime_p95: number | null;
   wait_p50: number | null;

@@ -61,6 +61,20 @@ describe('figures of several sources', () => {
     expect((await mergeStats([named(2, 4), named(3, 5)])).names).toMatchObject([{ count: 9, failed: 2 }]);
   });
 
+  it('have the last failure of a name, where all sources in which it failed know it', async () => {
+    const last = async (...all: readonly Partial<TaskStats['names'][number]>[]) => {
+      const parts = all.map((own) => {
+        const stats = named(null);
+        return { ...stats, names: stats.names.map((name) => ({ ...name, ...own })) };
+      });
+      return (await mergeStats(parts)).names[0]?.lastFailedAt;
+    };
+    expect(await last({ lastFailedAt: at(1) }, { lastFailedAt: at(2) })).toEqual(at(2));
+    expect(await last({ lastFailedAt: at(1) }, { failed: 0 })).toEqual(at(1));
+    expect(await last({ lastFailedAt: at(1) }, {})).toBeNull();
+    expect(await last({ failed: 0 }, { failed: 0 })).toBeNull();
+  });
+
   it('add up callers, where all sources that have such tasks know them', async () => {
     const known = { ...named(1), callers: [{ name: 'a', count: 2 }], callees: [] };
     const more = {

@@ -155,12 +155,28 @@ describe('summing tasks up', () => {
     );
     tasks.push(task('x', { name: 'a', sent: at(500), started: at(100), timestamp: at(5_000) }));
     expect(stats(tasks).names).toEqual([
-      { name: 'a', count: 21, failed: 0, runtimeP50: 10, runtimeP95: 19, waitP50: 0.9, waitP95: 1.8 },
+      {
+        ...{ name: 'a', count: 21, failed: 0, lastFailedAt: null },
+        ...{ runtimeP50: 10, runtimeP95: 19, waitP50: 0.9, waitP95: 1.8 },
+      },
     ]);
     expect(stats([task('1', { name: 'a', timestamp: at(1) })]).names[0]).toMatchObject({
       runtimeP50: null,
       waitP95: null,
     });
+  });
+
+  it('says when each name last failed, of itself', () => {
+    const failed = (ms: number, more: Partial<Task> = {}) =>
+      task(String(ms), { name: 'a', state: 'FAILURE', timestamp: at(ms), ...more });
+    const { names } = stats([
+      failed(3_000),
+      failed(5_000, { finished: at(4_000) }),
+      failed(6_000, { flags: ['consequence'] }),
+      failed(7_000, { state: 'SUCCESS' }),
+      failed(8_000, { name: 'b', state: 'SUCCESS' }),
+    ]);
+    expect(names.map(({ lastFailedAt }) => lastFailedAt)).toEqual([at(4_000), null]);
   });
 
   it.each<[string, Partial<Task>, Readonly<Record<string, number>>, number | null]>([
