@@ -1,6 +1,7 @@
 /** The table of views: each address, its title and its code, which is loaded when the view is opened. */
 import type { ComponentType } from 'preact';
 import { OverviewView } from './overview/overview-view.tsx';
+import type { Shape } from './parts/problem.tsx';
 import type { Route } from './route.ts';
 
 /** The properties of each view. */
@@ -22,6 +23,8 @@ export interface View {
   readonly under?: string;
   /** How it uses the period: as its window, any time unless the address has a period, or only the current state. */
   readonly period: 'window' | 'any' | 'now';
+  /** What it looks like until it is loaded. Default: a table. */
+  readonly shape?: Shape;
   /** Whether it can compare its figures with the previous period. Default false. */
   readonly canCompare?: boolean;
   /** Its code. Only that of the overview is loaded with the page. */
@@ -36,6 +39,7 @@ export const VIEWS: readonly View[] = [
     title: 'Failures',
     key: 'f',
     period: 'window',
+    shape: 'charts',
     canCompare: true,
     load: async () => (await import('./failures/failures-view.tsx')).FailuresView,
   },
@@ -44,6 +48,7 @@ export const VIEWS: readonly View[] = [
     title: 'Cause',
     under: 'failures',
     period: 'window',
+    shape: 'charts',
     canCompare: true,
     load: async () => (await import('./failures/cause-view.tsx')).CauseView,
   },
@@ -59,6 +64,7 @@ export const VIEWS: readonly View[] = [
     title: 'Task',
     under: 'tasks',
     period: 'now',
+    shape: 'charts',
     load: async () => (await import('./task/task-view.tsx')).TaskView,
   },
   {
@@ -80,6 +86,7 @@ export const VIEWS: readonly View[] = [
     title: 'Queue',
     under: 'queues',
     period: 'window',
+    shape: 'charts',
     load: async () => (await import('./queues/queue-view.tsx')).QueueView,
   },
   {
@@ -95,6 +102,7 @@ export const VIEWS: readonly View[] = [
     title: 'Name',
     under: 'tasks',
     period: 'window',
+    shape: 'charts',
     canCompare: true,
     load: async () => (await import('./names/name-view.tsx')).NameView,
   },
@@ -103,6 +111,7 @@ export const VIEWS: readonly View[] = [
     title: 'Workers',
     key: 'w',
     period: 'now',
+    shape: 'cards',
     load: async () => (await import('./workers/workers-view.tsx')).WorkersView,
   },
   {
@@ -110,6 +119,7 @@ export const VIEWS: readonly View[] = [
     title: 'Worker',
     under: 'workers',
     period: 'now',
+    shape: 'cards',
     load: async () => (await import('./workers/workers-view.tsx')).WorkersView,
   },
   {
@@ -123,6 +133,7 @@ export const VIEWS: readonly View[] = [
     path: 'system',
     title: 'System',
     period: 'now',
+    shape: 'cards',
     load: async () => (await import('./system/system-view.tsx')).SystemView,
   },
 ];

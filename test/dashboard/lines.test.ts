@@ -1,6 +1,6 @@
 import type { Locator } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import type { ScheduleSource, TaskSource } from '../../src/source.ts';
+import type { ScheduleSource, TaskSource, TaskStats } from '../../src/source.ts';
 import { until } from '../router/host-kit.ts';
 import { browserMissing, browserTitle, type LookOptions, visit } from './browser.ts';
 
@@ -124,29 +124,30 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, lines over time'), (
   });
 
   it.each([
-    [60, ['1', '–', '2', '8', '3', '9']],
-    [120, ['1', '–', '2', '–', '3', '–']],
+    [60, ['1.0 s', '–', '2.0 s', '8.0 s', '3.0 s', '9.0 s']],
+    [120, ['1.0 s', '–', '2.0 s', '–', '3.0 s', '–']],
   ])(
     'of the period before lie under these, if its steps have the same length: %d s',
     async (length, rows) => {
       /** The last steps lie under each other. */
       const getTaskStats: TaskSource['getTaskStats'] = ({ now }) => {
         const isNow = now.getTime() > Date.now() - 30 * MINUTE;
-        const failures = isNow ? [1, 2, 3] : [8, 9];
+        const runtimes = isNow ? [1, 2, 3] : [8, 9];
         const stepSeconds = isNow ? 60 : length;
         return {
           ...{ stepSeconds, states: {}, names: [], workers: [], queues: [] },
-          series: failures.map((failed, step) => ({
-            ...{ t: new Date(START + step * MINUTE), received: 9, succeeded: 0, failed, retried: 0 },
+          series: runtimes.map((runtime, step) => ({
+            ...{ t: new Date(START + step * MINUTE), received: 9, succeeded: 9, failed: 0, retried: 0 },
+            ...{ ...waits, runtimeP50: runtime, runtimeP95: runtime, runtimeP99: runtime },
           })),
         };
       };
       const sources = { tasks: { ...counted, getTaskStats } };
       const { page } = await visit({ sources }, '#/names/mail.send?compare=1', { expected: /501|404/ });
-      const label = 'Tasks of mail.send, and in the previous period';
+      const label = 'Run time of mail.send';
       await page
         .locator('figure.chart')
-        .filter({ has: page.getByRole('slider', { name: label }) })
+        .filter({ has: page.getByRole('slider', { name: label, exact: true }) })
         .getByRole('button', { name: 'As table' })
         .click();
       const cells = page.getByRole('region', { name: label }).locator('tbody tr');
@@ -171,6 +172,21 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, lines over time'), (
     const rows = page.getByRole('region', { name: 'Waiting in mail' }).getByRole('row');
     expect(await rows.first().textContent()).toBe('Timewaitingoldest due');
     expect(await rows.nth(6).textContent()).toBe('06:055≥ 50 s');
+  });
+
+  it('of a queue without known ages have no panel for them, and what is not recorded has no axes', async () => {
+    const getTaskStats: TaskSource['getTaskStats'] = (...asked) => {
+      const stats = counted.getTaskStats?.(...asked) as TaskStats;
+      const depths = { queue: 'mail', waiting: steps(() => 3), oldestSeconds: steps(() => null) };
+      return { ...stats, queueDepths: [depths] };
+    };
+    const sources = { tasks: { ...counted, getTaskStats } };
+    const { page } = await visit({ sources }, '#/queues/mail', { expected: /501|404/ });
+    await page.getByRole('slider', { name: 'Waiting in mail' }).waitFor();
+    expect(await page.locator('.chart-panel').count()).toBe(1);
+    expect(await page.locator('.panel', { hasText: 'In and out' }).textContent()).toBe(
+      'In and outNot recorded in this period.',
+    );
   });
 });
 

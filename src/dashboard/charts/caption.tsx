@@ -7,8 +7,8 @@ export function Caption(props: {
   readonly rows: readonly Row[];
   /** The step at the pointer; `null`: none. */
   readonly index: number | null;
-  /** The step in words, otherwise the unit of the figures. */
-  readonly when: string;
+  /** The step in words, otherwise the unit of the figures. Default: nothing. */
+  readonly when?: string;
   readonly isTable: boolean;
   readonly setTable: (isTable: boolean) => void;
 }) {
@@ -23,7 +23,7 @@ export function Caption(props: {
           {row.label} <b class="num">{index === null ? row.total : (valueAt(row, index) ?? '–')}</b>
         </Entry>
       ))}
-      <span class="chart-when dim num">{when}</span>
+      {when !== undefined && <span class="chart-when dim num">{when}</span>}
       <button
         type="button"
         class="small chart-as-table"
@@ -45,6 +45,9 @@ function Entry({ row, children }: { readonly row: Row; readonly children: Compon
     </button>
   );
 }
+
+/** Stands where a chart has no figure. */
+export const NotRecorded = () => <p class="dim">Not recorded in this period.</p>;
 
 /** The figures of a chart as a table. */
 export function ChartTable(props: {

@@ -96,6 +96,10 @@ export function valueAt({ values, format }: Row, index: number): string | null {
   return value === null ? null : format(value);
 }
 
+/** Whether no value of any row is known. */
+export const isUnknown = (rows: readonly Row[]): boolean =>
+  rows.every(({ values }) => values.every((value) => value === null));
+
 /** The values of all rows at one step, in words; unknown ones are left out. */
 export function stepInText(rows: readonly Row[], index: number): string {
   const known = rows.flatMap((row) => {

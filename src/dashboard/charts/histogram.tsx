@@ -15,6 +15,7 @@ export interface HistogramClass {
 }
 
 const LABEL_PX = 70;
+const MOST_BAR_PX = 64;
 
 /** Columns with the number of values up to each bound. Bounds that grow by a factor make a logarithmic axis. */
 export function Histogram(props: {
@@ -35,7 +36,7 @@ export function Histogram(props: {
     {
       key: 'tasks',
       tone: 'running',
-      label: 'tasks',
+      label: index === null ? 'tasks' : nameOf(index),
       mark: '■',
       total: count(total),
       values: classes.map(({ count: some }) => some),
@@ -44,13 +45,7 @@ export function Histogram(props: {
   ];
   return (
     <figure class="chart">
-      <Caption
-        rows={rows}
-        index={index}
-        isTable={isTable}
-        setTable={setTable}
-        when={index === null ? '' : nameOf(index)}
-      />
+      <Caption rows={rows} index={index} isTable={isTable} setTable={setTable} />
       {isTable ? (
         <ChartTable label={label} rows={rows} head="Up to" steps={classes.map((_, at) => nameOf(at))} />
       ) : (
@@ -96,10 +91,16 @@ function Bars(props: {
       height,
       most: niceMost(greatest(classes.map(({ count: some }) => some))),
       format: axisCount,
-      draw: ({ x, y, step }) =>
-        classes.map(({ count: some }, at) => (
-          <path key={at} class="fill-running" d={`M${x(at)} ${height}V${y(some)}h${step - 1}V${height}z`} />
-        )),
+      draw({ x, y, step }) {
+        const wide = Math.min(step - 1, MOST_BAR_PX);
+        return classes.map(({ count: some }, at) => (
+          <path
+            key={at}
+            class="fill-running"
+            d={`M${x(at) + (step - wide) / 2} ${height}V${y(some)}h${wide}V${height}z`}
+          />
+        ));
+      },
     }),
     [classes, height],
   );

@@ -1,9 +1,11 @@
 import { useMemo } from 'preact/hooks';
 import { count, seconds } from '../text/numbers.ts';
+import { NotRecorded } from './caption.tsx';
 import {
   axisCount,
   axisSeconds,
   greatest,
+  isUnknown,
   niceMost,
   niceSeconds,
   type Row,
@@ -66,6 +68,7 @@ export function LineChart(
       },
     ];
   }, [lines, isTime, height]);
+  if (isUnknown(rows)) return <NotRecorded />;
   return <TimeChart {...props} isRate={!isTime} rows={rows} panels={panels} />;
 }
 

@@ -1,9 +1,11 @@
 import { useMemo } from 'preact/hooks';
 import { count, seconds } from '../text/numbers.ts';
+import { NotRecorded } from './caption.tsx';
 import {
   axisCount,
   axisSeconds,
   greatest,
+  isUnknown,
   niceMost,
   niceSeconds,
   type Row,
@@ -15,7 +17,7 @@ import { TimeChart } from './time-chart.tsx';
 
 const PANEL_PX = 90;
 
-/** The depth of a queue and its waits: two panels over one time axis. */
+/** The depth of a queue, and its waits if there were any: panels over one time axis. */
 export function QueueChart(
   props: TimeChartProps & {
     /** Waiting messages in each step; `null`: unknown. */
@@ -27,35 +29,37 @@ export function QueueChart(
   },
 ) {
   const { waiting, oldest, isAtLeast = false } = props;
+  const isAged = greatest(oldest) > 0;
+  const age: Row = {
+    key: 'oldest',
+    tone: 'running',
+    label: 'oldest due',
+    mark: '━',
+    values: oldest,
+    format: (value) => (isAtLeast && value > 0 ? `≥ ${seconds(value)}` : seconds(value)),
+  };
   const rows: readonly Row[] = [
     { key: 'waiting', tone: 'waiting', label: 'waiting', mark: '○', values: waiting, format: count },
-    {
-      key: 'oldest',
-      tone: 'running',
-      label: 'oldest due',
-      mark: '━',
-      values: oldest,
-      format: (value) => (isAtLeast && value > 0 ? `≥ ${seconds(value)}` : seconds(value)),
-    },
+    ...(isAged ? [age] : []),
   ];
-  const panels = useMemo(
-    (): readonly Panel[] => [
-      {
-        key: 'waiting',
-        height: PANEL_PX,
-        most: niceMost(greatest(waiting)),
-        format: axisCount,
-        draw: (scale) => <Line values={waiting} look="thick" tone="waiting" scale={scale} />,
-      },
-      {
-        key: 'oldest',
-        height: PANEL_PX,
-        most: niceSeconds(greatest(oldest)),
-        format: axisSeconds,
-        draw: (scale) => <Line values={oldest} look="thick" tone="running" scale={scale} />,
-      },
-    ],
-    [waiting, oldest],
-  );
+  const panels = useMemo((): readonly Panel[] => {
+    const depth: Panel = {
+      key: 'waiting',
+      height: PANEL_PX,
+      most: niceMost(greatest(waiting)),
+      format: axisCount,
+      draw: (scale) => <Line values={waiting} look="thick" tone="waiting" scale={scale} />,
+    };
+    if (!isAged) return [depth];
+    const ages: Panel = {
+      key: 'oldest',
+      height: PANEL_PX,
+      most: niceSeconds(greatest(oldest)),
+      format: axisSeconds,
+      draw: (scale) => <Line values={oldest} look="thick" tone="running" scale={scale} />,
+    };
+    return [depth, ages];
+  }, [waiting, oldest]);
+  if (isUnknown(rows)) return <NotRecorded />;
   return <TimeChart {...props} isRate={false} rows={rows} panels={panels} />;
 }

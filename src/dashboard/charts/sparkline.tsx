@@ -11,9 +11,10 @@ export function Sparkline(props: {
   /** What it shows, in words. */
   readonly label: string;
   readonly tone: Tone;
+  /** The value of a column of full height. Default: the greatest one. */
+  readonly most?: number;
 }) {
-  const { values, label, tone } = props;
-  const most = Math.max(1, greatest(values));
+  const { values, label, tone, most = Math.max(1, greatest(values)) } = props;
   const step = WIDTH / Math.max(1, values.length);
   let [columns, gaps] = ['', ''];
   values.forEach((value, index) => {

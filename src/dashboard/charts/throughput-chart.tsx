@@ -4,7 +4,8 @@ import { changeText } from '../parts/change.tsx';
 import type { Range } from '../range/range.ts';
 import { useRange, useStartInBefore } from '../range/use-range.ts';
 import { count } from '../text/numbers.ts';
-import { axisCount, greatest, niceMost, type Row, type TimeChartProps } from './chart.ts';
+import { NotRecorded } from './caption.tsx';
+import { axisCount, greatest, isUnknown, niceMost, type Row, type TimeChartProps } from './chart.ts';
 import type { Panel, Scale } from './panel.tsx';
 import { TimeChart } from './time-chart.tsx';
 
@@ -67,6 +68,7 @@ export function ThroughputChart(
     const ofFailed = Math.round(height * FAILED_SHARE);
     return [panelOf('failed', ofFailed, ['failed']), panelOf('ends', height - ofFailed, others)];
   }, [series, times, kinds, only, height, range.key, props.stepSeconds]);
+  if (isUnknown(rows)) return <NotRecorded />;
   return <TimeChart {...props} times={times} rows={rows} panels={panels} />;
 }
 

@@ -39,7 +39,7 @@ export function CauseView({ id }: { readonly id: string }) {
           All its tasks
         </a>
       </ViewHead>
-      <ReadState what="the failures" of={resource} />
+      <ReadState what="the failures" shape="charts" of={resource} />
       {stats !== null && cause !== undefined && (
         <Cause
           cause={cause}

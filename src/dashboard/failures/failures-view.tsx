@@ -1,6 +1,7 @@
 import '../style/failures.css';
 import { useState } from 'preact/hooks';
 import type { StatsCauseBody, TaskStatsBody } from '../../client.ts';
+import { greatest } from '../charts/chart.ts';
 import { Sparkline } from '../charts/sparkline.tsx';
 import { ThroughputChart } from '../charts/throughput-chart.tsx';
 import { client } from '../live/connection.ts';
@@ -54,7 +55,7 @@ export function FailuresView({ query }: { readonly query: URLSearchParams }) {
         )}
       </ViewHead>
       <FilteredBy filters={filters} />
-      <ReadState what="the failures" of={resource} />
+      <ReadState what="the failures" shape="charts" of={resource} />
       {data !== null && stats === null && <NotGrouped filters={filters} />}
       {stats !== null && (
         <Causes stats={stats} filters={filters} order={order} before={before?.stats ?? null} />
@@ -122,19 +123,21 @@ function Causes(props: {
       <div class="panel">
         <DataTable
           class="causes"
-          columns={columnsFor(before)}
+          columns={columnsFor(before, greatest(...causes.map(({ activity }) => activity)))}
           rows={causes}
           keyOf={({ cause }) => cause}
           order={order}
-          hasLines
         />
       </div>
     </>
   );
 }
 
-/** @param before the previous period; `null`: no comparison, or unknown */
-const columnsFor = (before: TaskStatsBody | null): readonly Column<StatsCauseBody>[] => [
+/**
+ * @param before the previous period; `null`: no comparison, or unknown
+ * @param most greatest number of failures with a cause in a step
+ */
+const columnsFor = (before: TaskStatsBody | null, most: number): readonly Column<StatsCauseBody>[] => [
   {
     title: 'Cause',
     isHead: true,
@@ -157,8 +160,8 @@ const columnsFor = (before: TaskStatsBody | null): readonly Column<StatsCauseBod
     order: 'count',
     cell: ({ cause, count: failed }) => (
       <>
-        {count(failed)}
         {before !== null && <Change now={failed} before={countBefore(before, cause)} text={count} isCount />}
+        {count(failed)}
       </>
     ),
   },
@@ -168,6 +171,7 @@ const columnsFor = (before: TaskStatsBody | null): readonly Column<StatsCauseBod
     cell: ({ activity, count: failed }) => (
       <Sparkline
         values={activity}
+        most={most}
         tone="failed"
         label={`${count(failed)} failures, at most ${count(Math.max(0, ...activity))} per interval`}
       />

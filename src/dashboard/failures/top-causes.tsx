@@ -1,5 +1,6 @@
 import '../style/overview-lists.css';
 import type { TaskStatsBody } from '../../client.ts';
+import { greatest } from '../charts/chart.ts';
 import { Sparkline } from '../charts/sparkline.tsx';
 import { Change } from '../parts/change.tsx';
 import { useHeldRows } from '../parts/use-hold.ts';
@@ -19,6 +20,7 @@ export function TopCauses(props: {
   const { rows, holders } = useHeldRows(stats.causes ?? [], ({ cause }) => cause);
   const { failed } = stats.totals;
   if (stats.causes === undefined) return null;
+  const most = greatest(...rows.map(({ activity }) => activity));
   return (
     <section class="panel">
       <div class="panel-head">
@@ -35,11 +37,16 @@ export function TopCauses(props: {
               <CauseText cause={cause} />
             </a>
             <NewBadge cause={cause} />
-            <Sparkline values={cause.activity} tone="failed" label={`${count(cause.count)} failures`} />
-            <b class="num">{count(cause.count)}</b>
             {before?.causes !== undefined && (
               <Change now={cause.count} before={countBefore(before, cause.cause)} text={count} isCount />
             )}
+            <Sparkline
+              values={cause.activity}
+              most={most}
+              tone="failed"
+              label={`${count(cause.count)} failures`}
+            />
+            <b class="num">{count(cause.count)}</b>
           </li>
         ))}
       </ul>

@@ -12,7 +12,7 @@ export function contentOf(view: View): Lazy<ViewProps> {
   const content = lazy(view.load, (_, error) => (
     <>
       <ViewHead title={view.title} />
-      {error === null ? <Loading /> : <Unloaded />}
+      {error === null ? <Loading shape={view.shape} /> : <Unloaded />}
     </>
   ));
   contents.set(view, content);

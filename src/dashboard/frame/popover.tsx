@@ -11,9 +11,11 @@ export function Popover(props: {
   /** The name of the button and the panel for screen readers. */
   readonly label: string;
   readonly class?: string;
+  /** Whether the current view is one of those in the panel. Default false. */
+  readonly isCurrent?: boolean | undefined;
   readonly children: () => ComponentChildren;
 }) {
-  const { id, text, label, children } = props;
+  const { id, text, label, isCurrent = false, children } = props;
   const panel = useRef<HTMLDivElement>(null);
   const [isOpen, setOpen] = useState(false);
   const here = useStore(currentRoute);
@@ -22,7 +24,14 @@ export function Popover(props: {
   }, [here]);
   return (
     <>
-      <button type="button" class={props.class} popoverTarget={id} aria-expanded={isOpen} aria-label={label}>
+      <button
+        type="button"
+        class={props.class}
+        popoverTarget={id}
+        aria-expanded={isOpen}
+        aria-label={label}
+        aria-current={isCurrent ? 'page' : undefined}
+      >
         {text}
       </button>
       <div

@@ -51,6 +51,7 @@ export function SearchBox(props: {
         }}
         onKeyDown={onKey}
       />
+      <kbd>/</kbd>
       <div class="search-panel" hidden={options.length === 0 && fault === null}>
         <p id="search-fault" class="search-fault" role="status">
           {fault}

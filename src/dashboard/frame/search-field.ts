@@ -18,7 +18,7 @@ export const FIELD = {
   autocomplete: 'off',
   spellcheck: false,
   maxLength: 2_000,
-  placeholder: examples.length > 0 ? `Search tasks: ${examples.join(' ')}  ( / )` : 'Id of a task  ( / )',
+  placeholder: examples.length > 0 ? `Search tasks: ${examples.join(' ')}` : 'Id of a task',
 } as const;
 
 /** The field before the box is loaded, and whether Enter was pressed in it. */

@@ -38,6 +38,7 @@ const Box = lazy(
           if (plain.isAsked) Box.preload();
         }}
       />
+      <kbd>/</kbd>
     </search>
   ),
 );

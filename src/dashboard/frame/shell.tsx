@@ -48,7 +48,15 @@ export function Shell(props: ShellProps & { readonly children: ComponentChildren
       </main>
       {isPhone && (
         <Nav view={view} entries={ENTRIES.slice(0, MOST_ON_PHONE)}>
-          <More text="More" isPhone links={branding.links} views={ENTRIES.slice(MOST_ON_PHONE)} />
+          <More
+            text="More"
+            isPhone
+            isCurrent={
+              view !== undefined && !ENTRIES.slice(0, MOST_ON_PHONE).some((entry) => isAt(entry, view))
+            }
+            links={branding.links}
+            views={ENTRIES.slice(MOST_ON_PHONE)}
+          />
         </Nav>
       )}
       <Said />
@@ -98,20 +106,22 @@ function Brand({ branding: { title, logo } }: Pick<ShellProps, 'branding'>) {
   );
 }
 
+/** Whether a view belongs to an entry of the navigation. */
+const isAt = (entry: View, view: View | undefined): boolean => entry.path === (view?.under ?? view?.path);
+
 function Nav(props: {
   readonly view: View | undefined;
   readonly entries: readonly View[];
   readonly children?: ComponentChildren;
 }) {
   const { view, entries, children } = props;
-  const current = view?.under ?? view?.path;
   return (
     <nav aria-label="Views">
       {entries.map((entry) => (
         <a
           key={entry.path}
           href={linkTo(entry.path)}
-          aria-current={entry.path === current ? 'page' : undefined}
+          aria-current={isAt(entry, view) ? 'page' : undefined}
           onPointerEnter={contentOf(entry).preload}
           onFocus={contentOf(entry).preload}
         >
@@ -132,8 +142,6 @@ function Said() {
     </div>
   );
 }
-
-/** The banner while the monitor does not answer, and the text that replaces a view that may not be shown. */
 
 /** The view, or why it may not be shown. It is then not mounted, so that none of its data can be read. */
 function Gate({ children }: { readonly children: ComponentChildren }) {
@@ -180,10 +188,12 @@ function More(props: {
   readonly text: string;
   /** On a phone, the menu contains the choice of the source. */
   readonly isPhone: boolean;
+  /** Whether the current view is in this menu alone. Default false. */
+  readonly isCurrent?: boolean;
 }) {
-  const { links, views, text: sign, isPhone } = props;
+  const { links, views, text: sign, isPhone, isCurrent } = props;
   return (
-    <Popover id="more" class="frame-more" label="More" text={sign}>
+    <Popover id="more" class="frame-more" label="More" text={sign} isCurrent={isCurrent}>
       {() => (
         <>
           {views.map(({ path, title }) => (

@@ -21,6 +21,8 @@ const TOP_CAUSES = 5;
 /** As many causes of the previous period as the API returns: other causes may have been the most frequent. */
 const MOST_CAUSES = 1_000;
 
+const CHART_PX = 120;
+
 const shown = (value: number | null): string => (value === null ? '–' : count(value));
 
 const TILES = [
@@ -65,12 +67,16 @@ export function NameView({ id }: { readonly id: string }) {
           Tasks of this name
         </a>
       </ViewHead>
-      <ReadState what="this name" of={resource} />
+      <ReadState what="this name" shape="charts" of={resource} />
       {data !== null && stats === null && <NoStats />}
       {stats !== null && (
         <>
           <Figures stats={stats} before={before === null ? undefined : statsBefore} />
-          <NameCharts id={id} stats={stats} before={statsBefore} />
+          <Durations id={id} of="runtime" stats={stats} before={statsBefore} />
+          <div class="columns even">
+            <Throughput id={id} stats={stats} before={statsBefore} />
+            <Durations id={id} of="wait" stats={stats} before={statsBefore} />
+          </div>
           <div class="columns even">
             <TopCauses stats={stats} before={statsBefore} filters={{ name: id }} />
             <Related stats={stats} />
@@ -82,6 +88,7 @@ export function NameView({ id }: { readonly id: string }) {
   );
 }
 
+type Duration = 'runtime' | 'wait';
 type Counted = 'succeeded' | 'failed' | 'retried';
 
 const isCounted = (figure: string): figure is Counted => /^(?:succeeded|failed|retried)$/.test(figure);
@@ -103,8 +110,7 @@ function Figures(props: {
   const textOf = (figure: keyof StatsTotalsBody) => (isCounted(figure) ? shown : timeText);
   const isPart = since !== stats.series[0]?.t;
   return (
-    <section class="panel">
-      <h2>Figures</h2>
+    <section class="panel" aria-label="Figures">
       {isPart && (
         <p class="dim">
           Not all of this period is known{since !== null && ', but all of it since '}
@@ -142,7 +148,7 @@ function Figures(props: {
 /** The senders of these tasks, and the tasks that they send. */
 function Related({ stats: { callers = null, callees = null } }: { readonly stats: TaskStatsBody }) {
   return (
-    <section class="panel" aria-label="Callers">
+    <section class="panel beside" aria-label="Callers">
       <Callers title="Called by" callers={callers} none="No task with a known name sends it." />
       <Callers title="Calls" callers={callees} none="It sends no tasks with a known name." />
     </section>
@@ -156,15 +162,15 @@ function Callers(props: {
   readonly none: string;
 }) {
   const { title, callers, none } = props;
-  if (callers !== null && callers.length > 0) {
-    const items = callers.map(({ name, count: sent }) => ({ text: name, count: sent, link: nameLink(name) }));
-    return <CountedLinks title={title} items={items} />;
-  }
+  const items = (callers ?? []).map(({ name, count: sent }) => ({
+    text: name,
+    count: sent,
+    link: nameLink(name),
+  }));
   return (
-    <>
-      <h2>{title}</h2>
-      <p class="dim">{callers === null ? 'Unknown for this period.' : none}</p>
-    </>
+    <div>
+      <CountedLinks title={title} items={items} none={callers === null ? 'Unknown for this period.' : none} />
+    </div>
   );
 }
 
@@ -174,70 +180,51 @@ interface Periods {
   readonly before: TaskStatsBody | null;
 }
 
-/** How many tasks of a name ran, how long they took, and how long they waited. */
-function NameCharts({ id, stats, before }: Periods & { readonly id: string }) {
-  const shared = { ...stepsOf(stats), filters: { name: id } };
-  const format = (value: number): string => seconds(value);
+/** How many tasks of a name ended. */
+function Throughput({ id, stats, before }: Periods & { readonly id: string }) {
   return (
-    <>
-      <section class="panel">
-        <h2>Throughput</h2>
-        <ThroughputChart
-          {...shared}
-          label={`Tasks of ${id}`}
-          series={stats.series}
-          before={before?.totals ?? null}
-        />
-        {before !== null && (
-          <LineChart
-            {...shared}
-            label={`Tasks of ${id}, and in the previous period`}
-            unit="count"
-            height={90}
-            lines={endLines(stats, before)}
-          />
-        )}
-      </section>
-      <section class="panel">
-        <h2>Run time</h2>
-        <LineChart
-          {...shared}
-          label={`Run time of ${id}`}
-          unit="seconds"
-          lines={durationLines('runtime', { stats, before })}
-        />
-        <Histogram label={`Run times of ${id}`} classes={stats.runtime_histogram ?? []} format={format} />
-      </section>
-      <section class="panel">
-        <h2>Wait</h2>
-        <LineChart
-          {...shared}
-          label={`Wait of ${id}`}
-          unit="seconds"
-          lines={durationLines('wait', { stats, before })}
-        />
-        <Histogram label={`Waits of ${id}`} classes={stats.wait_histogram ?? []} format={format} />
-      </section>
-    </>
+    <section class="panel">
+      <h2>Throughput</h2>
+      <ThroughputChart
+        {...stepsOf(stats)}
+        label={`Tasks of ${id}`}
+        filters={{ name: id }}
+        series={stats.series}
+        before={before?.totals ?? null}
+        height={CHART_PX}
+      />
+    </section>
   );
 }
 
-function endLines(stats: TaskStatsBody, before: TaskStatsBody): readonly ChartLine[] {
-  return [
-    { label: 'succeeded', values: valuesOf(stats, 'succeeded'), look: 'thin', tone: 'succeeded' },
-    {
-      label: 'succeeded before',
-      look: 'dashed',
-      tone: 'succeeded',
-      values: valuesBefore(stats, before, 'succeeded'),
-    },
-    { label: 'failed', values: valuesOf(stats, 'failed'), look: 'thick', tone: 'failed' },
-    { label: 'failed before', values: valuesBefore(stats, before, 'failed'), look: 'dashed', tone: 'failed' },
-  ];
+const TITLES = { runtime: 'Run time', wait: 'Wait' } as const;
+
+/** How long tasks of a name ran, or waited. */
+function Durations({ id, of, stats, before }: Periods & { readonly id: string; readonly of: Duration }) {
+  const { [of]: title } = TITLES;
+  const classes = stats[`${of}_histogram`] ?? [];
+  return (
+    <section class="panel">
+      <h2>{title}</h2>
+      <div class="beside">
+        <LineChart
+          {...stepsOf(stats)}
+          label={`${title} of ${id}`}
+          filters={{ name: id }}
+          unit="seconds"
+          lines={durationLines(of, { stats, before })}
+          height={CHART_PX}
+        />
+        {classes.length > 0 && (
+          <Histogram label={`${title}s of ${id}`} classes={classes} format={seconds} height={CHART_PX} />
+        )}
+      </div>
+    </section>
+  );
 }
 
 /** The percentiles, and the 95th of the previous period. */
-function durationLines(of: 'runtime' | 'wait', { stats, before }: Periods): readonly ChartLine[] {
+function durationLines(of: Duration, { stats, before }: Periods): readonly ChartLine[] {
   const now: readonly ChartLine[] = [
     { label: 'p99', values: valuesOf(stats, `${of}_p99`), look: 'thin', tone: 'waiting' },
     { label: 'p95', values: valuesOf(stats, `${of}_p95`), look: 'thick' },

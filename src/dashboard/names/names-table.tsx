@@ -1,8 +1,11 @@
+import type { ComponentChildren } from 'preact';
 import type { StatsNameBody } from '../../client.ts';
 import { Change, ratioOf } from '../parts/change.tsx';
 import { type Column, DataTable, type Order } from '../parts/data-table.tsx';
+import { Ago } from '../parts/moment.tsx';
 import { Name } from '../parts/name.tsx';
 import { linkTo, nameLink } from '../route.ts';
+import { millis } from '../text/moments.ts';
 import { count, percent, seconds } from '../text/numbers.ts';
 
 /** A name with its figures in the previous period; `null`: it had none, or they are not loaded yet. */
@@ -32,8 +35,31 @@ export const NAME_ORDERS = {
   change: greatest(changeOf),
   failed: greatest(({ now }) => now.failed),
   rate: greatest(({ now }) => now.failed / Math.max(1, now.count)),
+  last: greatest(({ now }) => millis(now.last_failed_at) ?? -1),
   slow: greatest(({ now }) => now.runtime_p95 ?? -1),
 } as const;
+
+/** The cell of a figure, with its change if it is compared. */
+const cellOf =
+  (
+    isCompared: boolean,
+    figure: 'count' | 'failed' | 'wait_p95',
+    text: (value: number) => string,
+    shown: (now: StatsNameBody) => ComponentChildren,
+  ) =>
+  ({ now, before }: NameFigures) => (
+    <>
+      {isCompared && (
+        <Change
+          now={now[figure]}
+          before={before?.[figure] ?? null}
+          text={text}
+          isCount={figure !== 'wait_p95'}
+        />
+      )}
+      {shown(now)}
+    </>
+  );
 
 /** Statistics per task name. */
 export function NamesTable(props: {
@@ -68,19 +94,6 @@ function columnsFor(
   props: Pick<Parameters<typeof NamesTable>[0], 'isCompared' | 'period' | 'timeText'>,
 ): readonly Column<NameFigures>[] {
   const { isCompared, period, timeText } = props;
-  const change = (
-    { now, before }: NameFigures,
-    figure: 'count' | 'failed' | 'wait_p95',
-    text: (value: number) => string,
-  ) =>
-    isCompared && (
-      <Change
-        now={now[figure]}
-        before={before?.[figure] ?? null}
-        text={text}
-        isCount={figure !== 'wait_p95'}
-      />
-    );
   return [
     {
       title: 'Name',
@@ -97,23 +110,23 @@ function columnsFor(
       isNumber: true,
       phone: 'hidden',
       order: 'count',
-      cell: (row) => (
-        <>
-          {count(row.now.count)}
-          {change(row, 'count', count)}
-        </>
-      ),
+      cell: cellOf(isCompared, 'count', count, (now) => count(now.count)),
     },
     {
       title: 'Failed',
       isNumber: true,
+      phone: 'labelled',
       order: 'rate',
-      cell: (row) => (
-        <>
-          <Failed figures={row.now} period={period} />
-          {change(row, 'failed', count)}
-        </>
-      ),
+      cell: cellOf(isCompared, 'failed', count, (now) => <Failed figures={now} period={period} />),
+    },
+    {
+      title: 'Last failure',
+      isNumber: true,
+      isRare: true,
+      phone: 'labelled',
+      class: 'phone-beside',
+      order: 'last',
+      cell: ({ now: { failed, last_failed_at } }) => failed > 0 && <Ago at={last_failed_at} isShort />,
     },
     {
       title: 'Run p50',
@@ -126,6 +139,7 @@ function columnsFor(
       title: 'Run p95',
       hint: '95 of 100 runs took at most this long',
       isNumber: true,
+      phone: 'labelled',
       order: 'slow',
       cell: ({ now }) => timeText(now.runtime_p95),
     },
@@ -143,12 +157,7 @@ function columnsFor(
       hint: '95 of 100 tasks waited at most this long',
       isNumber: true,
       phone: 'hidden',
-      cell: (row) => (
-        <>
-          {timeText(row.now.wait_p95)}
-          {change(row, 'wait_p95', seconds)}
-        </>
-      ),
+      cell: cellOf(isCompared, 'wait_p95', seconds, (now) => timeText(now.wait_p95)),
     },
   ];
 }

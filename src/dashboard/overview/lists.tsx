@@ -88,10 +88,10 @@ function Queues(props: {
     const depths = isOne ? before?.queue_depths?.find((known) => known.queue === queue.name) : undefined;
     return (
       <>
-        {waitingText(queue)}
         {before?.queue_depths !== undefined && (
           <Change now={waitingOf(queue)} before={lastOf(depths?.waiting)} text={count} />
         )}
+        {waitingText(queue)}
       </>
     );
   };

@@ -52,7 +52,7 @@ export function OverviewView() {
     <>
       <ViewHead title="Overview" at={stats.at} />
       <Attention components={components} isLost={isLost} />
-      <ReadState what="the figures" of={stats} />
+      <ReadState what="the figures" shape="charts" of={stats} />
       {figures !== null && (
         <section class="panel">
           <h2>Throughput</h2>

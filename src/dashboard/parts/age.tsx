@@ -11,15 +11,17 @@ const WHY: Readonly<Record<string, string>> = {
   overloaded: 'receives too many requests',
 };
 
-/** Shows the age of the displayed data. */
+/** Younger data is not worth a word. */
+const YOUNG_MS = 15_000;
+
+/** Shows the age of the displayed data once it is not young any more. */
 export function Age({ at }: { readonly at: number | null }) {
   const now = useStore(clock);
-  if (at === null) return null;
-  const ms = Math.max(0, now - at);
-  const isOld = ms > 60_000;
+  if (at === null || now - at < YOUNG_MS) return null;
+  const ms = Math.floor((now - at) / 1_000) * 1_000;
   return (
-    <span class={isOld ? 'age tone-retry' : 'age'} title="When this data was last read">
-      {ms < 2_000 ? 'just now' : `${duration(Math.floor(ms / 1_000) * 1_000).replace('.0', '')} ago`}
+    <span class={ms > 60_000 ? 'age tone-retry' : 'age'} title="When this data was last read">
+      {`${duration(ms)} ago`}
     </span>
   );
 }

@@ -40,8 +40,7 @@ export function Change(props: {
   const isLarge = ratio === null || Math.max(ratio, 1 / ratio) >= LARGE_CHANGE;
   return (
     <span class={isLarge ? 'change is-large' : 'change dim'} title={`Before: ${text(before)}`}>
-      {' '}
-      {change}
+      {` ${change} `}
     </span>
   );
 }

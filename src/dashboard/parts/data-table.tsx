@@ -17,8 +17,8 @@ export interface Column<Row> {
   /** Whether a narrow window leaves it out. */
   readonly isRare?: boolean;
   /**
-   * What becomes of it on a phone. In rows of two lines: beside the name of the row, or at the end of the second
-   * line; `labelled` puts the title before the cell. Default: in the second line.
+   * What becomes of it on a phone, where a row has two lines: it is beside the name of the row, or at the end of the
+   * second line; `labelled` puts the title before the cell. Default: in the second line.
    */
   readonly phone?: 'hidden' | 'beside' | 'end' | 'labelled';
   readonly class?: string;
@@ -61,12 +61,10 @@ export function DataTable<Row>(props: {
   readonly most?: number | undefined;
   /** Default: that of `rows`. */
   readonly order?: Order<Row>;
-  /** Whether a phone shows each row in two lines, without titles. Default: a table of fewer columns. */
-  readonly hasLines?: boolean;
   readonly class?: string;
   readonly rowClass?: (row: Row) => string | undefined;
 }) {
-  const { columns, rows: given, keyOf, most, order, hasLines = false, rowClass } = props;
+  const { columns, rows: given, keyOf, most, order, rowClass } = props;
   const { rows, holders } = useHeldRows(
     order === undefined ? given : sorted(given, order),
     keyOf,
@@ -75,7 +73,7 @@ export function DataTable<Row>(props: {
   const classes = columns.map((column) => classOf(column));
   return (
     <div class="table-scroll" {...holders}>
-      <table class={[props.class, hasLines && 'lines'].filter(Boolean).join(' ')}>
+      <table class={`lines ${props.class ?? ''}`}>
         <thead>
           <tr>
             {columns.map((column, index) => (

@@ -36,12 +36,18 @@ interface CountedLink {
 }
 
 /** Links, most of them with a number, under a heading. */
-export function CountedLinks(props: { readonly title: string; readonly items: readonly CountedLink[] }) {
-  const { title, items } = props;
+export function CountedLinks(props: {
+  readonly title: string;
+  readonly items: readonly CountedLink[];
+  /** What is said if there are none. */
+  readonly none?: string;
+}) {
+  const { title, items, none } = props;
   return (
     <>
       <h2>{title}</h2>
-      <ul class="counted-links" aria-label={title}>
+      {items.length === 0 && <p class="dim">{none}</p>}
+      <ul class="counted-links" aria-label={title} hidden={items.length === 0}>
         {items.map(({ text, link, count: number, rows }) => (
           <li key={text}>
             <a class="wrap" href={link}>

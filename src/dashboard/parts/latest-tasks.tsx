@@ -34,6 +34,7 @@ function columnsFor(same: 'failed' | 'name' | 'queue'): readonly Column<TaskBody
     {
       title: haveFailed ? 'Failed' : 'Changed',
       isNumber: true,
+      phone: 'beside',
       cell: ({ finished, timestamp }) => <Ago at={(haveFailed ? finished : null) ?? timestamp} isShort />,
     },
   ];

@@ -79,13 +79,17 @@ export function NoStats() {
   );
 }
 
-/** Rows without data, until the first data is loaded. */
-export function Loading() {
+/** How many parts a view has until its data is loaded, by what they are. */
+const PARTS = { rows: 8, charts: 3, cards: 4 } as const;
+export type Shape = keyof typeof PARTS;
+
+/** The shape of a view without data, until the first data is loaded. Default: a table. */
+export function Loading({ shape = 'rows' }: { readonly shape?: Shape | undefined }) {
   return (
-    <div class="loading" role="status">
+    <div class={`loading ${shape}`} role="status">
       <span class="offscreen">Loading …</span>
-      {[0, 1, 2, 3].map((row) => (
-        <i key={row} />
+      {Array.from({ length: PARTS[shape] }, (_, part) => (
+        <i key={part} />
       ))}
     </div>
   );
@@ -99,8 +103,9 @@ export function ReadState(props: {
   /** The data that is read, as in "Could not read tasks". */
   readonly what: string;
   readonly of: Resource<{ readonly sources?: readonly SourceBody[] }>;
+  readonly shape?: Shape;
 }) {
-  const { what, of } = props;
+  const { what, of, shape } = props;
   const { data, error, reload } = of;
   // If the monitor does not answer, the page itself says that the shown data is old.
   const isSaid = data !== null && error instanceof MonitorClientError && error.status === null;
@@ -108,7 +113,7 @@ export function ReadState(props: {
     <>
       {error !== null && !isSaid && <Problem what={what} error={error} retry={reload} />}
       <Sources sources={data?.sources} />
-      {data === null && error === null && <Loading />}
+      {data === null && error === null && <Loading shape={shape} />}
     </>
   );
 }

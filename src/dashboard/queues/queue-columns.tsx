@@ -88,6 +88,7 @@ export const QUEUE_COLUMNS = {
   name: {
     title: 'Queue',
     isHead: true,
+    isWide: true,
     cell: ({ name }) => (
       <a href={queueLink(name)}>
         <Name text={name} />
@@ -95,7 +96,12 @@ export const QUEUE_COLUMNS = {
     ),
   },
   waiting: { title: 'Waiting', isNumber: true, phone: 'labelled', cell: waitingText },
-  oldest: { title: 'Oldest due', isNumber: true, phone: 'labelled', cell: oldestText },
+  oldest: {
+    title: 'Oldest due',
+    isNumber: true,
+    phone: 'labelled',
+    cell: (queue) => waitingOf(queue) !== 0 && oldestText(queue),
+  },
   workers: {
     title: 'Workers',
     isNumber: true,

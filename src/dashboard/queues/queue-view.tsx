@@ -55,7 +55,7 @@ export function QueueView({ id }: { readonly id: string }) {
           </a>
         )}
       </ViewHead>
-      <ReadState what="this queue" of={resource} />
+      <ReadState what="this queue" shape="charts" of={resource} />
       {depths?.growing_since != null && (
         <p class="tone-failure">
           Growing since <Moment at={depths.growing_since} />
@@ -131,17 +131,13 @@ function Charts(props: {
     <>
       <section class="panel">
         <h2>Waiting</h2>
-        {depths.waiting.every((value) => value === null) ? (
-          <p class="dim">The depth was not recorded in this period.</p>
-        ) : (
-          <QueueChart
-            {...shared}
-            label={`Waiting in ${id}`}
-            waiting={depths.waiting}
-            oldest={depths.oldest_seconds}
-            isAtLeast={depths.oldest_at_least}
-          />
-        )}
+        <QueueChart
+          {...shared}
+          label={`Waiting in ${id}`}
+          waiting={depths.waiting}
+          oldest={depths.oldest_seconds}
+          isAtLeast={depths.oldest_at_least}
+        />
       </section>
       <section class="panel">
         <h2>In and out</h2>

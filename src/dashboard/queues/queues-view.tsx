@@ -34,12 +34,7 @@ export function QueuesView() {
       {components.data !== null && rows.length === 0 && <Empty title="No queue seen yet" />}
       {rows.length > 0 && (
         <section class="panel">
-          <DataTable
-            columns={columnsFor(figures?.step_seconds ?? 60)}
-            rows={rows}
-            keyOf={queueKey}
-            hasLines
-          />
+          <DataTable columns={columnsFor(figures?.step_seconds ?? 60)} rows={rows} keyOf={queueKey} />
         </section>
       )}
     </>
@@ -55,7 +50,7 @@ function columnsFor(stepSeconds: number): readonly Column<QueueFigures>[] {
     phone: 'labelled',
     cell: ({ over }) => rateText(over?.[figure], stepSeconds),
   });
-  const trend: Column<QueueFigures> = { title: 'Trend', phone: 'end', cell: (row) => <Trend row={row} /> };
+  const trend: Column<QueueFigures> = { title: 'Trend', phone: 'beside', cell: (row) => <Trend row={row} /> };
   return [name, waiting, oldest, trend, rate('In/min', 'sent'), rate('Out/min', 'received'), workers];
 }
 

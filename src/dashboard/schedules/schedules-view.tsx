@@ -52,7 +52,6 @@ export function SchedulesView() {
             columns={columnsFor(rows, data?.sources.length !== 1)}
             rows={rows}
             keyOf={({ source, id }) => `${source} ${id}`}
-            hasLines
             rowClass={({ enabled }) => (enabled === false ? 'dim' : undefined)}
           />
         </div>
@@ -70,7 +69,11 @@ const LATE = 60_000;
 const isMissed = (row: ScheduleBody): boolean => dueAt(row) <= Date.now() - LATE;
 
 function columnsFor(rows: readonly ScheduleBody[], isOneOfSeveral: boolean): readonly Column<ScheduleBody>[] {
-  const runs: Column<ScheduleBody> = { title: 'Last 20 runs', cell: (row) => <Runs row={row} /> };
+  const runs: Column<ScheduleBody> = {
+    title: 'Last 20 runs',
+    phone: 'end',
+    cell: (row) => <Runs row={row} />,
+  };
   return [
     { title: 'Name', isHead: true, cell: (row) => <Named row={row} isOneOfSeveral={isOneOfSeveral} /> },
     {
@@ -103,7 +106,7 @@ function columnsFor(rows: readonly ScheduleBody[], isOneOfSeveral: boolean): rea
       ),
     },
     ...(rows.some(({ last_runs }) => last_runs !== null) ? [runs] : []),
-    { title: 'Missed', phone: 'end', cell: (row) => <Missed row={row} /> },
+    { title: 'Missed', phone: 'beside', cell: (row) => <Missed row={row} /> },
   ];
 }
 
@@ -112,14 +115,16 @@ function Named({ row, isOneOfSeveral }: { readonly row: ScheduleBody; readonly i
   const call = callText(args, kwargs);
   return (
     <>
-      <div class="wrap">{name}</div>
-      {task !== null && (
-        <a class="small-text" href={nameLink(task)}>
-          {task}
+      {task === null ? (
+        <span class="wrap">{name}</span>
+      ) : (
+        <a class="wrap" href={nameLink(task)}>
+          {name}
         </a>
       )}
-      {call !== '' && <div class="mono dim one-line">{call}</div>}
-      <div class="dim small-text">
+      <div class="dim small-text phone-hidden">{task}</div>
+      {call !== '' && <div class="mono dim one-line phone-hidden">{call}</div>}
+      <div class="dim small-text phone-hidden">
         {[isOneOfSeveral ? source : null, queue === null ? null : `queue ${queue}`]
           .filter(Boolean)
           .join(' · ')}
@@ -153,7 +158,7 @@ function Next({ row: { next_run_at: at, timezone } }: { readonly row: ScheduleBo
     <>
       {left > 0 && <b>{`in ${duration(left).replace('.0', '')}`}</b>}
       {left <= 0 && left > -LATE && <b>now</b>}
-      <div class="dim small-text">
+      <div class="dim small-text phone-hidden">
         <Moment at={at} />
         <InZone at={at} timezone={timezone} />
       </div>
@@ -164,7 +169,7 @@ function Next({ row: { next_run_at: at, timezone } }: { readonly row: ScheduleBo
 function Missed({ row }: { readonly row: ScheduleBody }) {
   const now = useStore(clock);
   const late = now - dueAt(row);
-  if (late < LATE) return <span class="dim">–</span>;
+  if (late < LATE) return null;
   return <b class="tone-failure">{`missed by ${duration(Math.round(late / 1_000) * 1_000)}`}</b>;
 }
 

@@ -23,7 +23,7 @@ export function SystemView() {
   return (
     <>
       <ViewHead title="System" at={at} />
-      <ReadState what="the system" of={{ ...resource, data: data === null ? null : {} }} />
+      <ReadState what="the system" shape="cards" of={{ ...resource, data: data === null ? null : {} }} />
       {data !== null && <Components components={data} />}
       {hasExporter && <Metrics />}
     </>

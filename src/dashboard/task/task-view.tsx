@@ -29,7 +29,7 @@ export function TaskView({ id, query }: { readonly id: string; readonly query: U
   return (
     <article class="task">
       <ViewHead title={data === null ? 'Task' : (data.name ?? 'Task with unknown name')} at={at} />
-      {data === null && error === null && <Loading />}
+      {data === null && error === null && <Loading shape="charts" />}
       {error !== null && !isUnknown && <Problem what="the task" error={error} retry={reload} />}
       {isUnknown && <UnknownTask id={id} />}
       <Sources sources={data?.sources} />

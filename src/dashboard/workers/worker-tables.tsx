@@ -45,6 +45,7 @@ const workerColumns = (at: number): readonly Column<WorkerBody>[] => [
   {
     title: 'Longest running',
     order: 'running',
+    phone: 'hidden',
     cell: ({ running }) => {
       const longest = running?.[0];
       if (longest === undefined) return NONE;
@@ -88,7 +89,6 @@ export function WorkerTable(props: {
         rows={workers}
         keyOf={keyOf}
         order={orderIn(query, ORDERS)}
-        hasLines
       />
     </section>
   );
@@ -102,18 +102,18 @@ const RUNNING_COLUMNS: readonly Column<Running>[] = [
       <>
         {task.stuck === true && <StuckMark />}
         <a href={taskLink(task.task_id, source)}>{task.name ?? task.task_id}</a>
-        {task.args !== null && <div class="mono dim one-line">{task.args}</div>}
+        {task.args !== null && <div class="mono dim one-line phone-hidden">{task.args}</div>}
       </>
     ),
   },
   { title: 'Running for', cell: ({ task, at }) => <Elapsed task={task} at={at} /> },
   {
     title: 'Worker',
-    phone: 'labelled',
+    phone: 'beside',
     cell: ({ worker }) =>
       worker === null ? <span class="dim">unknown</span> : <a href={workerLink(worker)}>{worker}</a>,
   },
-  { title: 'Queue', phone: 'labelled', cell: ({ task }) => task.queue ?? NONE },
+  { title: 'Queue', phone: 'hidden', cell: ({ task }) => task.queue ?? NONE },
 ];
 
 /** Every running task of all workers; those that most exceed their usual run time come first. */
@@ -131,7 +131,6 @@ export function RunningTable({ data, at }: { readonly data: WorkersBody; readonl
         rows={rows}
         keyOf={({ source, task }) => `${source} ${task.task_id}`}
         most={MOST_ROWS}
-        hasLines
       />
       {rows.length > MOST_ROWS && (
         <p>

@@ -29,7 +29,7 @@ export function WorkersView({ id, query }: { readonly id: string; readonly query
       <ViewHead title={id === '' ? 'Workers' : id} at={at}>
         {data !== null && (id === '' ? <Summary data={data} shown={shown} /> : <AllWorkers />)}
       </ViewHead>
-      <ReadState what="workers" of={resource} />
+      <ReadState what="workers" shape="cards" of={resource} />
       {data !== null && <Content data={data} at={at ?? Date.now()} hostname={id} query={query} />}
     </>
   );
