@@ -1,37 +1,29 @@
 import '../style/lines.css';
 import '../style/histogram.css';
 import { useMemo, useState } from 'preact/hooks';
-import { count, percent } from '../text/numbers.ts';
+import type { StatsBucketBody } from '../../client.ts';
+import { count, percent, seconds } from '../text/numbers.ts';
 import { Caption, ChartTable } from './caption.tsx';
 import { axisCount, greatest, niceMost, type Row } from './chart.ts';
 import { type Panel, PanelDrawing, useWidth } from './panel.tsx';
 import { Slider } from './slider.tsx';
 
-/** One class of a {@link Histogram}. */
-export interface HistogramClass {
-  /** Values in it are less than this; `null`: no limit. */
-  readonly le: number | null;
-  readonly count: number;
-}
-
 const LABEL_PX = 70;
 const MOST_BAR_PX = 64;
 
-/** Columns with the number of values up to each bound. Bounds that grow by a factor make a logarithmic axis. */
+/** Columns with the number of tasks up to each duration. Bounds that grow by a factor make a logarithmic axis. */
 export function Histogram(props: {
   readonly label: string;
   /** Smallest first. */
-  readonly classes: readonly HistogramClass[];
-  /** A bound in words. */
-  readonly format: (value: number) => string;
-  /** Pixels. Default 110. */
-  readonly height?: number;
+  readonly classes: readonly StatsBucketBody[];
+  /** Pixels. */
+  readonly height: number;
 }) {
-  const { label, classes, format, height = 110 } = props;
+  const { label, classes, height } = props;
   const [index, point] = useState<number | null>(null);
   const [isTable, setTable] = useState(false);
   const total = classes.reduce((sum, { count: some }) => sum + some, 0);
-  const nameOf = (at: number): string => boundText(classes, at, format);
+  const nameOf = (at: number): string => boundText(classes, at);
   const rows: readonly Row[] = [
     {
       key: 'tasks',
@@ -55,7 +47,6 @@ export function Histogram(props: {
           height={height}
           index={index}
           point={point}
-          format={format}
           textOf={(at) => `${nameOf(at)}: ${count(classes[at]?.count ?? 0)} tasks`}
         />
       )}
@@ -63,27 +54,22 @@ export function Histogram(props: {
   );
 }
 
-function boundText(
-  classes: readonly HistogramClass[],
-  index: number,
-  format: (value: number) => string,
-): string {
+function boundText(classes: readonly StatsBucketBody[], index: number): string {
   const le = classes[index]?.le ?? null;
   const above = classes[index - 1]?.le ?? null;
-  if (le !== null) return `< ${format(le)}`;
-  return above === null ? 'all' : `≥ ${format(above)}`;
+  if (le !== null) return `< ${seconds(le)}`;
+  return above === null ? 'all' : `≥ ${seconds(above)}`;
 }
 
 function Bars(props: {
   readonly label: string;
-  readonly classes: readonly HistogramClass[];
+  readonly classes: readonly StatsBucketBody[];
   readonly height: number;
   readonly index: number | null;
   readonly point: (index: number | null) => void;
-  readonly format: (value: number) => string;
   readonly textOf: (index: number) => string;
 }) {
-  const { label, classes, height, index, point, format, textOf } = props;
+  const { label, classes, height, index, point, textOf } = props;
   const { box, width } = useWidth();
   const panel = useMemo(
     (): Panel => ({
@@ -121,7 +107,7 @@ function Bars(props: {
       </div>
       <div class="chart-bounds num dim" aria-hidden="true">
         {classes.map(({ le }, at) => (
-          <span key={at}>{at % every === 0 && le !== null ? format(le) : ''}</span>
+          <span key={at}>{at % every === 0 && le !== null ? seconds(le) : ''}</span>
         ))}
       </div>
     </div>

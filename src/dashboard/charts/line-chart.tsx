@@ -25,8 +25,6 @@ export interface ChartLine {
   readonly look: LineLook;
   /** Colour. Default `running`. */
   readonly tone?: Tone;
-  /** Text next to the label while no step is pointed at. Default: nothing. */
-  readonly total?: string;
 }
 
 const MARKS: Readonly<Record<LineLook, string>> = { thick: '━', thin: '─', dashed: '╌' };
@@ -43,14 +41,13 @@ export function LineChart(
   const { lines, unit, height = 140 } = props;
   const isTime = unit === 'seconds';
   const format = isTime ? seconds : count;
-  const rows: readonly Row[] = lines.map(({ label, values, look, tone = 'running', total }) => ({
+  const rows: readonly Row[] = lines.map(({ label, values, look, tone = 'running' }) => ({
     key: label,
     tone,
     label,
     values,
     format,
     mark: MARKS[look],
-    ...(total === undefined ? {} : { total }),
   }));
   const panels = useMemo((): readonly Panel[] => {
     const draw = (scale: Scale) =>

@@ -13,7 +13,7 @@ import { NoStats, ReadState } from '../parts/problem.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import { stepsOf, tasksWithStats, usePrevious, useRange } from '../range/use-range.ts';
 import { linkTo, nameLink } from '../route.ts';
-import { count, percent, seconds, secondsOf } from '../text/numbers.ts';
+import { count, percent, secondsOf } from '../text/numbers.ts';
 import { comparable, valuesBefore, valuesOf } from './before-values.ts';
 
 const LATEST = 10;
@@ -215,9 +215,7 @@ function Durations({ id, of, stats, before }: Periods & { readonly id: string; r
           lines={durationLines(of, { stats, before })}
           height={CHART_PX}
         />
-        {classes.length > 0 && (
-          <Histogram label={`${title}s of ${id}`} classes={classes} format={seconds} height={CHART_PX} />
-        )}
+        {classes.length > 0 && <Histogram label={`${title}s of ${id}`} classes={classes} height={CHART_PX} />}
       </div>
     </section>
   );
