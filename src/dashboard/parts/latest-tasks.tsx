@@ -16,9 +16,10 @@ function columnsFor(same: 'failed' | 'name' | 'queue'): readonly Column<TaskBody
     {
       title: 'Task',
       isHead: true,
+      isWide: true,
       cell: ({ task_id, source, name }) => (
         <a href={taskLink(task_id, source)}>
-          <Name text={same === 'name' ? task_id : (name ?? task_id)} />
+          {same === 'name' || name === null ? task_id : <Name text={name} />}
         </a>
       ),
     },
