@@ -25,7 +25,8 @@ describe.skipIf(missing)(titleUnless(missing, 'the page over a running BullMQ'),
     const { page, go, get } = await visit({ sources: bullmqSources({ queues: [mail, image] }) }, '#/');
     const rules = (await get<ComponentsBody>('/api/components/')).body.findings?.rules ?? [];
     expect(rules.length).toBeGreaterThan(0);
-    await page.getByText(`No problem found. ${rules.length} of ${rules.length} checks ran.`).waitFor();
+    await page.getByRole('heading', { name: 'Overview: All good' }).waitFor();
+    await page.getByText(`${rules.length} of ${rules.length} checks ran`, { exact: true }).waitFor();
     expect(await page.locator('.verdict-text').getAttribute('class')).toContain('tone-good');
 
     await go('#/tasks');

@@ -193,7 +193,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the frame'), () => {
           await route.continue();
         }),
     });
-    await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor();
+    await page.getByRole('heading', { name: 'Overview: ' }).waitFor();
     if (options === PHONE) await page.getByRole('button', { name: 'Find tasks' }).click();
     else await page.keyboard.press('/');
     await page.keyboard.type(before);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { memorySources } from '../../src/memory.ts';
 import { until } from '../router/host-kit.ts';
 import { browserMissing, browserTitle, type LookOptions, visit } from './browser.ts';
 import { createNamesShop } from './names-shop.ts';
@@ -77,8 +78,8 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, names'), () => {
     await until(async () => (await workers.getByRole('link').allTextContents()).join() === 'w1@h');
     for (const [title, rows] of [
       ['Running', 1],
-      ['Waiting', 1],
-      ['Latest tasks', 10],
+      ['Still to run', 1],
+      ['Ended', 10],
     ] as const) {
       const table = page.getByRole('region', { name: title, exact: true });
       await table.waitFor();
@@ -86,5 +87,26 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, names'), () => {
     }
     await workers.getByRole('link').click();
     await page.getByRole('heading', { name: 'w1@h', level: 1 }).waitFor();
+  });
+
+  it('say of a queue that is read no more how long its first task has waited by now', async () => {
+    const queue = memorySources({ name: 'shop' });
+    const since = Date.now() - 10 * 60_000;
+    const task = { name: 'mail.send', queue: 'mail', state: 'PENDING' as const };
+    queue.record({ ...task, id: 'first', timestamp: since });
+    queue.record({ ...task, id: 'second', timestamp: since + 60_000 });
+    queue.recordQueue({ queue: 'mail', waiting: 2, oldestDueAt: since });
+    const { page, later } = await visit({ sources: queue }, '#/queues/mail', { clock: true });
+    const oldest = page.locator('.tiles div', { hasText: 'Oldest due' });
+    await oldest.getByText(/^10 min/).waitFor();
+    const links = page.getByRole('region', { name: 'Still to run' }).locator('tbody th a');
+    await links.first().waitFor();
+    expect(await links.evaluateAll((all) => all.map((link) => link.getAttribute('href')))).toEqual([
+      expect.stringContaining('first'),
+      expect.stringContaining('second'),
+    ]);
+    await later(5 * 60_000);
+    // A step does not say when in it the queue was read.
+    await oldest.getByText(/^1[45] min/).waitFor();
   });
 });

@@ -77,7 +77,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, workers'), () => {
 
   it('are reached from the finding that names one', async () => {
     const { page } = await visit({ sources: createFleet() });
-    await page.getByRole('link', { name: /^Worker: w2@h: 2 of 2 slots hold the same tasks/ }).click();
+    await page.getByRole('link', { name: /w2@h: 2 of 2 slots hold the same tasks/ }).click();
     await page.getByRole('heading', { name: 'w2@h', level: 1 }).waitFor();
     const running = page.locator('section.worker').getByRole('list', { name: 'Running now' });
     await until(async () => (await running.getByRole('listitem').count()) === 2);

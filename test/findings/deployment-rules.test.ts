@@ -291,7 +291,7 @@ describe('queue_growing', () => {
       findings: [
         {
           ...{ severity: 'warning', since: ago(25), subject: 'mail' },
-          summary: 'Queue mail has been growing for 25 min: 4 to 3,000 tasks waiting',
+          summary: 'Queue mail: growing for 25 min, from 4 to 3,000 tasks',
           evidence: { waiting: 3_000, waiting_before: 4, growing_since: timeOf(25) },
           look: '/api/tasks/?queue=mail&state=PENDING',
         },

@@ -36,13 +36,11 @@ const QUESTIONS_ABOUT_NOW: readonly Question[] = [
     picture: 'stuck-worker',
     async answer({ page, click }, { worker, hung, slots, hungSince }) {
       await click(findings(page).filter({ hasText: hung }).getByRole('link'));
-      await page.getByRole('heading', { level: 1, name: 'Workers' }).waitFor();
-      const rows = page.locator('.running-table tbody tr').filter({ hasText: hung });
+      // The page of the worker if it is known to be stuck, otherwise all that runs.
+      const rows = page.locator('.running-table tbody tr, .running li').filter({ hasText: hung });
       await until(async () => (await rows.count()) === slots);
-      for (const row of await rows.all()) {
-        await textWith(row, worker);
-        await row.getByRole('img', { name: 'Stuck' }).waitFor();
-      }
+      await textWith(page.locator('main'), worker);
+      for (const row of await rows.all()) await row.getByRole('img', { name: 'Stuck' }).waitFor();
       await expectAge(rows.first(), hungSince);
       return `${worker} holds ${slots} ${hung}`;
     },

@@ -9,10 +9,12 @@ export function Caption(props: {
   readonly index: number | null;
   /** The step in words, otherwise the unit of the figures. Default: nothing. */
   readonly when?: string;
+  /** Further entries. */
+  readonly more?: ComponentChildren;
   readonly isTable: boolean;
   readonly setTable: (isTable: boolean) => void;
 }) {
-  const { rows, index, when, isTable, setTable } = props;
+  const { rows, index, when, more, isTable, setTable } = props;
   return (
     <figcaption>
       {rows.map((row) => (
@@ -24,6 +26,7 @@ export function Caption(props: {
         </Entry>
       ))}
       {when !== undefined && <span class="chart-when dim num">{when}</span>}
+      {more}
       <button
         type="button"
         class="small chart-as-table"

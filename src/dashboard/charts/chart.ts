@@ -1,4 +1,5 @@
 /** Shared by the charts of the page: steps and scales. */
+import type { ComponentChildren } from 'preact';
 import { count, seconds } from '../text/numbers.ts';
 
 /** A time to mark in charts, such as a deployment. */
@@ -24,6 +25,8 @@ export interface TimeChartProps {
   readonly markers?: readonly ChartMarker[] | undefined;
   /** Called with the start and the end of a range that the reader has selected, in ISO 8601. Default: no selection. */
   readonly onRange?: ((from: string, to: string) => void) | undefined;
+  /** Further entries of the legend. Default: none. */
+  readonly more?: ComponentChildren;
   /** Filters of what the chart shows, for its links to tasks and failures. Default: none. */
   readonly filters?: Readonly<Record<string, string | readonly string[]>> | undefined;
 }

@@ -16,6 +16,8 @@ import type { Panel } from './panel.tsx';
 import { TimeChart } from './time-chart.tsx';
 
 const PANEL_PX = 90;
+/** Height of the chart, with the gap between its panels. */
+export const QUEUE_CHART_PX = 2 * PANEL_PX + 14;
 
 /** The depth of a queue, and its waits if there were any: panels over one time axis. */
 export function QueueChart(
@@ -45,7 +47,7 @@ export function QueueChart(
   const panels = useMemo((): readonly Panel[] => {
     const depth: Panel = {
       key: 'waiting',
-      height: PANEL_PX,
+      height: isAged ? PANEL_PX : QUEUE_CHART_PX,
       most: niceMost(greatest(waiting)),
       format: axisCount,
       draw: (scale) => <Line values={waiting} look="thick" tone="waiting" scale={scale} />,

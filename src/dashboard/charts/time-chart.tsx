@@ -44,7 +44,7 @@ type Times = ReturnType<typeof useTimes>;
 
 /** A chart over time: its legend with values, its panels over one time axis, markers, ranges, and a table. */
 export function TimeChart(props: TimeChartProps & ChartContent) {
-  const { label, times, stepSeconds, rows, isRate = true } = props;
+  const { label, times, stepSeconds, rows, isRate = true, more } = props;
   const unit = isRate ? `per ${stepInWords(stepSeconds)}` : '';
   const at = useStore(cursor);
   const [isTable, setTable] = useState(false);
@@ -56,6 +56,7 @@ export function TimeChart(props: TimeChartProps & ChartContent) {
     <figure class="chart">
       <Caption
         rows={rows}
+        more={more}
         index={index}
         isTable={isTable}
         setTable={setTable}

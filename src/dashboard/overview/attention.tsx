@@ -1,14 +1,15 @@
-import type { ComponentsBody, FindingBody } from '../../client.ts';
+import type { ComponentsBody } from '../../client.ts';
+import { allHints, clauseOf, linkOf, marksOf, type Problem, unreadVerdict, verdictOf } from '../findings.ts';
 import type { Resource } from '../live/use-resource.ts';
 import { Moment } from '../parts/moment.tsx';
+import { ViewHead } from '../parts/view-head.tsx';
 import { linkTo } from '../route.ts';
 import { dismissed, toggleDismissed, zone } from '../settings.ts';
 import { useStore } from '../store.ts';
 import { clockTime } from '../text/moments.ts';
 import { counted } from '../text/numbers.ts';
-import { allHints, lookOf, verdictOf } from './findings.ts';
 
-/** The verdict: problems, what could not be checked, and settings that hide data. */
+/** The headline of the overview: how many problems there are, and which; and settings that hide data. */
 export function Attention(props: {
   readonly components: Resource<ComponentsBody>;
   /** Whether the monitor does not answer. */
@@ -17,86 +18,82 @@ export function Attention(props: {
   const chosen = useStore(zone);
   const hidden = useStore(dismissed);
   const { data: components, error, at } = props.components;
-  if (components === null) return <Unread hasFailed={error !== null} />;
-  const { tone, text, findings, unknown } = verdictOf(components.findings);
-  const isOld = (error !== null || props.isLost) && at !== null;
+  const { tone, text, checks, problems, unknown } =
+    components === null ? unreadVerdict(error !== null) : verdictOf(components.findings);
+  const isOld = components !== null && (error !== null || props.isLost) && at !== null;
   const [first, ...others] = allHints(components).filter(([, hint]) => !hidden.includes(hint));
   return (
     <section aria-label="Verdict" class={isOld ? 'verdict is-old' : 'verdict'}>
-      {first !== undefined && (
-        <div class="notice tone-waiting">
-          <Hint of={first} />
-        </div>
-      )}
-      <p class={`verdict-text tone-${isOld ? 'waiting' : tone}`} role="status">
-        {isOld ? `Unknown since ${clockTime(new Date(at), chosen)}. Before: ${text}` : text}
-      </p>
-      {findings.length > 0 && (
-        <ul class="findings" aria-label="Problems">
-          {findings.map((finding) => (
-            <Problem key={`${finding.code} ${finding.source} ${finding.subject}`} finding={finding} />
+      <ViewHead
+        title="Overview"
+        heading={
+          <span class={`verdict-text tone-${isOld ? 'waiting' : tone}`} aria-live="polite">
+            {isOld ? `Unknown since ${clockTime(new Date(at), chosen)}` : text}
+          </span>
+        }
+        beside={<Checks text={isOld ? `Before: ${text}, ${checks}` : checks} unknown={unknown} />}
+      />
+      {first !== undefined && <Hint of={first} others={others.length} />}
+      {problems.length > 0 && (
+        <ul class="panel problems" aria-label="Problems">
+          {problems.map((problem) => (
+            <ProblemRow key={marksOf(problem.worst)[0]} {...problem} />
           ))}
         </ul>
       )}
-      {unknown.length > 0 && (
-        <details>
-          <summary class="dim">{counted(unknown.length, 'reason')} why some checks did not run</summary>
-          <ul class="dim">
-            {unknown.map((reason) => (
-              <li key={reason}>{reason}</li>
-            ))}
-          </ul>
-        </details>
-      )}
-      <MoreHints hints={others} />
     </section>
   );
 }
 
-/** Shown until the verdict has been read. */
-function Unread({ hasFailed }: { readonly hasFailed: boolean }) {
+/** How many checks ran, and why the others did not. */
+function Checks({ text, unknown }: { readonly text: string; readonly unknown: readonly string[] }) {
+  if (unknown.length === 0) return <span class="dim small-text">{text}</span>;
   return (
-    <section aria-label="Verdict" class="verdict">
-      <p class="verdict-text tone-waiting" role="status">
-        {hasFailed ? 'Unknown: the checks could not be loaded.' : 'Unknown: the checks are still loading.'}
-      </p>
-    </section>
+    <details class="small-text">
+      <summary>{text}</summary>
+      <ul class="dim">
+        {unknown.map((reason) => (
+          <li key={reason}>{reason}</li>
+        ))}
+      </ul>
+    </details>
   );
 }
 
 const MARKS = { critical: ['failure', '✕', 'Critical'], warning: ['retry', '!', 'Warning'] } as const;
 
-function Problem({ finding }: { readonly finding: FindingBody }) {
-  const { severity, summary, since } = finding;
-  const [tone, mark, word] = MARKS[severity];
-  const { link, text } = lookOf(finding);
+/** The worst finding of a problem, and the others in short. */
+function ProblemRow({ worst, others }: Problem) {
+  const [tone, mark, word] = MARKS[worst.severity];
   return (
-    <li class={`notice tone-${tone}`}>
-      <span class={`finding-mark tone-${tone}`} role="img" aria-label={word}>
-        {mark}
-      </span>
-      <div class="finding-text">
-        <strong>{summary}</strong>{' '}
-        <span class="dim">
-          since <Moment at={since} />
+    <li>
+      <a href={linkOf(worst)}>
+        <span class={`problem-mark tone-${tone}`} role="img" aria-label={word}>
+          {mark}
         </span>
-      </div>
-      <a class="button small" href={link} aria-label={`${text}: ${summary}`}>
-        {text} ›
+        <span class="problem-text">
+          <strong>{worst.summary}</strong>{' '}
+          <span class="dim num">
+            since <Moment at={worst.since} isShort />
+          </span>
+          {others.map((other) => (
+            <span key={other.code} class="dim">{` · ${clauseOf(other, worst)}`}</span>
+          ))}
+        </span>
       </a>
     </li>
   );
 }
 
-type HintOf = readonly [key: string, hint: string];
-
 /** A setting that hides data: not a problem of the deployment, but it makes the monitor incomplete. */
-function Hint({ of: [key, hint] }: { readonly of: HintOf }) {
+function Hint(props: { readonly of: readonly [key: string, hint: string]; readonly others: number }) {
+  const [key, hint] = props.of;
   return (
-    <>
-      <div class="finding-text">
+    <div class="notice tone-waiting">
+      <div>
         {hint} <a href={linkTo('system')}>{key}</a>
       </div>
+      {props.others > 0 && <a href={linkTo('system')}>{counted(props.others, 'more hint')} ›</a>}
       <button
         type="button"
         class="small"
@@ -105,22 +102,6 @@ function Hint({ of: [key, hint] }: { readonly of: HintOf }) {
       >
         Dismiss
       </button>
-    </>
-  );
-}
-
-function MoreHints({ hints }: { readonly hints: readonly HintOf[] }) {
-  if (hints.length === 0) return null;
-  return (
-    <details>
-      <summary class="dim">{counted(hints.length, 'more hint')} about settings</summary>
-      <ul>
-        {hints.map((one) => (
-          <li key={one.join(' ')} class="notice">
-            <Hint of={one} />
-          </li>
-        ))}
-      </ul>
-    </details>
+    </div>
   );
 }

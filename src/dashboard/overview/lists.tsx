@@ -80,7 +80,8 @@ function Queues(props: {
 }) {
   const { components, stats, before } = props;
   const all = queueRows(components, stats);
-  if (all.length === 0) return null;
+  const known = all.filter((queue) => waitingOf(queue) !== null);
+  if (known.length === 0) return null;
   const { name, waiting, oldest, workers } = QUEUE_COLUMNS;
   const cell = (queue: QueueFigures) => {
     // The previous depth is known only for all queues of a name together.
@@ -105,7 +106,7 @@ function Queues(props: {
       </div>
       <DataTable
         columns={[name, { ...waiting, cell }, oldest, workers]}
-        rows={all}
+        rows={known}
         keyOf={queueKey}
         most={MOST_QUEUES}
       />

@@ -1,13 +1,10 @@
-import type { StatsTotalsBody, TaskStatsBody } from '../../client.ts';
+import type { TaskStatsBody } from '../../client.ts';
 import { CONSEQUENCE, consequencesOf } from '../failures/causes.tsx';
 import { client, connection } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
 import { comparable } from '../names/before-values.ts';
-import { Change } from '../parts/change.tsx';
 import { lazy } from '../parts/lazy.tsx';
-import { Empty, NoStats, ReadState } from '../parts/problem.tsx';
-import { toneOf } from '../parts/state-badge.tsx';
-import { ViewHead } from '../parts/view-head.tsx';
+import { NoStats, ReadState } from '../parts/problem.tsx';
 import { isComparedAt, stepsOf, useRange } from '../range/use-range.ts';
 import { currentRoute, linkTo } from '../route.ts';
 import { useStore } from '../store.ts';
@@ -20,6 +17,11 @@ const TOP_CAUSES = 5;
 const ALL_CAUSES = { stats_causes: 1_000 };
 /** The lists are loaded after the chart. */
 const Lists = lazy(async () => (await import('./lists.tsx')).Lists);
+
+// The figures arrive after the page, so their chart need not be part of the first screen.
+const ThroughputChart = lazy(async () => (await import('../charts/throughput-chart.tsx')).ThroughputChart);
+/** States that the chart counts. */
+const IN_LEGEND: ReadonlySet<string> = new Set(['SUCCESS', 'FAILURE', 'RETRY']);
 
 const isTask = (event: { readonly task_id: string | null }): boolean => event.task_id !== null;
 const isWorker = (event: { readonly task_id: string | null }): boolean => event.task_id === null;
@@ -50,14 +52,18 @@ export function OverviewView() {
 
   return (
     <>
-      <ViewHead title="Overview" at={stats.at} />
       <Attention components={components} isLost={isLost} />
       <ReadState what="the figures" shape="charts" of={stats} />
       {figures !== null && (
         <section class="panel">
           <h2>Throughput</h2>
-          <Throughput stats={figures} before={isCompared ? (before?.totals ?? null) : null} />
-          <States stats={figures} before={isCompared ? (before?.states ?? null) : null} period={range.link} />
+          <ThroughputChart
+            {...stepsOf(figures)}
+            label="Tasks over time"
+            series={figures.series}
+            before={isCompared ? (before?.totals ?? null) : null}
+            more={<OtherStates stats={figures} period={range.link} />}
+          />
         </section>
       )}
       {stats.data !== null && figures === null && <NoStats />}
@@ -74,45 +80,29 @@ export function OverviewView() {
   );
 }
 
-/** Number of tasks in each state. */
-function States(props: {
+/** The states that the legend of the chart lacks, each with its number of tasks, and failures that do not count there. */
+function OtherStates(props: {
   readonly stats: TaskStatsBody;
-  /** Numbers in the previous period; `null`: no comparison, or unknown. */
-  readonly before: Readonly<Record<string, number>> | null;
   readonly period: Readonly<Record<string, string>>;
 }) {
-  const { stats, before } = props;
+  const { stats, period } = props;
   const consequences = consequencesOf(stats);
-  const states = Object.entries(stats.states).toSorted(([, a], [, b]) => b - a);
-  if (states.length === 0) return <Empty title="No task was seen in this period" />;
+  const others = Object.entries(stats.states)
+    .filter(([state, number]) => number > 0 && !IN_LEGEND.has(state))
+    .toSorted(([, a], [, b]) => b - a);
+  const link = (state: string): string => linkTo('tasks', { state, ...period });
   return (
-    <ul class="states" aria-label="Tasks by state">
-      {states.map(([state, number]) => (
-        <li key={state}>
-          <a href={linkTo('tasks', { state, ...props.period })}>
-            <span class={`tone-${toneOf(state)}`}>{state}</span> <b class="num">{count(number)}</b>
-            {state === 'FAILURE' && consequences > 0 && (
-              <span class="dim" title={CONSEQUENCE}>{`, ${count(consequences)} as a consequence`}</span>
-            )}
-            {before !== null && <Change now={number} before={before[state] ?? 0} text={count} isCount />}
-          </a>
-        </li>
+    <>
+      {consequences > 0 && (
+        <a class="chart-entry" href={link('FAILURE')} title={CONSEQUENCE}>
+          +{count(consequences)} as a consequence
+        </a>
+      )}
+      {others.map(([state, number]) => (
+        <a key={state} class="chart-entry" href={link(state)}>
+          {state.toLowerCase()} <b class="num">{count(number)}</b>
+        </a>
       ))}
-    </ul>
-  );
-}
-
-// The figures arrive after the page, so their chart need not be part of the first screen.
-const ThroughputChart = lazy(async () => (await import('../charts/throughput-chart.tsx')).ThroughputChart);
-
-/** The tasks that ended over time. */
-function Throughput(props: {
-  readonly stats: TaskStatsBody;
-  /** The previous period; `null`: no comparison, or unknown. */
-  readonly before: StatsTotalsBody | null;
-}) {
-  const { stats, before } = props;
-  return (
-    <ThroughputChart {...stepsOf(stats)} label="Tasks over time" series={stats.series} before={before} />
+    </>
   );
 }

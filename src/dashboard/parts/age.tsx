@@ -11,17 +11,18 @@ const WHY: Readonly<Record<string, string>> = {
   overloaded: 'receives too many requests',
 };
 
-/** Younger data is not worth a word. */
-const YOUNG_MS = 15_000;
+/** Data is read again within this time, so a smaller age says nothing. */
+const USUAL_MS = 20_000;
 
-/** Shows the age of the displayed data once it is not young any more. */
+/** Shows the age of the displayed data, if it is unusual. */
 export function Age({ at }: { readonly at: number | null }) {
   const now = useStore(clock);
-  if (at === null || now - at < YOUNG_MS) return null;
-  const ms = Math.floor((now - at) / 1_000) * 1_000;
+  const ms = now - (at ?? now);
+  if (ms <= USUAL_MS) return null;
+  const isOld = ms > 60_000;
   return (
-    <span class={ms > 60_000 ? 'age tone-retry' : 'age'} title="When this data was last read">
-      {`${duration(ms)} ago`}
+    <span class={isOld ? 'age tone-retry' : 'age'} title="When this data was last read">
+      {duration(Math.floor(ms / 1_000) * 1_000)} ago
     </span>
   );
 }

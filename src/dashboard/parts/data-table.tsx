@@ -2,6 +2,9 @@ import type { ComponentChildren } from 'preact';
 import { linkHere } from '../route.ts';
 import { useHeldRows } from './use-hold.ts';
 
+/** What a cell is without a value. */
+const EMPTY: readonly ComponentChildren[] = ['–', false, null, undefined];
+
 /** A column of a {@link DataTable}. */
 export interface Column<Row> {
   readonly title: string;
@@ -51,7 +54,10 @@ export function orderIn<Row>(
   };
 }
 
-/** Rows whose columns the view defines. They keep their places while the reader points at them. */
+/**
+ * Rows whose columns the view defines, without empty columns. They keep their places while the reader points at
+ * them.
+ */
 export function DataTable<Row>(props: {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
@@ -64,11 +70,15 @@ export function DataTable<Row>(props: {
   readonly class?: string;
   readonly rowClass?: (row: Row) => string | undefined;
 }) {
-  const { columns, rows: given, keyOf, most, order, rowClass } = props;
-  const { rows, holders } = useHeldRows(
+  const { rows: given, keyOf, most, order, rowClass } = props;
+  const { rows: held, holders } = useHeldRows(
     order === undefined ? given : sorted(given, order),
     keyOf,
     `${order?.by} ${order?.isReversed}`,
+  );
+  const rows = held.slice(0, most);
+  const columns = props.columns.filter(
+    ({ isHead, cell }) => isHead || rows.some((row) => !EMPTY.includes(cell(row))),
   );
   const classes = columns.map((column) => classOf(column));
   return (
@@ -82,7 +92,7 @@ export function DataTable<Row>(props: {
           </tr>
         </thead>
         <tbody>
-          {rows.slice(0, most).map((row) => (
+          {rows.map((row) => (
             <tr key={keyOf(row)} class={rowClass?.(row)}>
               {columns.map(({ title, isHead, phone, cell }, index) =>
                 isHead ? (

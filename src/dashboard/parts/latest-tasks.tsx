@@ -31,7 +31,7 @@ function columnsFor(same: 'failed' | 'name' | 'queue'): readonly Column<TaskBody
       ),
     },
     { title: 'Run', isNumber: true, phone: 'hidden', cell: ({ runtime }) => seconds(runtime) },
-    { title: 'Worker', phone: 'hidden', cell: ({ worker }) => worker ?? '–' },
+    { title: 'Worker', phone: 'hidden', class: 'one-line', cell: ({ worker }) => worker ?? '–' },
     {
       title: haveFailed ? 'Failed' : 'Changed',
       isNumber: true,

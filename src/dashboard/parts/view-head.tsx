@@ -10,10 +10,13 @@ let shown = '';
  */
 export function ViewHead(props: {
   readonly title: string;
+  /** What the heading says besides the title, which only screen readers and the window then say. */
+  readonly heading?: ComponentChildren;
+  readonly beside?: ComponentChildren;
   readonly at?: number | null;
   readonly children?: ComponentChildren;
 }) {
-  const { title, at = null, children } = props;
+  const { title, heading, beside, at = null, children } = props;
   useEffect(() => {
     const isFirst = shown === '';
     shown = title;
@@ -25,8 +28,10 @@ export function ViewHead(props: {
   return (
     <div class="view-head">
       <h1 id="view-title" tabIndex={-1}>
-        {title}
+        {heading === undefined ? title : <span class="offscreen">{title}: </span>}
+        {heading}
       </h1>
+      {beside}
       <Age at={at} />
       <div class="view-tools">{children}</div>
     </div>

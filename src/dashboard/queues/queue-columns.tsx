@@ -1,36 +1,36 @@
+import type { ComponentChildren } from 'preact';
 import type { ComponentsBody, QueueBody, StatsQueueBody, TaskStatsBody } from '../../client.ts';
+import { clock } from '../live/clock.ts';
 import type { Column } from '../parts/data-table.tsx';
+import { rounded } from '../parts/moment.tsx';
 import { Name } from '../parts/name.tsx';
 import { queueLink } from '../route.ts';
-import { count, seconds } from '../text/numbers.ts';
+import { useStore } from '../store.ts';
+import { millis } from '../text/moments.ts';
+import { count } from '../text/numbers.ts';
 
 /** One queue: its current state, and its figures over time. Either may be unknown. */
 export interface QueueFigures {
   readonly name: string;
   readonly now: QueueBody | null;
   readonly over: StatsQueueBody | null;
+  /** Number of workers that consume; `null`: unknown. */
+  readonly consumers: number | null;
+  /** When its oldest due task became due, in milliseconds since 1970; `null`: none is due, or unknown. */
+  readonly dueSince: number | null;
 }
 
 /** Distinguishes queues of several sources. */
 export const queueKey = ({ now, name }: QueueFigures): string => `${now?.source} ${name}`;
 
-const shown = (value: number | null): string => (value === null ? '–' : count(value));
-
 /** The number of waiting tasks; `null`: unknown. */
-export const waitingOf = ({ now, over }: QueueFigures): number | null =>
-  now?.waiting ?? lastOf(over?.waiting);
-
-/** The current age; if the engine does not report it, the last observed one, if anything waits. */
-function oldestOf(queue: QueueFigures): number | null {
-  const { now, over } = queue;
-  return now?.oldest_due_seconds ?? (waitingOf(queue) === 0 ? null : lastOf(over?.oldest_seconds));
-}
+export const waitingOf = ({ now, over }: Readings): number | null => now?.waiting ?? lastOf(over?.waiting);
 
 /** The last known value; `null` if there is none. */
 export const lastOf = (values: readonly (number | null)[] | undefined): number | null =>
   values?.findLast((value) => value !== null) ?? null;
 
-/** Every queue that is listed now or in the statistics. */
+/** Every queue that is listed now or in the statistics: those with the oldest due tasks first. */
 export function queueRows(
   components: ComponentsBody | null,
   stats: TaskStatsBody | null,
@@ -38,27 +38,43 @@ export function queueRows(
   const queues = components?.queues?.queues ?? [];
   const over = new Map((stats?.queue_depths ?? []).map((depths) => [depths.queue, depths]));
   const known = new Set(queues.map(({ name }) => name));
-  const gone = [...over.values()].filter(({ queue }) => !known.has(queue));
-  const rows = [
-    ...queues.map((now) => ({ name: now.name, now, over: over.get(now.name) ?? null })),
-    ...gone.map((depths) => ({ name: depths.queue, now: null, over: depths })),
-  ];
-  return rows.sort(byOldestDue);
+  const gone = [...over.keys()].filter((name) => !known.has(name));
+  const rowOf = (name: string, now: QueueBody | null): QueueFigures => {
+    const figures = { now, over: over.get(name) ?? null };
+    return { name, ...figures, consumers: now?.consumers ?? null, dueSince: dueSinceOf(figures, stats) };
+  };
+  const rows = [...queues.map((now) => rowOf(now.name, now)), ...gone.map((name) => rowOf(name, null))];
+  return rows.sort((a, b) => dueOf(a) - dueOf(b) || (waitingOf(b) ?? -1) - (waitingOf(a) ?? -1));
 }
 
-/** Queues with the oldest due tasks first, then those with the most waiting tasks. */
-const byOldestDue = (a: QueueFigures, b: QueueFigures): number =>
-  (oldestOf(b) ?? -1) - (oldestOf(a) ?? -1) || (waitingOf(b) ?? -1) - (waitingOf(a) ?? -1);
+const dueOf = ({ dueSince }: QueueFigures): number => dueSince ?? Number.MAX_VALUE;
 
-/** The age of the oldest due task in words. */
-export function oldestText(queue: QueueFigures): string {
-  const { now, over } = queue;
-  const oldest = oldestOf(queue);
-  const isAtLeast = now?.oldest_due_seconds == null && over?.oldest_at_least === true && oldest !== null;
-  return isAtLeast ? `≥ ${seconds(oldest)}` : seconds(oldest);
+type Readings = Pick<QueueFigures, 'now' | 'over'>;
+
+/** From the current age, or the last observed one: what was due then still is, if anything waits. */
+function dueSinceOf({ now, over }: Readings, stats: TaskStatsBody | null): number | null {
+  if (now?.oldest_due_seconds != null) {
+    return (millis(now.as_of) ?? Date.now()) - now.oldest_due_seconds * 1_000;
+  }
+  const age = lastOf(over?.oldest_seconds);
+  if (over === null || stats === null || age === null || waitingOf({ now, over }) === 0) return null;
+  const start = Date.parse(stats.series[over.oldest_seconds.lastIndexOf(age)]?.t ?? '');
+  return Math.min(Date.now(), start + stats.step_seconds * 1_000) - age * 1_000;
 }
 
-/** The number of waiting tasks. */
+/** How long the oldest due task has been due. */
+export const oldestText = (queue: QueueFigures): ComponentChildren =>
+  queue.dueSince === null ? '–' : <DueFor queue={queue} since={queue.dueSince} />;
+
+function DueFor({ queue: { now, over }, since }: { readonly queue: QueueFigures; readonly since: number }) {
+  const time = useStore(clock);
+  const isAtLeast = now?.oldest_due_seconds == null && over?.oldest_at_least === true;
+  return <>{`${isAtLeast ? '≥ ' : ''}${rounded(Math.max(0, time - since))}`}</>;
+}
+
+const shown = (value: number | null): string => (value === null ? '–' : count(value));
+
+/** The number of waiting tasks in words. */
 export const waitingText = (queue: QueueFigures): string => shown(waitingOf(queue));
 
 const RATE_SECONDS = 300;
@@ -67,7 +83,7 @@ const RATE_SECONDS = 300;
  * The average per minute over the last five minutes, or the last step if it is longer; a dash if it is unknown. The
  * step that has not ended does not count, unless there is no other.
  */
-export function rateText(counts: readonly (number | null)[] | undefined, stepSeconds: number): string {
+function rateText(counts: readonly (number | null)[] | undefined, stepSeconds: number): string {
   const ended = counts === undefined || counts.length < 2 ? (counts ?? []) : counts.slice(0, -1);
   const last = ended.slice(-Math.ceil(RATE_SECONDS / stepSeconds));
   const known = last.filter((value) => value !== null);
@@ -76,12 +92,13 @@ export function rateText(counts: readonly (number | null)[] | undefined, stepSec
   return perMinute > 0 && perMinute < 10 ? perMinute.toFixed(1) : count(Math.round(perMinute));
 }
 
-/** The number of workers that consume from a queue: none is a problem if tasks wait. */
-export function Consumers({ queue }: { readonly queue: QueueFigures }) {
-  const consumers = queue.now?.consumers ?? null;
-  const isMissed = consumers === 0 && (waitingOf(queue) ?? 0) > 0;
-  return isMissed ? <b class="tone-failure">none</b> : <span>{shown(consumers)}</span>;
-}
+/** Whether tasks wait, and no worker consumes. */
+export const isMissed = (queue: QueueFigures): boolean =>
+  queue.consumers === 0 && (waitingOf(queue) ?? 0) > 0;
+
+/** The number of workers that consume: none is a problem if tasks wait. */
+const consumersText = (queue: QueueFigures): ComponentChildren =>
+  isMissed(queue) ? <b class="tone-failure">none</b> : shown(queue.consumers);
 
 /** The columns of every table of queues. */
 export const QUEUE_COLUMNS = {
@@ -102,10 +119,17 @@ export const QUEUE_COLUMNS = {
     phone: 'labelled',
     cell: (queue) => waitingOf(queue) !== 0 && oldestText(queue),
   },
-  workers: {
-    title: 'Workers',
+  workers: { title: 'Workers', isNumber: true, phone: 'labelled', cell: consumersText },
+} as const satisfies Readonly<Record<string, Column<QueueFigures>>>;
+
+/** How many tasks enter a queue and leave it per minute. */
+export function rateColumns(stepSeconds: number): readonly Column<QueueFigures>[] {
+  const rate = (title: string, figure: 'sent' | 'received'): Column<QueueFigures> => ({
+    title,
+    hint: 'In the last five minutes',
     isNumber: true,
     phone: 'labelled',
-    cell: (queue) => <Consumers queue={queue} />,
-  },
-} as const satisfies Readonly<Record<string, Column<QueueFigures>>>;
+    cell: ({ over }) => rateText(over?.[figure], stepSeconds),
+  });
+  return [rate('In/min', 'sent'), rate('Out/min', 'received')];
+}

@@ -1,7 +1,9 @@
-import type { QueueBody, StatsQueueBody, TaskStatsBody, WorkersBody } from '../../client.ts';
+import { Fragment } from 'preact';
+import type { FindingBody, QueueBody, StatsQueueBody, TaskStatsBody, WorkerBody } from '../../client.ts';
 import { canAskFor } from '../abilities.ts';
 import { LineChart } from '../charts/line-chart.tsx';
-import { QueueChart } from '../charts/queue-chart.tsx';
+import { QUEUE_CHART_PX, QueueChart } from '../charts/queue-chart.tsx';
+import { findingsOfQueue } from '../findings.ts';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
 import { Tile } from '../parts/fact.tsx';
@@ -13,7 +15,15 @@ import { stepsOf, useRange } from '../range/use-range.ts';
 import { linkTo, workerLink } from '../route.ts';
 import { count } from '../text/numbers.ts';
 import { WorkerState } from '../workers/worker-parts.tsx';
-import { Consumers, oldestText, type QueueFigures, rateText, waitingText } from './queue-columns.tsx';
+import {
+  isMissed,
+  oldestText,
+  QUEUE_COLUMNS,
+  type QueueFigures,
+  queueRows,
+  rateColumns,
+  waitingText,
+} from './queue-columns.tsx';
 
 const FEW = 5;
 const LATEST = 10;
@@ -26,8 +36,8 @@ const ANY_TIME = { range: '' };
 
 const PARTS = [
   { title: 'Running', query: RUNNING, all: { state: 'STARTED' }, limit: FEW },
-  { title: 'Waiting', query: { state: WAITING }, all: { state: WAITING }, limit: FEW },
-  { title: 'Latest tasks', query: {}, all: {}, limit: LATEST },
+  { title: 'Still to run', query: { state: WAITING, order: 'asc' }, limit: FEW },
+  { title: 'Ended', query: { state: ENDED }, limit: LATEST },
 ] as const;
 
 /** One queue over time: its depth, its waits, the messages that enter and leave, its workers and its tasks. */
@@ -43,9 +53,14 @@ export function QueueView({ id }: { readonly id: string }) {
   );
   const { data, at } = resource;
   const components = useResource('queues', (signal) => client.components({ signal }), { every: 10_000 });
-  const queues = (components.data?.queues?.queues ?? []).filter(({ name }) => name === id);
+  const workers = useResource('workers', (signal) => client.workers({ signal }), { every: 10_000 });
   const stats = data?.stats ?? null;
-  const depths = stats?.queue_depths?.find(({ queue }) => queue === id) ?? null;
+  const all = workers.data?.workers ?? [];
+  const own = all.filter((worker) => worker.queues?.includes(id));
+  const queues = queueRows(components.data, stats)
+    .filter(({ name }) => name === id)
+    .map((queue) => ({ ...queue, consumers: queue.consumers ?? countConsumers(all, own) }));
+  const depths = queues[0]?.over ?? null;
   return (
     <>
       <ViewHead title={id} at={at}>
@@ -56,39 +71,68 @@ export function QueueView({ id }: { readonly id: string }) {
         )}
       </ViewHead>
       <ReadState what="this queue" shape="charts" of={resource} />
-      {depths?.growing_since != null && (
-        <p class="tone-failure">
-          Growing since <Moment at={depths.growing_since} />
-        </p>
-      )}
-      {(queues.length === 0 ? [null] : queues).map((now) => (
-        <Figures
-          key={now?.source}
-          queue={{ name: id, now, over: depths }}
-          stepSeconds={stats?.step_seconds ?? 60}
-        />
+      {queues.map((queue) => (
+        <Fragment key={queue.now?.source}>
+          <Trouble queue={queue} findings={findingsOfQueue(components.data, queue)} />
+          <Figures queue={queue} stepSeconds={stats?.step_seconds ?? 60} />
+        </Fragment>
       ))}
-      <States queues={queues} />
+      <States queues={queues.flatMap(({ now }) => now ?? [])} />
       {data !== null && depths === null && (
         <Empty title="There is no data about this queue over time">Try a longer period.</Empty>
       )}
       {stats !== null && depths !== null && <Charts id={id} stats={stats} depths={depths} />}
-      <Workers queue={id} />
+      {workers.error !== null && !isProblem(workers.error, 'source_not_configured') && (
+        <Problem what="workers" error={workers.error} retry={workers.reload} />
+      )}
+      <Workers workers={own} />
       {canAskFor('queue', 'state') && <Tasks queue={id} />}
     </>
   );
 }
 
+/** The number of workers that consume; `null`: unknown, because some do not say from which queues they do. */
+function countConsumers(all: readonly WorkerBody[], consumers: readonly WorkerBody[]): number | null {
+  const isKnown = all.length > 0 && all.every(({ queues }) => queues !== null);
+  return isKnown ? consumers.filter(({ status }) => status !== 'offline').length : null;
+}
+
+/** What is wrong with a queue, in one line. */
+function Trouble(props: { readonly queue: QueueFigures; readonly findings: readonly FindingBody[] }) {
+  const { queue, findings } = props;
+  const findingOf = (rule: string) => findings.find(({ code }) => code === rule);
+  const since = queue.over?.growing_since ?? findingOf('queue_growing')?.since ?? null;
+  if (findings.length === 0 && since === null && !isMissed(queue)) return null;
+  const isCritical = isMissed(queue) || findings.some(({ severity }) => severity === 'critical');
+  const facts = [
+    isMissed(queue) ? `No worker consumes ${queue.name}` : null,
+    findingOf('worker_stuck')?.summary ?? null,
+    `${waitingText(queue)} waiting`,
+  ];
+  return (
+    <p class={`notice tone-${isCritical ? 'failure' : 'retry'}`} role="status">
+      <strong>
+        {facts.filter((fact) => fact !== null).join(' · ')}
+        {since !== null && (
+          <>
+            {' '}
+            · growing since <Moment at={since} isShort />
+          </>
+        )}
+        {since === null && queue.dueSince !== null && <> · oldest due {oldestText(queue)}</>}
+      </strong>
+    </p>
+  );
+}
+
 /** The current depth and rates. */
 function Figures({ queue, stepSeconds }: { readonly queue: QueueFigures; readonly stepSeconds: number }) {
-  const { over } = queue;
+  const { waiting, oldest, workers } = QUEUE_COLUMNS;
   return (
     <dl class="panel tiles">
-      <Tile name="Waiting" value={waitingText(queue)} />
-      <Tile name="Oldest due" value={oldestText(queue)} />
-      <Tile name="In/min" value={rateText(over?.sent, stepSeconds)} />
-      <Tile name="Out/min" value={rateText(over?.received, stepSeconds)} />
-      <Tile name="Workers" value={<Consumers queue={queue} />} />
+      {[waiting, oldest, ...rateColumns(stepSeconds), workers].map(({ title, cell }) => (
+        <Tile key={title} name={title} value={cell(queue)} />
+      ))}
     </dl>
   );
 }
@@ -127,8 +171,10 @@ function Charts(props: {
 }) {
   const { id, stats, depths } = props;
   const shared = { ...stepsOf(stats), filters: { queue: id } };
+  // The counts of a step that has not ended look like an outage.
+  const ended = useRange().kind === 'fixed' ? undefined : -1;
   return (
-    <>
+    <div class="columns even">
       <section class="panel">
         <h2>Waiting</h2>
         <QueueChart
@@ -145,13 +191,14 @@ function Charts(props: {
           {...shared}
           label={`In and out of ${id}`}
           unit="count"
+          height={QUEUE_CHART_PX}
           lines={[
-            { label: 'in', values: depths.sent, look: 'thin', tone: 'waiting' },
-            { label: 'out', values: depths.received, look: 'thick', tone: 'succeeded' },
+            { label: 'in', values: depths.sent.slice(0, ended), look: 'thin', tone: 'waiting' },
+            { label: 'out', values: depths.received.slice(0, ended), look: 'thick', tone: 'succeeded' },
           ]}
         />
       </section>
-    </>
+    </div>
   );
 }
 
@@ -166,13 +213,13 @@ function Tasks({ queue }: { readonly queue: string }) {
   return (
     <>
       {error !== null && <Problem what="the tasks" error={error} retry={reload} />}
-      {PARTS.map(({ title, all }, at) => (
+      {PARTS.map(({ title, query, ...part }, at) => (
         <LatestTasks
           key={title}
           title={title}
           tasks={data?.[at]?.tasks ?? []}
           total={data?.[at]?.total ?? null}
-          all={linkTo('tasks', { queue, ...all, ...ANY_TIME })}
+          all={linkTo('tasks', { queue, ...('all' in part ? part.all : query), ...ANY_TIME })}
           same="queue"
         />
       ))}
@@ -180,41 +227,23 @@ function Tasks({ queue }: { readonly queue: string }) {
   );
 }
 
-/** The workers that consume from a queue. */
-function Workers({ queue }: { readonly queue: string }) {
-  const { data, error, reload } = useResource('workers', (signal) => client.workers({ signal }), {
-    every: 10_000,
-  });
-  if (data === null) {
-    const isShown = error !== null && !isProblem(error, 'source_not_configured');
-    return isShown ? <Problem what="workers" error={error} retry={reload} /> : null;
-  }
-  const workers = data.workers.filter(({ queues }) => queues?.includes(queue) === true);
+function Workers({ workers }: { readonly workers: readonly WorkerBody[] }) {
+  if (workers.length === 0) return null;
   return (
     <section class="panel" aria-label="Workers">
       <h2>Workers</h2>
-      {workers.length === 0 ? (
-        <p class="dim">{noWorker(data)}</p>
-      ) : (
-        <ul class="counted-links">
-          {workers.map((worker) => (
-            <li key={`${worker.source} ${worker.hostname}`}>
-              <a class="wrap" href={workerLink(worker.hostname)}>
-                {worker.hostname}
-              </a>
-              <span>
-                <WorkerState worker={worker} />
-              </span>
-            </li>
-          ))}
-        </ul>
-      )}
+      <ul class="counted-links">
+        {workers.map((worker) => (
+          <li key={`${worker.source} ${worker.hostname}`}>
+            <a class="wrap" href={workerLink(worker.hostname)}>
+              {worker.hostname}
+            </a>
+            <span>
+              <WorkerState worker={worker} />
+            </span>
+          </li>
+        ))}
+      </ul>
     </section>
   );
 }
-
-/** Some engines do not report from which queues a worker consumes. */
-const noWorker = ({ workers }: WorkersBody): string =>
-  workers.every(({ queues }) => queues !== null)
-    ? 'No known worker consumes this queue.'
-    : 'Some workers do not report their queues.';

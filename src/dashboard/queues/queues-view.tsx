@@ -6,7 +6,7 @@ import { Moment } from '../parts/moment.tsx';
 import { Empty, ReadState } from '../parts/problem.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import { useRange } from '../range/use-range.ts';
-import { QUEUE_COLUMNS, type QueueFigures, queueKey, queueRows, rateText } from './queue-columns.tsx';
+import { QUEUE_COLUMNS, type QueueFigures, queueKey, queueRows, rateColumns } from './queue-columns.tsx';
 
 /** Every queue, the one with the oldest due task first. */
 export function QueuesView() {
@@ -43,15 +43,8 @@ export function QueuesView() {
 
 function columnsFor(stepSeconds: number): readonly Column<QueueFigures>[] {
   const { name, waiting, oldest, workers } = QUEUE_COLUMNS;
-  const rate = (title: string, figure: 'sent' | 'received'): Column<QueueFigures> => ({
-    title,
-    hint: 'In the last five minutes',
-    isNumber: true,
-    phone: 'labelled',
-    cell: ({ over }) => rateText(over?.[figure], stepSeconds),
-  });
   const trend: Column<QueueFigures> = { title: 'Trend', phone: 'beside', cell: (row) => <Trend row={row} /> };
-  return [name, waiting, oldest, trend, rate('In/min', 'sent'), rate('Out/min', 'received'), workers];
+  return [name, waiting, oldest, trend, ...rateColumns(stepSeconds), workers];
 }
 
 function Trend({ row: { name, over } }: { readonly row: QueueFigures }) {
@@ -62,7 +55,7 @@ function Trend({ row: { name, over } }: { readonly row: QueueFigures }) {
       {over.growing_since != null && (
         <b class="tone-failure">
           {' '}
-          Growing since <Moment at={over.growing_since} />
+          Growing since <Moment at={over.growing_since} isShort />
         </b>
       )}
     </>

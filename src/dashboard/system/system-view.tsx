@@ -1,9 +1,9 @@
 import '../style/system.css';
 import { useMemo, useState } from 'preact/hooks';
 import type { ComponentBody, ComponentsBody, RuleBody } from '../../client.ts';
+import { hintsOf } from '../findings.ts';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
-import { hintsOf } from '../overview/findings.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Fact } from '../parts/fact.tsx';
 import { Moment } from '../parts/moment.tsx';

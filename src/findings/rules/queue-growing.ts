@@ -26,7 +26,7 @@ export const queueGrowing: Rule = {
         severity: now - since >= CRITICAL_MS ? ('critical' as const) : ('warning' as const),
         since,
         subject: queue,
-        summary: `Queue ${queue} has been growing for ${inWords(now - since)}: ${from.toLocaleString('en')} to ${counted(waiting, 'task')} waiting`,
+        summary: `Queue ${queue}: growing for ${inWords(now - since)}, from ${from.toLocaleString('en')} to ${counted(waiting, 'task')}`,
         evidence: { waiting, waiting_before: from, growing_since: new Date(since).toISOString() },
         look: lookAtTasks({ queue, state: 'PENDING' }),
       }));
