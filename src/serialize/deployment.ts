@@ -73,6 +73,7 @@ export function runningTaskBody(
     name: label(task.name),
     queue: label(task.queue) ?? row?.queue ?? null,
     args: row?.args ?? null,
+    kwargs: row?.kwargs ?? null,
     started,
     runtime_p95: p95 === null ? null : figure(Math.round(p95) / 1_000),
     stuck: isStuck,

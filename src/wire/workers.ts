@@ -6,8 +6,9 @@ export interface RunningTaskBody {
   task_id: string;
   name: string | null;
   queue: string | null;
-  /** As in a row of the task list; `null` if unknown. */
+  /** As in a row of the task list, like the next one; `null` if unknown. */
   args: string | null;
+  kwargs: string | null;
   /** Subtract it from the time of the answer to get how long the task had run; it may have ended since. */
   started: Timestamp;
   /**

@@ -28,7 +28,8 @@ interface Start {
 function start(queue: MemorySources, { id, name = 'video.encode', worker, minutes, state }: Start): void {
   const timestamp = Date.now() - minutes * MINUTE;
   const args = [`${id}.mov`, { password: 'hunter2' }];
-  queue.record({ id, name, worker, args, queue: 'video', state: 'STARTED', timestamp });
+  const kwargs = { quality: 'low', password: 'hunter2' };
+  queue.record({ id, name, worker, args, kwargs, queue: 'video', state: 'STARTED', timestamp });
   if (state !== undefined) queue.record({ id, state, timestamp: timestamp + 1_000 });
 }
 
@@ -62,6 +63,7 @@ describe('the list of workers', () => {
       name: 'video.encode',
       queue: 'video',
       args: '["a.mov",{"password":"***"}]',
+      kwargs: '{"quality":"low","password":"***"}',
       stuck: false,
     });
     // Percentiles of counts are at most half above the true value, or a third below it.

@@ -86,7 +86,7 @@ export function RunningTask(props: {
       <div class="one-line">
         {task.stuck === true && <StuckMark />}
         <a href={taskLink(task.task_id, source)}>{task.name ?? task.task_id}</a>{' '}
-        <span class="mono dim">{callText(task.args)}</span>
+        <span class="mono dim">{callText(task.args, task.kwargs)}</span>
       </div>
       <Elapsed task={task} at={at} />
     </li>

@@ -5,6 +5,7 @@ import { Ago } from '../parts/moment.tsx';
 import { Empty } from '../parts/problem.tsx';
 import { linkTo, taskLink, workerLink } from '../route.ts';
 import { count, counted } from '../text/numbers.ts';
+import { callText } from '../text/states.ts';
 import { allRunning, busyOf, byTrouble, keyOf, loadText, type Running, shareOf } from './load.ts';
 import { Elapsed, StuckMark, WorkerState } from './worker-parts.tsx';
 
@@ -102,7 +103,7 @@ const RUNNING_COLUMNS: readonly Column<Running>[] = [
       <>
         {task.stuck === true && <StuckMark />}
         <a href={taskLink(task.task_id, source)}>{task.name ?? task.task_id}</a>
-        {task.args !== null && <div class="mono dim one-line phone-hidden">{task.args}</div>}
+        <div class="mono dim one-line phone-hidden">{callText(task.args, task.kwargs)}</div>
       </>
     ),
   },
