@@ -331,10 +331,19 @@ export interface TaskLog {
  * - `never_received`: sent, but found in no queue and on no worker
  * - `end_unseen`: it no longer runs, and its end was not seen; it does not count as running
  * - `consequence`: it never ran, and failed because another task did; it does not count as a failure of its own
+ * - `ran_twice`: one of its attempts ran more than once, since it was delivered again while a worker had it
  */
-export type TaskFlag = 'worker_lost' | 'overdue' | 'never_received' | 'end_unseen' | 'consequence';
+export type TaskFlag =
+  | 'worker_lost'
+  | 'overdue'
+  | 'never_received'
+  | 'end_unseen'
+  | 'consequence'
+  | 'ran_twice';
 
-const FLAGS: readonly TaskFlag[] = ['worker_lost', 'overdue', 'never_received', 'end_unseen', 'consequence'];
+const FLAGS: readonly TaskFlag[] = [
+  ...(['worker_lost', 'overdue', 'never_received', 'end_unseen', 'consequence', 'ran_twice'] as const),
+];
 
 /** The known flags of a task, each once. None where `flags` is no array, which a source in JavaScript may return. */
 export function flagsOf(flags: unknown): TaskFlag[] {

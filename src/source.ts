@@ -29,10 +29,13 @@ export type {
   LostTasks,
   MinuteCounts,
   OpenTaskSummary,
+  RepeatedRun,
+  RepeatedTask,
   RunningTask,
   SilentWorker,
   TaskCounts,
   TaskGroup,
+  WorkerDeath,
 } from './source/activity.ts';
 export type {
   Meter,

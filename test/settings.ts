@@ -47,6 +47,7 @@ export const LIVE: readonly string[] = [
   'test/celery/metrics-live.test.ts',
   'test/celery/never-ran-live.test.ts',
   'test/celery/replica.test.ts',
+  'test/celery/repeats-live.test.ts',
   'test/celery/retries-live.test.ts',
   'test/celery/running-live.test.ts',
   'test/celery/schedules-live.test.ts',

@@ -30,6 +30,7 @@ const NAMES: Readonly<Record<string, string>> = {
   queue_growing: 'Growing queues',
   failure_rate: 'Failure rates',
   task_overrun: 'Long runs',
+  task_ran_twice: 'Repeated runs',
   tasks_lost: 'Lost tasks',
   tasks_missing: 'Missing tasks',
   tasks_overdue: 'Overdue tasks',

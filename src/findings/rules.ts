@@ -3,6 +3,7 @@ import { failureRate } from './rules/failure-rate.ts';
 import { tasksLost, tasksMissing, tasksOverdue } from './rules/open-tasks.ts';
 import { queueGrowing } from './rules/queue-growing.ts';
 import { queueWaiting } from './rules/queue-waiting.ts';
+import { taskRanTwice } from './rules/ran-twice.ts';
 import { scheduleMissed } from './rules/schedule-missed.ts';
 import { storeBehind } from './rules/store-behind.ts';
 import { taskOverrun } from './rules/task-overrun.ts';
@@ -17,6 +18,7 @@ export const RULES: readonly Rule[] = [
   queueGrowing,
   failureRate,
   taskOverrun,
+  taskRanTwice,
   tasksLost,
   tasksMissing,
   tasksOverdue,

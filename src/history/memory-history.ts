@@ -92,6 +92,7 @@ function createMemoryWriter(state: MemoryState, recorder: Recorder): HistoryWrit
     },
     recordGap() {
       state.feed.markGap();
+      state.deaths.gap();
       state.coverage.addGap(state.clock(), state.clock());
       state.revisions.events++;
       state.tap?.gapFound();
@@ -117,7 +118,7 @@ function isAhead(time: number | null, now: number): boolean {
 }
 
 function recordWorker(state: MemoryState, reported: WorkerChange): void {
-  const { workers, counts, revisions, clock, tap } = state;
+  const { workers, deaths, counts, revisions, clock, tap } = state;
   // A heartbeat dated far ahead would make all later ones seem overtaken.
   const change = isAhead(reported.time, clock()) ? { ...reported, time: clock() } : reported;
   if (change.type !== 'reply') counts.received++;
@@ -126,6 +127,7 @@ function recordWorker(state: MemoryState, reported: WorkerChange): void {
     return;
   }
   const { isNews, isChanged } = workers.record(change);
+  deaths.worker(change);
   revisions.workers++;
   tap?.workerChanged(change.hostname);
   // Tasks of a worker that came online or went offline may gain or lose a flag.
@@ -141,6 +143,7 @@ function freezeAt(state: MemoryState, moment: Date | null): void {
   if (moment === null && state.frozenAt !== null) {
     state.workers.excuse(state.clock() - state.frozenAt);
     state.coverage.addGap(state.frozenAt, state.clock());
+    state.deaths.gap();
     state.tap?.gapFound();
   }
   state.frozenAt = moment === null ? null : moment.getTime();

@@ -47,6 +47,15 @@ export function quantileOf(counts: ArrayLike<number>, share: number): number | n
   return least + ((leastOf(bucket + 1) - least) * rank) / (counts[bucket] as number);
 }
 
+/** The sum of all durations in milliseconds, each taken as the middle of its bucket. @param counts by bucket */
+export function totalOf(counts: ArrayLike<number>): number {
+  let total = 0;
+  for (let bucket = 0; bucket < BUCKETS; bucket++) {
+    total += ((counts[bucket] as number) * (leastOf(bucket) + leastOf(bucket + 1))) / 2;
+  }
+  return total;
+}
+
 /** The buckets from the shortest to the longest that is not empty. @param counts by bucket */
 export function bucketsOf(counts: ArrayLike<number>): HistogramBucket[] {
   let first = 0;

@@ -35,6 +35,8 @@ export interface MinuteCounts {
    * `null` if none did. At most half above the true value, or a third below it.
    */
   quantile(kind: DurationKind, name: string, from: number, to: number, share: number): number | null;
+  /** For how long the tasks of this name that ended have run in all, in milliseconds, about. Default: unknown. */
+  ran?(name: string, from: number, to: number): number;
 }
 
 /** A task that a worker runs. */
@@ -103,6 +105,32 @@ export interface SilentWorker {
   readonly heardAt: number;
 }
 
+/** One of several runs of the same attempt of a task. */
+export interface RepeatedRun {
+  readonly worker: string | null;
+  readonly startedAt: number;
+  /** `null`: it has not ended, or that is unknown. */
+  readonly endedAt: number | null;
+}
+
+/** A task of which an attempt ran more than once. */
+export interface RepeatedTask {
+  readonly id: string;
+  readonly name: string | null;
+  /** The earliest first. */
+  readonly runs: readonly RepeatedRun[];
+}
+
+/** A worker, or one of its processes, that died without a goodbye while it ran tasks. */
+export interface WorkerDeath {
+  /** When it was noticed. */
+  readonly at: number;
+  /** `null`: its name is unknown. */
+  readonly worker: string | null;
+  /** What it ran then. */
+  readonly running: readonly RunningTask[];
+}
+
 /** What rules need in addition to workers, queues, schedules and components. */
 export interface Activity {
   /** Since when all events have been received, without a gap. */
@@ -119,4 +147,8 @@ export interface Activity {
   readonly silent: readonly SilentWorker[];
   /** Default: unknown. */
   readonly growing?: readonly GrowingQueue[];
+  /** Tasks that ran twice within the last hour; `null`: attempts are not told apart. Default: the source cannot tell. */
+  readonly repeated?: readonly RepeatedTask[] | null;
+  /** Deaths of the last day, the oldest first. Default: unknown. */
+  readonly deaths?: readonly WorkerDeath[];
 }

@@ -111,7 +111,9 @@ const TASK_FIELDS = {
   rootId: maybe(id),
   groupId: maybe(id),
   chordId: maybe(id),
-  flags: optional(listOf(oneOf('worker_lost', 'overdue', 'never_received', 'end_unseen', 'consequence'))),
+  flags: optional(
+    listOf(oneOf('worker_lost', 'overdue', 'never_received', 'end_unseen', 'consequence', 'ran_twice')),
+  ),
   cause: maybe(taskCause),
   truncated: optional(listOf(oneOf('args', 'kwargs', 'result', 'exception', 'traceback'))),
   kind: maybe(oneOf('map', 'starmap', 'chunks')),
@@ -208,21 +210,26 @@ const GROUP = {
   examples: listOf(id),
 };
 
+const RUNNING = listOf(
+  record({
+    id,
+    name: nullable(text),
+    worker: nullable(text),
+    startedAt: number,
+    state: optional(filled),
+    queue: maybe(text),
+  }),
+);
+const REPEATED_RUNS = listOf(
+  record({ worker: nullable(text), startedAt: number, endedAt: nullable(number) }),
+);
+
 const ACTIVITY = record({
   since: number,
   blind: nullable(text),
   counts: anything,
   open: record({
-    running: listOf(
-      record({
-        id,
-        name: nullable(text),
-        worker: nullable(text),
-        startedAt: number,
-        state: optional(filled),
-        queue: maybe(text),
-      }),
-    ),
+    running: RUNNING,
     isWhole: boolean,
     lost: listOf(
       record({
@@ -239,6 +246,8 @@ const ACTIVITY = record({
   workersPull: optional(boolean),
   silent: listOf(record({ hostname: filled, heardAt: number })),
   growing: optional(listOf(record({ queue: filled, since: number, from: count, waiting: count }))),
+  repeated: maybe(listOf(record({ id, name: nullable(text), runs: REPEATED_RUNS }))),
+  deaths: optional(listOf(record({ at: number, worker: nullable(text), running: RUNNING }))),
 });
 
 /** One check per returned value. */

@@ -53,7 +53,7 @@ export interface TaskBody {
   /** Name of the source that reports the task. */
   source: string;
   /** Known problems that the state does not show. */
-  flags: ('worker_lost' | 'overdue' | 'never_received' | 'end_unseen' | 'consequence')[];
+  flags: ('worker_lost' | 'overdue' | 'never_received' | 'end_unseen' | 'consequence' | 'ran_twice')[];
   /**
    * Groups failures: the same for all with the same exception, message (except for numbers, ids, addresses and quoted
    * values) and code location. `null` unless the task itself failed, and if its texts name no cause.

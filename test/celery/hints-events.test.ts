@@ -217,6 +217,20 @@ describe('a hint about the visibility timeout', () => {
   });
 });
 
+describe('a hint about the timeout of RabbitMQ', () => {
+  it('names its setting, since nothing tells its value', async () => {
+    const options = { settings: { task_acks_late: true }, visibilityMs: 1_800_000, version: '3.10.8' };
+    const { event, sent, hints } = deployment(options);
+    sent();
+    event('succeeded', { uuid: 'short', runtime: 1_700 });
+    expect(await hints('broker')).toEqual([]);
+    event('succeeded', { uuid: 'long', runtime: 2_000 });
+    expect(await hints('broker')).toEqual([
+      'A task runs for so long (2000 s) that RabbitMQ delivers it again, and it runs twice. Set consumer_timeout = 3000000 in rabbitmq.conf, unless that is set already.',
+    ]);
+  });
+});
+
 describe('a hint that RabbitMQ refuses the queues of workers', () => {
   it.each(['4.3.6', '5.0.0'])(
     'comes with %s when a worker starts again and again, or none is heard',

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { failureRate } from '../../src/findings/rules/failure-rate.ts';
 import { tasksLost, tasksMissing, tasksOverdue } from '../../src/findings/rules/open-tasks.ts';
+import { taskRanTwice } from '../../src/findings/rules/ran-twice.ts';
+import type { Suspect } from '../../src/findings/rules/suspects.ts';
 import { taskOverrun } from '../../src/findings/rules/task-overrun.ts';
 import { activity, ago, judge, NOW, runs, source } from './situations.ts';
 
@@ -299,5 +301,125 @@ describe('tasks_overdue', () => {
   it('finds nothing in what was due a moment ago, or is not yet', async () => {
     expect(judge(tasksOverdue, source({ activity: await planned(ago(4)) }))).toEqual(CLEAR);
     expect(judge(tasksOverdue, source({ activity: await planned(NOW + 1) }))).toEqual(CLEAR);
+  });
+});
+
+describe('task_ran_twice', () => {
+  const at = (minutes: number) => new Date(ago(minutes)).toISOString();
+  const twice = (id: string, name: string, minutes: number) => [
+    { id, type: 'received', name, worker: 'w1', retries: 0, time: ago(minutes) } as const,
+    { id, type: 'started', worker: 'w1', time: ago(minutes) } as const,
+    { id, type: 'received', name, worker: 'w2', retries: 0, time: ago(minutes - 2) } as const,
+    { id, type: 'started', worker: 'w2', time: ago(minutes - 2) } as const,
+    { id, type: 'succeeded', worker: 'w1', time: ago(minutes - 5) } as const,
+    { id, type: 'succeeded', worker: 'w2', time: ago(minutes - 7) } as const,
+  ];
+
+  it('finds the names of tasks that ran twice, with their workers, times and overlap', async () => {
+    const tasks = [...twice('1', 'report', 30), ...twice('2', 'report', 20), ...twice('3', 'mail', 20)];
+    expect(judge(taskRanTwice, source({ activity: await activity({ tasks }) }))?.findings).toMatchObject([
+      {
+        ...{ severity: 'warning', subject: 'report', since: ago(28), look: '/api/tasks/?name=report' },
+        summary: '2 report tasks ran twice without a retry, for up to 3 min at the same time',
+        evidence: {
+          ...{ tasks: 2, overlap_seconds: 180, workers: ['w1', 'w2'] },
+          examples: [
+            {
+              task_id: '1',
+              runs: [
+                { worker: 'w1', started: at(30), finished: at(25) },
+                { worker: 'w2', started: at(28), finished: at(23) },
+              ],
+            },
+            { task_id: '2' },
+          ],
+        },
+      },
+      { subject: 'mail', summary: '1 mail task ran twice without a retry, for up to 3 min at the same time' },
+    ]);
+  });
+
+  it('is clear after an hour, unknown without numbers of attempts, and not for a source that cannot tell', async () => {
+    expect(judge(taskRanTwice, source({ activity: await activity({ tasks: twice('1', 'a', 70) }) }))).toEqual(
+      CLEAR,
+    );
+    const started = [{ id: '1', type: 'started', worker: 'w', time: ago(1) } as const];
+    expect(judge(taskRanTwice, source({ activity: await activity({ tasks: started }) }))).toMatchObject({
+      findings: [],
+      unknown: 'No message tells which attempt of its task it belongs to.',
+    });
+    const { repeated: _, ...rest } = await activity({});
+    expect(judge(taskRanTwice, source({ activity: rest }))).toBeNull();
+  });
+});
+
+describe('suspects', () => {
+  const LOST = "WorkerLostError('Worker exited prematurely: signal 9 (SIGKILL) Job: 1.')";
+  /** A task of each name dies with its process, one a minute. */
+  const deaths = (...names: string[]) =>
+    names.flatMap((name, index) => [
+      { id: `${name} dead ${index}`, type: 'started', name, worker: 'w', time: ago(30 - index) } as const,
+      {
+        id: `${name} dead ${index}`,
+        type: 'failed',
+        worker: 'w',
+        time: ago(29.9 - index),
+        exception: LOST,
+      } as const,
+    ]);
+  const usual = [
+    ...runs('import', 170, 50, { perMinute: 1, seconds: 40 }),
+    ...runs('mail', 170, 50, { perMinute: 10, seconds: 1 }),
+  ];
+  const lost = async (tasks: Parameters<typeof activity>[0]['tasks']) =>
+    judge(tasksLost, source({ activity: await activity({ tasks: [...usual, ...(tasks ?? [])] }) }));
+
+  it('are the names that ran when workers died, more often than chance explains', async () => {
+    const found = await lost(deaths('mail', 'thumbnail', 'thumbnail', 'thumbnail'));
+    expect(found?.findings).toMatchObject([
+      {
+        ...{ severity: 'warning', subject: 'thumbnail', look: '/api/tasks/?name=thumbnail' },
+        summary: 'thumbnail ran at 3 of 4 deaths of workers, with less than 1 % of the running time',
+        evidence: { deaths: 4, suspects: [{ name: 'thumbnail', deaths: 3 }], workers: ['w'] },
+      },
+    ]);
+    const [suspect] = (found?.findings[0]?.evidence.suspects ?? []) as Suspect[];
+    expect(suspect?.share).toBeLessThan(0.01);
+    expect(suspect?.chance).toBeLessThan(1e-5);
+  });
+
+  it.each<[string, string[]]>([
+    ['below three deaths', ['thumbnail', 'thumbnail']],
+    ['where three deaths have three causes', ['thumbnail', 'mail', 'import']],
+    ['where what runs most ran at most', ['import', 'import', 'import', 'import']],
+  ])('are none %s', async (_, names) => {
+    expect((await lost(deaths(...names)))?.findings).toEqual([]);
+  });
+
+  it('have the exact chance of the binomial distribution', async () => {
+    const known = await activity({});
+    const counts = {
+      ...known.counts,
+      names: () => ['a', 'b'],
+      ran: (name: string) => (name === 'a' ? 1 : name === 'b' ? 9 : 0),
+    };
+    const dead = (name: string) => ({
+      at: NOW,
+      worker: 'w',
+      running: [{ id: name, name, worker: 'w', startedAt: NOW }],
+    });
+    const all = { ...known, counts, deaths: ['a', 'a', 'a', 'b'].map(dead) };
+    const [found] = judge(tasksLost, source({ activity: all }))?.findings ?? [];
+    // C(4, 3) · 0.1³ · 0.9 + 0.1⁴
+    expect(found?.evidence.suspects).toEqual([{ name: 'a', deaths: 3, share: 0.1, chance: 0.0037 }]);
+  });
+
+  it('are unknown where the source does not tell of deaths', async () => {
+    const { deaths: _, ...known } = await activity({
+      tasks: [{ id: '1', type: 'received', worker: 'gone', time: ago(10) }],
+    });
+    expect(judge(tasksLost, source({ activity: known }))?.findings).toMatchObject([
+      { subject: 'gone', evidence: { deaths: null, suspects: null } },
+    ]);
   });
 });

@@ -28,6 +28,7 @@ const FLAGS: Readonly<Record<string, { readonly text: string; readonly title: st
     text: 'end unseen',
     title: 'Its worker no longer runs it, and nothing reported how it ended.',
   },
+  ran_twice: { text: 'ran twice', title: 'It was delivered again and ran again, without a retry.' },
 };
 
 /** Known problems that the state of a task does not show. */

@@ -1,23 +1,73 @@
 /** Rules about tasks that have not ended. */
-import type { OpenTaskSummary } from '../../source.ts';
+import type { Activity, OpenTaskSummary } from '../../source.ts';
 import { activityRule, clear, counted, type Finding, inWords, lookAtTasks } from '../finding.ts';
+import { type Suspect, suspectsOf } from './suspects.ts';
 
 /** Shorter delays are waits for a free slot. */
 const LATE_MS = 5 * 60_000;
+/** Deaths of workers before that are no problem of now. */
+const RECENT_MS = 60 * 60_000;
+/** Maximum number of named tasks and workers. */
+const MOST_EXAMPLES = 3;
 
 /**
  * `tasks_lost`: all tasks that a worker had when it disappeared, by worker. Critical while that worker is gone. A
  * warning if it is online again with another process, since the broker may deliver its tasks again (`acks_late`), or
  * if another worker takes over its tasks (BullMQ). A task is not lost once the new process has reported on it.
+ *
+ * Also, as a warning: a name of tasks ran at more deaths of workers, or of their processes, than chance explains, and one
+ * of them was within the last hour.
  */
-export const tasksLost = activityRule('tasks_lost', function* ({ open }) {
-  yield;
-  const findings = open.lost.map(lossOf);
+export const tasksLost = activityRule('tasks_lost', function* (activity, now) {
+  const { open, deaths } = activity;
+  const suspects = yield* suspectsOf(activity, now);
+  const known = { deaths: deaths?.length ?? null, suspects };
+  const findings = open.lost.map((lost) => lossOf(lost, known));
   findings.sort((a, b) => Number(b.evidence.tasks) - Number(a.evidence.tasks));
-  return { findings, unknown: null };
+  const killed = (suspects ?? []).flatMap((suspect) => killerOf(suspect, deaths ?? [], now));
+  return { findings: [...findings, ...killed], unknown: null };
 });
 
-function lossOf(lost: OpenTaskSummary['lost'][number]): Finding {
+function killerOf(
+  suspect: Suspect,
+  deaths: NonNullable<Activity['deaths']>,
+  now: number,
+): readonly Finding[] {
+  const { name, share } = suspect;
+  const own = deaths.filter(({ running }) => running.some((task) => task.name === name));
+  if (now - (own.at(-1)?.at ?? 0) >= RECENT_MS) return [];
+  const workers = [...new Set(own.flatMap(({ worker }) => worker ?? []))];
+  return [
+    {
+      severity: 'warning',
+      since: own[0]?.at ?? null,
+      subject: name,
+      summary: `${name} ran at ${own.length} of ${deaths.length} deaths of workers, with ${percent(share)} of the running time`,
+      evidence: {
+        deaths: deaths.length,
+        suspects: [suspect],
+        workers: workers.slice(0, MOST_EXAMPLES),
+        task_ids: own
+          .slice(-MOST_EXAMPLES)
+          .flatMap(({ running }) => running.find((task) => task.name === name)?.id ?? []),
+      },
+      look: lookAtTasks({ name }),
+    },
+  ];
+}
+
+function percent(share: number): string {
+  const percents = 100 * share;
+  return percents > 0 && percents < 1 ? 'less than 1 %' : `${Math.round(percents)} %`;
+}
+
+/** What is known about the deaths of workers. */
+interface KnownDeaths {
+  readonly deaths: number | null;
+  readonly suspects: readonly Suspect[] | null;
+}
+
+function lossOf(lost: OpenTaskSummary['lost'][number], known: KnownDeaths): Finding {
   const { worker, isWorkerOnline, isTakenOver = false, count, since, states, examples } = lost;
   const name = worker ?? 'a worker without a name';
   const had = `${counted(count, 'task')} ${count === 1 ? 'was' : 'were'} on ${name} when it`;
@@ -27,7 +77,7 @@ function lossOf(lost: OpenTaskSummary['lost'][number]): Finding {
     since,
     subject: worker,
     summary: isWorkerOnline ? `${had} was restarted` : `${had} stopped sending heartbeats${takeover}`,
-    evidence: { tasks: count, states, task_ids: examples, worker_online: isWorkerOnline },
+    evidence: { tasks: count, states, task_ids: examples, worker_online: isWorkerOnline, ...known },
     look: lookAtTasks({ ...(worker === null ? {} : { worker }), state: states }),
   };
 }

@@ -6,7 +6,7 @@
  * Events are counted once, when they first become known, with the name that the task has by then. They are not
  * corrected later, and they stay when their task is evicted.
  */
-import { BUCKETS, bucketOf, quantileOf } from '../../select/histogram.ts';
+import { BUCKETS, bucketOf, quantileOf, totalOf } from '../../select/histogram.ts';
 import type { DurationKind, MinuteCounts, TaskCounts } from '../../source.ts';
 import {
   type AggregateState,
@@ -119,6 +119,7 @@ export function createMinuteAggregate(maxBytes: number, isKept = false): MinuteA
     names: () => namesOf(state),
     counts: (name, from, to) => countsIn(state, name, from, to),
     quantile: (kind, name, from, to, share) => quantileIn(state, { kind, name, from, to, share }),
+    ran: (name, from, to) => totalOf(sumOf(state, { name, from, to, first: HISTOGRAMS.run, count: BUCKETS })),
     clear() {
       clearCells(state);
       queues.clear();

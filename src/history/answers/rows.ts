@@ -2,7 +2,14 @@
  * Tasks as objects, made when they are read. An unchanged task is always the same frozen object, so that its
  * JSON can be kept.
  */
-import { isDone, type Task, type TaskCause, type TaskDetail, type TaskTextField } from '../../model.ts';
+import {
+  hasFlag,
+  isDone,
+  type Task,
+  type TaskCause,
+  type TaskDetail,
+  type TaskTextField,
+} from '../../model.ts';
 import type { FamilyNames } from '../../select/callers.ts';
 import type { TaskFigures } from '../../select/task-figures.ts';
 import type { Relatives } from '../index/task-index.ts';
@@ -117,8 +124,9 @@ function factsOfRow(slot: number, row: Task, records: Records): FlagFacts {
   // Few tasks wait for a retry, and their rows do not name the worker that has them.
   if (state === 'RETRY') return flagFactsOf(readLife(records, slot), eta);
   const since = (row.received ?? row.timestamp)?.getTime() ?? Number.NaN;
+  const ranTwice = hasFlag(row, 'ran_twice');
   // Called only for tasks that have not ended.
-  return { state, since, eta, isOnWorker: state !== 'PENDING', isConsequence: false };
+  return { state, since, eta, isOnWorker: state !== 'PENDING', isConsequence: false, ranTwice };
 }
 
 /**

@@ -23,17 +23,20 @@ export interface FlagFacts {
   readonly isOnWorker: boolean;
   /** Whether it failed without having run, because another task did. */
   readonly isConsequence: boolean;
+  /** Whether one of its attempts ran more than once. */
+  readonly ranTwice: boolean;
 }
 
 /** @returns what flags depend on */
 export function flagFactsOf(life: TaskLife, eta: number | null): FlagFacts {
-  const { kind, state, isHeld } = life;
+  const { kind, state, isHeld, ranTwice } = life;
   return {
     state,
     since: life.received ?? life.timestamp ?? Number.NaN,
     eta: etaOf(life, eta),
     isOnWorker: kind === 'retried' ? isHeld : state !== 'PENDING',
     isConsequence: kind === 'propagated',
+    ranTwice,
   };
 }
 
@@ -55,19 +58,22 @@ export function flagsOf(
  * @returns what is wrong with a task
  */
 export function flagsFrom(
-  { state, since, eta, isOnWorker, isConsequence }: FlagFacts,
+  { state, since, eta, isOnWorker, isConsequence, ranTwice }: FlagFacts,
   worker: string | null,
   isNowhere: boolean,
   { now, isLost }: FlagContext,
 ): readonly TaskFlag[] {
-  if (isDone(state)) return isConsequence ? ['consequence'] : [];
+  const repeated: readonly TaskFlag[] = ranTwice ? RAN_TWICE : NONE;
+  if (isDone(state)) return isConsequence ? ['consequence'] : repeated;
   // The state of its worker does not matter once a task has ended.
-  if (isNowhere && state !== 'PENDING') return ['end_unseen'];
-  const flags: TaskFlag[] = [];
+  if (isNowhere && state !== 'PENDING') return ['end_unseen', ...repeated];
+  const flags: TaskFlag[] = [...repeated];
   if (worker !== null && isOnWorker && isLost(worker, since)) flags.push('worker_lost');
   if (eta !== null && eta <= now() && UNSTARTED.has(state)) flags.push('overdue');
   if (isNowhere) flags.push('never_received');
   return flags;
 }
 
+const NONE: readonly TaskFlag[] = [];
+const RAN_TWICE: readonly TaskFlag[] = ['ran_twice'];
 const UNSTARTED: ReadonlySet<string> = new Set(['PENDING', 'RECEIVED', 'RETRY']);

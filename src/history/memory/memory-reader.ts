@@ -126,7 +126,8 @@ function* statsOfTasks(state: MemoryState, query: TaskStatsQuery): Steps<TaskSta
   return depths.length === 0 ? stats : { ...stats, queueDepths: depths };
 }
 
-function* activityOf({ tables, workers, flags, coverage, aggregate, clock }: MemoryState): Steps<Activity> {
+function* activityOf(state: MemoryState): Steps<Activity> {
+  const { tables, workers, deaths, flags, coverage, aggregate, clock } = state;
   const { records, index } = tables;
   const { isOnline } = workers;
   return {
@@ -136,6 +137,10 @@ function* activityOf({ tables, workers, flags, coverage, aggregate, clock }: Mem
     open: yield* summarizeOpen({ records, index, flags, isOnline, missedAt: tables.open.missedAt }),
     silent: workers.silent(),
     growing: aggregate.queues.growing(clock()),
+    ...(!state.isEventless && {
+      repeated: tables.repeated.list(clock()),
+      deaths: deaths.list(workers.silent(), clock()),
+    }),
   };
 }
 

@@ -10,6 +10,7 @@ import { createFeed, type Feed } from '../feed/feed.ts';
 import type { FeedItem } from '../feed/feed-ring.ts';
 import type { HistoryPart } from '../history.ts';
 import { type RetentionOptions, resolveRetention } from '../retention.ts';
+import { createWorkerDeaths, type WorkerDeaths } from '../workers/deaths.ts';
 import { createWorkerTable, type WorkerTable } from '../workers/worker-table.ts';
 import { type Coverage, createCoverage } from './coverage.ts';
 import { createTables, type Tables } from './tables.ts';
@@ -57,6 +58,7 @@ export interface MemoryState {
   readonly maxAgeMs: number;
   readonly tables: Tables;
   readonly workers: WorkerTable;
+  readonly deaths: WorkerDeaths;
   readonly feed: Feed;
   /** What flags depend on besides the tasks. */
   readonly flags: FlagContext;
@@ -103,6 +105,7 @@ export function createMemoryState(options: MemoryHistoryOptions): MemoryState {
     maxAgeMs: retention.maxAgeMs,
     tables,
     workers,
+    deaths: createWorkerDeaths(),
     flags,
     aggregate,
     coverage,

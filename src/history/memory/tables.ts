@@ -6,6 +6,7 @@ import type { FlagContext } from '../answers/task-flags.ts';
 import { createTaskList } from '../answers/task-list.ts';
 import { createEviction } from '../index/eviction.ts';
 import { createOpenTasks, type OpenTasks } from '../index/open-tasks.ts';
+import { createRepeatedTasks, type RepeatedTasks } from '../index/repeated-tasks.ts';
 import { createRoots } from '../index/roots.ts';
 import { createTaskIndex, type TaskIndex } from '../index/task-index.ts';
 import type { MutableRecord, TaskRecord } from '../merge/record.ts';
@@ -46,6 +47,7 @@ export function createTables(
   const redaction = createTableRedaction(records, redactor);
   const rows = createRows(records, redaction, flags);
   const open = createOpenTasks(records);
+  const repeated = createRepeatedTasks();
   const relations = createRelationStore(
     retention.maxTasks * RELATIONS_PER_TASK,
     retention.maxBytes * RELATIONS_SHARE,
@@ -57,7 +59,14 @@ export function createTables(
   };
   const roots = createRoots(records, index, relations, changed);
   const related = { records, index, roots, changed };
-  const packing = createPacking({ related, rows, open, tap, heardOf: (slot) => eviction.heardOf(slot) });
+  const packing = createPacking({
+    related,
+    rows,
+    open,
+    repeated,
+    tap,
+    heardOf: (slot) => eviction.heardOf(slot),
+  });
   const isKnown = (id: string): boolean => records.slots.has(id);
   const eviction = createEviction({
     records,
@@ -78,7 +87,7 @@ export function createTables(
     },
   });
   const list = createTaskList({ records, index, rows, catchUp: packing.catchUp });
-  return { records, redaction, rows, open, relations, eviction, index, roots, list, ...packing };
+  return { records, redaction, rows, open, repeated, relations, eviction, index, roots, list, ...packing };
 }
 
 /** Estimate of the memory of the ids of relatives. */
@@ -91,6 +100,7 @@ interface PackingContext {
   readonly related: RelatedTables & { readonly index: TaskIndex };
   readonly rows: Rows;
   readonly open: OpenTasks;
+  readonly repeated: RepeatedTasks;
   /** Called with changed tasks; `null`: none. */
   readonly tap: Pick<HistoryTap, 'taskChanged'> | null;
   /** Called with each task that has changed. */
@@ -114,13 +124,14 @@ export interface Packing {
 }
 
 /** @param context is changed by what is packed */
-function createPacking({ related, rows, open, tap, heardOf }: PackingContext): Packing {
+function createPacking({ related, rows, open, repeated, tap, heardOf }: PackingContext): Packing {
   const { records, index } = related;
 
   function write(slot: number, record: TaskRecord, cause?: TaskCause | null): void {
     writeRecord(records, slot, record);
     relate(related, slot, record);
     index.update(slot, record, cause);
+    repeated.note(record);
     rows.forget(slot);
   }
 

@@ -10,6 +10,7 @@ import { KIND_ORDER, stateOf, type TaskEntry, type TaskRecord } from '../merge/r
 import { isName } from '../names.ts';
 import { readLife, readRecord } from '../table/record-table.ts';
 import { allocateSlot, holdRecord, isFull } from '../table/records.ts';
+import type { WorkerDeaths } from '../workers/deaths.ts';
 import type { WorkerTable } from '../workers/worker-table.ts';
 import { countEvent } from './count-event.ts';
 import type { Coverage } from './coverage.ts';
@@ -25,6 +26,7 @@ const BYTES_PER_ENTRY = 150;
 export interface RecorderContext {
   readonly tables: Tables;
   readonly workers: WorkerTable;
+  readonly deaths: WorkerDeaths;
   readonly feed: Feed;
   readonly aggregate: MinuteAggregate;
   readonly coverage: Coverage;
@@ -101,7 +103,10 @@ function recordTask(state: RecorderState, change: TaskChange): void {
   const added = applyChange(record, change, arrivedAt);
   countEvent(state.aggregate, record, change, added, arrivedAt, state.workers.soleQueueOf);
   // A broker may deliver an event twice.
-  if (added.isChanged && state.listeners.size > 0) tellEvent(state.listeners, record, change);
+  if (added.isChanged && change.origin === 'event' && !isStored) {
+    state.deaths.task(change, record.name, arrivedAt);
+    if (state.listeners.size > 0) tellEvent(state.listeners, record, change);
+  }
   if (state.isBackdated) state.coverage.extendTo(added.entry.time);
   if (isStored) noteStoredWorker(state, change, added);
   else noteSign(state, change, arrivedAt);

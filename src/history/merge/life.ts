@@ -9,6 +9,7 @@
 import { currentRun, decidingEntry, runsOf, startedEntry } from './attempts.ts';
 import type { Run, TaskRuns } from './attribution.ts';
 import { type EntryKind, KIND_ORDER, STATE_OF_KIND, stateOf, type TaskEntry } from './record.ts';
+import { repeatIn } from './repeats.ts';
 
 /** State, worker and times of a task. Times in whole milliseconds since 1970; `null`: unknown. */
 export interface TaskLife {
@@ -35,6 +36,8 @@ export interface TaskLife {
   readonly isOpened: boolean;
   /** Since when it waited for its last start if it had no eta: when it was sent, or else received. */
   readonly waitedSince: number | null;
+  /** One of its attempts ran more than once. */
+  readonly ranTwice: boolean;
 }
 
 /** @param runtime in seconds, as last reported */
@@ -68,6 +71,7 @@ export function lifeOf(entries: readonly TaskEntry[], runtime: number | null): T
     isHeld: false,
     isOpened: true,
     waitedSince: waitingSince(sent, current),
+    ranTwice: repeatIn(known, entries) !== null,
   };
 }
 
@@ -90,6 +94,7 @@ function waitingLife(sent: Sent, { attempt }: TaskRuns, entries: readonly TaskEn
     isHeld: false,
     isOpened: true,
     waitedSince: null,
+    ranTwice: false,
   };
 }
 
@@ -129,6 +134,7 @@ function retryLife(
     isHeld,
     isOpened: isHeld || sent.retries === attempt,
     waitedSince: null,
+    ranTwice: repeatIn({ runs, attempt }, entries) !== null,
   };
 }
 

@@ -268,8 +268,8 @@ function noResults({ facts, options, backend, now }: HintInput): string | null {
 }
 
 /**
- * Redis delivers a message again that is not acknowledged within `visibility_timeout`, and the task runs twice
- * (kombu/transport/redis.py).
+ * Redis delivers a message again that is not acknowledged within `visibility_timeout` (kombu/transport/redis.py), and
+ * RabbitMQ one that is not within `consumer_timeout`: then it closes the worker's channel. The task runs twice.
  *
  * Evidence: a worker has received a task longer before its eta, or, with `acks_late`, run one for longer.
  */
@@ -281,9 +281,13 @@ function visibilityTimeout({ options, facts, now }: HintInput): string | null {
   );
   if (held === undefined || held === null) return null;
   const what = held === facts.longestEta ? 'is sent for so long ahead' : 'runs for so long';
+  const enough = Math.ceil((held.ms * 1.5) / 60_000) * 60;
+  const isRabbit = options.brokerVersion?.() != null;
   return (
-    `A task${held.name === null ? '' : ` ${shown(held.name)}`} ${what} (${Math.round(held.ms / 1_000)} s) that Redis delivers it again, and it runs twice. Set ` +
-    `broker_transport_options = {'visibility_timeout': ${Math.ceil((held.ms * 1.5) / 60_000) * 60}} for clients and workers.`
+    `A task${held.name === null ? '' : ` ${shown(held.name)}`} ${what} (${Math.round(held.ms / 1_000)} s) that ${isRabbit ? 'RabbitMQ' : 'Redis'} delivers it again, and it runs twice. Set ` +
+    (isRabbit
+      ? `consumer_timeout = ${enough * 1_000} in rabbitmq.conf, unless that is set already.`
+      : `broker_transport_options = {'visibility_timeout': ${enough}} for clients and workers.`)
   );
 }
 

@@ -57,6 +57,9 @@ function virtualHostOf(urls: string | null, settings: CelerySettings): string | 
     : parseAmqpUrls(urls, contextOf('settings.broker_url', settings))[0].virtualHost;
 }
 
+/** RabbitMQ's default, since 3.8.17. It does not tell the value. */
+const CONSUMER_TIMEOUT_MS = 30 * 60_000;
+
 /** @param queues names of queues that the host gives */
 export function createAmqpBroker(
   endpoint: AmqpEndpoint,
@@ -80,6 +83,7 @@ export function createAmqpBroker(
     queues: createAmqpQueueReader(reads, settings, queues),
     describe: () => describeBroker(endpoint, settings, events),
     version: events.version,
+    visibilityMs: CONSUMER_TIMEOUT_MS,
     check: (signal) => check(reads, requests, signal),
     deniedHint: (access) => deniedHint(access, rights),
     diagnose: (signal) => diagnoseEvents({ endpoint, connection: reads, events, settings }, signal),
