@@ -107,6 +107,7 @@ export const SAMPLED: readonly string[] = [
   'test/bullmq/running.test.ts',
   'test/bullmq/schedule-runs.test.ts',
   'test/bullmq/schedules.test.ts',
+  'test/bullmq/stalled.test.ts',
   'test/bullmq/stats-kept.test.ts',
   'test/bullmq/trace-id.test.ts',
   'test/celery/queues-paging.test.ts',

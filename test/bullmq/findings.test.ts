@@ -67,6 +67,7 @@ describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
             'schedule_missed',
             'source_down',
             'task_overrun',
+            'task_ran_twice',
           ],
           ...['tasks_lost', 'tasks_overdue', 'worker_stuck', 'workers_silent'],
         ].toSorted(),

@@ -4,15 +4,16 @@ import { type CelerySettings, celerySources } from '../../src/celery.ts';
 import type { ComponentBody, ComponentsBody, FindingBody, TaskBody } from '../../src/wire.ts';
 import { type CeleryApp, celeryApp, celeryMissing } from '../helpers/celery-app.ts';
 import { EXPRESS } from '../helpers/hosts.ts';
+import { rabbitMissing, startRabbit } from '../helpers/rabbitmq.ts';
 import { redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 import { serve } from '../router/host-kit.ts';
 
 const missing = redisMissing ?? celeryMissing;
 
 /** A deployment, and what the API says about it. */
-async function deploy(own: CelerySettings) {
+async function deploy(own: CelerySettings, broker?: string) {
   const redis = await startRedis();
-  const settings = { broker_url: redis.url(0), result_backend: redis.url(1), ...own };
+  const settings = { broker_url: broker ?? redis.url(0), result_backend: redis.url(1), ...own };
   const app = celeryApp(settings);
   const sources = celerySources({ settings });
   onTestFinished(async () => {
@@ -81,7 +82,10 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'a task of a running Cele
     await until(async () => (await tasks()).filter(({ state }) => state === 'SUCCESS').length > 100, 60_000);
     await first.stop();
     await app.worker('-c', '2', '-n', 'w1@test');
-    await until(async () => (await tasks()).filter(({ state }) => state === 'SUCCESS').length >= 211, 60_000);
+    // What comes last in the queue ends last.
+    await app.send(...Array.from({ length: 10 }, () => ({ name: 'shop.total', args: [[1]] })));
+    const isLast = ({ name, state }: TaskBody) => name === 'shop.total' && state === 'SUCCESS';
+    await until(async () => (await tasks()).filter(isLast).length === 10, 60_000);
     const { findings, rules } = await judged();
     expect(rules.find(({ code }) => code === 'task_ran_twice')).toMatchObject({ status: 'clear' });
     expect(rules.find(({ code }) => code === 'tasks_lost')).toMatchObject({ status: 'clear' });
@@ -89,6 +93,27 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'a task of a running Cele
     expect((await tasks()).flatMap(({ flags }) => flags)).not.toContain('ran_twice');
   });
 });
+
+describe.skipIf(missing !== null || rabbitMissing !== null)(
+  titleUnless(missing ?? rabbitMissing, 'a task whose worker lost its connection to RabbitMQ'),
+  () => {
+    it('has run twice when it is acknowledged late', { timeout: 180_000 }, async () => {
+      const rabbit = await startRabbit();
+      onTestFinished(() => rabbit.close());
+      const settings = { task_acks_late: true, task_send_sent_event: true };
+      const { app, find, tasks } = await deploy(settings, rabbit.url('/'));
+      await app.worker('-c', '2', '-n', 'w1@test');
+      await app.send({ name: 'shop.slow', args: [20] });
+      await until(async () => (await tasks()).some(({ state }) => state === 'STARTED'), 30_000);
+      await rabbit.control('close_all_connections', 'test');
+      await until(async () => (await find('task_ran_twice')) !== undefined, 120_000);
+      expect(await find('task_ran_twice')).toMatchObject({
+        ...{ subject: 'shop.slow', evidence: { tasks: 1, workers: ['w1@test'] } },
+      });
+      expect((await tasks())[0]?.flags).toEqual(['ran_twice']);
+    });
+  },
+);
 
 describe.skipIf(missing !== null)(titleUnless(missing, 'the killed processes of a running Celery'), () => {
   it('name the task that ran at each of them, among others that ran more', { timeout: 240_000 }, async () => {

@@ -346,7 +346,7 @@ describe('task_ran_twice', () => {
     const started = [{ id: '1', type: 'started', worker: 'w', time: ago(1) } as const];
     expect(judge(taskRanTwice, source({ activity: await activity({ tasks: started }) }))).toMatchObject({
       findings: [],
-      unknown: 'No message tells which attempt of its task it belongs to.',
+      unknown: 'It is not known to which attempt of its task a run belongs.',
     });
     const { repeated: _, ...rest } = await activity({});
     expect(judge(taskRanTwice, source({ activity: rest }))).toBeNull();

@@ -17,6 +17,7 @@ const begun = (seconds: number, worker: string, retries: number | null = 0): Tas
 ];
 const ended = (seconds: number, worker: string, type: TaskChange['type'] = 'succeeded'): TaskChange =>
   at(seconds, type, { worker });
+const stored = (seconds: number): TaskChange => at(seconds, 'succeeded', { origin: 'result' });
 const sent = (seconds: number, retries = 0): TaskChange => at(seconds, 'sent', { retries });
 
 /** Redis delivers the message again after 5 s, while the first worker runs the task for 12 s. */
@@ -38,6 +39,21 @@ describe('a task of which an attempt ran twice', () => {
     [
       'one after the other, sent once',
       [sent(0), ...begun(1, W1), ended(13, W1), ...begun(14, W1), ended(26, W1)],
+    ],
+    [
+      'while its worker had lost the connection, so that the result alone tells of its first end',
+      [
+        ...[sent(0), ...begun(1, W1), at(4, 'received', { worker: W1, retries: 0 })],
+        ...[stored(21), at(21.1, 'started', { worker: W1 }), stored(41), ended(41.1, W1)],
+      ],
+    ],
+    [
+      'at its eta, having been delivered twice before',
+      [
+        ...[at(1, 'received', { worker: W1, retries: 0 }), at(6, 'received', { worker: W2, retries: 0 })],
+        ...[at(10, 'started', { worker: W1 }), ended(10.1, W1), at(10.2, 'started', { worker: W2 })],
+        ended(10.3, W2),
+      ],
     ],
     ['of which one failed', [...begun(1, W1), ...begun(6, W2), ended(13, W1, 'failed'), ended(18, W2)]],
     [
@@ -69,12 +85,20 @@ describe('a task of which an attempt ran twice', () => {
     ['was reported twice', [...begun(1, W1), ...begun(1, W1), ended(13, W1), ended(13, W1)]],
     ['was put back', [...begun(1, W1), ended(2, W1, 'requeued'), ...begun(3, W2), ended(9, W2)]],
     ['was lost with its worker and runs again', [...begun(1, W1), ...begun(60, W2), ended(70, W2)]],
+    ['replaced itself and stored one result', [...begun(1, W1), ...begun(2, W1), stored(3), ended(5, W1)]],
     ['replaced itself', [...begun(1, W1), ...begun(2, W1), ended(3, W1)]],
     ['replaced itself on another worker', [...begun(1, W1), ...begun(2, W2), ended(3, W2)]],
     ['was sent twice', [sent(0), sent(5), ...begun(1, W1), ...begun(6, W2), ended(13, W1), ended(18, W2)]],
     [
       'was sent again when it had ended, unreported',
       [...begun(1, W1), ended(2, W1), ...begun(60, W1), ended(61, W1)],
+    ],
+    [
+      'sent itself again, unreported',
+      [
+        ...[...begun(1, W1), at(2, 'received', { worker: W2, retries: 0 }), ended(3, W1)],
+        ...[at(8, 'started', { worker: W2 }), ended(9, W2)],
+      ],
     ],
     ['was sent to several workers', [...begun(1, W1), ...begun(1.2, W2), ended(5, W1), ended(6, W2)]],
     [

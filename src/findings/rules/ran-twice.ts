@@ -13,7 +13,7 @@ const MOST_EXAMPLES = 3;
 export const taskRanTwice = activityRule('task_ran_twice', function* ({ repeated }) {
   yield;
   if (repeated === undefined) return null;
-  if (repeated === null) return clear('No message tells which attempt of its task it belongs to.');
+  if (repeated === null) return clear('It is not known to which attempt of its task a run belongs.');
   const names = new Map<string | null, RepeatedTask[]>();
   for (const task of repeated) addTo(names, task.name, task);
   const findings = [...names].map(([name, tasks]) => findingOf(name, tasks));

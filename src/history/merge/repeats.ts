@@ -27,10 +27,13 @@ export function repeatIn({ runs }: TaskRuns, entries: readonly TaskEntry[]): rea
     if (runs[at - 1]?.attempt === attempt) continue;
     const begun = runs.filter((run) => run.attempt === attempt && isBegun(run));
     if (begun.length < 2 || isBroadcast(begun)) continue;
-    const repeated = withEnds(begun);
-    const ended = repeated.slice(0, -1).filter(({ endedAt }) => endedAt !== null);
     const sent = entries.filter((entry) => isSending(entry, attempt)).length;
-    if (ended.length > 0 && (sent === 1 || (sent === 0 && doOverlap(begun, repeated)))) return repeated;
+    // Events and results date the same end differently. A worker that lost its connection reports no end by an event.
+    for (const origin of ['event', 'result'] as const) {
+      const repeated = withEnds(begun, origin);
+      const hasEnded = repeated.slice(0, -1).some(({ endedAt }) => endedAt !== null);
+      if (hasEnded && (sent === 1 || (sent === 0 && doOverlap(begun, repeated)))) return repeated;
+    }
   }
   return null;
 }
@@ -39,13 +42,13 @@ export function repeatIn({ runs }: TaskRuns, entries: readonly TaskEntry[]): rea
 function isBegun({ received, entries }: Run): boolean {
   if (received?.retries == null || received.timeSource !== 'sender') return false;
   return (
-    entries.some((entry) => entry.kind === 'started' && isReport(entry)) &&
+    entries.some((entry) => entry.kind === 'started' && isDated(entry, 'event')) &&
     !entries.some(({ kind }) => kind === 'requeued' || kind === 'retried')
   );
 }
 
-function isReport({ origin, timeSource }: TaskEntry): boolean {
-  return origin === 'event' && timeSource === 'sender';
+function isDated(entry: TaskEntry, origin: TaskEntry['origin']): boolean {
+  return entry.origin === origin && entry.timeSource === 'sender';
 }
 
 function isSending({ kind, origin, isStored, retries }: TaskEntry, attempt: number): boolean {
@@ -60,18 +63,18 @@ function isBroadcast(runs: readonly Run[]): boolean {
   });
 }
 
-/** Each run with its end. The last one has the last end of its worker, since workers report no attempt with an end. */
-function withEnds(runs: readonly Run[]): readonly RepeatedRun[] {
+/** Each run with its end. The last one has the last end of its worker, since no message about an end tells its run. */
+function withEnds(runs: readonly Run[], origin: TaskEntry['origin']): readonly RepeatedRun[] {
   const ends = runs
     .flatMap(({ entries }) => entries)
-    .filter((entry) => (entry.kind === 'succeeded' || entry.kind === 'failed') && isReport(entry))
+    .filter((entry) => (entry.kind === 'succeeded' || entry.kind === 'failed') && isDated(entry, origin))
     .sort((a, b) => a.time - b.time)
     .filter((end, at, all) => !isSameFailure(end, all[at - 1]));
   return runs
     .map((run) => ({ worker: run.received?.worker ?? null, startedAt: startedEntry(run)?.time ?? 0 }))
     .toReversed()
     .map(({ worker, startedAt }) => {
-      const own = ends.findLastIndex((end) => end.worker === worker && end.time >= startedAt);
+      const own = ends.findLastIndex((end) => (end.worker ?? worker) === worker && end.time >= startedAt);
       const [end] = own < 0 ? [] : ends.splice(own, 1);
       return {
         worker,
@@ -87,10 +90,14 @@ function isSameFailure(end: TaskEntry, before: TaskEntry | undefined): boolean {
   return end.worker === before.worker && end.time - before.time < SAME_MOMENT_MS;
 }
 
-/** Whether a run was received while an earlier one had not ended. */
+/**
+ * Whether a run began before an earlier one had ended, or was received before that one began, as a copy that waits for the
+ * same eta. What a task sends while it runs, with its own id, comes later.
+ */
 function doOverlap(runs: readonly Run[], repeated: readonly RepeatedRun[]): boolean {
-  return repeated.some(({ endedAt }, at) => {
-    const next = runs[at + 1]?.received;
-    return next != null && endedAt !== null && next.time < endedAt;
+  return repeated.some(({ startedAt, endedAt }, at) => {
+    const next = repeated[at + 1];
+    if (next === undefined || endedAt === null) return false;
+    return next.startedAt < endedAt || (runs[at + 1]?.received?.time ?? endedAt) < startedAt;
   });
 }

@@ -41,15 +41,22 @@ async function withStored(
   try {
     if (reader.hearing() !== 'all') await readCounts();
     const { tasks, isCut } = await readOpen(reader, dropped, context);
-    const known = await memory.reader.getActivity(context);
+    const known = withHeard(reader, await memory.reader.getActivity(context));
     const open = await scheduler.run('activity', addOpen(reader, known.open, tasks), context);
     return { ...known, open: { ...open, isWhole: open.isWhole && !isCut } };
   } catch (error) {
     // Memory has recent events, and a part of earlier ones.
     if (!isStoreAway(error) || dropped === Number.POSITIVE_INFINITY) throw error;
-    const known = await memory.reader.getActivity(context);
+    const known = withHeard(reader, await memory.reader.getActivity(context));
     return { ...known, open: { ...known.open, isWhole: false } };
   }
+}
+
+/** Without what only an instance knows that receives messages. */
+function withHeard({ hearing }: ReaderContext, activity: Activity): Activity {
+  if (hearing() !== 'nothing') return activity;
+  const { deaths: _, ...known } = activity;
+  return { ...known, repeated: null };
 }
 
 /** Stored tasks that have not ended, in the order in which they changed, and whether there are more. */

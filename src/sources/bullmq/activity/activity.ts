@@ -22,6 +22,7 @@ import {
   followQueue,
 } from './count-events.ts';
 import { summarizeOpen } from './open-jobs.ts';
+import { judgedStalls } from './stalls.ts';
 
 /** Bounds of one answer. The rest is read for the next one. */
 const MOST_ENTRIES = 40_000;
@@ -83,6 +84,10 @@ async function readActivity(state: ActivityState): Promise<Activity> {
     workersPull: true,
     silent: [],
     growing: counts.queues.growing(now()),
+    ...judgedStalls(
+      [...followed.values()].map(({ stalls }) => stalls),
+      now(),
+    ),
   };
 }
 

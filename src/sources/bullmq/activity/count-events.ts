@@ -9,6 +9,7 @@ import { createFeedStream, itemsBehind, takeItem } from '../events/feed-stream.t
 import type { FeedTails, StreamTail } from '../events/feed-tails.ts';
 import type { StreamPosition } from '../events/stream-entry.ts';
 import { isOfChild } from '../jobs/job-row.ts';
+import { createStalls, noteEvent, type Stalls } from './stalls.ts';
 
 /** A day: earlier events are not counted. */
 const COUNTED_MS = 24 * 60 * 60_000;
@@ -63,6 +64,7 @@ export interface FollowedQueue {
   readonly open: Map<string, OpenJob>;
   /** The latest few jobs of each name that ended, by set and name. */
   readonly samples: Map<string, EndedJobs>;
+  readonly stalls: Stalls;
 }
 
 /** A queue of which nothing has been counted. */
@@ -76,6 +78,7 @@ export function followQueue(queue: QueueRef, now: number): FollowedQueue {
     gap: null,
     open: new Map(),
     samples: new Map(),
+    stalls: createStalls(),
   };
 }
 
@@ -197,11 +200,13 @@ async function hasStream(
 
 function countItem({ counts, now }: Counting, followed: FollowedQueue, { event, time }: FeedItem): void {
   followed.until = Math.max(followed.until, time);
-  const outcome = OUTCOMES.get(event?.type ?? '');
   const taskId = event?.taskId ?? null;
-  if (event == null || outcome === undefined || taskId === null) return;
+  if (event == null || taskId === null) return;
   const job = followed.open.get(taskId);
   const name = event.task ?? job?.name ?? null;
+  noteEvent(followed.stalls, event, name, job?.startedAt ?? null, time);
+  const outcome = OUTCOMES.get(event.type);
+  if (outcome === undefined) return;
   const isEnd = outcome === 'succeeded' || outcome === 'failed';
   if (!isEnd) remember(followed.open, taskId, { name, startedAt: outcome === 'started' ? time : null });
   else {

@@ -32,11 +32,16 @@ export interface JobFacts {
   readonly delay: number | null;
   /** Runs that ended: failed ones, and the one that succeeded. */
   readonly attemptsMade: number;
+  /** How often it stalled and was given to be run again. */
+  readonly stalls: number;
   /** Key of the parent, which waits for it. */
   readonly parentKey: string | null;
   /** Name of the worker that runs or ran it; `null` when workers have no names. */
   readonly worker: string | null;
 }
+
+/** A job that stalled too often is given to a worker once more, which fails it with this and does not run it. */
+export const STALLED_TOO_OFTEN = 'job stalled more than allowable limit';
 
 /** Names of all facts. */
 export const FACT_NAMES = [
@@ -46,6 +51,7 @@ export const FACT_NAMES = [
   'finishedAt',
   'delay',
   'attemptsMade',
+  'stalls',
   'parentKey',
   'worker',
 ] as const satisfies readonly (keyof JobFacts)[];
@@ -61,6 +67,8 @@ const FACT_FIELDS = [
   'attemptsMade',
   'parentKey',
   'pb',
+  'stc',
+  'defa',
 ] as const;
 
 // BullMQ never writes longer values into these fields.
@@ -73,7 +81,8 @@ export function factsCommand(queue: QueueRef, jobId: string, more: readonly stri
 
 /** @returns `null` when there is no such job */
 export function factsOf(reply: unknown): JobFacts | null {
-  const [name, timestamp, processedOn, finishedOn, delay, atm, attemptsMade, parentKey, pb] = asFields(reply);
+  const [name, timestamp, processedOn, finishedOn, delay, atm, attemptsMade, parentKey, pb, stc, defa] =
+    asFields(reply);
   const addedAt = timeOf(timestamp);
   // Every job has both fields; a hash that lost one of them still counts.
   if (addedAt === null && (name ?? null) === null) return null;
@@ -85,6 +94,8 @@ export function factsOf(reply: unknown): JobFacts | null {
     delay: asNumber(delay),
     // Older versions call it `attemptsMade`.
     attemptsMade: Math.max(0, asNumber(atm) ?? asNumber(attemptsMade) ?? 0),
+    // With a failure that is due (`defa`), the next worker fails it and does not run it.
+    stalls: Math.max(0, (asNumber(stc) ?? 0) - ((defa ?? null) === null ? 0 : 1)),
     parentKey: shortText(parentKey) || null,
     worker: shortText(pb) || null,
   };

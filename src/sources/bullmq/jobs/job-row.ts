@@ -11,7 +11,7 @@ import {
 import { waitBetween } from '../../../select/task-wait.ts';
 import { isRecord } from '../../../values.ts';
 import { taskIdOf } from '../access/queue-reads.ts';
-import { type JobContent, type JobFacts, lastChange, type SetEntry } from './job-facts.ts';
+import { type JobContent, type JobFacts, lastChange, type SetEntry, STALLED_TOO_OFTEN } from './job-facts.ts';
 import { dueTime, stateIn } from './job-sets.ts';
 import type { JobValue, JobValues, ValueField } from './job-values.ts';
 
@@ -91,10 +91,18 @@ export function taskOf(job: KnownJob, context: JobContext, values: JobValues, no
     rootId: context.rootId,
     groupId: null,
     chordId: null,
-    flags: flagsOf(context, due, now, state === 'FAILURE' && isOfChild(exception?.text)),
+    flags: [
+      ...flagsOf(context, due, now, state === 'FAILURE' && isOfChild(exception?.text)),
+      ...(WITH_RUN.has(set.part) && facts.stalls > (exception?.text === STALLED_TOO_OFTEN ? 1 : 0)
+        ? RAN_TWICE
+        : []),
+    ],
     truncated: cutFields(texts),
   };
 }
+
+const WITH_RUN: ReadonlySet<string> = new Set(['active', 'completed', 'failed']);
+const RAN_TWICE: readonly TaskFlag[] = ['ran_twice'];
 
 function flagsOf(
   { isLost }: JobContext,

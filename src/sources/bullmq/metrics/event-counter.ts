@@ -14,6 +14,7 @@ import {
   type StreamFollower,
   type StreamNews,
 } from '../events/stream-follower.ts';
+import { STALLED_TOO_OFTEN } from '../jobs/job-facts.ts';
 import { isOfChild } from '../jobs/job-row.ts';
 
 /** A job that has not ended. */
@@ -277,9 +278,6 @@ function readyAtOf({ readyAt }: WatchedJob, { event, fields, time }: StreamEntry
   return time;
 }
 
-/** Reasons that BullMQ gives without a run. */
-const STALLED = 'job stalled more than allowable limit';
-
 function end(
   queue: WatchedQueue,
   { name, startedAt }: WatchedJob,
@@ -290,7 +288,7 @@ function end(
   if (event === 'completed') queue.completed += 1;
   else queue.failed += 1;
   const reason = fields.get('failedReason');
-  const hasRun = reason !== STALLED && !isOfChild(reason);
+  const hasRun = reason !== STALLED_TOO_OFTEN && !isOfChild(reason);
   if (startedAt !== null && hasRun) counter.run(queue.name, name, time - startedAt);
 }
 
