@@ -379,7 +379,7 @@ describe('suspects', () => {
     expect(found?.findings).toMatchObject([
       {
         ...{ severity: 'warning', subject: 'thumbnail', look: '/api/tasks/?name=thumbnail' },
-        summary: 'thumbnail ran at 3 of 4 deaths of workers, with less than 1 % of the running time',
+        summary: 'thumbnail was running at 3 of 4 deaths of workers, though it takes less than 1 % of the running time',
         evidence: { deaths: 4, suspects: [{ name: 'thumbnail', deaths: 3 }], workers: ['w'] },
       },
     ]);

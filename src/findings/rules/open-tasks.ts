@@ -1,5 +1,5 @@
 /** Rules about tasks that have not ended. */
-import type { Activity, OpenTaskSummary } from '../../source.ts';
+import type { OpenTaskSummary, WorkerDeath } from '../../source.ts';
 import { activityRule, clear, counted, type Finding, inWords, lookAtTasks } from '../finding.ts';
 import { type Suspect, suspectsOf } from './suspects.ts';
 
@@ -28,46 +28,32 @@ export const tasksLost = activityRule('tasks_lost', function* (activity, now) {
   return { findings: [...findings, ...killed], unknown: null };
 });
 
-function killerOf(
-  suspect: Suspect,
-  deaths: NonNullable<Activity['deaths']>,
-  now: number,
-): readonly Finding[] {
-  const { name, share } = suspect;
+function killerOf(suspect: Suspect, deaths: readonly WorkerDeath[], now: number): readonly Finding[] {
+  const { name } = suspect;
   const own = deaths.filter(({ running }) => running.some((task) => task.name === name));
   if (now - (own.at(-1)?.at ?? 0) >= RECENT_MS) return [];
   const workers = [...new Set(own.flatMap(({ worker }) => worker ?? []))];
+  const ids = own.flatMap(({ running }) => running.find((task) => task.name === name)?.id ?? []);
+  const share = suspect.share < 0.01 ? 'less than 1' : Math.round(100 * suspect.share);
   return [
     {
       severity: 'warning',
       since: own[0]?.at ?? null,
       subject: name,
-      summary: `${name} ran at ${own.length} of ${deaths.length} deaths of workers, with ${percent(share)} of the running time`,
+      summary: `${name} was running at ${own.length} of ${deaths.length} deaths of workers, though it takes ${share} % of the running time`,
       evidence: {
         deaths: deaths.length,
         suspects: [suspect],
         workers: workers.slice(0, MOST_EXAMPLES),
-        task_ids: own
-          .slice(-MOST_EXAMPLES)
-          .flatMap(({ running }) => running.find((task) => task.name === name)?.id ?? []),
+        task_ids: ids.slice(-MOST_EXAMPLES),
       },
       look: lookAtTasks({ name }),
     },
   ];
 }
 
-function percent(share: number): string {
-  const percents = 100 * share;
-  return percents > 0 && percents < 1 ? 'less than 1 %' : `${Math.round(percents)} %`;
-}
-
-/** What is known about the deaths of workers. */
-interface KnownDeaths {
-  readonly deaths: number | null;
-  readonly suspects: readonly Suspect[] | null;
-}
-
-function lossOf(lost: OpenTaskSummary['lost'][number], known: KnownDeaths): Finding {
+/** @param known about the deaths of workers */
+function lossOf(lost: OpenTaskSummary['lost'][number], known: Finding['evidence']): Finding {
   const { worker, isWorkerOnline, isTakenOver = false, count, since, states, examples } = lost;
   const name = worker ?? 'a worker without a name';
   const had = `${counted(count, 'task')} ${count === 1 ? 'was' : 'were'} on ${name} when it`;

@@ -2,14 +2,7 @@
  * Tasks as objects, made when they are read. An unchanged task is always the same frozen object, so that its
  * JSON can be kept.
  */
-import {
-  hasFlag,
-  isDone,
-  type Task,
-  type TaskCause,
-  type TaskDetail,
-  type TaskTextField,
-} from '../../model.ts';
+import { isDone, type Task, type TaskCause, type TaskDetail, type TaskTextField } from '../../model.ts';
 import type { FamilyNames } from '../../select/callers.ts';
 import type { TaskFigures } from '../../select/task-figures.ts';
 import type { Relatives } from '../index/task-index.ts';
@@ -124,7 +117,7 @@ function factsOfRow(slot: number, row: Task, records: Records): FlagFacts {
   // Few tasks wait for a retry, and their rows do not name the worker that has them.
   if (state === 'RETRY') return flagFactsOf(readLife(records, slot), eta);
   const since = (row.received ?? row.timestamp)?.getTime() ?? Number.NaN;
-  const ranTwice = hasFlag(row, 'ran_twice');
+  const ranTwice = row.flags?.includes('ran_twice') === true;
   // Called only for tasks that have not ended.
   return { state, since, eta, isOnWorker: state !== 'PENDING', isConsequence: false, ranTwice };
 }

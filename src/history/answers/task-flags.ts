@@ -63,7 +63,7 @@ export function flagsFrom(
   isNowhere: boolean,
   { now, isLost }: FlagContext,
 ): readonly TaskFlag[] {
-  const repeated: readonly TaskFlag[] = ranTwice ? RAN_TWICE : NONE;
+  const repeated: readonly TaskFlag[] = ranTwice ? ['ran_twice'] : [];
   if (isDone(state)) return isConsequence ? ['consequence'] : repeated;
   // The state of its worker does not matter once a task has ended.
   if (isNowhere && state !== 'PENDING') return ['end_unseen', ...repeated];
@@ -74,6 +74,4 @@ export function flagsFrom(
   return flags;
 }
 
-const NONE: readonly TaskFlag[] = [];
-const RAN_TWICE: readonly TaskFlag[] = ['ran_twice'];
 const UNSTARTED: ReadonlySet<string> = new Set(['PENDING', 'RECEIVED', 'RETRY']);

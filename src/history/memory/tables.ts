@@ -47,7 +47,6 @@ export function createTables(
   const redaction = createTableRedaction(records, redactor);
   const rows = createRows(records, redaction, flags);
   const open = createOpenTasks(records);
-  const repeated = createRepeatedTasks();
   const relations = createRelationStore(
     retention.maxTasks * RELATIONS_PER_TASK,
     retention.maxBytes * RELATIONS_SHARE,
@@ -59,14 +58,7 @@ export function createTables(
   };
   const roots = createRoots(records, index, relations, changed);
   const related = { records, index, roots, changed };
-  const packing = createPacking({
-    related,
-    rows,
-    open,
-    repeated,
-    tap,
-    heardOf: (slot) => eviction.heardOf(slot),
-  });
+  const packing = createPacking({ related, rows, open, tap, heardOf: (slot) => eviction.heardOf(slot) });
   const isKnown = (id: string): boolean => records.slots.has(id);
   const eviction = createEviction({
     records,
@@ -87,7 +79,7 @@ export function createTables(
     },
   });
   const list = createTaskList({ records, index, rows, catchUp: packing.catchUp });
-  return { records, redaction, rows, open, repeated, relations, eviction, index, roots, list, ...packing };
+  return { records, redaction, rows, open, relations, eviction, index, roots, list, ...packing };
 }
 
 /** Estimate of the memory of the ids of relatives. */
@@ -100,7 +92,6 @@ interface PackingContext {
   readonly related: RelatedTables & { readonly index: TaskIndex };
   readonly rows: Rows;
   readonly open: OpenTasks;
-  readonly repeated: RepeatedTasks;
   /** Called with changed tasks; `null`: none. */
   readonly tap: Pick<HistoryTap, 'taskChanged'> | null;
   /** Called with each task that has changed. */
@@ -109,6 +100,7 @@ interface PackingContext {
 
 /** Packs records. */
 export interface Packing {
+  readonly repeated: Pick<RepeatedTasks, 'list'>;
   /**
    * Writes a record into the table, and updates its indexes.
    *
@@ -124,8 +116,9 @@ export interface Packing {
 }
 
 /** @param context is changed by what is packed */
-function createPacking({ related, rows, open, repeated, tap, heardOf }: PackingContext): Packing {
+function createPacking({ related, rows, open, tap, heardOf }: PackingContext): Packing {
   const { records, index } = related;
+  const repeated = createRepeatedTasks();
 
   function write(slot: number, record: TaskRecord, cause?: TaskCause | null): void {
     writeRecord(records, slot, record);
@@ -143,6 +136,7 @@ function createPacking({ related, rows, open, repeated, tap, heardOf }: PackingC
   }
 
   return {
+    repeated,
     write,
     packHeld(slot) {
       const record = records.held.records.get(slot);

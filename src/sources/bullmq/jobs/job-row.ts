@@ -93,16 +93,17 @@ export function taskOf(job: KnownJob, context: JobContext, values: JobValues, no
     chordId: null,
     flags: [
       ...flagsOf(context, due, now, state === 'FAILURE' && isOfChild(exception?.text)),
-      ...(WITH_RUN.has(set.part) && facts.stalls > (exception?.text === STALLED_TOO_OFTEN ? 1 : 0)
-        ? RAN_TWICE
-        : []),
+      ...(hasRunAgain(job, exception?.text) ? (['ran_twice'] as const) : []),
     ],
     truncated: cutFields(texts),
   };
 }
 
-const WITH_RUN: ReadonlySet<string> = new Set(['active', 'completed', 'failed']);
-const RAN_TWICE: readonly TaskFlag[] = ['ran_twice'];
+/** Whether it stalled and another run began. */
+function hasRunAgain({ set, facts }: KnownJob, error: string | undefined): boolean {
+  const hasRun = set.part === 'active' || set.part === 'completed' || set.part === 'failed';
+  return hasRun && facts.stalls > (error === STALLED_TOO_OFTEN ? 1 : 0);
+}
 
 function flagsOf(
   { isLost }: JobContext,
