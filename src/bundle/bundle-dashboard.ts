@@ -4,6 +4,7 @@
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
+import { brotliCompressSync } from 'node:zlib';
 import { build, type Metafile, type Plugin, transform } from 'esbuild';
 
 type PackagePage = typeof import('#page');
@@ -18,8 +19,7 @@ const STYLES_OF_VIEWS: Plugin = {
   name: 'styles-of-views',
   setup({ onLoad, onResolve, resolve: find }) {
     onResolve({ filter: /\.css$/ }, async ({ path, importer, kind, resolveDir, pluginData }) => {
-      if (pluginData === RESOLVED || kind !== 'import-statement' || importer.endsWith('main.tsx'))
-        return null;
+      if (pluginData === RESOLVED || kind !== 'import-statement') return null;
       const found = await find(path, { kind, importer, resolveDir, pluginData: RESOLVED });
       return { path: found.path, namespace: 'style', errors: found.errors };
     });
@@ -32,15 +32,21 @@ const STYLES_OF_VIEWS: Plugin = {
 };
 const RESOLVED = Symbol('resolved');
 
+const MAIN = 'src/dashboard/main.tsx';
+
 /**
- * Makes all code that is loaded later import the frame, so that the code of the first screen becomes one file.
- * Otherwise there would be a file for each set of views that share some of it.
+ * Makes all code that is loaded later import the first screen, which so becomes one file, and `shared`, another one.
+ * Otherwise there would be a file for each set of views that share some code.
  */
-const ONE_FIRST_SCREEN: Plugin = {
-  name: 'one-first-screen',
+const fewFiles = (shared: readonly string[]): Plugin => ({
+  name: 'few-files',
   setup({ onLoad, onResolve, resolve: find }) {
-    const frame = resolve('src/dashboard/app.tsx');
-    onResolve({ filter: /^frame$/ }, () => ({ path: frame }));
+    onResolve({ filter: /^first$/ }, () => ({ path: resolve(MAIN) }));
+    onResolve({ filter: /^shared$/ }, ({ path }) => ({ path, namespace: 'shared' }));
+    onLoad({ filter: /.*/, namespace: 'shared' }, () => ({
+      contents: shared.map((path) => `import ${JSON.stringify(path)};`).join('\n'),
+      resolveDir: '.',
+    }));
     onResolve({ filter: /\.tsx?$/ }, async ({ path, importer, kind, resolveDir, pluginData }) => {
       if (pluginData === RESOLVED || kind !== 'dynamic-import') return null;
       const found = await find(path, { kind, importer, resolveDir, pluginData: RESOLVED });
@@ -48,16 +54,19 @@ const ONE_FIRST_SCREEN: Plugin = {
     });
     onLoad({ filter: /\.tsx?$/ }, async ({ path, pluginData }) => {
       if (pluginData !== LATER) return null;
-      return { contents: `import 'frame';\n${await readFile(path, 'utf8')}`, loader: 'tsx' };
+      return {
+        contents: `import 'first';\nimport 'shared';\n${await readFile(path, 'utf8')}`,
+        loader: 'tsx',
+      };
     });
   },
-};
+});
 const LATER = Symbol('later');
 
-/** Builds the bundle. Run it in the root of the repository, after building the library. */
-export async function bundleDashboard(): Promise<void> {
-  const { metafile, outputFiles } = await build({
-    entryPoints: { app: 'src/dashboard/main.tsx', icon: 'src/dashboard/icon.svg' },
+/** @param shared modules that several views use, and the first screen does not */
+function buildWith(shared: readonly string[]) {
+  return build({
+    entryPoints: { app: MAIN, style: 'src/dashboard/style/style.css', icon: 'src/dashboard/icon.svg' },
     outdir: 'dist',
     write: false,
     bundle: true,
@@ -70,7 +79,7 @@ export async function bundleDashboard(): Promise<void> {
     jsx: 'automatic',
     jsxImportSource: 'preact',
     loader: { '.svg': 'copy' },
-    plugins: [STYLES_OF_VIEWS, ONE_FIRST_SCREEN],
+    plugins: [STYLES_OF_VIEWS, fewFiles(shared)],
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
     assetNames: '[name]-[hash]',
@@ -79,26 +88,51 @@ export async function bundleDashboard(): Promise<void> {
     logLevel: 'warning',
     logOverride: { 'ignored-bare-import': 'silent' },
   });
+}
+/** Builds the bundle. Run it in the root of the repository, after building the library. */
+export async function bundleDashboard(): Promise<void> {
+  const { metafile, outputFiles } = await buildWith(sharedIn(await buildWith([])));
   const notice = await noticeOf(metafile);
-  const files = Object.fromEntries(outputFiles.map(({ path, text }) => [basename(path), text]));
   const named = (pattern: RegExp): string => {
-    const name = Object.keys(files).find((file) => pattern.test(file));
-    if (name === undefined) throw new Error(`The build made no file like ${pattern}.`);
-    return name;
+    const file = outputFiles.find(({ path }) => pattern.test(basename(path)));
+    if (file === undefined) throw new Error(`The build made no file like ${pattern}.`);
+    return basename(file.path);
   };
-  const script = named(/^app-.*\.js$/);
+  // The entry only imports what it shares with all views: the whole first screen.
+  const entry = named(/^app-.*\.js$/);
+  const [first = '', ...imports] = importsOf(metafile, `dist/${entry}`).map((path) => basename(path));
+  const script = first.replace('chunk-', 'app-');
+  const rename = (text: string): string => text.replaceAll(first, script);
+  const files = outputFiles
+    .map(({ path, text }) => [rename(basename(path)), rename(text)] as const)
+    .filter(([name]) => name !== entry);
   const manifest: PackagePage['manifest'] = {
     script,
-    imports: importsOf(metafile, `dist/${script}`).map((path) => basename(path)),
-    style: named(/^app-.*\.css$/),
+    imports,
+    style: named(/^style-.*\.css$/),
     icon: named(/^icon-.*\.svg$/),
   };
-  const page: PackagePage = { manifest, files: { ...files, [NOTICE]: notice } };
+  const packed = [...files, [NOTICE, notice] as const].map(
+    ([name, text]) => [name, brotliCompressSync(text).toString('base64')] as const,
+  );
+  const page: PackagePage = { manifest, files: Object.fromEntries(packed) };
   const parts = Object.entries(page).map(
     ([name, part]) => `export const ${name} = ${JSON.stringify(part, null, 1)};`,
   );
   // Bundlers keep comments of this form, as the licences require.
   await writeFile('dist/page.js', `/*!\n${notice.replaceAll('*/', '* /')}*/\n${parts.join('\n')}\n`);
+}
+
+/** The modules of files that no entry and no `import()` names, except for the first screen. */
+function sharedIn({ metafile }: { readonly metafile: Metafile }): string[] {
+  const { outputs } = metafile;
+  const first = Object.keys(outputs).filter((path) => outputs[path]?.entryPoint === MAIN);
+  const own = new Set(first.flatMap((path) => importsOf(metafile, path)));
+  return Object.entries(outputs).flatMap(([path, { entryPoint, inputs }]) =>
+    entryPoint !== undefined || own.has(path)
+      ? []
+      : Object.keys(inputs).map((input) => resolve(input.replace(/^style:/, ''))),
+  );
 }
 
 /** All files that a browser needs to run a script: its imports, and theirs. */

@@ -1,4 +1,3 @@
-import './style/style.css';
 import { render } from 'preact';
 import { App } from './app.tsx';
 import { listenToKeys } from './frame/keys.ts';

@@ -3,7 +3,7 @@
  * not files that are read at run time.
  */
 import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
+import { brotliDecompress, gzip } from 'node:zlib';
 
 type PackagePage = typeof import('#page');
 
@@ -11,8 +11,13 @@ type PackagePage = typeof import('#page');
 export interface PackageFile {
   readonly type: string;
   readonly plain: Buffer;
-  readonly packed: Buffer;
+  /** Compressed, by coding. */
+  readonly packed: Readonly<Record<Coding, Buffer>>;
 }
+
+/** The best first. */
+export const CODINGS = ['br', 'gzip'] as const;
+type Coding = (typeof CODINGS)[number];
 
 /** The files of the page. */
 export interface PackageFiles {
@@ -34,6 +39,7 @@ const TYPES: Readonly<Record<string, string>> = {
 const NAME = /^(?:[a-z]+(?:-[a-z]+)*-[A-Z0-9]{8}\.(?:js|css|svg)|licenses\.txt)$/;
 
 const pack = promisify(gzip);
+const unpack = promisify(brotliDecompress);
 
 let shared: PackageFiles | null = null;
 
@@ -57,9 +63,10 @@ function createPackageFiles(): PackageFiles {
   });
 
   async function make(name: string, text: string): Promise<PackageFile> {
-    const plain = Buffer.from(text);
+    const br = Buffer.from(text, 'base64');
+    const plain = await unpack(br);
     const type = TYPES[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream';
-    return { type, plain, packed: await pack(plain, { level: 9 }) };
+    return { type, plain, packed: { br, gzip: await pack(plain, { level: 9 }) } };
   }
 
   return {

@@ -4,9 +4,15 @@ import { createHash } from 'node:crypto';
 import { type MonitorError, STATUS_OF } from '../errors.ts';
 import type { TaskCapabilitiesBody } from '../wire.ts';
 import type { Denial } from './authorize.ts';
-import { type PackageFiles, packageFiles } from './dashboard-files.ts';
+import { CODINGS, type PackageFiles, packageFiles } from './dashboard-files.ts';
 import { escapeHtml, htmlHead, type PageDocument, pageOf } from './dashboard-html.ts';
-import { acceptsGzip, acceptsType, addVary, type MonitorRequest, type MonitorResponse } from './exchange.ts';
+import {
+  acceptedCoding,
+  acceptsType,
+  addVary,
+  type MonitorRequest,
+  type MonitorResponse,
+} from './exchange.ts';
 import type { Monitor } from './monitor.ts';
 import { splitTarget } from './path.ts';
 import {
@@ -107,9 +113,9 @@ async function sendPackageFile(
   setCommon(response, 'public, max-age=31536000, immutable');
   addVary(response, 'Accept-Encoding');
   // A compressing middleware of the host does not change encoded bodies.
-  const takesGzip = acceptsGzip(request);
-  if (takesGzip) response.setHeader('Content-Encoding', 'gzip');
-  sendBody(request, response, 200, type, takesGzip ? packed : plain);
+  const coding = acceptedCoding(request, CODINGS);
+  if (coding !== null) response.setHeader('Content-Encoding', coding);
+  sendBody(request, response, 200, type, coding === null ? plain : packed[coding]);
 }
 
 /** Keeps the policies that the host has set. */

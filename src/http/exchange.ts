@@ -33,14 +33,17 @@ export function addVary(response: MonitorResponse, name: string): void {
   response.setHeader('Vary', present === '' ? name : `${present}, ${name}`);
 }
 
-/** Whether `Accept-Encoding` allows gzip (RFC 9110, 12.5.3). */
-export function acceptsGzip({ headers }: MonitorRequest): boolean {
+/** The first of these codings that `Accept-Encoding` allows (RFC 9110, 12.5.3); `null`: none. */
+export function acceptedCoding<const Coding extends string>(
+  { headers }: MonitorRequest,
+  codings: readonly Coding[],
+): Coding | null {
   const accepted = [headers['accept-encoding'] ?? []].flat().join(',').toLowerCase().split(',');
   const weightOf = (coding: string): number | null => {
     const item = accepted.find((one) => one.split(';', 1)[0]?.trim() === coding);
     return item === undefined ? null : Number(/;\s*q=([\d.]+)/.exec(item)?.[1] ?? 1);
   };
-  return (weightOf('gzip') ?? weightOf('*') ?? 0) > 0;
+  return codings.find((coding) => (weightOf(coding) ?? weightOf('*') ?? 0) > 0) ?? null;
 }
 
 /** Whether `Accept` names this type: wildcards mean JSON. */

@@ -8,6 +8,6 @@ declare module '#page' {
     readonly style: string;
     readonly icon: string;
   };
-  /** Text of every file that may be requested, by name. */
+  /** Every file that may be requested, by name: compressed with Brotli, as base64. */
   export const files: Readonly<Record<string, string>>;
 }

@@ -8,7 +8,7 @@ async function open(hash: string, options: LookOptions = {}) {
   const orders = { name: 'orders', waiting: 7, consumers: 1, oldestDueAt: null, asOf: new Date() };
   const sources = { ...queue, queues: { name: 'shop', listQueues: () => [orders] } };
   const view = await visit({ sources }, hash, options);
-  return { ...view, field: view.page.getByRole('combobox', { name: 'Search' }) };
+  return { ...view, field: view.page.getByLabel('Search', { exact: true }) };
 }
 
 describe.skipIf(browserMissing)(browserTitle('the search box'), () => {

@@ -1,4 +1,3 @@
-import '../style/charts.css';
 import type { ComponentChildren } from 'preact';
 import { type Row, valueAt } from './chart.ts';
 

@@ -1,4 +1,3 @@
-import '../style/lines.css';
 import '../style/histogram.css';
 import { useMemo, useState } from 'preact/hooks';
 import type { StatsBucketBody } from '../../client.ts';

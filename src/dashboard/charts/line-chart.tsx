@@ -14,7 +14,6 @@ import {
 } from './chart.ts';
 import type { Panel, Scale } from './panel.tsx';
 import { TimeChart } from './time-chart.tsx';
-import '../style/lines.css';
 
 /** A line of a {@link LineChart}. */
 export interface ChartLine {

@@ -1,5 +1,3 @@
-import '../style/charts.css';
-import '../style/lines.css';
 import { greatest, type Tone } from './chart.ts';
 
 const [WIDTH, HEIGHT] = [96, 20];

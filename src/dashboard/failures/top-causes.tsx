@@ -1,4 +1,3 @@
-import '../style/overview-lists.css';
 import type { TaskStatsBody } from '../../client.ts';
 import { greatest } from '../charts/chart.ts';
 import { Sparkline } from '../charts/sparkline.tsx';

@@ -1,6 +1,6 @@
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { lazy } from '../parts/lazy.tsx';
-import { currentRoute } from '../route.ts';
+import { currentRoute, type Route } from '../route.ts';
 import { createStore, useStore } from '../store.ts';
 import { FIELD, type PlainField, typedIn } from './search-field.ts';
 
@@ -20,10 +20,18 @@ function focusField(): void {
   field?.select();
 }
 
-/** The box is loaded after the first screen. After a failure, the next search tries again. */
-const Box = lazy(
+interface SlotProps {
+  readonly here: Route;
+  readonly plain: PlainField;
+  /** Whether the reader has been in the field. */
+  readonly isUsed: boolean;
+  readonly onUse: () => void;
+}
+
+/** On the overview, the box is loaded when the reader needs it. After a failure, the next search tries again. */
+const Box = lazy<SlotProps>(
   async () => (await import('./search-box.tsx')).SearchBox,
-  ({ plain }) => (
+  ({ plain, onUse }) => (
     <search class="frame-search">
       <input
         {...FIELD}
@@ -32,7 +40,10 @@ const Box = lazy(
           if (field === null && plain.field !== null) plain.typed = typedIn(plain.field);
           plain.field = field;
         }}
-        onFocus={Box.preload}
+        onFocus={() => {
+          onUse();
+          Box.preload();
+        }}
         onKeyDown={({ key }) => {
           plain.isAsked = key === 'Enter';
           if (plain.isAsked) Box.preload();
@@ -41,6 +52,7 @@ const Box = lazy(
       <kbd>/</kbd>
     </search>
   ),
+  ({ here, isUsed }) => isUsed || here.path !== '',
 );
 
 /** The button that opens the search on a phone. */
@@ -67,12 +79,12 @@ export function SearchSlot({ isPhone }: { readonly isPhone: boolean }) {
   const isWanted = useStore(isOpen);
   const isShown = isWanted || here.query.has('q');
   const plain = useRef<PlainField>({ field: null, isAsked: false, typed: null });
-  useEffect(Box.preload, []);
+  const [isUsed, setUsed] = useState(false);
   // On a phone the field appears with this rendering.
   useLayoutEffect(() => {
     if (isPhone && isWanted) focusField();
   }, [isPhone, isWanted]);
-  const field = <Box here={here} plain={plain.current} />;
+  const field = <Box here={here} plain={plain.current} isUsed={isUsed} onUse={() => setUsed(true)} />;
   if (!isPhone) return field;
   return isShown ? <div class="frame-row">{field}</div> : null;
 }

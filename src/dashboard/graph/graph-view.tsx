@@ -1,3 +1,4 @@
+import '../style/graph.css';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { GraphNodeBody, GraphState } from '../../client.ts';
 import { Empty, Loading } from '../parts/problem.tsx';

@@ -13,8 +13,6 @@ import { useStore } from '../store.ts';
 import { fullMoment, millis } from '../text/moments.ts';
 import { counted, duration, seconds } from '../text/numbers.ts';
 import { callText, chartToneOf } from '../text/states.ts';
-import '../style/charts.css';
-import '../style/lines.css';
 import '../style/squares.css';
 import type { Tone } from '../charts/chart.ts';
 

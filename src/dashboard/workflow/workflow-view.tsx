@@ -129,9 +129,8 @@ function GraphTab(props: GraphTabProps) {
   const [error, setError] = useState<unknown>(null);
   useEffect(() => {
     if (loaded !== null) return;
-    // Two files, because no file may be larger than 25 kB.
-    loadCode(() => Promise.all([import('../graph/graph-view.tsx'), import('../graph/graph-style.ts')])).then(
-      ([{ GraphView }]) => {
+    loadCode(() => import('../graph/graph-view.tsx')).then(
+      ({ GraphView }) => {
         loaded = GraphView;
         setGraph(() => GraphView);
       },
