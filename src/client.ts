@@ -3,6 +3,7 @@
 export { applyGraphUpdates, type GraphState } from './client/graph-state.ts';
 export {
   type CallOptions,
+  type ComponentsQuery,
   createMonitorClient,
   type EventQuery,
   type GraphQuery,
@@ -39,9 +40,12 @@ export type {
   SourceBody,
   SourceErrorCode,
   StateCountsBody,
+  StatsBeforeBody,
   StatsBucketBody,
   StatsCallerBody,
   StatsCauseBody,
+  StatsColumnsBody,
+  StatsCountsBody,
   StatsNameBody,
   StatsQueueBody,
   StatsStepBody,
@@ -60,6 +64,7 @@ export type {
   Timestamp,
   UnassignedTasksBody,
   WorkerBody,
+  WorkerCountsBody,
   WorkerHealthCheckBody,
   WorkersBody,
 } from './wire.ts';

@@ -20,6 +20,12 @@ export type {
   WorkerHealthCheckBody,
 } from './wire/deployment.ts';
 export type {
+  StatsBeforeBody,
+  StatsColumnsBody,
+  StatsCountsBody,
+  WorkerCountsBody,
+} from './wire/overview.ts';
+export type {
   TaskAttemptBody,
   TaskDetailBody,
   TaskLinkBody,

@@ -47,6 +47,16 @@ export interface GraphQuery {
   readonly limit?: number;
 }
 
+/** Parameters of `components()`: those of `/api/components/`. */
+export interface ComponentsQuery {
+  /** Length of the statistics in minutes, at most 129,600. Default: none, and none of the components that it adds. */
+  readonly stats?: number;
+  /** End of the statistics' window. Default: now. */
+  readonly stats_until?: string | Date;
+  /** Only statistics over tasks of these sources. */
+  readonly source?: string | readonly string[];
+}
+
 /** Options of a single request. */
 export interface CallOptions {
   readonly signal?: AbortSignal;
@@ -61,7 +71,8 @@ export interface MonitorClient {
   health(
     options?: CallOptions & { readonly checks?: readonly ('broker' | 'backend' | 'workers' | 'findings')[] },
   ): Promise<HealthBody>;
-  components(options?: CallOptions): Promise<ComponentsBody>;
+  /** @param options `stats` adds the components `checks`, `workers` and `tasks` */
+  components(options?: CallOptions & ComponentsQuery): Promise<ComponentsBody>;
   tasks(query?: TaskListQuery, options?: CallOptions): Promise<TasksBody>;
   /**
    * All tasks of a list, each once, page by page. Includes tasks that change while the pages are read: after the last
@@ -133,7 +144,7 @@ export function createMonitorClient(
 
   const client: MonitorClient = {
     health: ({ checks, ...call } = {}) => json('healthcheck', { checks: checks?.join(',') }, call, [503]),
-    components: (call) => json('api/components/', {}, call),
+    components: ({ signal, ...query } = {}) => json('api/components/', query, signal && { signal }),
     tasks: (query, call) => json('api/tasks/', { ...query }, call),
     eachTask: (query = {}, call = {}) => eachTask((page) => client.tasks(page, call), query),
     task: (id, call) => json(task(id), {}, call),

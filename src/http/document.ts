@@ -20,49 +20,56 @@ interface DocumentState<Part extends SourcePart, Raw> {
   readonly monitor: Monitor;
   readonly options: DocumentOptions<Part, Raw>;
   readonly part: Part;
-  /** The latest `Link` header, so that it is not built again for the same cursor. */
-  linked: { readonly cursor: string; readonly link: string } | null;
 }
 
-/** Answers one URL, for all clients. */
+/** Sends the answers to one URL, for all clients. */
 export function createDocument<Part extends SourcePart, Raw>(
   monitor: Monitor,
   options: DocumentOptions<Part, Raw>,
 ): Respond {
+  const answer = createAnswer(monitor, options);
+  // The latest `Link` header, so that it is not built again for the same cursor.
+  let linked: { readonly cursor: string; readonly link: string } | null = null;
+
+  function send(request: MonitorRequest, response: MonitorResponse, entry: AnswerEntry) {
+    const { nextCursor: cursor } = entry.content;
+    if (options.link === undefined || cursor === undefined || cursor === null) {
+      return sendDocument(request, response, entry);
+    }
+    linked = linked?.cursor === cursor ? linked : { cursor, link: options.link(cursor) };
+    return sendDocument(request, response, entry, linked.link);
+  }
+
+  return function respond(request, response) {
+    const entry = answer(request, response);
+    if (entry instanceof Promise) return entry.then((read) => send(request, response, read));
+    return send(request, response, entry);
+  };
+}
+
+/** Makes an answer for one request, or takes the one that was made for another. */
+export type Answer = (
+  request: MonitorRequest,
+  response: MonitorResponse,
+) => AnswerEntry | Promise<AnswerEntry>;
+
+/** Creates the answers to one URL, which all clients share. They fail with the MonitorError of the response. */
+export function createAnswer<Part extends SourcePart, Raw>(
+  monitor: Monitor,
+  options: DocumentOptions<Part, Raw>,
+): Answer {
   const { part } = options;
   if (part === undefined) {
     return () => {
       throw new MonitorError('source_not_configured');
     };
   }
-  const state: DocumentState<Part, Raw> = { monitor, options, part, linked: null };
-  return function respond(request, response) {
+  const state: DocumentState<Part, Raw> = { monitor, options, part };
+  return (request, response) => {
     const now = Date.now();
     const freshness = freshnessOf(part, now, monitor.report);
-    const held = reuse(state, freshness, now);
-    if (held === null) {
-      return readAnew(state, freshness, now, request, response).then((entry) =>
-        send(state, request, response, entry),
-      );
-    }
-    return send(state, request, response, held);
+    return reuse(state, freshness, now) ?? readAnew(state, freshness, now, request, response);
   };
-}
-
-function send<Part extends SourcePart, Raw>(
-  state: DocumentState<Part, Raw>,
-  request: MonitorRequest,
-  response: MonitorResponse,
-  entry: AnswerEntry,
-): void | Promise<void> {
-  const { options, linked } = state;
-  const { nextCursor: cursor } = entry.content;
-  if (options.link === undefined || cursor === undefined || cursor === null) {
-    return sendDocument(request, response, entry);
-  }
-  const header = linked?.cursor === cursor ? linked : { cursor, link: options.link(cursor) };
-  state.linked = header;
-  return sendDocument(request, response, entry, header.link);
 }
 
 /** The cached answer, if it is still valid. */

@@ -51,6 +51,16 @@ export interface Monitor {
   close(): Promise<void>;
 }
 
+/** Wraps a function so that each monitor has one result, which all of its routes share. */
+export function oncePerMonitor<Result>(create: (monitor: Monitor) => Result): (monitor: Monitor) => Result {
+  const results = new WeakMap<Monitor, Result>();
+  return (monitor) => {
+    const result = results.get(monitor) ?? create(monitor);
+    results.set(monitor, result);
+    return result;
+  };
+}
+
 /** Bounds of each cache of answers. */
 const ANSWERS = {
   entries: 500,

@@ -5,10 +5,12 @@
 
 import { createHash } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import { type MonitorError, STATUS_OF } from '../errors.ts';
 import { type Steps, scheduler } from '../scheduler.ts';
 import type { ProblemBody } from '../wire.ts';
-import { isGone, type MonitorRequest, type MonitorResponse } from './exchange.ts';
+import { acceptedCoding, addVary, isGone, type MonitorRequest, type MonitorResponse } from './exchange.ts';
 
 /** Value of `Allow`. */
 export const ALLOWED = 'GET, HEAD, OPTIONS';
@@ -49,11 +51,29 @@ function* sendInTurn(request: MonitorRequest, response: MonitorResponse, body: B
   if (!isOver(response)) sendBody(request, response, 200, JSON_TYPE, body);
 }
 
+const pack = promisify(gzip);
+
+/**
+ * Sends the same, compressed for a client that accepts gzip. Only for bodies that repeat nothing of the request: the
+ * length of others could tell a stranger what else is in them.
+ */
+export async function sendPacked(
+  request: MonitorRequest,
+  response: MonitorResponse,
+  { body, etag }: Document,
+): Promise<void> {
+  const isPacked = acceptedCoding(request, ['gzip']) !== null && !hasTag(request, etag);
+  const sent = isPacked ? await pack(body) : body;
+  if (isOver(response)) return;
+  addVary(response, 'Accept-Encoding');
+  if (isPacked) response.setHeader('Content-Encoding', 'gzip');
+  await sendDocument(request, response, { body: sent, etag });
+}
+
 /** Sets the `ETag`. Sends a 304 to a client that has this version. @returns whether it has answered */
 export function sendUnchanged(request: MonitorRequest, response: MonitorResponse, etag: string): boolean {
   response.setHeader('ETag', etag);
-  const known = request.headers['if-none-match'];
-  if (known === undefined || !matchesTag(known, etag)) return false;
+  if (!hasTag(request, etag)) return false;
   response.removeHeader('Content-Type');
   response.statusCode = 304;
   response.end();
@@ -81,19 +101,23 @@ export function sendProblem(
   challenge: string | null = null,
 ): void {
   if (isOver(response)) return;
-  const status = STATUS_OF[error.code];
   setProblemHeaders(response, error, challenge);
-  const problem: ProblemBody = {
+  const body = Buffer.from(JSON.stringify(problemOf(error)));
+  sendFresh(request, response, STATUS_OF[error.code], 'application/problem+json', body);
+}
+
+/** An error as a body. */
+export function problemOf({ code, message, faults }: MonitorError): ProblemBody {
+  const status = STATUS_OF[code];
+  return {
     // No type of our own: status and `code` identify the problem.
     type: 'about:blank',
     title: STATUS_CODES[status] ?? 'Error',
     status,
-    detail: error.message,
-    code: error.code,
+    detail: message,
+    code,
+    ...(faults.length > 0 && { errors: [...faults] }),
   };
-  if (error.faults.length > 0) problem.errors = [...error.faults];
-  const body = Buffer.from(JSON.stringify(problem));
-  sendFresh(request, response, status, 'application/problem+json', body);
 }
 
 /** Sets the headers that belong to an error, whatever the type of the body. */
@@ -135,7 +159,8 @@ export function tagOf(...texts: readonly string[]): string {
 }
 
 /** Whether `If-None-Match` contains this tag; the comparison is weak (RFC 9110, 13.1.2). */
-function matchesTag(header: string, etag: string): boolean {
+function hasTag({ headers: { 'if-none-match': header } }: MonitorRequest, etag: string): boolean {
+  if (header === undefined) return false;
   if (header === etag) return true;
   if (header.trim() === '*') return true;
   // A tag may contain commas.

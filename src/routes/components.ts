@@ -1,12 +1,14 @@
 import type { JudgedQueue, Known } from '../findings/finding.ts';
+import { keyOf } from '../http/answer.ts';
 import type { Monitor } from '../http/monitor.ts';
 import { defineRoute } from '../http/route.ts';
-import { type Document, sendDocument, tagOf } from '../http/send.ts';
+import { type Document, sendDocument, sendPacked, tagOf } from '../http/send.ts';
 import { errorOf, freshnessOf } from '../read.ts';
 import { partsOf } from '../source/combined-part.ts';
 import type { SourcePart } from '../source.ts';
 import type { ComponentBody, ComponentsBody, QueueBody, SourceErrorCode } from '../wire.ts';
 import { findingsOf, stableFindings } from './findings-component.ts';
+import { type Added, OVERVIEW_QUERY, overviewOf } from './overview.ts';
 import {
   describeBeat,
   describeHistory,
@@ -21,7 +23,7 @@ export const components = defineRoute({
   name: 'components',
   path: '/api/components/',
   summary: 'Parts of the deployment: status, process id, URL and settings',
-  query: {},
+  query: OVERVIEW_QUERY,
   body: 'ComponentsBody',
   errors: [],
   cached: true,
@@ -41,8 +43,17 @@ export const components = defineRoute({
       return { own: { metrics, beat, history, queues, findings }, others, documents: new Map() };
     };
     const share = shareBursts(make);
-    return () => async (request, response) => {
-      await sendDocument(request, response, documentOf(await share(), describeWeb(monitor, request)));
+    return (asked, fault) => {
+      const overview = overviewOf(monitor, asked, keyOf('components', asked), fault);
+      return async (request, response) => {
+        const [made, ...added] = await Promise.all([
+          share(),
+          ...overview.map((read) => read(request, response)),
+        ]);
+        const document = documentOf(made, describeWeb(monitor, request));
+        if (added.length === 0) await sendDocument(request, response, document);
+        else await sendPacked(request, response, withAdded(document, added));
+      };
     };
   },
 });
@@ -91,6 +102,14 @@ function documentOf({ own, others, documents }: Made, web: ComponentBody): Docum
   };
   documents.set(web.url, document);
   return document;
+}
+
+function withAdded({ body, etag }: Document, added: readonly Added[]): Document {
+  const members = added.map(({ name, json }) => `,"${name}":${json}`);
+  return {
+    body: Buffer.from(`${body.toString().slice(0, -1)}${members.join('')}}`),
+    etag: tagOf(etag, ...added.map(({ covers }) => covers)),
+  };
 }
 
 /** A list of one source. */

@@ -1,7 +1,7 @@
 /** The component `findings`: the findings in all sources, and the status of the rules. */
 import { type Evaluation, evaluate } from '../findings/evaluate.ts';
 import type { SourceSituation } from '../findings/finding.ts';
-import type { Monitor } from '../http/monitor.ts';
+import { type Monitor, oncePerMonitor } from '../http/monitor.ts';
 import { scheduler } from '../scheduler.ts';
 import { shareCalls } from '../single-flight.ts';
 import type { ComponentBody } from '../wire.ts';
@@ -19,19 +19,11 @@ export interface Findings {
   readonly situations: readonly SourceSituation[];
 }
 
-const readers = new WeakMap<Monitor, () => Promise<Findings>>();
-
 /**
  * The reader of a monitor's findings. The rules run in the scheduler, once in several seconds however many requests
  * there are.
  */
-export function findingsOf(monitor: Monitor): () => Promise<Findings> {
-  const reader = readers.get(monitor) ?? createReader(monitor);
-  readers.set(monitor, reader);
-  return reader;
-}
-
-function createReader(monitor: Monitor): () => Promise<Findings> {
+export const findingsOf = oncePerMonitor((monitor): (() => Promise<Findings>) => {
   const sources = [...partsByName(monitor.sources)];
   const firstFound = new Map<string, number>();
 
@@ -57,7 +49,7 @@ function createReader(monitor: Monitor): () => Promise<Findings> {
   }
 
   return shareCalls(look, FRESH_MS);
-}
+});
 
 function bodyOf({ serializer }: Monitor, { findings, rules, at }: Evaluation): ComponentBody {
   return ownComponent('findings', 'up', {

@@ -1,6 +1,6 @@
 import { DETAIL_OF, isMonitorError, MonitorError, type MonitorErrorCode } from '../errors.ts';
 import type { MonitorRequest } from '../http/exchange.ts';
-import type { Monitor } from '../http/monitor.ts';
+import { type Monitor, oncePerMonitor } from '../http/monitor.ts';
 import { subset } from '../http/parameter.ts';
 import { defineRoute } from '../http/route.ts';
 import { sendFresh } from '../http/send.ts';
@@ -14,6 +14,7 @@ import { findingsOf } from './findings-component.ts';
 const CHECKS = ['broker', 'backend', 'workers'] as const;
 /** Checked only on request: restarting the app, as a probe may do, does not solve what rules find. */
 const NAMED = ['findings'] as const;
+type Check = (typeof CHECKS)[number] | (typeof NAMED)[number];
 
 /** `GET /healthcheck`: runs the checks in parallel, each with the deadline; concurrent requests share a run. */
 export const healthcheck = defineRoute({
@@ -32,34 +33,34 @@ export const healthcheck = defineRoute({
   errors: [],
   cached: false,
   open(monitor) {
-    const { health } = monitor.options;
-    const runs = createRuns(monitor);
+    const { failStatus } = monitor.options.health;
     return ({ values }) =>
       async (request, response) => {
-        const [broker, backend, workers, findings] = await Promise.all([
-          values.checks.includes('broker') ? runs.broker() : undefined,
-          values.checks.includes('backend') ? runs.backend() : undefined,
-          values.checks.includes('workers') ? runs.workers() : undefined,
-          values.checks.includes('findings') ? runs.findings() : undefined,
-        ]);
-        const checks = {
-          ...(broker && { broker }),
-          ...(backend && { backend }),
-          ...(workers && { workers }),
-          ...(findings && { findings }),
-        };
+        const checks = await readChecks(monitor, values.checks, request);
         const ok = Object.values(checks).every((check) => check.ok !== false);
         const body: HealthBody = {
           ok,
           status: ok ? 'pass' : 'fail',
           checked_at: new Date().toISOString(),
-          checks: seesDetails(monitor, request) ? checks : withoutDetails(checks),
+          checks,
         };
         const json = Buffer.from(JSON.stringify(body));
-        sendFresh(request, response, ok ? 200 : health.failStatus, 'application/json; charset=utf-8', json);
+        sendFresh(request, response, ok ? 200 : failStatus, 'application/json; charset=utf-8', json);
       };
   },
 });
+
+/** Runs checks, and tells the client of the request as much as it may know. Never rejects. */
+export async function readChecks(
+  monitor: Monitor,
+  names: readonly Check[],
+  request: MonitorRequest,
+): Promise<HealthBody['checks']> {
+  const runs = runsOf(monitor);
+  const results = await Promise.all(names.map(async (name) => [name, await runs[name]()] as const));
+  const checks: HealthBody['checks'] = Object.fromEntries(results);
+  return seesDetails(monitor, request) ? checks : withoutDetails(checks);
+}
 
 function seesDetails({ options, report }: Monitor, request: MonitorRequest): boolean {
   const { details } = options.health;
@@ -86,7 +87,7 @@ function startClock(): () => number {
 }
 
 /** The checks. Each runs at most once at a time, and its result is reused for `reuseMs`. None rejects. */
-function createRuns(monitor: Monitor) {
+const runsOf = oncePerMonitor((monitor) => {
   const { ping, reuseMs } = monitor.options.health;
   const { health } = monitor.sources;
   const check = (call: 'checkBroker' | 'checkBackend'): Promise<HealthCheckBody> =>
@@ -112,7 +113,7 @@ function createRuns(monitor: Monitor) {
     workers: shareCalls(checkWorkers, reuseMs),
     findings: () => checkFindings(monitor),
   };
-}
+});
 
 /** Fails if there are findings. Their evaluation is shared with the component. */
 async function checkFindings(monitor: Monitor): Promise<HealthCheckBody> {

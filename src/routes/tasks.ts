@@ -75,8 +75,8 @@ const LIST = [
   ...CONDITION_NAMES,
 ] as const satisfies readonly (keyof Values)[];
 
-// Figures change over time, even if the tasks do not.
-const STATS_HOLD_MS = 1_000;
+/** Figures change over time, even if the tasks do not. */
+export const STATS_HOLD_MS = 1_000;
 
 /** `GET /api/tasks/` */
 export const tasks = defineRoute({
@@ -267,11 +267,11 @@ function listTasks(source: TaskSource, query: TaskQuery, context: ReadContext): 
 }
 
 /** Sums up tasks. @returns `null`: the source does not support it */
-function getTaskStats(
+export function getTaskStats(
   source: TaskSource,
   query: TaskStatsQuery,
   context: ReadContext,
-): Awaitable<TaskStats> | null {
+): Awaitable<TaskStats | null> {
   if (source.getTaskStats === undefined) return null;
   const filter = queryOfSource(source, query.filter);
   return filter === null ? summarizeTasks([], query) : source.getTaskStats({ ...query, filter }, context);

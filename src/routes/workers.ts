@@ -1,15 +1,16 @@
 import { createHash, type Hash } from 'node:crypto';
 import { keyOf } from '../http/answer.ts';
 import type { AnswerContent, Unreadable } from '../http/answer-entry.ts';
-import { createDocument } from '../http/document.ts';
+import { type Answer, createAnswer, createDocument } from '../http/document.ts';
 import type { Monitor } from '../http/monitor.ts';
 import { integer } from '../http/parameter.ts';
-import { readItems } from '../http/response-body.ts';
+import { contentOf, readItems } from '../http/response-body.ts';
 import { defineRoute, type Respond, SOURCE_ERRORS } from '../http/route.ts';
 import type { Worker } from '../model.ts';
 import type { ReadResult } from '../read.ts';
 import { type Steps, sortInSteps } from '../scheduler.ts';
-import type { WorkerBody, WorkersBody } from '../wire.ts';
+import { addTo } from '../values.ts';
+import type { WorkerBody, WorkerCountsBody, WorkersBody } from '../wire.ts';
 import { addRunning, createRunningReader, RUNNING_HOLD_MS, type RunningBySource } from './running-tasks.ts';
 
 // Twice the maximum of a history.
@@ -86,8 +87,39 @@ function runningDocument(
   });
 }
 
+/** Counts the workers of each source, for one URL. */
+export function countWorkers(monitor: Monitor, key: string): Answer {
+  return createAnswer(monitor, {
+    part: monitor.sources.workers,
+    call: 'listWorkers',
+    key,
+    read: (source, context) => source.listWorkers(context),
+    *content(list, sourceOf, now) {
+      const { shown, unreadable } = yield* bodiesOfWorkers({ monitor }, list, sourceOf, now);
+      const bySource = new Map<string, WorkerBody[]>();
+      for (const worker of shown) addTo(bySource, worker.source, worker);
+      const workers = [...bySource].map(([source, own]) => countsOf(source, own));
+      return { ...contentOf({ workers }), unreadable };
+    },
+  });
+}
+
+function countsOf(source: string, workers: readonly WorkerBody[]): WorkerCountsBody {
+  const online = workers.filter(({ status }) => status === 'online');
+  const slots = online.flatMap(({ concurrency }) => concurrency ?? []);
+  const active = online.flatMap((worker) => worker.active ?? []);
+  const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);
+  return {
+    source,
+    total: workers.length,
+    online: online.length,
+    concurrency: slots.length === 0 ? null : sum(slots),
+    active: active.length < online.length ? null : sum(active),
+  };
+}
+
 function bodiesOfWorkers(
-  { monitor: { serializer } }: WorkersRequest,
+  { monitor: { serializer } }: Pick<WorkersRequest, 'monitor'>,
   list: unknown,
   sourceOf: ReadResult['sourceOf'],
   now: number,

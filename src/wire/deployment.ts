@@ -1,5 +1,6 @@
 /** Bodies that describe the deployment: health, components, queues, the feed, schedules. */
-import type { Integer, SourceBody, Timestamp } from './common.ts';
+import type { Integer, ProblemBody, SourceBody, Timestamp } from './common.ts';
+import type { StatsColumnsBody, WorkerCountsBody } from './overview.ts';
 
 /** Result of one health check. */
 export interface HealthCheckBody {
@@ -119,11 +120,21 @@ export interface ComponentBody {
   rules?: RuleBody[];
   /** When the rules last ran. */
   checked_at?: Timestamp;
+  /** Present on the component `checks` only: the checks of `/healthcheck`. */
+  checks?: { broker: HealthCheckBody; backend: HealthCheckBody; workers: HealthCheckBody };
+  /** Present on the component `workers` only: one for each source that has any. */
+  workers?: WorkerCountsBody[];
+  /** Present on the component `tasks` only; `null` if the source cannot compute statistics. */
+  stats?: StatsColumnsBody | null;
+  /** Present on the components `workers` and `tasks` only. */
+  sources?: SourceBody[];
+  /** In place of these members: what the route of the component answers now. */
+  problem?: ProblemBody;
 }
 
 /**
  * `GET /api/components/`, keyed by component: `web`, `metrics`, `beat`, `history`, `queues`, `findings`, and
- * `<source>.<component>`.
+ * `<source>.<component>`; with `stats` also `checks`, `workers` and `tasks`.
  */
 export interface ComponentsBody {
   [key: string]: ComponentBody;
