@@ -3,7 +3,8 @@ import { onTestFinished } from 'vitest';
 
 async function sessionWith(page: Page): Promise<CDPSession> {
   const session = await page.context().newCDPSession(page);
-  onTestFinished(() => session.detach());
+  // Its page may be closed already.
+  onTestFinished(() => session.detach().catch(() => {}));
   return session;
 }
 
@@ -23,6 +24,25 @@ export async function receivedBytes(page: Page): Promise<() => number> {
   });
   await session.send('Network.enable');
   return () => bytes;
+}
+
+/** The bytes of the first answer of each address to a page without a cache: headers and body as they come over the wire. */
+export async function firstAnswers(page: Page): Promise<ReadonlyMap<string, number>> {
+  const session = await sessionWith(page);
+  const requests = new Map<string, string>();
+  const bytes = new Map<string, number>();
+  session.on('Network.requestWillBeSent', ({ requestId, request: { url } }) => {
+    if (bytes.has(url)) return;
+    bytes.set(url, 0);
+    requests.set(requestId, url);
+  });
+  session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+    const url = requests.get(requestId);
+    if (url !== undefined) bytes.set(url, encodedDataLength);
+  });
+  await session.send('Network.enable');
+  await session.send('Network.clearBrowserCache');
+  return bytes;
 }
 
 /** Counts the bytes that answers bring from now on that had begun before: those of the stream. */

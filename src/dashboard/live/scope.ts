@@ -35,7 +35,11 @@ export function scoped(client: MonitorClient): MonitorClient {
       note(body.sources);
       return { ...body, schedules: body.schedules.filter(isChosen) };
     },
-    components: async (options) => ofChosen(await client.components(options)),
+    async components(options) {
+      const body = await client.components(options?.stats === undefined ? options : ofSource(options));
+      note([...(body.workers?.sources ?? []), ...(body.tasks?.sources ?? [])]);
+      return ofChosen(body);
+    },
   };
 }
 
@@ -54,7 +58,7 @@ function isChosen({ source }: { readonly source: string | null }): boolean {
 
 function ofChosen(body: ComponentsBody): ComponentsBody {
   const entries = Object.entries(body).map(([key, component]) => {
-    const { queues, findings, rules } = component;
+    const { queues, findings, rules, workers } = component;
     return [
       key,
       {
@@ -62,6 +66,7 @@ function ofChosen(body: ComponentsBody): ComponentsBody {
         ...(queues !== undefined && { queues: queues.filter(isChosen) }),
         ...(findings !== undefined && { findings: findings.filter(isChosen) }),
         ...(rules !== undefined && { rules: rules.filter(isChosen) }),
+        ...(workers !== undefined && { workers: workers.filter(isChosen) }),
       },
     ] as const;
   });

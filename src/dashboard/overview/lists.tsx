@@ -1,13 +1,5 @@
-import '../style/overview-lists.css';
 import { useState } from 'preact/hooks';
-import type {
-  ComponentsBody,
-  HealthBody,
-  StatsNameBody,
-  TaskStatsBody,
-  WorkerBody,
-  WorkersBody,
-} from '../../client.ts';
+import type { ComponentsBody, StatsNameBody, TaskStatsBody, WorkerCountsBody } from '../../client.ts';
 import { TopCauses } from '../failures/top-causes.tsx';
 import { NAME_ORDERS, NamesTable } from '../names/names-table.tsx';
 import { Change } from '../parts/change.tsx';
@@ -45,12 +37,10 @@ export function Lists(props: {
   /** Whether each figure is compared with the previous period. */
   readonly isCompared: boolean;
   readonly components: ComponentsBody | null;
-  readonly health: HealthBody | null;
-  readonly workers: WorkersBody | null;
   /** Parameters of the links to the tasks. */
   readonly period: Readonly<Record<string, string>>;
 }) {
-  const { figures, before, isCompared, components, health, workers, period } = props;
+  const { figures, before, isCompared, components, period } = props;
   return (
     <>
       <div class="columns even">
@@ -65,7 +55,7 @@ export function Lists(props: {
           period={period}
         />
       )}
-      <StatusLine health={health} components={components} workers={workers} />
+      <StatusLine components={components} />
       <History components={components} />
     </>
   );
@@ -166,17 +156,13 @@ interface Part {
 }
 
 /** One line with the status of each part of the deployment. */
-function StatusLine(props: {
-  readonly health: HealthBody | null;
-  readonly components: ComponentsBody | null;
-  readonly workers: WorkersBody | null;
-}) {
-  const { health, components, workers } = props;
-  const isBullMQ = areAllBullMQ(workers?.sources ?? []);
+function StatusLine({ components }: { readonly components: ComponentsBody | null }) {
+  const checks = components?.checks?.checks;
+  const isBullMQ = areAllBullMQ(components?.workers?.sources ?? []);
   const parts = [
-    check('Broker', health?.checks.broker),
-    isBullMQ ? null : check('Result backend', health?.checks.backend),
-    workersPart(health, workers?.workers ?? null),
+    check('Broker', checks?.broker),
+    isBullMQ ? null : check('Result backend', checks?.backend),
+    workersPart(checks?.workers?.ok ?? null, components?.workers?.workers),
     isBullMQ ? null : beat(components),
   ].filter((part) => part !== null);
   return (
@@ -214,19 +200,23 @@ function check(
   };
 }
 
-function workersPart(health: HealthBody | null, workers: readonly WorkerBody[] | null): Part | null {
-  if (workers === null) return null;
-  const online = workers.filter(({ status }) => status === 'online');
-  const slots = online.reduce((sum, { concurrency }) => sum + (concurrency ?? 0), 0);
-  const active = online.flatMap((worker) => worker.active ?? []);
-  const busy = active.length < online.length ? '' : `${active.reduce((sum, count) => sum + count, 0)} of `;
-  const checked = health?.checks.workers?.ok ?? null;
+/** @param checked the result of the check of workers */
+function workersPart(checked: boolean | null, sources: readonly WorkerCountsBody[] | undefined): Part | null {
+  if (sources === undefined) return null;
+  const sum = (of: (counts: WorkerCountsBody) => number | null): number =>
+    sources.reduce((total, counts) => total + (of(counts) ?? 0), 0);
+  const [total, online, slots] = [
+    sum((counts) => counts.total),
+    sum((counts) => counts.online),
+    sum(({ concurrency }) => concurrency),
+  ];
+  const busy = sources.some(({ active }) => active === null) ? '' : `${sum(({ active }) => active)} of `;
   // A queue within the app's process has no workers.
-  if (workers.length === 0 && checked !== false) return null;
-  const ok = checked ?? online.length > 0;
-  const tone = online.length < workers.length ? 'retry' : 'success';
+  if (total === 0 && checked !== false) return null;
+  const ok = checked ?? online > 0;
+  const tone = online < total ? 'retry' : 'success';
   return {
-    text: `Workers ${online.length}/${workers.length}`,
+    text: `Workers ${online}/${total}`,
     tone: ok ? tone : 'failure',
     detail: slots > 0 ? `${busy}${slots} slots${busy === '' ? '' : ' busy'}` : '',
     path: 'workers',

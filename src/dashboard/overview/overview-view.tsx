@@ -1,59 +1,53 @@
-import type { TaskStatsBody } from '../../client.ts';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { type ComponentBody, MonitorClientError, type TaskStatsBody } from '../../client.ts';
+import { ThroughputChart as Chart } from '../charts/throughput-chart.tsx';
 import { CONSEQUENCE, consequencesOf } from '../failures/causes.tsx';
 import { client, connection } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
-import { comparable } from '../names/before-values.ts';
 import { lazy } from '../parts/lazy.tsx';
 import { NoStats, ReadState } from '../parts/problem.tsx';
 import { isComparedAt, stepsOf, useRange } from '../range/use-range.ts';
 import { currentRoute, linkTo } from '../route.ts';
+import { soon } from '../slices.ts';
 import { useStore } from '../store.ts';
 import { count } from '../text/numbers.ts';
 import { Attention } from './attention.tsx';
+import { figuresOf } from './figures.ts';
+import { Lists } from './lists.tsx';
 
-/** Number of listed causes. */
-const TOP_CAUSES = 5;
-/** All causes, since one that is frequent now may have been rare before. */
-const ALL_CAUSES = { stats_causes: 1_000 };
-/** The lists are loaded after the chart. */
-const Lists = lazy(async () => (await import('./lists.tsx')).Lists);
-
-// The figures arrive after the page, so their chart need not be part of the first screen.
-const ThroughputChart = lazy(async () => (await import('../charts/throughput-chart.tsx')).ThroughputChart);
 /** States that the chart counts. */
 const IN_LEGEND: ReadonlySet<string> = new Set(['SUCCESS', 'FAILURE', 'RETRY']);
-
-const isTask = (event: { readonly task_id: string | null }): boolean => event.task_id !== null;
-const isWorker = (event: { readonly task_id: string | null }): boolean => event.task_id === null;
 
 /** Summary of the deployment; problems come first. */
 export function OverviewView() {
   const isLost = useStore(connection).state === 'lost';
   const range = useRange();
   const isCompared = isComparedAt(useStore(currentRoute));
-  const stats = useResource(
-    range.key,
-    (signal) => client.tasks({ limit: 0, ...range.stats(), stats_causes: TOP_CAUSES }, { signal }),
-    { news: isTask, gap: 3_000, keep: true },
-  );
-  const earlier = useResource(
-    `${range.key} ${isCompared}`,
-    (signal) => client.tasks({ limit: 0, ...range.before(), ...(isCompared && ALL_CAUSES) }, { signal }),
-    { every: 60_000 },
-  );
-  const health = useResource('health', (signal) => client.health({ signal }), {
-    news: isWorker,
+  const overview = useResource(range.key, (signal) => client.components({ ...range.stats(), signal }), {
+    news: () => true,
+    gap: 3_000,
     every: 10_000,
+    keep: true,
   });
-  const workers = useResource('workers', (signal) => client.workers({ signal }), { news: isWorker });
-  const components = useResource('components', (signal) => client.components({ signal }), { every: 10_000 });
-  const figures = stats.data?.stats ?? null;
-  const before = comparable(earlier.data?.stats);
+  const { data: components, error } = overview;
+  const tasks = components?.tasks;
+  const known = useMemo(() => {
+    const stats = components?.tasks?.stats ?? null;
+    return { components, ...(stats === null ? NONE : figuresOf(stats)) };
+  }, [components]);
+  // The verdict, then the figures, then their chart, then the lists: at once, a slow processor would draw for long.
+  const drawn = useSoon(known);
+  const listed = useSoon(useSoon(drawn));
+  const { now: figures, before } = drawn;
 
   return (
     <>
-      <Attention components={components} isLost={isLost} />
-      <ReadState what="the figures" shape="charts" of={stats} />
+      <Attention components={overview} isLost={isLost} />
+      <ReadState
+        what="the figures"
+        shape="charts"
+        of={{ ...overview, data: tasks ?? null, error: error ?? problemOf(tasks) }}
+      />
       {figures !== null && (
         <section class="panel">
           <h2>Throughput</h2>
@@ -66,18 +60,34 @@ export function OverviewView() {
           />
         </section>
       )}
-      {stats.data !== null && figures === null && <NoStats />}
+      {tasks?.stats === null && <NoStats />}
       <Lists
-        figures={figures}
-        before={before}
+        figures={listed.now}
+        before={listed.before}
         isCompared={isCompared}
         period={range.link}
-        components={components.data}
-        health={health.data}
-        workers={workers.data}
+        components={listed.components}
       />
     </>
   );
+}
+
+const NONE = { now: null, before: null };
+
+/** Rendered in a task of its own when it appears. */
+const ThroughputChart = lazy(() => Chart);
+
+/** The value after the next frame, so that what shows it prolongs no task that shows something else. */
+function useSoon<T>(value: T): T {
+  const [later, setLater] = useState(value);
+  useEffect(() => soon(() => setLater(() => value)), [value]);
+  return later;
+}
+
+/** Why a component has no data; `null`: it has. */
+function problemOf(component: ComponentBody | undefined): MonitorClientError | null {
+  const { problem } = component ?? {};
+  return problem === undefined ? null : new MonitorClientError(problem.detail, { ...problem, problem });
 }
 
 /** The states that the legend of the chart lacks, each with its number of tasks, and failures that do not count there. */
