@@ -162,6 +162,8 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the verdict of the o
     const line = page.getByRole('link', { name: 'Workers 1/1' });
     await line.waitFor();
     expect(await line.getAttribute('title')).toBe('0 of 4 slots busy');
+    // There is only one.
+    expect(await page.getByLabel('Source').count()).toBe(0);
     queue.recordWorker({ hostname: 'w3@h', concurrency: 2, interval: 3_600 });
     const other = await open(queue);
     const both = other.page.getByRole('link', { name: 'Workers 2/2' });

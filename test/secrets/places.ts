@@ -97,7 +97,7 @@ export async function readRoutes(host: Host, id: string): Promise<Map<string, st
   const task = `/api/tasks/${encodeURIComponent(id)}/`;
   const paths = [
     '/healthcheck',
-    '/api/components/',
+    '/api/components/?stats=60',
     '/api/tasks/?stats=60&stats_causes=1000&limit=1',
     `${task}relations/`,
     `${task}graph/?limit=20000`,

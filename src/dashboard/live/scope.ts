@@ -9,7 +9,7 @@ export const sourceNames = createStore<readonly string[]>([]);
 /** The chosen source; `null`: all of them. */
 const chosenSource = (): string | null => currentRoute.get().query.get('only');
 
-function note(sources: readonly SourceBody[]): void {
+function note(sources: readonly SourceBody[] = []): void {
   const known = sourceNames.get();
   const fresh = sources.map(({ name }) => name).filter((name) => !known.includes(name));
   if (fresh.length > 0) sourceNames.set([...known, ...fresh].toSorted());
@@ -37,7 +37,8 @@ export function scoped(client: MonitorClient): MonitorClient {
     },
     async components(options) {
       const body = await client.components(options?.stats === undefined ? options : ofSource(options));
-      note([...(body.workers?.sources ?? []), ...(body.tasks?.sources ?? [])]);
+      note(body.workers?.sources);
+      note(body.tasks?.sources);
       return ofChosen(body);
     },
   };
