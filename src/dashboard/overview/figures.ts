@@ -26,7 +26,7 @@ export function figuresOf(stats: StatsColumnsBody): Figures {
       ...others,
       series: rowsOf({ t, ...counts }),
       totals: totalsOf(totals),
-      names: rowsOf(names),
+      names: rowsOf(names).map((name) => ({ ...name, last_failed_at: null })),
       workers: [],
       queues: [],
       ...(causes && { causes: rowsOf(causes).map((cause): StatsCauseBody => ({ ...NO_CAUSE, ...cause })) }),
@@ -48,7 +48,7 @@ function beforeOf(
       ({ count, failed, ...name }): StatsNameBody[] =>
         count === null || failed === null
           ? []
-          : [{ ...name, count, failed, runtime_p50: null, wait_p50: null }],
+          : [{ ...name, count, failed, runtime_p50: null, wait_p50: null, last_failed_at: null }],
     ),
     ...(causes &&
       before.causes && {
