@@ -147,7 +147,10 @@ export interface Activity {
   readonly silent: readonly SilentWorker[];
   /** Default: unknown. */
   readonly growing?: readonly GrowingQueue[];
-  /** Tasks that ran twice within the last hour; `null`: the runs of attempts are not known. Default: the source cannot tell. */
+  /**
+   * Tasks that ran twice within the last hour; `null`: only another instance of the app knows. Default: the source cannot
+   * tell.
+   */
   readonly repeated?: readonly RepeatedTask[] | null;
   /** Deaths of the last day, the oldest first. Default: unknown. */
   readonly deaths?: readonly WorkerDeath[];

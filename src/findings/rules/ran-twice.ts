@@ -7,13 +7,13 @@ const MOST_EXAMPLES = 3;
 
 /**
  * `task_ran_twice`: an attempt of a task ran more than once within the last hour, without a retry: its message was
- * delivered again while a worker had it. Unknown where nothing tells the attempts of tasks apart. The rule does not
- * apply to a source that cannot tell.
+ * delivered again while a worker had it. Unknown to an instance that leaves it to another one to collect. The rule does
+ * not apply to a source that does not tell the attempts of a task apart.
  */
 export const taskRanTwice = activityRule('task_ran_twice', function* ({ repeated }) {
   yield;
   if (repeated === undefined) return null;
-  if (repeated === null) return clear('It is not known to which attempt of its task a run belongs.');
+  if (repeated === null) return clear('Only the instance that collects knows which tasks ran twice.');
   const names = new Map<string | null, RepeatedTask[]>();
   for (const task of repeated) addTo(names, task.name, task);
   const findings = [...names].map(([name, tasks]) => findingOf(name, tasks));

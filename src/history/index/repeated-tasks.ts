@@ -13,8 +13,8 @@ const MOST_TASKS = 1_000;
 export interface RepeatedTasks {
   /** A task has changed. */
   note(record: TaskRecord): void;
-  /** Those of the last hour; `null`: tasks start, and no message tells which attempt that is. */
-  list(now: number): readonly RepeatedTask[] | null;
+  /** Those of the last hour; `undefined`: tasks start, and no message tells which attempt that is. */
+  list(now: number): readonly RepeatedTask[] | undefined;
 }
 
 /** @returns an empty list */
@@ -39,7 +39,7 @@ export function createRepeatedTasks(): RepeatedTasks {
       if (tasks.size > MOST_TASKS && oldest !== undefined) tasks.delete(oldest);
     },
     list(now) {
-      if (hasStarts && !hasAttempts) return null;
+      if (hasStarts && !hasAttempts) return undefined;
       const isRecent = ({ startedAt, endedAt }: RepeatedTask['runs'][number]): boolean =>
         now - (endedAt ?? startedAt) < LISTED_MS;
       return [...tasks.values()].filter(({ runs }) => runs.some(isRecent));

@@ -130,6 +130,7 @@ function* activityOf(state: MemoryState): Steps<Activity> {
   const { tables, workers, deaths, flags, coverage, aggregate, clock } = state;
   const { records, index } = tables;
   const { isOnline } = workers;
+  const repeated = tables.repeated.list(clock());
   return {
     since: coverage.since(),
     blind: null,
@@ -138,7 +139,7 @@ function* activityOf(state: MemoryState): Steps<Activity> {
     silent: workers.silent(),
     growing: aggregate.queues.growing(clock()),
     ...(!state.isEventless && {
-      repeated: tables.repeated.list(clock()),
+      ...(repeated && { repeated }),
       deaths: deaths.list(workers.silent(), clock()),
     }),
   };
