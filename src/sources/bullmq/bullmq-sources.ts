@@ -1,7 +1,6 @@
 import { storeComponent } from '../../history/store-parts.ts';
 import type { HealthCheck, WorkerHealthCheck } from '../../model.ts';
 import { describeError, type RedisProblem } from '../../redis/problems.ts';
-import type { ReadOptions } from '../../redis/reader.ts';
 import { markBundle, withEngine } from '../../source/bundle-mark.ts';
 import type {
   Awaitable,
@@ -18,12 +17,12 @@ import type {
   WorkerSource,
 } from '../../source.ts';
 import { type BullMQSourcesOptions, resolveOptions } from './access/options.ts';
-import { createQueueAccess, type QueueAccess } from './access/queue-access.ts';
+import { type BullMQRedis, createBullMQRedis, type QueueAccess } from './access/queue-access.ts';
 import { createActivity } from './activity/activity.ts';
 import { createComponentSource } from './components/component-source.ts';
 import { readSettings } from './components/queue-figures.ts';
-import { createEventFeed } from './events/event-feed.ts';
-import { createFeedTails, type FeedTails } from './events/feed-tails.ts';
+import { createEventSource } from './events/event-feed.ts';
+import { createFeedTails } from './events/feed-tails.ts';
 import { createStreamFollower } from './events/stream-follower.ts';
 import { createMetricsSource } from './metrics/job-meter.ts';
 import { createQueueSource } from './queues/queue-source.ts';
@@ -31,7 +30,6 @@ import { createJobStore, type JobStore } from './recorded/job-store.ts';
 import { withRemoved } from './recorded/with-removed.ts';
 import { createScheduleSource } from './schedules/schedules.ts';
 import { createKeptSince } from './tasks/kept-since.ts';
-import { createPortionCache, type PortionCache } from './tasks/sorted-portion.ts';
 import { readTaskDetail } from './tasks/task-detail.ts';
 import { listTasks, searchCauses } from './tasks/task-list.ts';
 import { readTaskStats, type StatsReads } from './tasks/task-stats.ts';
@@ -76,40 +74,33 @@ export interface BullMQSources extends MonitorSources {
 export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
   const resolved = resolveOptions(options);
   const { name } = resolved;
-  const access = createQueueAccess(resolved);
-  const portions = createPortionCache();
-  const follower = createStreamFollower(access);
-  const recorded =
-    resolved.store === null ? null : createJobStore(resolved, resolved.store, access, follower);
-  const tails = createFeedTails(access);
-  const activity = createActivity(access, tails);
-  const { queues, endedJobs } = activity;
-  const reads: StatsReads = { access, keptSince: createKeptSince(access, endedJobs), queues };
-  const tasks = { ...taskSource(name, reads, portions), getActivity: activity.read };
+  const redis = createBullMQRedis(resolved);
+  const follower = createStreamFollower(redis);
+  const recorded = resolved.store === null ? null : createJobStore(resolved, resolved.store, follower);
+  const tails = createFeedTails(redis);
+  const activity = createActivity(redis, tails);
+  const stats = { keptSince: createKeptSince(activity.endedJobs), queues: activity.queues };
+  const tasks = { ...taskSource(name, redis, stats), getActivity: activity.read };
   const parts = {
-    tasks: withCauses(recorded === null ? tasks : withRemoved(tasks, reads, recorded)),
-    schedules: createScheduleSource(name, access),
-    workers: createWorkerSource(name, access),
-    health: createHealth(name, access),
-    queues: createQueueSource(name, access),
-    components: componentSource(name, access, recorded),
-    events: eventSource(name, access, tails),
-    metrics: createMetricsSource(name, access, follower),
+    tasks: withCauses(recorded === null ? tasks : withRemoved(tasks, redis, stats, recorded)),
+    schedules: createScheduleSource(name, redis),
+    workers: createWorkerSource(name, redis),
+    health: createHealth(name, redis),
+    queues: createQueueSource(name, redis),
+    components: componentSource(name, redis, recorded),
+    events: createEventSource(name, redis, tails),
+    metrics: createMetricsSource(name, redis, follower),
     ...(recorded === null ? {} : { history: historySource(name, recorded) }),
-  };
-  const close = (): void => {
-    portions.clear();
-    access.close();
   };
   return markBundle({
     ...withEngine(parts, 'bullmq'),
-    close: recorded === null ? close : () => recorded.close().then(close),
+    close: recorded === null ? redis.close : () => recorded.close().then(redis.close),
   });
 }
 
 /** The servers, and the status of the store. */
-function componentSource(name: string, access: QueueAccess, recorded: JobStore | null): ComponentSource {
-  const servers = createComponentSource(name, access);
+function componentSource(name: string, redis: BullMQRedis, recorded: JobStore | null): ComponentSource {
+  const servers = createComponentSource(name, redis);
   if (recorded === null) return servers;
   return {
     ...servers,
@@ -135,25 +126,16 @@ function withCauses(tasks: TaskSource): TaskSource {
   };
 }
 
-function taskSource(name: string, reads: StatsReads, portions: PortionCache): TaskSource {
-  const { access } = reads;
+function taskSource(name: string, redis: BullMQRedis, stats: Omit<StatsReads, 'access'>): TaskSource {
+  const { within } = redis;
   return {
     name,
     knowsConditions: true,
-    status: access.status,
-    listTasks: (query, { signal }) => listTasks(access, portions, query, { signal }),
-    getTask: (id, { signal }) => readTaskDetail(access, id, { signal }),
-    getTaskTree: (id, { signal }) => readFlowTree(access, id, { signal }),
-    getTaskStats: (query, { signal }) => readTaskStats(reads, query, { signal }),
-  };
-}
-
-function eventSource(name: string, access: QueueAccess, tails: FeedTails): TaskEventSource {
-  const feed = createEventFeed(access, tails);
-  return {
-    name,
-    status: feed.status,
-    listEvents: (query, { signal }) => feed.list(query, { signal }),
+    status: redis.status,
+    listTasks: (query, context) => listTasks(within(context), query),
+    getTask: (id, context) => readTaskDetail(within(context), id),
+    getTaskTree: (id, context) => readFlowTree(within(context), id),
+    getTaskStats: (query, context) => readTaskStats({ ...stats, access: within(context) }, query),
   };
 }
 
@@ -162,38 +144,38 @@ function eventSource(name: string, access: QueueAccess, tails: FeedTails): TaskE
  * healthy if it answers and its queues can be read. Workers respond as long as they are connected; nothing is
  * sent to them, whether pings are allowed or not.
  */
-function createHealth(name: string, access: QueueAccess): HealthSource {
-  async function checkRedis({ signal }: ReadContext): Promise<HealthCheck> {
-    const problem = await findProblem(access, signal);
+function createHealth(name: string, redis: BullMQRedis): HealthSource {
+  async function checkRedis(context: ReadContext): Promise<HealthCheck> {
+    const problem = await findProblem(redis, context);
     return problem === null ? { ok: true, error: null } : { ok: false, error: problem.sentence };
   }
 
   return {
     name,
-    status: access.status,
+    status: redis.status,
     checkBroker: checkRedis,
     checkBackend: checkRedis,
-    checkWorkers: ({ signal }) => checkWorkers(access, signal),
+    checkWorkers: (context) => checkWorkers(redis.within(context)),
   };
 }
 
-async function findProblem(access: QueueAccess, signal: AbortSignal): Promise<RedisProblem | null> {
+async function findProblem(redis: BullMQRedis, context: ReadContext): Promise<RedisProblem | null> {
   const [problem, failure] = await Promise.all([
-    access.check(signal),
-    readAll(access, { signal }).then(() => null, describeError),
+    redis.check(context.signal),
+    readAll(redis.within(context)).then(() => null, describeError),
   ]);
   // A user who may not ping may still be able to read.
   return problem === null || problem.code === 'NOPERM' ? failure : problem;
 }
 
 /** @throws RedisError if a queue cannot be read */
-async function readAll(access: QueueAccess, options: ReadOptions): Promise<void> {
-  await readSettings(access, await access.queues(options), options);
+async function readAll(access: QueueAccess): Promise<void> {
+  await readSettings(access, await access.queues());
 }
 
-async function checkWorkers(access: QueueAccess, signal: AbortSignal): Promise<WorkerHealthCheck> {
+async function checkWorkers(access: QueueAccess): Promise<WorkerHealthCheck> {
   try {
-    const workers = await readWorkers(access, { signal });
+    const workers = await readWorkers(access);
     if (workers === null) return { ok: null, error: WORKERS_HIDDEN.sentence, responding: [], missing: [] };
     const named = (status: string): string[] =>
       workers.filter((worker) => worker.status === status).map(({ hostname }) => hostname);

@@ -54,13 +54,8 @@ const place = fc.record({
   id: fieldText,
   mark: fc.oneof(
     fieldText,
-    misfit([
-      [
-        [TIME, 'q:j1'],
-        ['q/wait', 3, 'j1'],
-      ],
-    ]).map((parts) => `walk1${JSON.stringify(parts)}`),
-    anyValue.map((value) => `walk1${JSON.stringify(value)}`),
+    misfit([['q', 'wait', 3]]).map((parts) => `set1${JSON.stringify(parts)}`),
+    anyValue.map((value) => `set1${JSON.stringify(value)}`),
   ),
 });
 const JOBS = 100;
@@ -80,7 +75,7 @@ export const bullmqTarget = defineTarget({
   name: 'BullMQ hashes in Redis',
   share: 245,
   covers: [
-    ...files('jobs/job-facts', 'jobs/job-row', 'jobs/job-sets', 'access/queue-ref', 'walk/walk-cursor'),
+    ...files('jobs/job-facts', 'jobs/job-row', 'jobs/job-sets', 'access/queue-reads', 'walk/set-rows'),
     ...files('jobs/job-loader', 'jobs/job-family', 'jobs/job-values', 'jobs/find-jobs'),
     ...files('tasks/task-detail', 'tasks/task-tree', 'tasks/task-list'),
     'redis/replies.ts',

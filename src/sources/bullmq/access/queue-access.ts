@@ -3,11 +3,12 @@
  * never creates a `Queue` and never closes a connection of the host.
  */
 import type { Redactor } from '../../../redact.ts';
+import type { RedisCommand } from '../../../redis/client.ts';
 import { createHostReader, createIoredisReader } from '../../../redis/on-demand-reader.ts';
 import type { RedisProblem } from '../../../redis/problems.ts';
 import type { ReadOptions, RedisReader } from '../../../redis/reader.ts';
 import { asFields } from '../../../redis/replies.ts';
-import type { SourceStatus } from '../../../source.ts';
+import type { ReadContext, SourceStatus } from '../../../source.ts';
 import type { GivenQueue, ResolvedOptions } from './options.ts';
 import { createQueueDiscovery } from './queue-discovery.ts';
 import {
@@ -15,42 +16,18 @@ import {
   createQueueRef,
   createReadEach,
   type JobRef,
-  type QueueCommand,
   type QueueRef,
+  type ReadCommands,
   type ReadEach,
   splitJobKey,
   splitTaskId,
   taskIdOf,
 } from './queue-reads.ts';
 
-/** Finds queues and reads them. */
-export interface QueueAccess {
-  /** Removes secrets from what is read, before it is returned or searched; `null`: the router does. */
-  readonly redactor: Redactor | null;
-  /**
-   * The queues to show, sorted by name. With a `connection`, they are searched for in Redis.
-   *
-   * @throws RedisError if that fails
-   */
-  queues(options?: ReadOptions): Promise<readonly QueueRef[]>;
-  /**
-   * Replies of commands about any queues, in their order, with one write per Redis. The reply for a key of
-   * another type is `null`, as if it were absent. Never send a command that blocks or writes: the client may be
-   * the host's.
-   *
-   * @throws RedisError when Redis is unreachable, late, or refuses one of them
-   */
-  read(list: readonly QueueCommand[], options?: ReadOptions): Promise<unknown[]>;
-  /** Reads the same of each queue: lengths, settings and heads, which several parts ask for in one look. */
-  readonly readEach: ReadEach;
-  /** One reader per Redis, for commands about a server and not about a queue. */
-  readers(): readonly RedisReader[];
-  /** The job of this task id, which need not exist; `null` if no queue has that name. */
-  find(taskId: string, options?: ReadOptions): Promise<JobRef | null>;
-  /** The job of a full key, as parents and children name each other; `null` if its queue is not shown. */
-  jobOfKey(jobKey: string): JobRef | null;
-  /** The task id of a full key, even if its queue is not shown; `null` for anything else. */
-  taskIdOfKey(jobKey: string): string | null;
+/** The Redis servers of this source. */
+export interface BullMQRedis {
+  /** Reads for one request, or for one look of a collector. */
+  within(options: ReadOptions): QueueAccess;
   /** The freshness of reads. Each answer may be shared for a second. */
   status(): SourceStatus;
   /** Sends every Redis a PING: the first problem, or `null`. */
@@ -59,33 +36,56 @@ export interface QueueAccess {
   close(): void;
 }
 
+/** Finds queues and reads them, until the signal is aborted or the time is up. */
+export interface QueueAccess {
+  /** Of all reads. */
+  readonly options: ReadOptions & ReadContext;
+  /** Removes secrets from what is read, before it is returned or searched; `null`: the router does. */
+  readonly redactor: Redactor | null;
+  /**
+   * The queues to show, sorted by name. With a `connection`, they are searched for in Redis.
+   *
+   * @throws RedisError if that fails
+   */
+  queues(): Promise<readonly QueueRef[]>;
+  /**
+   * Replies of commands about any queues, in their order, with one write per Redis. The reply for a key of
+   * another type is `null`, as if it were absent. Never send a command that blocks or writes: the client may be
+   * the host's.
+   *
+   * @throws RedisError when Redis is unreachable, late, or refuses one of them
+   */
+  readonly read: ReadCommands;
+  /** Reads the same of each queue: lengths, settings and heads, which several parts ask for in one look. */
+  readonly readEach: ReadEach;
+  /** One reader per Redis, for commands about a server and not about a queue. */
+  readonly readers: readonly RedisReader[];
+  /** The job of this task id, which need not exist; `null` if no queue has that name. */
+  find(taskId: string): Promise<JobRef | null>;
+  /** The job of a full key, as parents and children name each other; `null` if its queue is not shown. */
+  jobOfKey(jobKey: string): JobRef | null;
+  /** The task id of a full key, even if its queue is not shown; `null` for anything else. */
+  taskIdOfKey(jobKey: string): string | null;
+}
+
 /** How long an answer may be shared, in milliseconds. */
 const SHARED_MS = 1_000;
 /** Pause between two checks while Redis is unreachable, in milliseconds. */
 const CHECK_INTERVAL = 250;
 
 /** Opens no connection before the first read. */
-export function createQueueAccess({ from, redactor }: ResolvedOptions): QueueAccess {
-  const { readers, queues, prefixes, known } =
-    from.kind === 'queues' ? givenQueues(from.queues) : discoveredQueues(from);
+export function createBullMQRedis({ from, redactor }: ResolvedOptions): BullMQRedis {
+  const deployment = from.kind === 'queues' ? givenQueues(from.queues) : discoveredQueues(from);
+  const { readers, prefixes, known } = deployment;
+  const readWithin = createQueueReads();
+  const readEachWithin = createReadEach();
 
   async function check(signal?: AbortSignal): Promise<RedisProblem | null> {
     const problems = await Promise.all(readers.map((reader) => reader.check(signal)));
     return problems.find((problem) => problem !== null) ?? null;
   }
 
-  return {
-    redactor,
-    queues,
-    read: createQueueReads(),
-    readEach: createReadEach(),
-    readers: () => readers,
-    async find(taskId, options) {
-      const parts = splitTaskId(taskId);
-      if (parts === null) return null;
-      const queue = (await queues(options)).find(({ name }) => name === parts.queue);
-      return queue === undefined ? null : { queue, id: parts.jobId };
-    },
+  const keys: Pick<QueueAccess, 'jobOfKey' | 'taskIdOfKey'> = {
     jobOfKey(jobKey) {
       const parts = splitJobKey(jobKey, prefixes);
       const queue = parts === null ? undefined : known.get(parts.queue);
@@ -99,6 +99,28 @@ export function createQueueAccess({ from, redactor }: ResolvedOptions): QueueAcc
       return (known.get(queue)?.prefix ?? prefix) === prefix && prefixes.has(prefix)
         ? taskIdOf(queue, jobId)
         : jobKey;
+    },
+  };
+
+  return {
+    within(given) {
+      const options = { ...given, signal: given.signal ?? new AbortController().signal };
+      const queues = (): Promise<readonly QueueRef[]> => deployment.queues(options);
+      return {
+        ...keys,
+        options,
+        redactor,
+        readers,
+        queues,
+        read: readWithin(options),
+        readEach: readEachWithin(options),
+        async find(taskId) {
+          const parts = splitTaskId(taskId);
+          if (parts === null) return null;
+          const queue = (await queues()).find(({ name }) => name === parts.queue);
+          return queue === undefined ? null : { queue, id: parts.jobId };
+        },
+      };
     },
     status: createStatus(readers, check),
     check,
@@ -181,25 +203,28 @@ export async function readFields(
   access: Pick<QueueAccess, 'read'>,
   jobs: readonly JobRef[],
   fields: readonly string[],
-  options: ReadOptions,
 ): Promise<readonly (readonly (string | null)[])[]> {
   const commands = jobs.map(({ queue, id }) => ({ queue, command: ['HMGET', queue.key(id), ...fields] }));
-  return (await access.read(commands, options)).map(asFields);
+  return (await access.read(commands)).map(asFields);
 }
 
 /** A Redis or a cluster, to which there may be several connections. */
 export interface RedisServer {
-  /** A reader for commands about the whole server. */
   readonly reader: RedisReader;
   /** The queues stored there. */
   readonly queues: readonly QueueRef[];
+  /** Sends a command about the whole server. */
+  onEachMaster(command: RedisCommand): ReturnType<RedisReader['onEachMaster']>;
 }
 
 /**
  * Servers with their queues, in the order of the links. Links with the same address belong to one server. Links
  * that have never answered have no address; they are treated as one server.
  */
-export function serversOf(access: QueueAccess, queues: readonly QueueRef[]): readonly RedisServer[] {
+export function serversOf(
+  { readers, options }: QueueAccess,
+  queues: readonly QueueRef[],
+): readonly RedisServer[] {
   const servers = new Map<unknown, { readonly reader: RedisReader; readonly queues: QueueRef[] }>();
   function serverOf(reader: RedisReader): { readonly queues: QueueRef[] } {
     const key = reader.address() ?? (reader.state().asOf === null ? null : reader);
@@ -207,7 +232,10 @@ export function serversOf(access: QueueAccess, queues: readonly QueueRef[]): rea
     servers.set(key, server);
     return server;
   }
-  for (const reader of access.readers()) serverOf(reader);
+  for (const reader of readers) serverOf(reader);
   for (const queue of queues) serverOf(queue.reader).queues.push(queue);
-  return [...servers.values()];
+  return [...servers.values()].map((server) => ({
+    ...server,
+    onEachMaster: (command) => server.reader.onEachMaster(() => command, options),
+  }));
 }

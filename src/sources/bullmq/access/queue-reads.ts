@@ -93,14 +93,11 @@ interface Group {
  *   `null`, as if it were absent. Rejects with a `RedisError` when a Redis is unreachable, late, or refuses a command
  *   that is not optional.
  */
-export function createQueueReads(): (
-  list: readonly QueueCommand[],
-  options?: ReadOptions,
-) => Promise<unknown[]> {
+export function createQueueReads(): (options: ReadOptions) => ReadCommands {
   /** When to send it again, by `performance.now()`. */
   const refusedUntil = new WeakMap<RedisReader, number>();
 
-  return async (list, options) => {
+  return (options) => async (list) => {
     const now = performance.now();
     const groups = new Map<RedisReader, Group>();
     for (const [index, { queue, command, isOptional }] of list.entries()) {
@@ -132,7 +129,7 @@ const AT_ONCE = 100;
 async function readInTurns(
   reader: RedisReader,
   commands: readonly RedisCommand[],
-  options: ReadOptions | undefined,
+  options: ReadOptions,
 ): Promise<readonly Outcome[]> {
   const sent: Promise<readonly Outcome[]>[] = [];
   for (let from = 0; from < commands.length; from += AT_ONCE) {
@@ -182,7 +179,6 @@ export type ReadEach = <Result>(
   queues: readonly QueueRef[],
   commandsOf: (queue: QueueRef) => readonly RedisCommand[],
   take: (replies: readonly unknown[], queue: QueueRef) => Result,
-  options?: ReadOptions,
 ) => Promise<ReadonlyMap<QueueRef, Result>>;
 
 /** A read that is under way at one Redis. */
@@ -212,34 +208,35 @@ interface Pending {
  * Reads that several parts make at once, such as components, checks and rules, go through the queues of a Redis
  * together: a command that several of them need is sent once, and never before it was asked for.
  */
-export function createReadEach(): ReadEach {
+export function createReadEach(): (options: ReadOptions) => ReadEach {
   const pendingOf = new WeakMap<RedisReader, Pending>();
 
-  return async (queues, commandsOf, take, { signal, timeoutMs } = {}) => {
-    const results = new Map<QueueRef, ReturnType<typeof take>>();
-    const takeOne: Read['take'] = (replies, queue) => void results.set(queue, take(replies, queue));
-    const left = new Map<RedisReader, Set<QueueRef>>();
-    for (const queue of queues) left.set(queue.reader, (left.get(queue.reader) ?? new Set()).add(queue));
-    const forget: (() => void)[] = [];
-    const ended = [...left].map(
-      ([reader, own]) =>
-        new Promise<void>((resolve, reject) => {
-          const pending = pendingOf.get(reader) ?? { reads: new Set(), isRunning: false };
-          pendingOf.set(reader, pending);
-          const end = (error?: unknown): void => (error === undefined ? resolve() : reject(error));
-          const read: Read = { left: own, commandsOf, take: takeOne, end };
-          pending.reads.add(read);
-          forget.push(() => void pending.reads.delete(read));
-          if (!pending.isRunning) void readPending(reader, pending);
-        }),
-    );
-    try {
-      await withDeadline(Promise.all(ended), signal, timeoutMs);
-    } finally {
-      for (const one of forget) one();
-    }
-    return new Map(queues.map((queue) => [queue, results.get(queue) as ReturnType<typeof take>]));
-  };
+  return ({ signal, timeoutMs }) =>
+    async (queues, commandsOf, take) => {
+      const results = new Map<QueueRef, ReturnType<typeof take>>();
+      const takeOne: Read['take'] = (replies, queue) => void results.set(queue, take(replies, queue));
+      const left = new Map<RedisReader, Set<QueueRef>>();
+      for (const queue of queues) left.set(queue.reader, (left.get(queue.reader) ?? new Set()).add(queue));
+      const forget: (() => void)[] = [];
+      const ended = [...left].map(
+        ([reader, own]) =>
+          new Promise<void>((resolve, reject) => {
+            const pending = pendingOf.get(reader) ?? { reads: new Set(), isRunning: false };
+            pendingOf.set(reader, pending);
+            const end = (error?: unknown): void => (error === undefined ? resolve() : reject(error));
+            const read: Read = { left: own, commandsOf, take: takeOne, end };
+            pending.reads.add(read);
+            forget.push(() => void pending.reads.delete(read));
+            if (!pending.isRunning) void readPending(reader, pending);
+          }),
+      );
+      try {
+        await withDeadline(Promise.all(ended), signal, timeoutMs);
+      } finally {
+        for (const one of forget) one();
+      }
+      return new Map(queues.map((queue) => [queue, results.get(queue) as ReturnType<typeof take>]));
+    };
 }
 
 async function readPending(reader: RedisReader, pending: Pending): Promise<void> {

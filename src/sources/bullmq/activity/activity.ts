@@ -5,10 +5,9 @@
  */
 import { createMinuteAggregate } from '../../../history/aggregate/minute-aggregate.ts';
 import type { QueueHistory } from '../../../history/aggregate/queue-history.ts';
-import type { ReadOptions } from '../../../redis/reader.ts';
 import { shareCalls } from '../../../single-flight.ts';
 import type { Activity } from '../../../source.ts';
-import type { QueueAccess } from '../access/queue-access.ts';
+import type { BullMQRedis, QueueAccess } from '../access/queue-access.ts';
 import { inPortions, type QueueRef } from '../access/queue-reads.ts';
 import { depthsInterval, recordDepths } from '../components/oldest-due.ts';
 import type { FeedTails, StreamTail } from '../events/feed-tails.ts';
@@ -46,14 +45,14 @@ export interface ActivityReader {
 }
 
 export function createActivity(
-  access: QueueAccess,
+  redis: BullMQRedis,
   tails: FeedTails,
   now: () => number = Date.now,
 ): ActivityReader {
-  const counting: Counting = { access, tails, counts: createMinuteAggregate(COUNTS_BYTES), now };
+  const counting: Counting = { tails, counts: createMinuteAggregate(COUNTS_BYTES), now };
   const state: ActivityState = { counting, followed: new Map(), depthsDueAt: Number.NEGATIVE_INFINITY };
   return {
-    read: shareCalls(() => readActivity(state)),
+    read: shareCalls(() => readActivity(redis.within({ timeoutMs: READ_MS }), state)),
     queues: counting.counts.queues,
     endedJobs: ({ name }) => state.followed.get(name)?.samples.values() ?? [],
   };
@@ -66,15 +65,14 @@ interface ActivityState {
   depthsDueAt: number;
 }
 
-async function readActivity(state: ActivityState): Promise<Activity> {
+async function readActivity(access: QueueAccess, state: ActivityState): Promise<Activity> {
   const { counting, followed } = state;
-  const { access, tails, counts, now } = counting;
-  const options = { timeoutMs: READ_MS };
-  const queues = await access.queues(options);
+  const { tails, counts, now } = counting;
+  const queues = await access.queues();
   const [isWhole, open] = await Promise.all([
-    tails.update(queues, options).then((all) => countAll(counting, followAll(followed, all, now()), options)),
-    summarizeOpen(access, queues, now(), options),
-    readDepths(state, queues, options),
+    tails.update(access, queues).then((all) => countAll(access, counting, followAll(followed, all, now()))),
+    summarizeOpen(access, queues, now()),
+    readDepths(access, state, queues),
   ]);
   return {
     since: Math.max(0, ...[...followed.values()].map(countedSince)),
@@ -92,18 +90,18 @@ async function readActivity(state: ActivityState): Promise<Activity> {
 }
 
 async function readDepths(
+  access: QueueAccess,
   state: ActivityState,
   queues: readonly QueueRef[],
-  options: ReadOptions,
 ): Promise<void> {
-  const { access, counts, now } = state.counting;
+  const { counts, now } = state.counting;
   if (now() < state.depthsDueAt) return;
   state.depthsDueAt = now() + depthsInterval(queues.length);
   const recordQueue = (queue: string, waiting: number, oldestDueAt: number | null): void => {
     const ageMs = oldestDueAt === null ? null : now() - oldestDueAt;
     counts.queues.addReading(queue, waiting, { ageMs, isAtLeast: false }, now());
   };
-  await recordDepths(access, { recordQueue }, queues, options);
+  await recordDepths(access, { recordQueue }, queues);
 }
 
 /** The present queues, each with its stream. Removed queues are dropped. */
@@ -125,9 +123,9 @@ function followedOf(followed: Map<string, FollowedQueue>, queue: QueueRef, now: 
 
 /** @returns whether all events have been counted */
 async function countAll(
+  access: QueueAccess,
   counting: Counting,
   followed: readonly (readonly [FollowedQueue, StreamTail])[],
-  options: ReadOptions,
 ): Promise<boolean> {
   const count = Math.max(1, followed.length);
   const until = performance.now() + MOST_MS;
@@ -135,14 +133,14 @@ async function countAll(
   for await (const some of inPortions(followed)) {
     const counted = some.map(([queue, tail]) => {
       const budget = { entries: MOST_ENTRIES / count, size: MOST_CHARACTERS / count, until };
-      return countEvents(counting, queue, tail, budget, options);
+      return countEvents(access, counting, queue, tail, budget);
     });
     for (const isCounted of await Promise.all(counted)) isWhole &&= isCounted;
   }
   const gaps = followed.filter(([{ gap }]) => gap !== null);
   const most = Math.max(1, Math.floor(MOST_ENDED / Math.max(1, gaps.length)));
   for await (const some of inPortions(gaps)) {
-    await Promise.all(some.map(([queue]) => countEnded(counting, queue, most, options)));
+    await Promise.all(some.map(([queue]) => countEnded(access, counting, queue, most)));
   }
   return isWhole;
 }

@@ -2,7 +2,6 @@
  * Counts the jobs that ended while events were removed from the stream: those that the queue still has in its sets of
  * completed and failed jobs. BullMQ drops the oldest of a set first, unless a job is removed as it ends.
  */
-import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount, asScored } from '../../../redis/replies.ts';
 import { type QueueAccess, readFields } from '../access/queue-access.ts';
 import type { JobRef } from '../access/queue-reads.ts';
@@ -25,29 +24,27 @@ type Part = (typeof PARTS)[number];
  * @param most jobs of each set
  */
 export async function countEnded(
+  access: QueueAccess,
   counting: Counting,
   followed: FollowedQueue,
   most: number,
-  options: ReadOptions,
 ): Promise<void> {
-  const { access } = counting;
   const { queue, gap } = followed;
   if (gap === null) return;
-  const oldest = await readOldest(access, followed, options);
-  if (!(await keepsJobs(access, followed, oldest, options))) {
+  const oldest = await readOldest(access, followed);
+  if (!(await keepsJobs(access, followed, oldest))) {
     closeGap(followed);
     return;
   }
   const lists = await access.read(
     PARTS.map((part) => ({ queue, command: rangeCommand(queue.key(part), gap, part, most) })),
-    options,
   );
   let reached = gap.from;
   let isRead = true;
   for (const [index, part] of PARTS.entries()) {
     const found = asScored(lists[index]).map(({ member, score }) => ({ queue, id: member, time: score }));
     const uncounted = found.filter(({ id }) => !gap.counted.has(id));
-    await countJobs(counting, part, uncounted, options);
+    await countJobs(access, counting, part, uncounted);
     gap.read[part] += found.length;
     // The next part of the list may have jobs of the same moment.
     if (found.length >= most) {
@@ -70,11 +67,9 @@ function rangeCommand(key: string, { from, edge, read }: Gap, part: Part, most: 
 async function readOldest(
   access: QueueAccess,
   { queue }: FollowedQueue,
-  options: ReadOptions,
 ): Promise<Readonly<Record<Part, number | null>>> {
   const [completed, failed] = await access.read(
     PARTS.map((part) => ({ queue, command: ['ZRANGE', queue.key(part), '0', '0', 'WITHSCORES'] })),
-    options,
   );
   return { completed: asScored(completed)[0]?.score ?? null, failed: asScored(failed)[0]?.score ?? null };
 }
@@ -84,25 +79,23 @@ async function keepsJobs(
   access: QueueAccess,
   { queue, samples }: FollowedQueue,
   oldest: Readonly<Record<Part, number | null>>,
-  options: ReadOptions,
 ): Promise<boolean> {
   const isTrimmed = ({ part, time }: EndedJob): boolean => oldest[part] !== null && time < oldest[part];
   const ended = [...samples.values()].flatMap(({ jobs }) => jobs).filter((job) => !isTrimmed(job));
   const replies = await access.read(
     ended.map(({ jobId }) => ({ queue, command: ['EXISTS', queue.key(jobId)] })),
-    options,
   );
   return replies.every((reply) => asCount(reply) > 0);
 }
 
 async function countJobs(
-  { access, counts, now }: Counting,
+  access: QueueAccess,
+  { counts, now }: Counting,
   part: Part,
   jobs: readonly (JobRef & { readonly time: number })[],
-  options: ReadOptions,
 ): Promise<void> {
-  const replies = await readFields(access, jobs, ['name', 'processedOn'], options);
-  const consequences = part === 'failed' ? await findConsequences(access, jobs, options) : null;
+  const replies = await readFields(access, jobs, ['name', 'processedOn']);
+  const consequences = part === 'failed' ? await findConsequences(access, jobs) : null;
   for (const [index, job] of jobs.entries()) {
     if (consequences?.has(job)) continue;
     const [name, processedOn] = replies[index] ?? [];

@@ -1,6 +1,5 @@
 /** Counts the events in the stream of a queue, and since when they are complete. Times are milliseconds since 1970. */
 import type { MinuteAggregate, Outcome } from '../../../history/aggregate/minute-aggregate.ts';
-import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { type QueueRef, splitTaskId } from '../access/queue-reads.ts';
@@ -134,7 +133,6 @@ interface CountBudget {
 
 /** The context of counting. */
 export interface Counting {
-  readonly access: QueueAccess;
   readonly tails: FeedTails;
   readonly counts: MinuteAggregate;
   readonly now: () => number;
@@ -156,23 +154,23 @@ const OUTCOMES: ReadonlyMap<string, Outcome> = new Map<string, Outcome>([
  * @returns whether all of them were read
  */
 export async function countEvents(
+  access: QueueAccess,
   counting: Counting,
   followed: FollowedQueue,
   tail: StreamTail,
   budget: CountBudget,
-  options: ReadOptions,
 ): Promise<boolean> {
   const startedAt = counting.now();
   if (tail.items.length === 0) {
     // An empty stream shows nothing about the jobs in the sets. Without a stream, nothing has happened.
-    if (await hasStream(counting, followed, options)) openGap(followed, startedAt, false);
+    if (await hasStream(access, followed)) openGap(followed, startedAt, false);
     followed.until = startedAt;
     return true;
   }
   const stream = createFeedStream(tail, followed.position);
   let hasGap = false;
   try {
-    for await (const next of itemsBehind(counting.tails, stream, () => BATCH, options)) {
+    for await (const next of itemsBehind(access, counting.tails, stream, () => BATCH)) {
       if (stream.hasGap && !hasGap) openGap(followed, next.item.time, true);
       hasGap = stream.hasGap;
       takeItem(next);
@@ -189,12 +187,8 @@ export async function countEvents(
   return true;
 }
 
-async function hasStream(
-  { access }: Counting,
-  { queue }: FollowedQueue,
-  options: ReadOptions,
-): Promise<boolean> {
-  const [reply] = await access.read([{ queue, command: ['EXISTS', queue.key('events')] }], options);
+async function hasStream(access: QueueAccess, { queue }: FollowedQueue): Promise<boolean> {
+  const [reply] = await access.read([{ queue, command: ['EXISTS', queue.key('events')] }]);
   return asCount(reply) > 0;
 }
 

@@ -1,5 +1,4 @@
 /** The jobs that have not ended, for the rules. */
-import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount } from '../../../redis/replies.ts';
 import type { LostTasks, OpenTaskSummary, TaskGroup } from '../../../source.ts';
 import { type QueueAccess, serversOf } from '../access/queue-access.ts';
@@ -23,11 +22,10 @@ export async function summarizeOpen(
   access: QueueAccess,
   queues: readonly QueueRef[],
   now: number,
-  options: ReadOptions,
 ): Promise<OpenTaskSummary> {
   const [active, overdue] = await Promise.all([
-    readActiveJobs(access, queues, options),
-    readOverdue(access, queues, now, options),
+    readActiveJobs(access, queues),
+    readOverdue(access, queues, now),
   ]);
   const held = [...active.values()];
   const jobs = held.flatMap((one) => one.jobs);
@@ -42,7 +40,6 @@ export async function summarizeOpen(
     lost: await groupLost(
       access,
       jobs.filter(({ isLost }) => isLost),
-      options,
     ),
     overdue,
     waiting: [],
@@ -54,9 +51,8 @@ async function readOverdue(
   access: QueueAccess,
   queues: readonly QueueRef[],
   now: number,
-  options: ReadOptions,
 ): Promise<TaskGroup | null> {
-  const next = await readNextDelayed(access, queues, options);
+  const next = await readNextDelayed(access, queues);
   const due = next.filter((job) => job.due <= now).sort((a, b) => a.due - b.due);
   const [first] = due;
   if (first === undefined) return null;
@@ -66,7 +62,6 @@ async function readOverdue(
       queue,
       command: ['ZCOUNT', queue.key('delayed'), '-inf', before],
     })),
-    options,
   );
   return {
     count: counts.reduce<number>((sum, count) => sum + asCount(count), 0),
@@ -77,14 +72,10 @@ async function readOverdue(
 }
 
 /** By worker. BullMQ gives a job whose lock has expired to another worker, if there is one. */
-async function groupLost(
-  access: QueueAccess,
-  lost: readonly ActiveJob[],
-  options: ReadOptions,
-): Promise<readonly LostTasks[]> {
+async function groupLost(access: QueueAccess, lost: readonly ActiveJob[]): Promise<readonly LostTasks[]> {
   if (lost.length === 0) return [];
   const servers = serversOf(access, [...new Set(lost.map(({ queue }) => queue))]);
-  const connections = await Promise.all(servers.map((server) => readWorkerConnections(server, options)));
+  const connections = await Promise.all(servers.map((server) => readWorkerConnections(server)));
   const online = new Set<string>();
   const served = new Set<QueueRef>();
   for (const [queue, workers] of connections.flatMap((found) => [...(found ?? [])])) {

@@ -1,9 +1,8 @@
 import type { Component } from '../../../model.ts';
 import { redactComponent } from '../../../redact.ts';
 import { describeError, type RedisProblem } from '../../../redis/problems.ts';
-import type { ReadOptions } from '../../../redis/reader.ts';
 import type { ComponentSource } from '../../../source.ts';
-import { type QueueAccess, type RedisServer, serversOf } from '../access/queue-access.ts';
+import { type BullMQRedis, type QueueAccess, type RedisServer, serversOf } from '../access/queue-access.ts';
 import type { QueueRef } from '../access/queue-reads.ts';
 import { isRefused, readWorkerConnections, type WorkersByQueue } from '../workers/worker-connections.ts';
 import { hintsFor, QUEUES_HIDDEN, readServerFacts, type ServerFacts } from './hints.ts';
@@ -13,22 +12,22 @@ import { type QueueReport, readQueueReports } from './queue-reports.ts';
 const MOST_QUEUES = 100;
 
 /** Answers `/api/components/`: each Redis with its queues, as `redis`, `redis-2` and so on. */
-export function createComponentSource(name: string, access: QueueAccess): ComponentSource {
+export function createComponentSource(name: string, redis: BullMQRedis): ComponentSource {
   return {
     name,
-    status: access.status,
-    async listComponents({ signal }) {
-      const options = { signal };
+    status: redis.status,
+    async listComponents(context) {
+      const access = redis.within(context);
       // Each server's component reports its own problem, and has an address as soon as it has answered.
-      const unknown = access.readers().filter((reader) => !reader.state().up);
+      const unknown = access.readers.filter((reader) => !reader.state().up);
       const [{ queues, failure }] = await Promise.all([
-        findQueues(access, options),
-        ...unknown.map((reader) => reader.check(signal)),
+        findQueues(access),
+        ...unknown.map((reader) => reader.check(context.signal)),
       ]);
       return Promise.all(
         serversOf(access, queues).map(async (server, index) => {
           const key = index === 0 ? 'redis' : `redis-${index + 1}`;
-          const component = await redisComponent(access, server, key, failure, options);
+          const component = await redisComponent(access, server, key, failure);
           return redactComponent(component, access.redactor);
         }),
       );
@@ -39,10 +38,9 @@ export function createComponentSource(name: string, access: QueueAccess): Compon
 /** Distinguishes a failed search from a search without queues: `failure` is its reason, or `null`. */
 async function findQueues(
   access: QueueAccess,
-  options: ReadOptions,
 ): Promise<{ readonly queues: readonly QueueRef[]; readonly failure: unknown }> {
   try {
-    return { queues: await access.queues(options), failure: null };
+    return { queues: await access.queues(), failure: null };
   } catch (failure) {
     return { queues: [], failure };
   }
@@ -53,7 +51,6 @@ async function redisComponent(
   server: RedisServer,
   key: string,
   failure: unknown,
-  options: ReadOptions,
 ): Promise<Component> {
   const label = { key, name: 'Redis', enabled: true } as const;
   const { reader } = server;
@@ -61,11 +58,11 @@ async function redisComponent(
   if (problem !== null) return { ...label, ...failed(server, 'down', problem) };
   try {
     if (failure !== null) throw failure;
-    const connected = readWorkerConnections(server, options);
+    const connected = readWorkerConnections(server);
     const [facts, workers, queues] = await Promise.all([
-      readServerFacts(reader, options),
+      readServerFacts(server),
       connected,
-      readQueueReports(access, server.queues, connected, options),
+      readQueueReports(access, server.queues, connected),
     ]);
     return {
       ...label,

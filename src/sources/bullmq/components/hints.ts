@@ -1,8 +1,8 @@
 /** Hints: problems and hidden data, and what to change; and the facts about the server that they judge. */
 
-import type { ReadOptions, RedisReader } from '../../../redis/reader.ts';
 import { asNumber } from '../../../redis/replies.ts';
 import { evictionHint, INFO_HIDDEN, infoOf, type ServerInfo, versionOf } from '../../../redis/server-info.ts';
+import type { RedisServer } from '../access/queue-access.ts';
 import { MOST_ENTRIES } from '../schedules/schedules.ts';
 import { isRefused, type WorkersByQueue } from '../workers/worker-connections.ts';
 import type { QueueReport } from './queue-reports.ts';
@@ -131,21 +131,15 @@ export interface ServerFacts {
 const SAFE_POLICY = 'noeviction';
 
 /** @returns `null` if this user may not run INFO */
-export async function readServerFacts(
-  reader: RedisReader,
-  options: ReadOptions,
-): Promise<ServerFacts | null> {
+export async function readServerFacts(server: RedisServer): Promise<ServerFacts | null> {
   try {
-    const [server, memory] = await Promise.all([
-      readSection(reader, 'server', options),
-      readSection(reader, 'memory', options),
-    ]);
-    const first: ServerInfo = server[0] ?? new Map();
+    const [facts, memory] = await Promise.all([readSection(server, 'server'), readSection(server, 'memory')]);
+    const first: ServerInfo = facts[0] ?? new Map();
     const policies = memory.map((fields) => fields.get('maxmemory_policy') ?? null);
     return {
       version: versionOf(first),
       mode: first.get('redis_mode') ?? null,
-      pid: server.length > 1 ? null : asNumber(first.get('process_id')),
+      pid: facts.length > 1 ? null : asNumber(first.get('process_id')),
       maxmemoryPolicy: policies.find((policy) => policy !== SAFE_POLICY) ?? policies[0] ?? null,
       maxmemory: sumOf(memory, 'maxmemory'),
       usedMemory: sumOf(memory, 'used_memory'),
@@ -157,12 +151,8 @@ export async function readServerFacts(
 }
 
 /** The fields of a section of INFO, for each master. */
-async function readSection(
-  reader: RedisReader,
-  section: string,
-  options: ReadOptions,
-): Promise<readonly ServerInfo[]> {
-  const replies = await reader.onEachMaster(() => ['INFO', section], options);
+async function readSection(server: RedisServer, section: string): Promise<readonly ServerInfo[]> {
+  const replies = await server.onEachMaster(['INFO', section]);
   return replies.map(({ reply }) => infoOf(reply));
 }
 

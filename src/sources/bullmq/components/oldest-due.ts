@@ -1,7 +1,6 @@
 /** How many jobs wait in each queue, and since when the one has waited that has been due for longest. */
 
 import type { HistoryWriter } from '../../../history/history.ts';
-import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount, asScored, asTexts } from '../../../redis/replies.ts';
 import { type QueueAccess, serversOf } from '../access/queue-access.ts';
 import type { JobRef, QueueRef, ReadCommands } from '../access/queue-reads.ts';
@@ -27,27 +26,19 @@ export async function readOldestDue(
   access: QueueAccess,
   queues: readonly QueueRef[],
   now: number,
-  options: ReadOptions,
 ): Promise<ReadonlyMap<QueueRef, number>> {
   const oldest = new Map<QueueRef, number>();
   const add = (queue: QueueRef, time: number): void => {
     oldest.set(queue, Math.min(time, oldest.get(queue) ?? Number.POSITIVE_INFINITY));
   };
-  const [heads, delayed] = await Promise.all([
-    readHeads(access, queues, options),
-    readNextDelayed(access, queues, options),
-  ]);
+  const [heads, delayed] = await Promise.all([readHeads(access, queues), readNextDelayed(access, queues)]);
   for (const { queue, due } of delayed) if (due <= now) add(queue, due);
   const [facts, values] = await Promise.all([
-    access.read(
-      heads.map(({ queue, id }) => factsCommand(queue, id)),
-      options,
-    ),
+    access.read(heads.map(({ queue, id }) => factsCommand(queue, id))),
     readValues(
       access,
       heads.map((job) => ({ job, fields: ['opts'] })),
       OPTION_BOUNDS,
-      options,
     ),
   ]);
   for (const [index, { queue }] of heads.entries()) {
@@ -62,24 +53,18 @@ export async function readOldestDue(
 export async function readNextDelayed(
   access: QueueAccess,
   queues: readonly QueueRef[],
-  options: ReadOptions,
 ): Promise<readonly (JobRef & { readonly due: number })[]> {
   const next = await access.readEach(
     queues,
     (queue) => [['ZRANGE', queue.key('delayed'), '0', '2', 'WITHSCORES']],
     ([reply], queue) =>
       asScored(reply).map(({ member, score }) => ({ queue, id: member, due: dueTime(score) })),
-    options,
   );
   return [...next.values()].flat();
 }
 
 /** The next job of each waiting list and of each priority. */
-async function readHeads(
-  access: QueueAccess,
-  queues: readonly QueueRef[],
-  options: ReadOptions,
-): Promise<readonly JobRef[]> {
+async function readHeads(access: QueueAccess, queues: readonly QueueRef[]): Promise<readonly JobRef[]> {
   const prioritized: QueueRef[] = [];
   const heads = await access.readEach(
     queues,
@@ -92,16 +77,14 @@ async function readHeads(
       if (asCount(size) > 0) prioritized.push(queue);
       return [...nextOf(queue, wait), ...nextOf(queue, paused)];
     },
-    options,
   );
-  return [...heads.values(), ...(await readFirst(access, prioritized, options)).values()].flat();
+  return [...heads.values(), ...(await readFirst(access, prioritized)).values()].flat();
 }
 
 /** The next job of each priority. */
 async function readFirst(
   access: QueueAccess,
   queues: readonly QueueRef[],
-  options: ReadOptions,
 ): Promise<ReadonlyMap<QueueRef, readonly JobRef[]>> {
   const read: ReadCommands = async (list) => {
     const commands = new Map(list.map(({ queue, command }) => [queue, [command]]));
@@ -110,7 +93,6 @@ async function readFirst(
       asked,
       (queue) => commands.get(queue) ?? [],
       ([reply]) => reply,
-      options,
     );
     return [...replies.values()];
   };
@@ -123,7 +105,6 @@ async function readFirst(
         return ['ZRANGEBYSCORE', queue.key('prioritized'), from, '+inf', 'LIMIT', '0', '1'];
       }),
     (replies, queue) => replies.flatMap((reply) => nextOf(queue, reply)),
-    options,
   );
 }
 
@@ -166,12 +147,11 @@ export async function recordDepths(
   access: QueueAccess,
   writer: Pick<HistoryWriter, 'recordQueue'>,
   queues: readonly QueueRef[],
-  options: ReadOptions,
 ): Promise<void> {
   const servers = serversOf(access, queues).map(async (server) => {
-    const waiting = await readTakeable(access, server.queues, options);
+    const waiting = await readTakeable(access, server.queues);
     const busy = server.queues.filter((queue) => (waiting.get(queue) ?? 0) > 0);
-    const oldest = await readOldestDue(access, busy, Date.now(), options);
+    const oldest = await readOldestDue(access, busy, Date.now());
     for (const [queue, count] of waiting) writer.recordQueue(queue.name, count, oldest.get(queue) ?? null);
   });
   await Promise.allSettled(servers);

@@ -1,6 +1,5 @@
 /** Sizes and settings of queues: a handful of commands each, however many jobs there are. */
 import type { RedisCommand } from '../../../redis/client.ts';
-import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount, asFields, asNumber, asTexts } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import type { QueueRef } from '../access/queue-reads.ts';
@@ -55,9 +54,8 @@ const PARTS: readonly (readonly [name: string, part: string, ...args: string[]])
 export function readQueueFigures(
   access: QueueAccess,
   queues: readonly QueueRef[],
-  options: ReadOptions,
 ): Promise<ReadonlyMap<QueueRef, QueueFigures>> {
-  return access.readEach(queues, (queue) => commandsOf(queue, PARTS), figuresOf, options);
+  return access.readEach(queues, (queue) => commandsOf(queue, PARTS), figuresOf);
 }
 
 const SETTINGS = PARTS.slice(0, 1);
@@ -73,14 +71,12 @@ const TAKEABLE = PARTS.slice(1, 6);
 export function readTakeable(
   access: QueueAccess,
   queues: readonly QueueRef[],
-  options: ReadOptions,
 ): Promise<ReadonlyMap<QueueRef, number>> {
   return access.readEach(
     queues,
     (queue) => commandsOf(queue, TAKEABLE),
     ([wait, lastWaiting, paused, lastPaused, prioritized]) =>
       jobsIn(wait, lastWaiting) + jobsIn(paused, lastPaused) + asCount(prioritized),
-    options,
   );
 }
 
@@ -89,16 +85,11 @@ export function readTakeable(
  *
  * @throws RedisError when Redis is away, late, or refuses one of the commands
  */
-export async function readSettings(
-  access: QueueAccess,
-  queues: readonly QueueRef[],
-  options: ReadOptions,
-): Promise<void> {
+export async function readSettings(access: QueueAccess, queues: readonly QueueRef[]): Promise<void> {
   await access.readEach(
     queues,
     (queue) => commandsOf(queue, SETTINGS),
     () => {},
-    options,
   );
 }
 

@@ -1,4 +1,3 @@
-import type { ReadOptions } from '../../../redis/reader.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import type { QueueRef } from '../access/queue-reads.ts';
@@ -33,11 +32,10 @@ export async function readQueueReports(
   access: QueueAccess,
   queues: readonly QueueRef[],
   connected: Promise<WorkersByQueue>,
-  options: ReadOptions,
 ): Promise<readonly QueueReport[]> {
   const [figures, active, workers] = await Promise.all([
-    readQueueFigures(access, queues, options),
-    readActiveJobs(access, queues, options),
+    readQueueFigures(access, queues),
+    readActiveJobs(access, queues),
     connected,
   ]);
   return scheduler.run('queues', reportsOf(queues, figures, active, workers));

@@ -4,9 +4,8 @@
  */
 import { mergeSortedAsync } from '../../../merge-sorted.ts';
 import type { TaskEvent } from '../../../model.ts';
-import type { ReadOptions } from '../../../redis/reader.ts';
-import type { SourceStatus, TaskEventPage, TaskEventQuery } from '../../../source.ts';
-import type { QueueAccess } from '../access/queue-access.ts';
+import type { TaskEventPage, TaskEventQuery, TaskEventSource } from '../../../source.ts';
+import type { BullMQRedis, QueueAccess } from '../access/queue-access.ts';
 import type { FeedItem } from './feed-items.ts';
 import {
   createFeedStream,
@@ -30,13 +29,6 @@ import {
 } from './feed-tails.ts';
 import { BEGINNING, type StreamPosition } from './stream-entry.ts';
 
-/** The feed. */
-interface EventFeed {
-  /** Answers `listEvents`. Looks at up to 20,000 entries for one answer. */
-  list(query: TaskEventQuery, options: ReadOptions): Promise<TaskEventPage>;
-  status(): SourceStatus;
-}
-
 /** Entries that are looked at for one answer. */
 const MOST_SCANNED = 20_000;
 /** After this many entries without a match, the cursor moves past them, so that they are not read again. */
@@ -52,26 +44,23 @@ interface Start {
   readonly cursor: string | null;
 }
 
-/** @param tails of the queues of `access` */
-export function createEventFeed(
-  access: QueueAccess,
-  tails: FeedTails,
-  now: () => number = Date.now,
-): EventFeed {
+/** @param tails of the queues of `redis` */
+export function createEventSource(name: string, redis: BullMQRedis, tails: FeedTails): TaskEventSource {
   return {
-    async list(query, options) {
-      const queues = await access.queues(options);
-      const all = await tails.update(queues, options);
-      if (query.since === null) return listNewest(tails, all, query, MOST_SCANNED, options);
-      return listBehind(tails, startOf(all, query.since, now()), query, options);
-    },
+    name,
     status() {
-      const status = access.status();
+      const status = redis.status();
       if (!status.ok) return status;
-      const at = now();
+      const at = Date.now();
       // An overdue update begins with the next request.
       const due = tails.dueAt > at ? Math.min(tails.dueAt, at + FRESH_MS) : at + FRESH_MS;
       return { ...status, revision: tails.revision, changesAt: new Date(due) };
+    },
+    async listEvents(query, context) {
+      const access = redis.within(context);
+      const all = await tails.update(access, await access.queues());
+      if (query.since === null) return listNewest(access, tails, all, query);
+      return listBehind(access, tails, startOf(all, query.since, Date.now()), query);
     },
   };
 }
@@ -130,10 +119,10 @@ function floorOf(time: number): number {
 
 /** Lists the oldest matching items behind the start, newest first. */
 async function listBehind(
+  access: QueueAccess,
   tails: FeedTails,
   start: Start,
   query: TaskEventQuery,
-  options: ReadOptions,
 ): Promise<TaskEventPage> {
   const { streams } = start;
   const matches = matcherOf(query);
@@ -143,7 +132,7 @@ async function listBehind(
   let scanned = 0;
   const batch = (): number => batchSize(query.limit + scanned, streams.length);
   const merged = mergeSortedAsync(
-    streams.map((stream) => itemsBehind(tails, stream, batch, options)),
+    streams.map((stream) => itemsBehind(access, tails, stream, batch)),
     (a, b) => a.item.time - b.item.time,
   );
   while (found.length < query.limit && scanned < MOST_SCANNED) {
@@ -182,27 +171,22 @@ function endOf(streams: readonly FeedStream[], floor: number): FeedPosition {
   return positionOf(read, floor, highest);
 }
 
-/**
- * Lists the newest matching items, and returns the position after all items.
- *
- * @param most entries to examine
- */
+/** Lists the newest matching items, and returns the position after all items. */
 async function listNewest(
+  access: QueueAccess,
   tails: FeedTails,
   all: readonly StreamTail[],
   query: TaskEventQuery,
-  most: number,
-  options: ReadOptions,
 ): Promise<TaskEventPage> {
   const cursor = writeCursor(positionOf(lastIds(all), 0, Number.POSITIVE_INFINITY));
   const matches = matcherOf(query);
   const events: TaskEvent[] = [];
   // Among items of the same time, the one of the last queue is the newest.
   const merged = mergeSortedAsync(
-    all.toReversed().map((tail) => itemsFromEnd(tails, tail, options)),
+    all.toReversed().map((tail) => itemsFromEnd(access, tails, tail)),
     (a, b) => b.time - a.time,
   );
-  for (let scanned = 0; events.length < query.limit && scanned < most; scanned += 1) {
+  for (let scanned = 0; events.length < query.limit && scanned < MOST_SCANNED; scanned += 1) {
     const { value: item, done } = await merged.next();
     if (done || item === undefined) break;
     if (item.event !== null && matches(item.event)) events.push(item.event);
@@ -221,15 +205,15 @@ function lastIds(tails: readonly StreamTail[]): ReadonlyMap<string, string> {
 
 /** Items of a tail, newest first. Older ones are read on demand, and kept for all requests. */
 async function* itemsFromEnd(
+  access: QueueAccess,
   tails: FeedTails,
   tail: StreamTail,
-  options: ReadOptions,
 ): AsyncGenerator<FeedItem, void, undefined> {
   for (let items: readonly FeedItem[] = tail.items; items.length > 0; ) {
     yield* items.toReversed();
     const oldest = items[0]?.id ?? BEGINNING;
     // Another read may have added some meanwhile.
-    if (itemsBefore(tail, oldest).length === 0 && tail.base !== BEGINNING) await tails.extend(tail, options);
+    if (itemsBefore(tail, oldest).length === 0 && tail.base !== BEGINNING) await tails.extend(access, tail);
     items = itemsBefore(tail, oldest);
   }
 }

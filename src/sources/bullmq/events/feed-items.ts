@@ -1,7 +1,6 @@
 /** Makes items of the feed from stream entries and the hashes of their jobs. */
 import type { TaskEvent } from '../../../model.ts';
 import { redactEvent } from '../../../redact.ts';
-import type { ReadOptions } from '../../../redis/reader.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { type QueueRef, taskIdOf } from '../access/queue-reads.ts';
 import { describeEntry, isComplete, mayReturn } from './event-item.ts';
@@ -37,9 +36,8 @@ export async function readItems(
   access: QueueAccess,
   lists: readonly EntryList[],
   memory: JobMemory,
-  options: ReadOptions,
 ): Promise<readonly (readonly FeedItem[])[]> {
-  const runs = await readRuns(access, lists, memory, options);
+  const runs = await readRuns(access, lists, memory);
   return lists.map(({ queue, entries }) => {
     const items: FeedItem[] = [];
     for (const entry of entries) {
@@ -57,7 +55,6 @@ async function readRuns(
   access: QueueAccess,
   lists: readonly EntryList[],
   memory: JobMemory,
-  options: ReadOptions,
 ): Promise<ReadonlyMap<string, JobRuns>> {
   const jobs = new Map<string, { readonly queue: QueueRef; readonly jobId: string; hasLock: boolean }>();
   const runs = new Map<string, JobRuns>();
@@ -77,7 +74,7 @@ async function readRuns(
     runsCommand(queue, jobId),
     ...(hasLock ? [lockCommand(queue, jobId)] : []),
   ]);
-  const replies = await access.read(commands, options);
+  const replies = await access.read(commands);
   let next = 0;
   for (const [key, { hasLock }] of jobs) {
     const read = jobRunsOf(replies[next++], hasLock ? replies[next++] : null);

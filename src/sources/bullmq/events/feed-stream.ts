@@ -5,7 +5,7 @@
 
 import { createHash } from 'node:crypto';
 import { readMark, writeMark } from '../../../cursor.ts';
-import type { ReadOptions } from '../../../redis/reader.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
 import type { FeedItem } from './feed-items.ts';
 import type { FeedTails } from './feed-tails.ts';
 import { idBefore, indexBehind, lastIdOf, type StreamTail } from './feed-tails.ts';
@@ -111,16 +111,16 @@ export function createFeedStream(tail: StreamTail, position: StreamPosition): Fe
  * @param batch how many entries to read at a time
  */
 export async function* itemsBehind(
+  access: QueueAccess,
   tails: FeedTails,
   stream: FeedStream,
   batch: () => number,
-  options: ReadOptions,
 ): AsyncGenerator<StreamItem, void, undefined> {
   for (;;) {
     const item = stream.items[stream.index];
     if (item !== undefined) yield { stream, item };
     else if (stream.isEnd) return;
-    else if (!fillFromTail(stream)) await fillFromRedis(tails, stream, batch(), options);
+    else if (!fillFromTail(stream)) await fillFromRedis(access, tails, stream, batch());
   }
 }
 
@@ -146,13 +146,13 @@ function fillFromTail(stream: FeedStream): boolean {
 }
 
 async function fillFromRedis(
+  access: QueueAccess,
   tails: FeedTails,
   stream: FeedStream,
   batch: number,
-  options: ReadOptions,
 ): Promise<void> {
   const { tail, position } = stream;
-  const part = await tails.readBehind(tail.queue, position, Math.min(batch, tail.batch), options);
+  const part = await tails.readBehind(access, tail.queue, position, Math.min(batch, tail.batch));
   stream.items = part.items;
   stream.index = 0;
   stream.isEnd = part.isEnd;

@@ -3,8 +3,7 @@
  * requests.
  */
 import { withDeadline } from '../../../redis/deadline.ts';
-import type { ReadOptions } from '../../../redis/reader.ts';
-import type { QueueAccess } from '../access/queue-access.ts';
+import type { BullMQRedis, QueueAccess } from '../access/queue-access.ts';
 import { inPortions, type QueueRef } from '../access/queue-reads.ts';
 import { type FeedItem, readItems } from './feed-items.ts';
 import { createJobMemory, type LatestMemory } from './job-memory.ts';
@@ -130,15 +129,15 @@ export interface FeedTails {
    *
    * @throws RedisError
    */
-  update(queues: readonly QueueRef[], options: ReadOptions): Promise<readonly StreamTail[]>;
+  update(access: QueueAccess, queues: readonly QueueRef[]): Promise<readonly StreamTail[]>;
   /** Reads older items of a tail, if there are any. */
-  extend(tail: StreamTail, options: ReadOptions): Promise<void>;
+  extend(access: QueueAccess, tail: StreamTail): Promise<void>;
   /** Reads items behind a position that is not in memory. */
   readBehind(
+    access: QueueAccess,
     queue: QueueRef,
     position: StreamPosition,
     count: number,
-    options: ReadOptions,
   ): Promise<PlacedPart & { readonly items: readonly FeedItem[] }>;
   /** Increases with each update that found something. */
   readonly revision: number;
@@ -147,7 +146,7 @@ export interface FeedTails {
 }
 
 interface TailsState {
-  readonly access: QueueAccess;
+  readonly redis: BullMQRedis;
   readonly now: () => number;
   /** By queue name. */
   readonly tails: Map<string, StreamTail>;
@@ -158,9 +157,9 @@ interface TailsState {
   running: Promise<void> | null;
 }
 
-export function createFeedTails(access: QueueAccess, now: () => number = Date.now): FeedTails {
+export function createFeedTails(redis: BullMQRedis, now: () => number = Date.now): FeedTails {
   const state: TailsState = {
-    access,
+    redis,
     now,
     tails: new Map(),
     memory: createJobMemory(),
@@ -169,12 +168,12 @@ export function createFeedTails(access: QueueAccess, now: () => number = Date.no
     running: null,
   };
   return {
-    update: (queues, options) => updated(state, queues, options),
-    extend: (tail, options) => extendTail(state, tail, options),
-    async readBehind(queue, position, count, options) {
-      const part = await readBehind(access, queue, position, count, options);
+    update: (access, queues) => updated(access, state, queues),
+    extend: (access, tail) => extendTail(access, state, tail),
+    async readBehind(access, queue, position, count) {
+      const part = await readBehind(access, queue, position, count);
       const list = { queue, entries: part.entries };
-      const [items = []] = await readItems(access, [list], state.memory.before(), options);
+      const [items = []] = await readItems(access, [list], state.memory.before());
       return { ...part, items };
     },
     get revision() {
@@ -187,10 +186,11 @@ export function createFeedTails(access: QueueAccess, now: () => number = Date.no
 }
 
 async function updated(
+  access: QueueAccess,
   state: TailsState,
   queues: readonly QueueRef[],
-  { signal, timeoutMs = UPDATE_MS }: ReadOptions,
 ): Promise<readonly StreamTail[]> {
+  const { signal, timeoutMs = UPDATE_MS } = access.options;
   const all = queues.map((queue) => {
     const tail = state.tails.get(queue.name) ?? createStreamTail(queue);
     state.tails.set(queue.name, tail);
@@ -217,7 +217,8 @@ function isDue({ now, updatedAt }: TailsState): boolean {
 async function update(state: TailsState, all: readonly StreamTail[]): Promise<void> {
   const { tails } = state;
   const startedAt = state.now();
-  for await (const some of inPortions(all)) await updateSome(state, some, startedAt);
+  const access = state.redis.within({ timeoutMs: UPDATE_MS });
+  for await (const some of inPortions(all)) await updateSome(access, state, some, startedAt);
   // Queues may have been removed.
   const kept = new Set(all);
   for (const [name, tail] of tails) if (!kept.has(tail)) tails.delete(name);
@@ -225,29 +226,33 @@ async function update(state: TailsState, all: readonly StreamTail[]): Promise<vo
   state.updatedAt = startedAt;
 }
 
-async function updateSome(state: TailsState, some: readonly StreamTail[], startedAt: number): Promise<void> {
-  const { access, memory } = state;
-  const options = { timeoutMs: UPDATE_MS };
-  const news = await readNews(access, some, options);
+async function updateSome(
+  access: QueueAccess,
+  state: TailsState,
+  some: readonly StreamTail[],
+  startedAt: number,
+): Promise<void> {
+  const { memory } = state;
+  const news = await readNews(access, some);
   const hasNews = news.some(
     ({ entries, isFresh, tail }) => entries.length > 0 || (isFresh && tail.items.length > 0),
   );
   const lists = news.map(({ tail, entries }) => ({ queue: tail.queue, entries }));
-  const items = await readItems(access, lists, memory, options);
+  const items = await readItems(access, lists, memory);
   for (const [at, one] of news.entries()) addNews(one, items[at] ?? [], startedAt);
   // Before the first update, no entry has been read. A later portion may fail.
   if (hasNews && state.updatedAt > Number.NEGATIVE_INFINITY) state.revision += 1;
 }
 
-async function extendTail(state: TailsState, tail: StreamTail, options: ReadOptions): Promise<void> {
+async function extendTail(access: QueueAccess, state: TailsState, tail: StreamTail): Promise<void> {
   const [oldest] = tail.items;
   if (oldest === undefined) return;
   const count = tail.batch;
-  const [reply] = await state.access.read([backwardCommand(tail.queue, oldest.id, count)], options);
+  const [reply] = await access.read([backwardCommand(tail.queue, oldest.id, count)]);
   const entries = entriesOf(reply).toReversed();
   // Data from later entries does not apply to earlier ones.
   const memory = state.memory.before();
-  const [items = []] = await readItems(state.access, [{ queue: tail.queue, entries }], memory, options);
+  const [items = []] = await readItems(access, [{ queue: tail.queue, entries }], memory);
   // Another read may have changed the tail meanwhile.
   if (tail.items[0]?.id !== oldest.id) return;
   tail.batch = fitBatch(tail.batch, entries);
@@ -273,11 +278,7 @@ interface TailNews {
 const MOST_NEWS = 5_000;
 
 /** Reads the new entries of all tails. A stream without new ones costs one command. */
-async function readNews(
-  access: QueueAccess,
-  tails: readonly StreamTail[],
-  options: ReadOptions,
-): Promise<readonly TailNews[]> {
+async function readNews(access: QueueAccess, tails: readonly StreamTail[]): Promise<readonly TailNews[]> {
   const news = tails.map(
     (tail): TailNews => ({ tail, entries: [], isFresh: tail.items.length === 0, isLost: false, base: null }),
   );
@@ -286,7 +287,6 @@ async function readNews(
     const parts = await readStreams(
       access,
       open.map((one) => ({ queue: one.tail.queue, mark: markOf(one), count: one.tail.batch, isHeld: true })),
-      options,
     );
     open = open.filter((one, at) => parts[at] !== undefined && !takePart(one, parts[at]));
   }

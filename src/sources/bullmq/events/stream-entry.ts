@@ -2,7 +2,6 @@
  * Entries of a queue's event stream, as XRANGE and XREVRANGE return them, and reads of many streams. Other programs may
  * write to the streams: anything that is not an entry is ignored, and long values are cut.
  */
-import type { ReadOptions } from '../../../redis/reader.ts';
 import { asNumber } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import type { QueueCommand, QueueRef } from '../access/queue-reads.ts';
@@ -162,15 +161,14 @@ export function markBehind(entries: readonly StreamEntry[]): ReadMark {
 export async function readStreams(
   access: QueueAccess,
   reads: readonly StreamRead[],
-  options: ReadOptions,
 ): Promise<readonly StreamPart[]> {
-  const replies = await access.read(reads.map(commandOf), options);
+  const replies = await access.read(reads.map(commandOf));
   const found = reads.map((read, index) => entriesIn(read, replies[index]));
   const unsure = reads.filter(
     ({ mark, isHeld }, index) =>
       mark !== null && mark.witness !== mark.id && (isHeld === true || found[index]?.length !== 0),
   );
-  const witnesses = await access.read(unsure.map(witnessCommand), options);
+  const witnesses = await access.read(unsure.map(witnessCommand));
   const lost = new Set(unsure.filter((_, index) => asList(witnesses[index]).length === 0));
   return reads.map((read, index) => {
     const { mark, count } = read;
@@ -228,11 +226,10 @@ export async function readBehind(
   queue: QueueRef,
   position: StreamPosition,
   count: number,
-  options: ReadOptions,
 ): Promise<PlacedPart> {
-  if ('floor' in position) return readBehindTime(access, queue, position.floor, count, options);
+  if ('floor' in position) return readBehindTime(access, queue, position.floor, count);
   const { id } = position;
-  const [part] = await readStreams(access, [{ queue, mark: { id, witness: id }, count }], options);
+  const [part] = await readStreams(access, [{ queue, mark: { id, witness: id }, count }]);
   const { entries = [], isEnd = true, hasGap = true } = part ?? {};
   return { entries, isEnd, hasGap, before: hasGap ? null : id };
 }
@@ -243,18 +240,14 @@ async function readBehindTime(
   queue: QueueRef,
   floor: number,
   count: number,
-  options: ReadOptions,
 ): Promise<PlacedPart> {
-  const [behind, earlier] = await access.read(
-    [
-      forwardCommand(queue, String(floor + 1), count),
-      { queue, command: ['XREVRANGE', queue.key('events'), String(floor), '-', 'COUNT', '1'] },
-    ],
-    options,
-  );
+  const [behind, earlier] = await access.read([
+    forwardCommand(queue, String(floor + 1), count),
+    { queue, command: ['XREVRANGE', queue.key('events'), String(floor), '-', 'COUNT', '1'] },
+  ]);
   const entries = entriesOf(behind);
   const before = entriesOf(earlier)[0]?.id ?? null;
-  const hasGap = before === null && (await isTrimmed(access, queue, options));
+  const hasGap = before === null && (await isTrimmed(access, queue));
   return { entries, isEnd: entries.length < count, hasGap, before };
 }
 
@@ -262,8 +255,8 @@ async function readBehindTime(
  * Whether the stream has lost entries since it began, or may have: Redis before 7 does not count them. A
  * stream that does not exist has lost none.
  */
-async function isTrimmed(access: QueueAccess, queue: QueueRef, options: ReadOptions): Promise<boolean> {
-  const [reply] = await access.read([{ queue, command: ['XINFO', 'STREAM', queue.key('events')] }], options);
+async function isTrimmed(access: QueueAccess, queue: QueueRef): Promise<boolean> {
+  const [reply] = await access.read([{ queue, command: ['XINFO', 'STREAM', queue.key('events')] }]);
   const facts = factsOf(reply);
   const [length, added] = [asNumber(facts.get('length')), asNumber(facts.get('entries-added'))];
   return length !== null && (added === null || added > length);

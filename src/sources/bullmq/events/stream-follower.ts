@@ -3,10 +3,8 @@
  * read a stream equally far share its reads.
  */
 import { debugChannel } from '../../../debug.ts';
-import type { ReadOptions } from '../../../redis/reader.ts';
-import type { ReadContext } from '../../../source.ts';
 import { pause, waitFor } from '../../../waiting.ts';
-import { type QueueAccess, serversOf } from '../access/queue-access.ts';
+import { type BullMQRedis, type QueueAccess, serversOf } from '../access/queue-access.ts';
 import type { QueueRef } from '../access/queue-reads.ts';
 import {
   BEGINNING,
@@ -33,9 +31,6 @@ export interface StreamNews {
   readonly hasMore: boolean;
 }
 
-/** For the reads of a consumer: a time limit for each, and a signal that is aborted when it takes nothing any more. */
-export type TakeOptions = ReadOptions & ReadContext;
-
 /** What takes the entries of streams. */
 export interface StreamConsumer {
   /** How long to wait between two reads, in milliseconds for each queue. */
@@ -49,8 +44,9 @@ export interface StreamConsumer {
    * its marks are read again.
    *
    * @param queues all that there are
+   * @param access for its reads, until it takes nothing any more
    */
-  take(news: readonly StreamNews[], queues: readonly QueueRef[], options: TakeOptions): Promise<void>;
+  take(news: readonly StreamNews[], queues: readonly QueueRef[], access: QueueAccess): Promise<void>;
 }
 
 /** Moves marks behind entries that have been taken. */
@@ -84,7 +80,7 @@ interface Member {
 }
 
 interface FollowerState {
-  readonly access: QueueAccess;
+  readonly redis: BullMQRedis;
   readonly members: Set<Member>;
   /** How many entries to read of each stream at once, by queue name. */
   readonly batches: Map<string, number>;
@@ -95,9 +91,9 @@ interface FollowerState {
 
 const debug = debugChannel('bullmq');
 
-export function createStreamFollower(access: QueueAccess): StreamFollower {
+export function createStreamFollower(redis: BullMQRedis): StreamFollower {
   const state: FollowerState = {
-    access,
+    redis,
     members: new Set(),
     batches: new Map(),
     waking: new AbortController(),
@@ -140,13 +136,14 @@ function noteFailure(error: unknown): number {
 
 /** Reads the streams once. @returns how long to wait before the next read, in milliseconds */
 async function readOnce(state: FollowerState, free: readonly Member[]): Promise<number> {
-  const { access, members } = state;
-  const queues = await access.queues({ timeoutMs: READ_MS });
+  const { redis, members } = state;
+  const access = redis.within({ timeoutMs: READ_MS });
+  const queues = await access.queues();
   const marked = free.map(({ consumer }) => consumer.marksOf(queues));
-  const found = await readAll(state, queues, marked);
+  const found = await readAll(access, state, queues, marked);
   const taken = free.map(async (member, index) => {
     const news = queues.flatMap((queue) => found.get(keyOf(queue, marked[index]?.get(queue.name))) ?? []);
-    if (members.has(member)) await give(member, news, queues);
+    if (members.has(member)) await give(redis, member, news, queues);
   });
   // One that is slow does not delay the others.
   await waitFor(Promise.all(taken), members.size > 1 ? { ms: IDLE_MS } : {});
@@ -165,7 +162,8 @@ function keyOf(queue: QueueRef, mark: ReadMark | undefined): string {
  * @returns by {@link keyOf}; those without new entries are left out
  */
 async function readAll(
-  { access, batches }: FollowerState,
+  access: QueueAccess,
+  { batches }: FollowerState,
   queues: readonly QueueRef[],
   marked: readonly ReadonlyMap<string, ReadMark>[],
 ): Promise<ReadonlyMap<string, StreamNews>> {
@@ -180,7 +178,7 @@ async function readAll(
         if (mark !== undefined) reads.set(keyOf(queue, mark), { queue, mark, count });
       }
     }
-    const parts = await readStreams(access, [...reads.values()], { timeoutMs: READ_MS });
+    const parts = await readStreams(access, [...reads.values()]);
     for (const [index, [key, { queue, mark }]] of [...reads].entries()) {
       const { entries = [], isEnd = true, hasGap = false } = parts[index] ?? {};
       if (entries.length === 0) continue;
@@ -193,10 +191,15 @@ async function readAll(
 }
 
 /** Resolves when the consumer has taken the news, or has failed: then it rests. */
-async function give(member: Member, news: readonly StreamNews[], queues: readonly QueueRef[]): Promise<void> {
+async function give(
+  redis: BullMQRedis,
+  member: Member,
+  news: readonly StreamNews[],
+  queues: readonly QueueRef[],
+): Promise<void> {
   const { consumer, closing } = member;
-  const options = { timeoutMs: READ_MS, signal: closing.signal };
-  const taken = consumer.take(news, queues, options).then(() => 0, noteFailure);
+  const access = redis.within({ timeoutMs: READ_MS, signal: closing.signal });
+  const taken = consumer.take(news, queues, access).then(() => 0, noteFailure);
   const rested = taken.then((ms) => (ms === 0 ? undefined : pause(ms, closing.signal)));
   member.taking = rested.finally(() => {
     member.taking = null;

@@ -1,6 +1,5 @@
 /** Finds parents that failed because a child failed (`failParentOnFailure`). */
 import type { Task } from '../../../model.ts';
-import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import type { JobRef } from '../access/queue-reads.ts';
@@ -14,15 +13,13 @@ import { ROW_BOUNDS, readValues } from './job-values.ts';
 export async function findConsequences<Job extends JobRef>(
   access: QueueAccess,
   failed: readonly Job[],
-  options: ReadOptions,
 ): Promise<ReadonlySet<Job>> {
   const replies = await access.read(
     failed.map(({ queue, id }) => ({ queue, command: ['EXISTS', queue.key(`${id}:unsuccessful`)] as const })),
-    options,
   );
   const parents = failed.filter((_, index) => asCount(replies[index]) > 0);
   const requests = parents.map((job) => ({ job, fields: ['failedReason'] as const }));
-  const values = await readValues(access, requests, ROW_BOUNDS, options);
+  const values = await readValues(access, requests, ROW_BOUNDS);
   return new Set(parents.filter((_, index) => isOfChild(values[index]?.failedReason?.text)));
 }
 
@@ -31,10 +28,9 @@ export async function flagConsequences(
   access: QueueAccess,
   jobs: readonly KnownJob[],
   tasks: readonly Task[],
-  options: ReadOptions,
 ): Promise<readonly Task[]> {
   const failed = jobs.filter(({ set }) => set.part === 'failed');
-  const flagged = await findConsequences(access, failed, options);
+  const flagged = await findConsequences(access, failed);
   return tasks.map((task, index) => {
     const job = jobs[index];
     return job !== undefined && flagged.has(job) ? { ...task, flags: ['consequence'] } : task;

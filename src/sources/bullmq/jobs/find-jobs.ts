@@ -1,6 +1,5 @@
 /** Finds the set that a job is in, as BullMQ itself does (bullmq, commands/getStateV2). */
 
-import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount, asNumber } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import type { JobRef, QueueCommand } from '../access/queue-reads.ts';
@@ -32,31 +31,17 @@ export async function findJobs(
   access: QueueAccess,
   refs: readonly JobRef[],
   isSure: boolean,
-  options: ReadOptions,
 ): Promise<readonly (KnownJob | null)[]> {
-  const replies = await access.read(
-    refs.map(({ queue, id }) => factsCommand(queue, id)),
-    options,
-  );
+  const replies = await access.read(refs.map(({ queue, id }) => factsCommand(queue, id)));
   const facts = replies.map(factsOf);
-  const likely = await findInSets(
-    access,
-    refs,
-    facts,
-    ({ finishedAt }) => (finishedAt === null ? OPEN : ENDED),
-    options,
+  const likely = await findInSets(access, refs, facts, ({ finishedAt }) =>
+    finishedAt === null ? OPEN : ENDED,
   );
   // The job has moved meanwhile, or its fields and its set disagree.
   const rest = refs.map((_, index) => (likely[index] === null ? (facts[index] ?? null) : null));
-  const others = await findInSets(
-    access,
-    refs,
-    rest,
-    () => (isSure ? [...LISTS, ...SORTED] : SORTED),
-    options,
-  );
+  const others = await findInSets(access, refs, rest, () => (isSure ? [...LISTS, ...SORTED] : SORTED));
   const lost = refs.filter((_, index) => rest[index] !== null && others[index] === null);
-  const waiting = new Set(isSure ? await deepInLists(access, lost, options) : lost);
+  const waiting = new Set(isSure ? await deepInLists(access, lost) : lost);
   const jobs = refs.map((ref, index) => {
     const known = facts[index] ?? null;
     if (known === null) return null;
@@ -70,7 +55,7 @@ export async function findJobs(
         );
   });
   const found = await withPaused(
-    (commands) => access.read(commands, options),
+    access.read,
     jobs.filter((job) => job !== null),
   );
   let next = 0;
@@ -78,16 +63,11 @@ export async function findJobs(
 }
 
 /** Jobs whose waiting lists are too long to be searched whole. */
-async function deepInLists(
-  access: QueueAccess,
-  refs: readonly JobRef[],
-  options: ReadOptions,
-): Promise<readonly JobRef[]> {
+async function deepInLists(access: QueueAccess, refs: readonly JobRef[]): Promise<readonly JobRef[]> {
   const lengths = await access.read(
     refs.flatMap(({ queue }) =>
       (['wait', 'paused'] as const).map((part) => ({ queue, command: ['LLEN', queue.key(part)] as const })),
     ),
-    options,
   );
   const isDeep = (reply: unknown): boolean => asCount(reply) > 2 * LONGEST_SEARCH;
   return refs.filter((_, index) => isDeep(lengths[2 * index]) || isDeep(lengths[2 * index + 1]));
@@ -105,17 +85,13 @@ async function findInSets(
   refs: readonly JobRef[],
   facts: readonly (JobFacts | null)[],
   partsOf: (facts: JobFacts) => readonly SetPart[],
-  options: ReadOptions,
 ): Promise<readonly (FoundIn | null)[]> {
   const asked = refs.map((ref, index) => {
     const known = facts[index] ?? null;
     const parts = known === null ? [] : partsOf(known);
     return { ref, parts, commands: parts.map((part) => commandsOf(ref, part)) };
   });
-  const replies = await access.read(
-    asked.flatMap(({ commands }) => commands.flat()),
-    options,
-  );
+  const replies = await access.read(asked.flatMap(({ commands }) => commands.flat()));
   let next = 0;
   return asked.map(({ parts, commands }) => {
     let holder: FoundIn | null = null;

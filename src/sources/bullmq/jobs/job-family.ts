@@ -1,6 +1,5 @@
 /** Parents and children of jobs: flows (bullmq, classes/flow-producer; commands/addParentJob, moveToFinished). */
 
-import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount, asTexts } from '../../../redis/replies.ts';
 import { type QueueAccess, readFields } from '../access/queue-access.ts';
 import type { JobRef, QueueCommand } from '../access/queue-reads.ts';
@@ -16,7 +15,6 @@ const DEEPEST = 100;
 export async function rootsOf<Job extends JobRef & Pick<KnownJob, 'taskId' | 'facts'>>(
   access: QueueAccess,
   jobs: readonly Job[],
-  options: ReadOptions,
 ): Promise<ReadonlyMap<Job, string>> {
   const roots = new Map<Job, string>();
   for (const job of jobs) if (job.facts.parentKey === null) roots.set(job, job.taskId);
@@ -31,7 +29,7 @@ export async function rootsOf<Job extends JobRef & Pick<KnownJob, 'taskId' | 'fa
   for (let level = 0; open.length > 0 && level < DEEPEST; level += 1) {
     const refs = open.map((key) => access.jobOfKey(key));
     const asked = refs.filter((ref) => ref !== null);
-    const replies = await readFields(access, asked, ['name', 'parentKey'], options);
+    const replies = await readFields(access, asked, ['name', 'parentKey']);
     for (const [index, { queue, id }] of asked.entries()) {
       const [name, parentKey] = replies[index] ?? [];
       parents.set(queue.key(id), (name ?? null) === null ? null : (parentKey ?? ''));
@@ -81,7 +79,6 @@ export async function childrenOf(
   access: QueueAccess,
   jobs: readonly JobRef[],
   most: number,
-  options: ReadOptions,
 ): Promise<readonly Children[]> {
   const present = await access.read(
     jobs.map(({ queue, id }) => ({
@@ -91,7 +88,6 @@ export async function childrenOf(
         ...[...CHILD_KEYS.map(({ part }) => part), UNSUCCESSFUL].map((part) => queue.key(`${id}:${part}`)),
       ],
     })),
-    options,
   );
   const parents = jobs.filter((_, index) => asCount(present[index]) > 0);
   const counts = await access.read(
@@ -100,7 +96,6 @@ export async function childrenOf(
         ({ part, count }): QueueCommand => ({ queue, command: [count, queue.key(`${id}:${part}`)] }),
       ),
     ),
-    options,
   );
   const width = CHILD_KEYS.length + 1;
   const replies = await access.read(
@@ -112,7 +107,6 @@ export async function childrenOf(
       }),
       { queue, command: ['ZRANGE', queue.key(`${id}:${UNSUCCESSFUL}`), '0', String(most - 1)] },
     ]),
-    options,
   );
   const found = new Map(
     parents.map((job, index) => {

@@ -1,7 +1,6 @@
 /** Reads jobs with all displayed data. */
 import type { Task } from '../../../model.ts';
 import { redactTask } from '../../../redact.ts';
-import type { ReadOptions } from '../../../redis/reader.ts';
 import { asNumber } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import type { JobRef, QueueCommand, ReadCommands } from '../access/queue-reads.ts';
@@ -35,10 +34,9 @@ export async function loadKnown(
   access: QueueAccess,
   found: readonly FoundJob[],
   withTexts: boolean,
-  options: ReadOptions,
 ): Promise<readonly KnownJob[]> {
   const missing = found.filter(({ content }) => content === null);
-  const read: ReadCommands = (commands) => access.read(commands, options);
+  const read: ReadCommands = access.read;
   const contents = await (withTexts ? readSmallJobs : readFacts)(read, missing);
   const late = new Map(missing.map((entry, index) => [entry, contents[index] ?? null]));
   const jobs = found.flatMap((entry) => {
@@ -47,7 +45,7 @@ export async function loadKnown(
   });
   const doubtful = jobs.filter(isDoubtful);
   if (doubtful.length === 0) return jobs;
-  const scores = await access.read(doubtful.flatMap(scoreCommands), options);
+  const scores = await access.read(doubtful.flatMap(scoreCommands));
   const moved = new Set(
     doubtful.filter((job, index) => {
       const [ended, failed] = [asNumber(scores[2 * index]), asNumber(scores[2 * index + 1])];
@@ -87,7 +85,6 @@ export async function loadTasks(
   access: QueueAccess,
   jobs: readonly KnownJob[],
   bounds: ValueBounds,
-  options: ReadOptions,
   more: readonly ValueField[] = [],
 ): Promise<readonly { readonly task: Task; readonly values: JobValues }[]> {
   const requests = jobs.map((job) => ({
@@ -96,12 +93,11 @@ export async function loadTasks(
     size: job.size,
   }));
   const [values, roots, lost] = await Promise.all([
-    readValues(access, requests, bounds, options),
-    rootsOf(access, jobs, options),
+    readValues(access, requests, bounds),
+    rootsOf(access, jobs),
     findLostJobs(
       access,
       jobs.filter(({ set }) => set.part === 'active'),
-      options,
     ),
   ]);
   const now = Date.now();
@@ -135,13 +131,12 @@ function shownOf(job: KnownJob, values: JobValues): JobValues {
 export async function findLostJobs<Job extends JobRef>(
   access: QueueAccess,
   active: readonly Job[],
-  options: ReadOptions,
 ): Promise<ReadonlySet<Job>> {
   const lock = ({ queue, id }: JobRef): QueueCommand => ({
     queue,
     command: ['EXISTS', queue.key(`${id}:lock`)],
   });
-  const locks = await access.read(active.map(lock), options);
+  const locks = await access.read(active.map(lock));
   const unlocked = active.filter((_, index) => locks[index] === 0);
   // A job that has just ended has no lock either.
   const again = await access.read(
@@ -149,7 +144,6 @@ export async function findLostJobs<Job extends JobRef>(
       lock(job),
       { queue: job.queue, command: ['LPOS', job.queue.key('active'), job.id, 'MAXLEN', '10000'] as const },
     ]),
-    options,
   );
   return new Set(
     unlocked.filter((_, index) => again[2 * index] === 0 && asNumber(again[2 * index + 1]) !== null),
@@ -163,9 +157,8 @@ export async function findLostJobs<Job extends JobRef>(
 export async function reloadJobs(
   access: QueueAccess,
   jobs: readonly KnownJob[],
-  options: ReadOptions,
 ): Promise<readonly KnownJob[]> {
-  const read: ReadCommands = (commands) => access.read(commands, options);
+  const read: ReadCommands = access.read;
   const contents = await readSmallJobs(read, jobs);
   const moved: KnownJob[] = [];
   const reloaded = jobs.map((job, index) => {
@@ -175,7 +168,7 @@ export async function reloadJobs(
     moved.push(job);
     return job;
   });
-  const found = await findJobs(access, moved, false, options);
+  const found = await findJobs(access, moved, false);
   const current = new Map(moved.map((job, index) => [job, found[index] ?? null]));
   const known = reloaded.flatMap((job) =>
     job === null ? [] : ((current.has(job) ? current.get(job) : job) ?? []),

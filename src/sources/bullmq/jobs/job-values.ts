@@ -3,7 +3,6 @@
  * Redis cannot return a part of one, so nothing is fetched before its length is known. A text that is too large
  * is shown as its length.
  */
-import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount, asFields, asNumber } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import type { JobRef, QueueCommand } from '../access/queue-reads.ts';
@@ -66,10 +65,9 @@ export async function readValues(
   access: QueueAccess,
   requests: readonly ValueRequest[],
   bounds: ValueBounds,
-  options: ReadOptions,
 ): Promise<readonly JobValues[]> {
   const values: JobValues[] = requests.map(() => ({}));
-  const readable = await findReadable(access, requests, values, bounds, options);
+  const readable = await findReadable(access, requests, values, bounds);
   for (const batch of batchesOf(readable, ({ length }) => length)) {
     const replies = await access.read(
       batch.flatMap(({ at, fields }): QueueCommand[] => {
@@ -78,7 +76,6 @@ export async function readValues(
           ? []
           : [{ queue: job.queue, command: ['HMGET', job.queue.key(job.id), ...fields] }];
       }),
-      options,
     );
     for (const [index, { at, fields }] of batch.entries()) {
       values[at] = { ...values[at], ...valuesOf(fields, asFields(replies[index]), bounds.keep) };
@@ -97,9 +94,8 @@ async function findReadable(
   requests: readonly ValueRequest[],
   values: JobValues[],
   { largest, budget }: ValueBounds,
-  options: ReadOptions,
 ): Promise<readonly ReadableTexts[]> {
-  const sizes = await readSizes(access, requests, options);
+  const sizes = await readSizes(access, requests);
   let left = budget;
   const fits = (length: number): boolean => length <= largest && (length <= ALWAYS_READ || length <= left);
   const readable: ReadableTexts[] = [];
@@ -116,7 +112,6 @@ async function findReadable(
   }
   const lengths = await access.read(
     unclear.map(({ job: { queue, id }, field }) => ({ queue, command: ['HSTRLEN', queue.key(id), field] })),
-    options,
   );
   const texts = new Map<number, { fields: ValueField[]; length: number }>();
   for (const [index, { at, field }] of unclear.entries()) {
@@ -145,13 +140,9 @@ function fieldsToMeasure(fields: readonly ValueField[]): readonly ValueField[] {
 async function readSizes(
   access: QueueAccess,
   requests: readonly ValueRequest[],
-  options: ReadOptions,
 ): Promise<readonly (number | null)[]> {
   const asked = requests.filter(({ size, fields }) => (size ?? null) === null && fields.length > 1);
-  const replies = await access.read(
-    asked.map(({ job }) => sizeCommand(job)),
-    options,
-  );
+  const replies = await access.read(asked.map(({ job }) => sizeCommand(job)));
   const found = new Map(asked.map((request, index) => [request, sizeOf(replies[index])]));
   return requests.map((request) => request.size ?? found.get(request) ?? null);
 }

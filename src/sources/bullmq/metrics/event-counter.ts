@@ -3,7 +3,6 @@
  * Times are milliseconds since 1970, by the clock of Redis.
  */
 import { debugChannel } from '../../../debug.ts';
-import type { ReadOptions } from '../../../redis/reader.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import { type QueueAccess, readFields, serversOf } from '../access/queue-access.ts';
 import { type QueueRef, taskIdOf } from '../access/queue-reads.ts';
@@ -69,7 +68,6 @@ const MOST_BEFORE_IN_ALL = 20_000;
 const STEP = 50;
 
 interface CounterState {
-  readonly access: QueueAccess;
   readonly counter: RunCounter;
   /** When counting began, milliseconds since 1970. */
   readonly since: number;
@@ -82,18 +80,14 @@ interface CounterState {
 const debug = debugChannel('bullmq');
 
 /** Counts from now on. */
-export function createEventCounter(
-  access: QueueAccess,
-  follower: StreamFollower,
-  counter: RunCounter,
-): EventCounter {
+export function createEventCounter(follower: StreamFollower, counter: RunCounter): EventCounter {
   const since = Date.now();
-  const state: CounterState = { access, counter, since, queues: new Map(), marks: new Map(), gaps: 0 };
+  const state: CounterState = { counter, since, queues: new Map(), marks: new Map(), gaps: 0 };
   const leave = follower.follow({
     msPerQueue: PER_QUEUE_MS,
     isOn: () => true,
     marksOf: () => state.marks,
-    take: (news, queues, options) => count(state, news, queues, options),
+    take: (news, queues, access) => count(access, state, news, queues),
   });
   return {
     ended: (queue) => state.queues.get(queue) ?? null,
@@ -106,35 +100,35 @@ export function createEventCounter(
 }
 
 async function count(
+  access: QueueAccess,
   state: CounterState,
   news: readonly StreamNews[],
   queues: readonly QueueRef[],
-  options: ReadOptions,
 ): Promise<void> {
-  const { access, queues: watched } = state;
+  const { queues: watched } = state;
   forgetOthers(state, queues);
-  await take(state, news, options);
+  await take(access, state, news);
   const others = queues.filter(({ name }) => !watched.has(name));
   // An unreachable server does not affect the others.
-  await Promise.all(serversOf(access, others).map((server) => begin(state, server.queues, options)));
+  await Promise.all(serversOf(access, others).map((server) => begin(access, state, server.queues)));
   await scheduler.run('meter', forgetSome(watched));
 }
 
 /** Takes the newest entries of streams of which nothing was read before. */
-async function begin(state: CounterState, queues: readonly QueueRef[], options: ReadOptions): Promise<void> {
+async function begin(access: QueueAccess, state: CounterState, queues: readonly QueueRef[]): Promise<void> {
   const most = Math.min(MOST_BEFORE, Math.ceil(MOST_BEFORE_IN_ALL / Math.max(1, queues.length)));
   const atOnce = Math.max(1, Math.floor(MOST_BEFORE / most));
   try {
     for (let from = 0; from < queues.length; from += atOnce) {
       const some = queues.slice(from, from + atOnce);
       const reads = some.map((queue) => ({ queue, mark: null, count: most }));
-      const parts = await readStreams(state.access, reads, options);
+      const parts = await readStreams(access, reads);
       const news = some.map((queue, index): StreamNews => {
         const { entries = [], isEnd = true } = parts[index] ?? {};
         const hasGap = !isEnd && Number(entries[0]?.time) > state.since;
         return { queue, entries, hasGap, hasMore: false };
       });
-      await take(state, news, options);
+      await take(access, state, news);
     }
   } catch (error) {
     debug('events cannot be counted: %s', error instanceof Error ? error.message : 'unknown');
@@ -142,9 +136,9 @@ async function begin(state: CounterState, queues: readonly QueueRef[], options: 
 }
 
 /** Counts new entries. */
-async function take(state: CounterState, news: readonly StreamNews[], options: ReadOptions): Promise<void> {
-  const names = await readNames(state, news, options);
-  if (options.signal?.aborted) return;
+async function take(access: QueueAccess, state: CounterState, news: readonly StreamNews[]): Promise<void> {
+  const names = await readNames(access, state, news);
+  if (access.options.signal.aborted) return;
   await scheduler.run('meter', takeAll(state, news, names));
   moveMarks(state.marks, news);
 }
@@ -153,9 +147,9 @@ async function take(state: CounterState, news: readonly StreamNews[], options: R
 type JobNames = ReadonlyMap<string, string | null>;
 
 async function readNames(
-  { access, queues }: CounterState,
+  access: QueueAccess,
+  { queues }: CounterState,
   news: readonly StreamNews[],
-  options: ReadOptions,
 ): Promise<JobNames> {
   const wanted = news.flatMap(({ queue, entries }) => {
     const jobs = queues.get(queue.name)?.jobs;
@@ -166,7 +160,7 @@ async function readNames(
       return isKnown ? [] : [{ queue, id }];
     });
   });
-  const replies = await readFields(access, wanted, ['name'], options);
+  const replies = await readFields(access, wanted, ['name']);
   return new Map(
     wanted.map(({ queue, id }, index) => [taskIdOf(queue.name, id), replies[index]?.[0] ?? null]),
   );

@@ -11,7 +11,6 @@ import {
   seriesOf,
   WAIT_BOUNDS,
 } from '../../../metrics/durations.ts';
-import type { ReadOptions } from '../../../redis/reader.ts';
 import { asFields, asNumber } from '../../../redis/replies.ts';
 import type {
   Meter,
@@ -20,10 +19,9 @@ import type {
   MetricHistogram,
   MetricsSource,
   MetricValue,
-  ReadContext,
 } from '../../../source.ts';
 import { signalWithin } from '../../../waiting.ts';
-import { type QueueAccess, type RedisServer, serversOf } from '../access/queue-access.ts';
+import { type BullMQRedis, type QueueAccess, serversOf } from '../access/queue-access.ts';
 import type { QueueRef } from '../access/queue-reads.ts';
 import { type QueueFigures, readQueueFigures } from '../components/queue-figures.ts';
 import type { StreamFollower } from '../events/stream-follower.ts';
@@ -146,17 +144,17 @@ const debug = debugChannel('bullmq');
 /** Opens meters. Without one, nothing is read. */
 export function createMetricsSource(
   name: string,
-  access: QueueAccess,
+  redis: BullMQRedis,
   follower: StreamFollower,
 ): MetricsSource {
-  return { name, status: access.status, openMeter: (options) => openMeter(access, follower, options) };
+  return { name, status: redis.status, openMeter: (options) => openMeter(redis, follower, options) };
 }
 
 /** Half of the series is for the figures of queues, the other half for durations. */
-function openMeter(access: QueueAccess, follower: StreamFollower, { mostSeries }: MeterOptions): Meter {
+function openMeter(redis: BullMQRedis, follower: StreamFollower, { mostSeries }: MeterOptions): Meter {
   const mostQueues = Math.max(1, Math.floor(mostSeries / 2 / SERIES_OF_QUEUE) - 1);
   const durations = createDurationSeries(Math.max(2, Math.floor(mostSeries / 2 / SERIES_EACH)));
-  const events = createEventCounter(access, follower, {
+  const events = createEventCounter(follower, {
     run: (queue, job, ms) => durations.add('run', queue, job, ms / 1_000),
     wait: (queue, job, ms) => durations.add('wait', queue, job, ms / 1_000),
   });
@@ -170,7 +168,8 @@ function openMeter(access: QueueAccess, follower: StreamFollower, { mostSeries }
   return {
     families: [JOBS, COMPLETED, FAILED, RUN, WAIT, GAPS],
     async collect(context) {
-      const figures = figuresOf(await counts(access, context), events, labelOf);
+      const access = redis.within({ signal: signalWithin(READ_MS, context.signal) });
+      const figures = figuresOf(await readCounts(access), events, labelOf);
       return [
         { name: JOBS.name, samples: figures.jobs },
         { name: COMPLETED.name, samples: figures.completed },
@@ -183,17 +182,6 @@ function openMeter(access: QueueAccess, follower: StreamFollower, { mostSeries }
     overflow: durations.overflow,
     close: events.close,
   };
-}
-
-/** @returns none while Redis is unreachable; the counts of events stay */
-async function counts(access: QueueAccess, context: ReadContext): Promise<readonly QueueCounts[]> {
-  try {
-    const signal = signalWithin(READ_MS, context.signal);
-    return await readCounts(access, { signal });
-  } catch (error) {
-    debug('jobs cannot be counted: %s', error instanceof Error ? error.message : 'unknown');
-    return [];
-  }
 }
 
 interface Figures {
@@ -243,65 +231,39 @@ interface QueueCounts {
   readonly kept: { readonly completed: number; readonly failed: number } | null;
 }
 
-/** Queues that are read at once: they take about two milliseconds of a turn. */
-const AT_ONCE = 20;
-
 /**
- * Reads all queues: 14 commands for each. Queues of an unreachable server, and data that cannot be read in time, are
- * left out.
- *
- * @throws RedisError when the queues are unknown
+ * Reads all queues: 14 commands for each. Queues of an unreachable server are left out; while the queues are unknown, all
+ * are. The counts of events stay.
  */
-async function readCounts(access: QueueAccess, options: ReadOptions): Promise<readonly QueueCounts[]> {
-  const servers = serversOf(access, await access.queues(options)).filter(isThere);
-  return (await Promise.all(servers.map(({ queues }) => readServer(access, queues, options)))).flat();
+async function readCounts(access: QueueAccess): Promise<readonly QueueCounts[]> {
+  const queues = await access.queues().catch(noteFailure);
+  // The events are read all the time, so unreachable servers are known.
+  const servers = serversOf(access, queues).filter(({ reader }) => reader.state().problem === null);
+  const read = servers.map((server) => readServer(access, server.queues).catch(noteFailure));
+  return (await Promise.all(read)).flat();
 }
 
-/** The events are read all the time, so unreachable servers are known. */
-function isThere({ reader }: RedisServer): boolean {
-  return reader.state().problem === null;
+function noteFailure(error: unknown): readonly [] {
+  debug('jobs cannot be counted: %s', error instanceof Error ? error.message : 'unknown');
+  return [];
 }
 
-async function readServer(
-  access: QueueAccess,
-  queues: readonly QueueRef[],
-  options: ReadOptions,
-): Promise<readonly QueueCounts[]> {
-  const read: QueueCounts[] = [];
-  try {
-    for (let from = 0; from < queues.length; from += AT_ONCE) {
-      read.push(...(await readSome(access, queues.slice(from, from + AT_ONCE), options)));
-    }
-  } catch (error) {
-    debug('jobs cannot be counted: %s', error instanceof Error ? error.message : 'unknown');
-  }
-  return read;
-}
-
-async function readSome(
-  access: QueueAccess,
-  queues: readonly QueueRef[],
-  options: ReadOptions,
-): Promise<readonly QueueCounts[]> {
+async function readServer(access: QueueAccess, queues: readonly QueueRef[]): Promise<readonly QueueCounts[]> {
   const [figures, kept] = await Promise.all([
-    readQueueFigures(access, queues, options),
-    access.read(
-      queues.flatMap((queue) =>
-        ['metrics:completed', 'metrics:failed'].map((part) => ({
-          queue,
-          command: ['HMGET', queue.key(part), 'count'],
-        })),
-      ),
-      options,
+    readQueueFigures(access, queues),
+    access.readEach(
+      queues,
+      (queue) => ['metrics:completed', 'metrics:failed'].map((part) => ['HMGET', queue.key(part), 'count']),
+      (replies) => replies.map(countOf),
     ),
   ]);
-  return queues.map((queue, index) => {
+  return queues.map((queue) => {
     const own = figures.get(queue);
-    const [completed, failed] = [kept[2 * index], kept[2 * index + 1]].map(countOf);
+    const [completed = null, failed = null] = kept.get(queue) ?? [];
     return {
       queue: queue.name,
       states: own === undefined ? [] : statesOf(own),
-      kept: completed == null && failed == null ? null : { completed: completed ?? 0, failed: failed ?? 0 },
+      kept: completed === null && failed === null ? null : { completed: completed ?? 0, failed: failed ?? 0 },
     };
   });
 }

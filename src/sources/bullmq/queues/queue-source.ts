@@ -1,7 +1,6 @@
 import type { Queue } from '../../../model.ts';
-import type { ReadOptions } from '../../../redis/reader.ts';
 import type { QueueSource } from '../../../source.ts';
-import { type QueueAccess, type RedisServer, serversOf } from '../access/queue-access.ts';
+import { type BullMQRedis, type QueueAccess, type RedisServer, serversOf } from '../access/queue-access.ts';
 import { readOldestDue } from '../components/oldest-due.ts';
 import { engineStatesOf, readQueueFigures, takeable } from '../components/queue-figures.ts';
 import { readWorkerConnections } from '../workers/worker-connections.ts';
@@ -10,14 +9,14 @@ import { readWorkerConnections } from '../workers/worker-connections.ts';
  * Answers the component `queues`: a fixed number of commands for each queue and priority, however many jobs there are.
  * While one of several Redis servers is unreachable, the figures of its queues are `null`.
  */
-export function createQueueSource(name: string, access: QueueAccess): QueueSource {
+export function createQueueSource(name: string, redis: BullMQRedis): QueueSource {
   return {
     name,
-    status: access.status,
-    async listQueues({ signal }) {
-      const options = { signal };
-      const servers = serversOf(access, await access.queues(options));
-      const read = await Promise.allSettled(servers.map((server) => readQueues(access, server, options)));
+    status: redis.status,
+    async listQueues(context) {
+      const access = redis.within(context);
+      const servers = serversOf(access, await access.queues());
+      const read = await Promise.allSettled(servers.map((server) => readQueues(access, server)));
       const failure = read.find((outcome) => outcome.status === 'rejected');
       if (failure !== undefined && read.every(({ status }) => status === 'rejected')) throw failure.reason;
       return read.flatMap((outcome, index) =>
@@ -30,32 +29,23 @@ export function createQueueSource(name: string, access: QueueAccess): QueueSourc
 /** How often a queue is read again if jobs were counted but none was found: workers had just taken them. */
 const MOST_READS = 3;
 
-async function readQueues(
-  access: QueueAccess,
-  server: RedisServer,
-  options: ReadOptions,
-  reads = 1,
-): Promise<readonly Queue[]> {
-  const rows = await readOnce(access, server, options);
+async function readQueues(access: QueueAccess, server: RedisServer, reads = 1): Promise<readonly Queue[]> {
+  const rows = await readOnce(access, server);
   const isMoving = ({ waiting = null, oldestDueAt = null }: Queue): boolean =>
     waiting !== null && waiting > 0 && oldestDueAt === null;
   if (reads >= MOST_READS || !rows.some(isMoving)) return rows;
   const queues = server.queues.filter((_, index) => isMoving(rows[index] as Queue));
-  const again = await readQueues(access, { ...server, queues }, options, reads + 1);
+  const again = await readQueues(access, { ...server, queues }, reads + 1);
   const byName = new Map(again.map((row) => [row.name, row]));
   return rows.map((row) => byName.get(row.name) ?? row);
 }
 
-async function readOnce(
-  access: QueueAccess,
-  server: RedisServer,
-  options: ReadOptions,
-): Promise<readonly Queue[]> {
+async function readOnce(access: QueueAccess, server: RedisServer): Promise<readonly Queue[]> {
   const asOf = new Date();
   const [figures, oldest, workers] = await Promise.all([
-    readQueueFigures(access, server.queues, options),
-    readOldestDue(access, server.queues, asOf.getTime(), options),
-    readWorkerConnections(server, options),
+    readQueueFigures(access, server.queues),
+    readOldestDue(access, server.queues, asOf.getTime()),
+    readWorkerConnections(server),
   ]);
   return server.queues.map((queue) => {
     const own = figures.get(queue);

@@ -4,7 +4,6 @@
  */
 import type { StoredHistory } from '../../../history/stored-history.ts';
 import { createLruCache, type LruCache } from '../../../lru-cache.ts';
-import type { ReadOptions } from '../../../redis/reader.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import { signalWithin } from '../../../waiting.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
@@ -16,7 +15,6 @@ import {
   type ReadMarks,
   type StreamFollower,
   type StreamNews,
-  type TakeOptions,
 } from '../events/stream-follower.ts';
 import { factsCommand, factsOf } from '../jobs/job-facts.ts';
 import { rootsOf } from '../jobs/job-family.ts';
@@ -46,7 +44,6 @@ const MOST_SIZE = 16_777_216;
 const JOB_SIZE = 500;
 
 interface RecorderState {
-  readonly access: QueueAccess;
   readonly history: StoredHistory;
   readonly lives: RecordedLives;
   readonly jobs: LruCache<FollowedJob>;
@@ -60,13 +57,8 @@ interface RecorderState {
 }
 
 /** @returns ends the recording. Jobs that are being read are not recorded */
-export function recordJobs(
-  access: QueueAccess,
-  follower: StreamFollower,
-  history: StoredHistory,
-): () => Promise<void> {
+export function recordJobs(follower: StreamFollower, history: StoredHistory): () => Promise<void> {
   const state: RecorderState = {
-    access,
     history,
     lives: createRecordedLives(history.reader),
     jobs: createLruCache({ entries: MOST_JOBS, bytes: MOST_SIZE, sizeOf }),
@@ -79,7 +71,7 @@ export function recordJobs(
     msPerQueue: 0,
     isOn: () => isRecording(state),
     marksOf: (queues) => marksOf(state, queues),
-    take: (news, queues, options) => record(state, news, queues, options),
+    take: (news, queues, access) => record(access, state, news, queues),
   });
   return async () => {
     await leave();
@@ -111,19 +103,19 @@ function marksOf(state: RecorderState, queues: readonly QueueRef[]): ReadMarks {
 
 /** Records the jobs that have ended, and reads the depths of the queues when they are due. */
 async function record(
+  access: QueueAccess,
   state: RecorderState,
   news: readonly StreamNews[],
   queues: readonly QueueRef[],
-  options: TakeOptions,
 ): Promise<void> {
-  const { access, history, jobs, lives } = state;
+  const { history, jobs, lives } = state;
   const marks = marksOf(state, queues);
   const entries = news.flatMap(entriesOfJobs);
-  const readings = await readMentioned(access, mentionedJobs(jobs, entries), options);
+  const readings = await readMentioned(access, mentionedJobs(jobs, entries));
   const ended = await scheduler.run('record', takeEntries(jobs, entries, readings));
   const ends = await lives.find(
     ended.map(({ taskId, job, end }) => ({ taskId, endedAt: end.time, addedAt: addedAtOf(job) })),
-    { signal: signalWithin(READ_MS, options.signal) },
+    { signal: signalWithin(READ_MS, access.options.signal) },
   );
   await scheduler.run('record', recordEnded(history, ended, ends));
   if (news.some(({ hasGap }) => hasGap)) history.writer.recordGap();
@@ -131,7 +123,7 @@ async function record(
   save(state, marks);
   if (performance.now() < state.depthsDueAt) return;
   state.depthsDueAt = performance.now() + depthsInterval(queues.length);
-  await recordDepths(access, history.writer, queues, options);
+  await recordDepths(access, history.writer, queues);
 }
 
 /** Entries that are taken in one step. */
@@ -263,12 +255,8 @@ const BOUNDS: ValueBounds = { keep: ALWAYS_READ, largest: ALWAYS_READ, budget: 0
 async function readMentioned(
   access: QueueAccess,
   jobs: readonly MentionedJob[],
-  options: ReadOptions,
 ): Promise<ReadonlyMap<string, JobReading | null>> {
-  const replies = await access.read(
-    jobs.map(({ queue, id }) => factsCommand(queue, id)),
-    options,
-  );
+  const replies = await access.read(jobs.map(({ queue, id }) => factsCommand(queue, id)));
   const known = jobs.flatMap((job, index) => {
     const facts = factsOf(replies[index]);
     return facts === null ? [] : [{ ...job, facts }];
@@ -278,9 +266,8 @@ async function readMentioned(
       access,
       known.map((job) => ({ job, fields: fieldsOf(job) })),
       BOUNDS,
-      options,
     ),
-    rootsOf(access, known, options),
+    rootsOf(access, known),
   ]);
   const readings = new Map<string, JobReading | null>(jobs.map(({ taskId }) => [taskId, null]));
   for (const [index, job] of known.entries()) {

@@ -6,7 +6,6 @@ import { addressOf } from '../../../redis/client.ts';
 import { hostClient } from '../../../redis/host-client.ts';
 import { isRecord } from '../../../values.ts';
 import type { ResolvedOptions } from '../access/options.ts';
-import type { QueueAccess } from '../access/queue-access.ts';
 import type { StreamFollower } from '../events/stream-follower.ts';
 import { recordJobs } from './job-recorder.ts';
 
@@ -23,7 +22,6 @@ const MEMORY = { maxTasks: 20_000, maxBytes: 64 * 1024 * 1024 };
 export function createJobStore(
   options: ResolvedOptions,
   store: StoreEngine,
-  access: QueueAccess,
   follower: StreamFollower,
 ): JobStore {
   const { name, redactor, collect } = options;
@@ -37,7 +35,7 @@ export function createJobStore(
       isReadOnly: !collect,
     },
   );
-  const endRecording = collect ? recordJobs(access, follower, history) : null;
+  const endRecording = collect ? recordJobs(follower, history) : null;
   return {
     reader: history.reader,
     readStats: history.readStats,

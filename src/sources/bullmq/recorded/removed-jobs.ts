@@ -1,47 +1,22 @@
-/** The jobs that have been recorded and are no longer in Redis. */
+/** The jobs that have been recorded and are no longer in Redis, and one list of them and of those in Redis. */
 import type { HistoryReader } from '../../../history/history.ts';
 import type { Task, TaskDetail } from '../../../model.ts';
-import type { ReadOptions } from '../../../redis/reader.ts';
 import { asNumber } from '../../../redis/replies.ts';
 import { passesConditions } from '../../../select/task-conditions.ts';
 import { comparePositions, sortKeyOf } from '../../../select/task-order.ts';
-import { ALL_TASKS } from '../../../source/task-query.ts';
 import type { ReadContext, TaskPage, TaskPosition, TaskQuery } from '../../../source.ts';
 import { type QueueAccess, readFields } from '../access/queue-access.ts';
 import { type JobRef, splitTaskId } from '../access/queue-reads.ts';
+import { mayPass } from '../jobs/job-sets.ts';
+import { listTasks } from '../tasks/task-list.ts';
 import { latestLife } from './recorded-lives.ts';
 
-/** Their `engineState`. */
-export const REMOVED = 'removed';
-
-/** A part of their list. */
-export interface RemovedRows {
-  readonly tasks: readonly Task[];
-  /** Others may follow behind the bound or behind {@link RemovedRows.reached}. */
-  readonly hasMore: boolean;
-  /** Where the search was given up before the bound; `null`: it was not. */
-  readonly reached: TaskPosition | null;
-  /** Nothing that was recorded matches. */
-  readonly isEmpty: boolean;
-  readonly cursorExact: boolean;
-  /** Why they could not be read; `undefined`: they could. */
-  readonly failure?: unknown;
-}
-
-/** Reads of removed jobs. All but the list reject when the store is needed and cannot be read. */
-export interface RemovedJobs {
-  /**
-   * Their list behind a position.
-   *
-   * @param bound rows behind it are not needed; `null`: all are
-   */
-  list(query: TaskQuery, bound: TaskPosition | null, context: ReadContext): Promise<RemovedRows>;
-  /** One of them, by the id of its row. The task id of the job means the latest one that had it. */
-  find(id: string, context: ReadContext): Promise<TaskDetail | null>;
-  /** All recorded jobs that match, including those still in Redis, `most` at most. */
-  recorded(query: TaskQuery, most: number, context: ReadContext): AsyncIterable<readonly RecordedJob[]>;
-  /** The rows that are no longer in Redis. Each takes one command. */
-  gone(rows: readonly RecordedJob[], options: ReadOptions): Promise<readonly Task[]>;
+/** Reads of the jobs in Redis and of the recorded ones, for one request. */
+export interface JobReads {
+  readonly access: QueueAccess;
+  /** Rejects when the store is needed and cannot be read. */
+  readonly reader: HistoryReader;
+  readonly context: ReadContext;
 }
 
 /** A job that has been recorded. */
@@ -54,103 +29,54 @@ export interface RecordedJob {
   readonly isLater: boolean;
 }
 
+/** The `engineState` of removed jobs. */
+const REMOVED = 'removed';
 /** Recorded rows that are read at once. */
 const LEAST_ROWS = 10;
 const MOST_ROWS = 500;
 
-export function createRemovedJobs(access: QueueAccess, reader: HistoryReader): RemovedJobs {
-  const removed: RemovedJobs = {
-    list: (query, bound, context) => listRemoved(removed, reader, query, bound, context),
-    async find(id, context) {
-      const life = await latestLife(reader, id, context);
-      const task = await reader.getTask(life?.id ?? id, context);
-      return task && { ...detailOf(task), id };
-    },
-    recorded: (query, most, context) => walkRecorded(reader, query, most, context),
-    async gone(rows, options) {
-      const queues = new Map((await access.queues(options)).map((queue) => [queue.name, queue]));
-      const refs = rows.map(({ taskId }): JobRef | null => {
-        const parts = splitTaskId(taskId);
-        const queue = parts === null ? undefined : queues.get(parts.queue);
-        return parts === null || queue === undefined ? null : { queue, id: parts.jobId };
-      });
-      const asked = refs.filter((ref) => ref !== null);
-      const replies = await readFields(access, asked, ['timestamp'], options);
-      let next = 0;
-      return rows.flatMap(({ task, isLater }, index) => {
-        const [added = null] = refs[index] === null ? [] : (replies[next++] ?? []);
-        if (added === null) return [task];
-        // Ids must be unique: the job itself has the id of the first life.
-        return isLater && asNumber(added) !== task.sent?.getTime() ? [task] : [];
-      });
-    },
-  };
-  return removed;
+/** A removed job, by the id of its row. The task id of the job means the latest one that had it. */
+export async function findRemoved({ reader, context }: JobReads, id: string): Promise<TaskDetail | null> {
+  const life = await latestLife(reader, id, context);
+  const task = await reader.getTask(life?.id ?? id, context);
+  return task && { ...detailOf(task), id };
 }
 
-async function listRemoved(
-  removed: RemovedJobs,
-  reader: HistoryReader,
-  query: TaskQuery,
-  bound: TaskPosition | null,
-  context: ReadContext,
-): Promise<RemovedRows> {
-  const tasks: Task[] = [];
-  let { after } = query;
-  let cursorExact = true;
-  for (let looked = 0; ; ) {
-    const limit = Math.min(Math.max(query.limit - tasks.length, LEAST_ROWS), MOST_ROWS);
-    const page = await listRecorded(reader, { ...query, after, limit }, context);
-    if ('failure' in page) {
-      return { tasks: [], hasMore: true, reached: null, isEmpty: false, cursorExact: false, ...page };
-    }
-    cursorExact &&= page.cursorExact ?? true;
-    const listed = page.tasks.map((task) => recordedJob(task));
-    // Their waits are shown less often than they are recorded.
-    const rows = listed.filter(({ task }) => passesConditions(task, query));
-    const behind = rows.findIndex(({ task }) => bound !== null && isBehind(task, bound, query));
-    tasks.push(...(await removed.gone(behind < 0 ? rows : rows.slice(0, behind), context)));
-    looked += listed.length;
-    const isEmpty = page.total === 0;
-    const known = { tasks, isEmpty, cursorExact };
-    if (behind >= 0) return { ...known, hasMore: true, reached: null };
-    if (page.next === null) return { ...known, hasMore: false, reached: null };
-    if (tasks.length >= query.limit) return { ...known, hasMore: true, reached: null };
-    after = page.next;
-    if (looked >= query.scan) return { ...known, hasMore: true, reached: after };
-  }
+/** Those of the recorded jobs that are no longer in Redis. Each takes one command. */
+export async function removedOnes(
+  { access }: JobReads,
+  rows: readonly RecordedJob[],
+): Promise<readonly Task[]> {
+  const queues = new Map((await access.queues()).map((queue) => [queue.name, queue]));
+  const refs = rows.map(({ taskId }): JobRef | null => {
+    const parts = splitTaskId(taskId);
+    const queue = parts === null ? undefined : queues.get(parts.queue);
+    return parts === null || queue === undefined ? null : { queue, id: parts.jobId };
+  });
+  const replies = await readFields(
+    access,
+    refs.filter((ref) => ref !== null),
+    ['timestamp'],
+  );
+  let next = 0;
+  return rows.flatMap(({ task, isLater }, index) => {
+    const [added = null] = refs[index] === null ? [] : (replies[next++] ?? []);
+    if (added === null) return [task];
+    // Ids must be unique: the job itself has the id of the first life.
+    return isLater && asNumber(added) !== task.sent?.getTime() ? [task] : [];
+  });
 }
 
-/** Without the store, the jobs in Redis are still listed. */
-async function listRecorded(
-  reader: HistoryReader,
-  query: TaskQuery,
-  context: ReadContext,
-): Promise<TaskPage | { readonly failure: unknown }> {
-  try {
-    return await reader.listTasks(recordedQuery(query), context);
-  } catch (failure) {
-    context.signal.throwIfAborted();
-    return { failure };
-  }
-}
-
-function isBehind(task: Task, bound: TaskPosition, { sort, order }: TaskQuery): boolean {
-  return comparePositions({ key: sortKeyOf(task, sort), id: task.id }, bound, order) > 0;
-}
-
-async function* walkRecorded(
-  reader: HistoryReader,
+/** All recorded jobs that match, including those still in Redis, `most` at most. */
+export async function* walkRecorded(
+  { reader, context }: JobReads,
   query: TaskQuery,
   most: number,
-  context: ReadContext,
 ): AsyncGenerator<readonly RecordedJob[], void, undefined> {
   let { after } = query;
   for (let left = most; left > 0; ) {
-    const page = await reader.listTasks(
-      recordedQuery({ ...query, after, limit: Math.min(left, MOST_ROWS) }),
-      context,
-    );
+    const part = recordedQuery({ ...query, after, limit: Math.min(left, MOST_ROWS) });
+    const page = await reader.listTasks(part, context);
     yield page.tasks.map((task) => recordedJob(task));
     if (page.next === null) return;
     after = page.next;
@@ -158,15 +84,89 @@ async function* walkRecorded(
   }
 }
 
+/**
+ * Lists the jobs in Redis and the removed ones. Both lists continue behind the last row that was shown, whichever it is
+ * of. `total` is known if one page has all rows, or nothing that was recorded matches.
+ */
+export async function listWithRemoved(reads: JobReads, query: TaskQuery): Promise<TaskPage> {
+  const { engineStates, after, limit, order } = query;
+  const isAskedFor = engineStates.length === 0 || engineStates.includes(REMOVED);
+  if (!isAskedFor || !mayPass(query, 'engineState', [REMOVED])) return listTasks(reads.access, query);
+  const live = await listTasks(reads.access, query, 'newest by time');
+  const removed = await listRemoved(reads, query, live.next).catch((failure: unknown) => {
+    reads.context.signal.throwIfAborted();
+    return { failure };
+  });
+  if ('failure' in removed) return withoutStore(live, removed.failure, query);
+  const end = nearest(live.next, removed.end, order);
+  const rows = [...live.tasks, ...removed.tasks]
+    .map((task) => ({ task, at: positionOf(task, query) }))
+    .filter(({ at }) => end === null || comparePositions(at, end, order) <= 0)
+    .sort((a, b) => comparePositions(a.at, b.at, order));
+  const shown = rows.slice(0, limit);
+  const hasMore = limit > 0 && (end !== null || rows.length > limit);
+  const last = shown.length < limit ? end : (shown.at(-1)?.at ?? null);
+  const cursorExact = live.cursorExact !== false && removed.cursorExact;
+  const isAll = after === null && limit > 0 && !hasMore && cursorExact;
+  const total = isAll ? shown.length : removed.isEmpty ? live.total : null;
+  return { tasks: shown.map(({ task }) => task), next: hasMore ? last : null, total, cursorExact };
+}
+
+/** The page of Redis alone. Another page follows, which fails without the store, so the list does not appear complete. */
+function withoutStore({ tasks, next }: TaskPage, failure: unknown, query: TaskQuery): TaskPage {
+  const last = tasks.at(-1);
+  if (last === undefined && query.limit > 0) throw failure;
+  return { tasks, next: next ?? (last ? positionOf(last, query) : null), total: null, cursorExact: false };
+}
+
+/**
+ * Lists removed jobs.
+ *
+ * @param bound rows behind it are not needed; `null`: all are
+ * @returns `end`: rows behind it were not read; `null`: there are none. `isEmpty`: nothing that was recorded matches
+ */
+async function listRemoved(
+  reads: JobReads,
+  query: TaskQuery,
+  bound: TaskPosition | null,
+): Promise<Pick<TaskPage, 'tasks'> & { end: TaskPosition | null; isEmpty: boolean; cursorExact: boolean }> {
+  const tasks: Task[] = [];
+  let { after } = query;
+  let cursorExact = true;
+  for (let looked = 0; ; ) {
+    const limit = Math.min(Math.max(query.limit - tasks.length, LEAST_ROWS), MOST_ROWS);
+    const page = await reads.reader.listTasks(recordedQuery({ ...query, after, limit }), reads.context);
+    cursorExact &&= page.cursorExact ?? true;
+    // Their waits are shown less often than they are recorded.
+    const rows = page.tasks.map(recordedJob).filter(({ task }) => passesConditions(task, query));
+    const isNeeded = ({ task }: RecordedJob): boolean =>
+      bound === null || comparePositions(positionOf(task, query), bound, query.order) <= 0;
+    const needed = rows.filter(isNeeded);
+    tasks.push(...(await removedOnes(reads, needed)));
+    looked += page.tasks.length;
+    const known = { tasks, isEmpty: page.total === 0, cursorExact };
+    if (needed.length < rows.length) return { ...known, end: bound };
+    if (page.next === null) return { ...known, end: null };
+    after = page.next;
+    if (tasks.length >= query.limit || looked >= query.scan) {
+      return { ...known, end: { key: after.key, id: after.id } };
+    }
+  }
+}
+
+function positionOf(task: Task, { sort }: TaskQuery): TaskPosition {
+  return { key: sortKeyOf(task, sort), id: task.id };
+}
+
+function nearest(a: TaskPosition | null, b: TaskPosition | null, order: 'asc' | 'desc'): TaskPosition | null {
+  if (a === null || b === null) return a ?? b;
+  return comparePositions(a, b, order) <= 0 ? a : b;
+}
+
 /** Recorded tasks have no state of the engine, and are searched as they are shown. */
 function recordedQuery(query: TaskQuery): TaskQuery {
   const conditions = query.conditions.filter(({ field }) => field !== 'engineState');
   return { ...query, engineStates: [], conditions, search: (task) => query.search(rowOf(task)) };
-}
-
-/** Selects all recorded jobs of a flow. */
-export function flowQuery(rootId: string): TaskQuery {
-  return { ...ALL_TASKS, rootId, limit: MOST_ROWS, scan: MOST_ROWS };
 }
 
 function recordedJob(task: Task): RecordedJob {

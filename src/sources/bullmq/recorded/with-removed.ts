@@ -1,127 +1,167 @@
 /** The task source of the jobs in Redis and of the removed ones. */
 import type { StoredHistory } from '../../../history/stored-history.ts';
-import type { Task } from '../../../model.ts';
-import { scheduler } from '../../../scheduler.ts';
-import { createFamilyCollector } from '../../../select/callers.ts';
+import type { Task, TaskDetail, TaskRelation, TaskTree } from '../../../model.ts';
+import { RedisError } from '../../../redis/problems.ts';
 import { selectTasks } from '../../../select/select-tasks.ts';
-import { figuresOf } from '../../../select/task-figures.ts';
-import { passesFilters } from '../../../select/task-filter.ts';
-import { createStatsAccumulator } from '../../../select/task-stats.ts';
 import { ALL_TASKS } from '../../../source/task-query.ts';
-import type {
-  ReadContext,
-  TaskPage,
-  TaskQuery,
-  TaskSource,
-  TaskStats,
-  TaskStatsQuery,
-} from '../../../source.ts';
-import type { QueueAccess } from '../access/queue-access.ts';
-import { eachTask, type JobReads, readCallers, windowStart, withMoreCauses } from '../tasks/task-stats.ts';
-import { readMergedTree } from './merged-flow.ts';
-import { listMerged } from './merged-list.ts';
-import { createRemovedJobs, type RemovedJobs } from './removed-jobs.ts';
+import type { ReadContext, TaskPage, TaskQuery, TaskSource } from '../../../source.ts';
+import type { BullMQRedis } from '../access/queue-access.ts';
+import { findJobs } from '../jobs/find-jobs.ts';
+import { loadTasks } from '../jobs/job-loader.ts';
+import { listTasks } from '../tasks/task-list.ts';
+import { type RecordedTasks, readTaskStats, type StatsReads, windowStart } from '../tasks/task-stats.ts';
+import { MOST_JOBS, readFlowTree, TREE_BOUNDS } from '../tasks/task-tree.ts';
+import {
+  findRemoved,
+  type JobReads,
+  listWithRemoved,
+  type RecordedJob,
+  removedOnes,
+  walkRecorded,
+} from './removed-jobs.ts';
 
 /** @param tasks answers for the jobs in Redis */
 export function withRemoved(
   tasks: TaskSource,
-  reads: JobReads,
+  redis: BullMQRedis,
+  stats: Omit<StatsReads, 'access'>,
   { reader, readStats }: Pick<StoredHistory, 'reader' | 'readStats'>,
 ): TaskSource {
-  const { access } = reads;
-  const removed = createRemovedJobs(access, reader);
+  const readsOf = (context: ReadContext): JobReads => ({ access: redis.within(context), reader, context });
   return {
     ...tasks,
-    listTasks: (query, context) => listTasks(tasks, access, removed, query, context),
-    getTask: async (id, context) => (await tasks.getTask(id, context)) ?? removed.find(id, context),
-    getTaskTree: (id, context) => readMergedTree(access, removed, id, context),
+    listTasks: (query, context) => listAll(readsOf(context), query),
+    getTask: async (id, context) => (await tasks.getTask(id, context)) ?? findRemoved(readsOf(context), id),
+    getTaskTree: (id, context) => readMergedTree(readsOf(context), id),
     getTaskStats: (query, context) =>
-      readStats(query, context, (asked, own, since) => readMergedStats(reads, removed, asked, own, since)),
+      readStats(query, context, (asked, own, since) => {
+        const reads = readsOf(own);
+        return readTaskStats({ ...stats, access: reads.access }, asked, recordedTasks(reads, since));
+      }),
   };
 }
 
-async function listTasks(
-  tasks: TaskSource,
-  access: QueueAccess,
-  removed: RemovedJobs,
-  query: TaskQuery,
-  context: ReadContext,
-): Promise<TaskPage> {
+async function listAll(reads: JobReads, query: TaskQuery): Promise<TaskPage> {
   const { groupId, rootId, parentId } = query;
   const top = rootId ?? parentId;
   // BullMQ has no groups.
-  if (groupId !== null) return tasks.listTasks(query, context);
+  if (groupId !== null) return listTasks(reads.access, query);
   if (top !== null) {
-    const tree = await readMergedTree(access, removed, top, context);
+    const tree = await readMergedTree(reads, top);
     if (tree !== null) {
       const page = selectTasks(tree.tasks, query);
       return tree.truncated ? { ...page, total: null } : page;
     }
     if (rootId !== null) return { tasks: [], next: null, total: 0 };
   }
-  return listMerged(removed, async (part) => tasks.listTasks(part, context), query, context);
+  return listWithRemoved(reads, query);
 }
+
+/** @param since when recording began; `null`: nothing is recorded yet */
+function recordedTasks(reads: JobReads, since: Date | null): RecordedTasks {
+  return {
+    since,
+    flow: (rootId) => readMergedTree(reads, rootId),
+    async eachRemoved(query, known, isWhole, add) {
+      const { now, filter, callers } = query;
+      const { after, sort, order } = ALL_TASKS;
+      const until = filter.until ?? new Date(now.getTime() + 1);
+      // Children have other names.
+      const names = callers === true ? [] : filter.names;
+      const window = { ...filter, after, sort, order, names, since: new Date(windowStart(query)), until };
+      let left = filter.scan;
+      for await (const rows of walkRecorded(reads, window, filter.scan)) {
+        left -= rows.length;
+        const others = rows.filter(({ task }) => !known.has(task.id));
+        // If all jobs of the window have been read, the others are gone.
+        const gone = isWhole ? others.map(({ task }) => task) : await removedOnes(reads, others);
+        for (const task of gone) add(task);
+      }
+      return left > 0;
+    },
+  };
+}
+
+const NO_TREE = { tasks: [], relations: [], truncated: false };
 
 /**
- * Answers `getTaskStats`: the newest jobs of each kind, up to the limit of one answer.
+ * Reads a flow: the jobs in Redis related to the job or its root, and the jobs recorded under the same root.
  *
- * @param recordedSince `null`: nothing is recorded yet
+ * @returns `null` when there is no such job
  */
-async function readMergedStats(
-  reads: JobReads,
-  removed: RemovedJobs,
-  query: TaskStatsQuery,
-  context: ReadContext,
-  recordedSince: Date | null,
-): Promise<TaskStats> {
-  const { now, filter } = query;
-  const { access } = reads;
-  let knownFrom = Number.NEGATIVE_INFINITY;
-  let examinedFrom = Number.NEGATIVE_INFINITY;
-  const figures = createStatsAccumulator(query, {
-    isWhole: (from) => from >= knownFrom,
-    isExamined: (from) => from >= examinedFrom,
+async function readMergedTree(reads: JobReads, id: string): Promise<TaskTree | null> {
+  const { access, context } = reads;
+  const own = await readFlowTree(access, id);
+  const found = own === null ? await findRemoved(reads, id) : null;
+  const asked = found && withoutDetail(found);
+  if (own === null && asked === null) return null;
+  const rootId = own?.rootId ?? asked?.rootId ?? id;
+  const live = own ?? (rootId === id ? null : await readFlowTree(access, rootId)) ?? { rootId, ...NO_TREE };
+  const known = new Set(live.tasks.map((task) => task.id));
+  const rest = await readRest(reads, rootId, known).catch((error: unknown) => {
+    // Without the store, the jobs in Redis are still shown.
+    if (own === null || context.signal.aborted || error instanceof RedisError) throw error;
+    return null;
   });
-  const family = createFamilyCollector();
-  const add = (task: Task): void => {
-    if (query.callers === true) family.note(task);
-    if (passesFilters(task, filter)) figures.add(figuresOf(task, filter.causeOf(task)));
+  const tasks = [...live.tasks, ...(rest ?? [])];
+  if (asked !== null && !tasks.some((task) => task.id === id)) tasks.push(asked);
+  return {
+    rootId,
+    tasks: tasks.slice(0, MOST_JOBS),
+    relations: withParents(live.relations ?? [], tasks),
+    truncated: rest === null || live.truncated === true || tasks.length > MOST_JOBS,
   };
-  if (filter.rootId !== null) {
-    const tree = await readMergedTree(access, removed, filter.rootId, context);
-    for (const task of tree?.tasks ?? []) add(task);
-    return finish(tree !== null && !tree.truncated);
-  }
-  const seen = new Set<string>();
-  const { isWhole, readFrom, keptFrom } = await eachTask(reads, query, context, (task) => {
-    seen.add(task.id);
-    add(task);
-  });
-  examinedFrom = readFrom;
-  knownFrom = Math.max(readFrom, Math.min(keptFrom, recordedSince?.getTime() ?? keptFrom));
-  const since = new Date(windowStart(query));
-  const until = filter.until ?? new Date(now.getTime() + 1);
-  // Children have other names.
-  const names = query.callers === true ? [] : filter.names;
-  const recorded = { ...filter, ...ORDER, names, since, until };
-  let left = filter.scan;
-  for await (const rows of removed.recorded(recorded, filter.scan, context)) {
-    left -= rows.length;
-    const others = rows.filter(({ task }) => !seen.has(task.id));
-    // If all jobs of the window have been read, the others are gone.
-    const gone = isWhole ? others.map(({ task }) => task) : await removed.gone(others, context);
-    for (const task of gone) add(task);
-  }
-  const stats = await finish(isWhole && left > 0);
-  return isWhole ? stats : withMoreCauses(stats);
-
-  async function finish(isComplete: boolean): Promise<TaskStats> {
-    const stats = await scheduler.run('stats', figures.result());
-    if (query.callers !== true) return stats;
-    const jobs = figures.counted;
-    return { ...stats, ...(await readCallers(access, query, jobs, family, isComplete, context)) };
-  }
 }
 
-const { after, sort, order } = ALL_TASKS;
-const ORDER = { after, sort, order };
+function withoutDetail({
+  children: _children,
+  timeline: _timeline,
+  attempts: _attempts,
+  options: _options,
+  log: _log,
+  traceId: _traceId,
+  timeLimits: _timeLimits,
+  ...task
+}: TaskDetail): Task {
+  // A field that only one task shows must be left out above.
+  return task satisfies Task & { readonly [Field in Exclude<keyof TaskDetail, keyof Task>]?: never };
+}
+
+/** The recorded jobs of the flow, except known ones; jobs that are in Redis are read from there. */
+async function readRest(
+  reads: JobReads,
+  rootId: string,
+  known: ReadonlySet<string>,
+): Promise<readonly Task[]> {
+  const { access } = reads;
+  const rows: RecordedJob[] = [];
+  const flow = { ...ALL_TASKS, rootId, limit: MOST_JOBS, scan: MOST_JOBS };
+  for await (const part of walkRecorded(reads, flow, MOST_JOBS)) {
+    rows.push(...part.filter(({ task }) => !known.has(task.id)));
+  }
+  const gone = await removedOnes(reads, rows);
+  const isGone = new Set(gone.map(({ id }) => id));
+  const ids = rows.flatMap(({ task, isLater }) => (isGone.has(task.id) || isLater ? [] : [task.id]));
+  const refs = await Promise.all(ids.map((id) => access.find(id)));
+  const jobs = await findJobs(
+    access,
+    refs.filter((ref) => ref !== null),
+    false,
+  );
+  const loaded = await loadTasks(
+    access,
+    jobs.filter((job) => job !== null),
+    TREE_BOUNDS,
+  );
+  return [...gone, ...loaded.map(({ task }) => task)];
+}
+
+/** A parent runs after its children, so relations lead from child to parent. */
+function withParents(relations: readonly TaskRelation[], tasks: readonly Task[]): readonly TaskRelation[] {
+  const all = new Map(relations.map((one) => [JSON.stringify([one.parent, one.child]), one]));
+  for (const { id, parentId = null } of tasks) {
+    if (parentId === null) continue;
+    all.set(JSON.stringify([id, parentId]), { parent: id, child: parentId, relation: 'flow' });
+  }
+  return [...all.values()];
+}

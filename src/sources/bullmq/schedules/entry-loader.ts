@@ -1,6 +1,5 @@
 /** Reads BullMQ's data about schedule entries, and the jobs of their next runs. */
 
-import type { ReadOptions } from '../../../redis/reader.ts';
 import { asNumber } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import type { JobRef } from '../access/queue-reads.ts';
@@ -31,9 +30,8 @@ export interface KnownEntry {
 export async function loadEntries(
   access: QueueAccess,
   entries: readonly EntryRef[],
-  options: ReadOptions,
 ): Promise<readonly KnownEntry[]> {
-  const known = await loadOnce(access, entries, options);
+  const known = await loadOnce(access, entries);
   // If a run has begun since the entry was found, the next one is stored by now.
   const begun = known.filter(({ run }) => run !== null && run.job?.processedAt !== null);
   const scores = await access.read(
@@ -41,7 +39,6 @@ export async function loadEntries(
       queue,
       command: ['ZSCORE', queue.key('repeat'), key] as const,
     })),
-    options,
   );
   const moved = begun.flatMap(({ ref }, index) => {
     const due = asNumber(scores[index]);
@@ -49,17 +46,13 @@ export async function loadEntries(
   });
   if (moved.length === 0) return known;
   const again = new Map(
-    (await loadOnce(access, moved, options)).map((entry) => [entry.ref.queue.key(entry.ref.key), entry]),
+    (await loadOnce(access, moved)).map((entry) => [entry.ref.queue.key(entry.ref.key), entry]),
   );
   return known.map((entry) => again.get(entry.ref.queue.key(entry.ref.key)) ?? entry);
 }
 
-async function loadOnce(
-  access: QueueAccess,
-  entries: readonly EntryRef[],
-  options: ReadOptions,
-): Promise<readonly KnownEntry[]> {
-  const hashes = await access.read(entries.map(entryCommand), options);
+async function loadOnce(access: QueueAccess, entries: readonly EntryRef[]): Promise<readonly KnownEntry[]> {
+  const hashes = await access.read(entries.map(entryCommand));
   const found = entries.flatMap((ref, index) => {
     const facts = entryOf(ref.key, hashes[index]);
     return facts === null ? [] : [{ ref, facts, job: runRef(ref, facts) }];
@@ -69,12 +62,10 @@ async function loadOnce(
       access,
       found.map(({ ref }) => ({ job: hashRef(ref), fields: ['data'] })),
       ROW_BOUNDS,
-      options,
     ),
     loadRuns(
       access,
       found.flatMap(({ job }) => job ?? []),
-      options,
     ),
   ]);
   return found.map(({ ref, facts, job }, index) => ({
@@ -88,18 +79,13 @@ async function loadOnce(
 async function loadRuns(
   access: QueueAccess,
   jobs: readonly JobRef[],
-  options: ReadOptions,
 ): Promise<ReadonlyMap<JobRef, NotedRun>> {
   const [replies, values] = await Promise.all([
-    access.read(
-      jobs.map(({ queue, id }) => factsCommand(queue, id)),
-      options,
-    ),
+    access.read(jobs.map(({ queue, id }) => factsCommand(queue, id))),
     readValues(
       access,
       jobs.map((job) => ({ job, fields: ['data', 'opts'] })),
       ROW_BOUNDS,
-      options,
     ),
   ]);
   return new Map(

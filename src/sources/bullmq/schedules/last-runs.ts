@@ -3,7 +3,6 @@
  * jobs of a queue. Jobs that BullMQ has removed are not.
  */
 import type { ScheduleRun, TaskState } from '../../../model.ts';
-import type { ReadOptions } from '../../../redis/reader.ts';
 import { asTexts } from '../../../redis/replies.ts';
 import { type QueueAccess, readFields } from '../access/queue-access.ts';
 import { type JobRef, type QueueCommand, type QueueRef, taskIdOf } from '../access/queue-reads.ts';
@@ -35,13 +34,9 @@ interface FoundRun extends JobRef {
 export async function readLastRuns(
   access: QueueAccess,
   entries: readonly EntryRef[],
-  options: ReadOptions,
 ): Promise<ReadonlyMap<EntryRef, readonly ScheduleRun[]>> {
   const queues = [...new Set(entries.map(({ queue }) => queue))];
-  const replies = await access.read(
-    queues.flatMap((queue) => SETS.map(([part]) => newestIn(queue, part))),
-    options,
-  );
+  const replies = await access.read(queues.flatMap((queue) => SETS.map(([part]) => newestIn(queue, part))));
   const found = new Map<string, FoundRun[]>();
   const whole = new Set<QueueRef>();
   for (const [index, queue] of queues.entries()) {
@@ -54,7 +49,7 @@ export async function readLastRuns(
     const own = found.get(entry.queue.key(hashRef(entry).id)) ?? [];
     return own.sort((a, b) => b.due - a.due).slice(0, most);
   });
-  const times = await readTimes(access, runs.flat(), options);
+  const times = await readTimes(access, runs.flat());
   return new Map(
     entries.flatMap((entry, index) => {
       const own = runs[index] ?? [];
@@ -95,9 +90,8 @@ interface Times {
 async function readTimes(
   access: QueueAccess,
   runs: readonly FoundRun[],
-  options: ReadOptions,
 ): Promise<ReadonlyMap<FoundRun, Times>> {
-  const replies = await readFields(access, runs, ['processedOn', 'finishedOn'], options);
+  const replies = await readFields(access, runs, ['processedOn', 'finishedOn']);
   return new Map(
     runs.map((run, index) => {
       const [processedOn, finishedOn] = replies[index] ?? [];

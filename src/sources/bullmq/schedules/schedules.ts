@@ -2,11 +2,10 @@
 import { debugChannel } from '../../../debug.ts';
 import type { Schedule } from '../../../model.ts';
 import { redactSchedule } from '../../../redact.ts';
-import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount, asScored } from '../../../redis/replies.ts';
 import type { ScheduleSource } from '../../../source.ts';
 import { everyText } from '../../../text/every-text.ts';
-import type { QueueAccess } from '../access/queue-access.ts';
+import type { BullMQRedis, QueueAccess } from '../access/queue-access.ts';
 import type { QueueRef } from '../access/queue-reads.ts';
 import type { JobValue } from '../jobs/job-values.ts';
 import { type KnownEntry, loadEntries, type NotedRun } from './entry-loader.ts';
@@ -22,11 +21,11 @@ const debug = debugChannel('bullmq');
  * Answers `/api/beat/schedules/`. Workers run the schedules, not a process of its own, so they are never "not
  * enabled": without entries the list is empty.
  */
-export function createScheduleSource(name: string, access: QueueAccess): ScheduleSource {
+export function createScheduleSource(name: string, redis: BullMQRedis): ScheduleSource {
   return {
     name,
-    status: access.status,
-    listSchedules: ({ signal }) => listSchedules(access, { signal }),
+    status: redis.status,
+    listSchedules: (context) => listSchedules(redis.within(context)),
   };
 }
 
@@ -34,12 +33,9 @@ export function createScheduleSource(name: string, access: QueueAccess): Schedul
  * Lists up to 5,000 entries of all queues, by name; of queues with more, those that are due first. An entry that
  * is over is listed until it is removed from BullMQ.
  */
-async function listSchedules(access: QueueAccess, options: ReadOptions): Promise<readonly Schedule[]> {
-  const entries = await findEntries(access, await access.queues(options), options);
-  const [known, runs] = await Promise.all([
-    loadEntries(access, entries, options),
-    readLastRuns(access, entries, options),
-  ]);
+async function listSchedules(access: QueueAccess): Promise<readonly Schedule[]> {
+  const entries = await findEntries(access, await access.queues());
+  const [known, runs] = await Promise.all([loadEntries(access, entries), readLastRuns(access, entries)]);
   const runsOf = new Map([...runs].map(([entry, own]) => [entry.queue.key(entry.key), own]));
   const now = Date.now();
   return known
@@ -53,16 +49,11 @@ async function listSchedules(access: QueueAccess, options: ReadOptions): Promise
     .sort((a, b) => compare(a.name, b.name) || compare(a.id, b.id));
 }
 
-async function findEntries(
-  access: QueueAccess,
-  queues: readonly QueueRef[],
-  options: ReadOptions,
-): Promise<readonly EntryRef[]> {
+async function findEntries(access: QueueAccess, queues: readonly QueueRef[]): Promise<readonly EntryRef[]> {
   const sizes = await access.readEach(
     queues,
     (queue) => [['ZCARD', queue.key('repeat')]],
     ([size]) => asCount(size),
-    options,
   );
   const counts = [...sizes].map(([queue, count]) => ({ queue, count }));
   const shares = shareOut(counts.filter(({ count }) => count > 0));
@@ -72,7 +63,6 @@ async function findEntries(
       queue,
       command: ['ZRANGE', queue.key('repeat'), '0', String(count - 1), 'WITHSCORES'] as const,
     })),
-    options,
   );
   return shares.flatMap(({ queue }, index) =>
     asScored(replies[index]).map(({ member, score }) => ({ queue, key: member, due: score })),

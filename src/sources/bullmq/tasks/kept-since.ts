@@ -1,5 +1,4 @@
 /** Since when queues still have all their jobs: BullMQ removes ended jobs as the app configures it. */
-import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount, asScored } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import type { QueueRef } from '../access/queue-reads.ts';
@@ -18,9 +17,9 @@ import { readQueueFigures } from '../components/queue-figures.ts';
  * @throws RedisError when Redis is unreachable, late, or refuses one of the commands
  */
 export type KeptSince = (
+  access: QueueAccess,
   queues: readonly QueueRef[],
   names: readonly string[],
-  options: ReadOptions,
 ) => Promise<number>;
 
 /** Jobs of a name that end with this many others of it, and are gone, were not removed by hand. */
@@ -40,19 +39,15 @@ interface Kept {
 }
 
 /** @param endedJobs the latest jobs of a queue that ended, by name and outcome, from the events that were read */
-export function createKeptSince(
-  access: QueueAccess,
-  endedJobs: (queue: QueueRef) => Iterable<EndedJobs>,
-): KeptSince {
+export function createKeptSince(endedJobs: (queue: QueueRef) => Iterable<EndedJobs>): KeptSince {
   /** Numbers of added jobs when a removed job was found. Jobs do not come back. */
   const removedAt = new Map<string, number>();
 
-  async function hasRemoved(all: readonly Kept[], options: ReadOptions): Promise<readonly Kept[]> {
-    const unknown = all.filter(({ queue, added }) => !((removedAt.get(queue.name) ?? Infinity) <= added));
+  async function hasRemoved(access: QueueAccess, all: readonly Kept[]): Promise<readonly Kept[]> {
+    const unknown = all.filter(({ queue, added }) => (removedAt.get(queue.name) ?? Infinity) > added);
     const figures = await readQueueFigures(
       access,
       unknown.map(({ queue }) => queue),
-      options,
     );
     for (const { queue, added } of unknown) {
       const kept = Object.values(figures.get(queue)?.counts ?? {}).reduce((sum, count) => sum + count, 0);
@@ -63,27 +58,22 @@ export function createKeptSince(
     return all.filter(({ queue }) => removedAt.has(queue.name));
   }
 
-  return async (queues, names, options) => {
+  return async (access, queues, names) => {
     // The number of added jobs is read first: a job added meanwhile must not look like a removed one.
-    const all = await readKept(access, queues, options);
-    const removing = await hasRemoved(all, options);
-    if (await removesAny(access, removing, endedJobs, names, options)) return Number.POSITIVE_INFINITY;
+    const all = await readKept(access, queues);
+    const removing = await hasRemoved(access, all);
+    if (await removesAny(access, removing, endedJobs, names)) return Number.POSITIVE_INFINITY;
     const times = removing.map(({ oldest }) => oldest.completed ?? Number.POSITIVE_INFINITY);
     return Math.max(Number.NEGATIVE_INFINITY, ...times);
   };
 }
 
-async function readKept(
-  access: QueueAccess,
-  queues: readonly QueueRef[],
-  options: ReadOptions,
-): Promise<readonly Kept[]> {
+async function readKept(access: QueueAccess, queues: readonly QueueRef[]): Promise<readonly Kept[]> {
   const replies = await access.read(
     queues.flatMap((queue) => [
       { queue, command: ['GET', queue.key('id')], isOptional: true },
       ...PARTS.map((part) => ({ queue, command: ['ZRANGE', queue.key(part), '0', '0', 'WITHSCORES'] })),
     ]),
-    options,
   );
   return queues.map((queue, index) => {
     const [added, completed, failed] = replies.slice(3 * index);
@@ -101,7 +91,6 @@ async function removesAny(
   kept: readonly Kept[],
   endedJobs: (queue: QueueRef) => Iterable<EndedJobs>,
   names: readonly string[],
-  options: ReadOptions,
 ): Promise<boolean> {
   const groups = kept.flatMap(({ queue, oldest }) =>
     [...endedJobs(queue)].flatMap(({ name, jobs }) => {
@@ -112,7 +101,6 @@ async function removesAny(
   );
   const replies = await access.read(
     groups.map(({ queue, keys }) => ({ queue, command: ['EXISTS', ...keys] })),
-    options,
   );
   return replies.some((reply) => asCount(reply) === 0);
 }

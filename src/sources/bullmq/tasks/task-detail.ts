@@ -1,6 +1,5 @@
 import type { Task, TaskAttempt, TaskChangeEntry, TaskDetail, TaskLog } from '../../../model.ts';
 import { redactTimeline } from '../../../redact.ts';
-import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount, asNumber, asTexts } from '../../../redis/replies.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import { attemptsIn } from '../../../select/task-attempts.ts';
@@ -17,24 +16,20 @@ const MOST_CHILDREN = 20_000;
 const MOST_RUNS = 100;
 
 /** Answers `getTask`: one job with its children, and its timeline from attempts, stack traces and logs. */
-export async function readTaskDetail(
-  access: QueueAccess,
-  taskId: string,
-  options: ReadOptions,
-): Promise<TaskDetail | null> {
-  const ref = await access.find(taskId, options);
+export async function readTaskDetail(access: QueueAccess, taskId: string): Promise<TaskDetail | null> {
+  const ref = await access.find(taskId);
   if (ref === null) return null;
-  const [job = null] = await findJobs(access, [ref], true, options);
+  const [job = null] = await findJobs(access, [ref], true);
   if (job === null) return null;
   const [[loaded], [children], log] = await Promise.all([
-    loadTasks(access, [job], DETAIL_BOUNDS, options, ['opts']),
-    childrenOf(access, [job], MOST_CHILDREN, options),
-    readJobLog(access, job, options),
+    loadTasks(access, [job], DETAIL_BOUNDS, ['opts']),
+    childrenOf(access, [job], MOST_CHILDREN),
+    readJobLog(access, job),
   ]);
   if (loaded === undefined) return null;
   const { task } = loaded;
   const ids = new Set((children?.keys ?? []).flatMap((key) => access.taskIdOfKey(key) ?? []));
-  const values = await withTraces(access, job, loaded.values, options);
+  const values = await withTraces(access, job, loaded.values);
   const lines = log.lines.length === 0 ? null : log.lines.join('\n');
   const redacted = redactTimeline(timelineOf(job, task, values), access.redactor);
   // The log no longer has secrets. To search it once more would take as long as all the rest.
@@ -63,14 +58,9 @@ function attemptsOf(
 }
 
 /** A job that did not fail in the end may have stack traces of earlier runs. */
-async function withTraces(
-  access: QueueAccess,
-  job: KnownJob,
-  values: JobValues,
-  options: ReadOptions,
-): Promise<JobValues> {
+async function withTraces(access: QueueAccess, job: KnownJob, values: JobValues): Promise<JobValues> {
   if (values.stacktrace !== undefined || job.facts.attemptsMade === 0) return values;
-  const [more] = await readValues(access, [{ job, fields: ['stacktrace'] }], DETAIL_BOUNDS, options);
+  const [more] = await readValues(access, [{ job, fields: ['stacktrace'] }], DETAIL_BOUNDS);
   return { ...values, ...more };
 }
 
@@ -127,36 +117,27 @@ const LARGEST = 1_048_576;
  * The latest lines of the job's log, without secrets. It is a list of lines in Redis, each of any length, of which Redis
  * cannot return a part: so the size of the list is read before any line, and the lines are read a few at a time.
  */
-async function readJobLog(
-  access: QueueAccess,
-  { queue, id }: JobRef,
-  options: ReadOptions,
-): Promise<TaskLog> {
+async function readJobLog(access: QueueAccess, { queue, id }: JobRef): Promise<TaskLog> {
   const key = queue.key(`${id}:logs`);
-  const replies = await access.read(
-    [
-      { queue, command: ['LLEN', key] },
-      // The user may not be allowed to run the command.
-      { queue, command: ['MEMORY', 'USAGE', key, 'SAMPLES', '20'], isOptional: true },
-    ],
-    options,
-  );
+  const replies = await access.read([
+    { queue, command: ['LLEN', key] },
+    // The user may not be allowed to run the command.
+    { queue, command: ['MEMORY', 'USAGE', key, 'SAMPLES', '20'], isOptional: true },
+  ]);
   const total = asCount(replies[0]);
   if (total === 0) return { lines: [], total };
   const average = (asNumber(replies[1]) ?? 0) / total;
   if (average > LARGEST) return { lines: [`<lines of ${Math.round(average)} bytes each>`], total };
   const read = async (count: number): Promise<readonly string[]> => {
     const command = ['LRANGE', key, String(-count), '-1'] as const;
-    const [reply] = await access.read([{ queue, command }], options);
+    const [reply] = await access.read([{ queue, command }]);
     return asTexts(reply);
   };
   let lines = await read(FIRST_LINES);
   const longest = Math.max(average, ...lines.map((line) => line.length));
   const most = Math.min(MOST_LINES, Math.floor(BUDGET / Math.max(1, longest)));
   if (total > FIRST_LINES && most > FIRST_LINES) lines = await read(most);
-  const { signal } = options;
-  const waiter = signal === undefined ? undefined : { signal };
-  return { lines: await scheduler.run('detail', showLines(access, lines), waiter), total };
+  return { lines: await scheduler.run('detail', showLines(access, lines), access.options), total };
 }
 
 /** The lines without secrets. In steps, so that many concurrent logs do not take one long turn. */

@@ -1,50 +1,51 @@
-import { readMark, writeMark } from '../../../cursor.ts';
+/** Answers `listTasks` from the jobs in Redis. */
+import { mergeSorted } from '../../../merge-sorted.ts';
 import type { Task } from '../../../model.ts';
-import type { ReadOptions } from '../../../redis/reader.ts';
+import { type Steps, scheduler } from '../../../scheduler.ts';
 import { selectTasks } from '../../../select/select-tasks.ts';
 import { passesConditions } from '../../../select/task-conditions.ts';
 import { passesFilters } from '../../../select/task-filter.ts';
-import { comparePositions } from '../../../select/task-order.ts';
+import { comparePositions, sortKeyOf } from '../../../select/task-order.ts';
 import type { PageEnd } from '../../../source/task-query.ts';
 import type { TaskPage, TaskPosition, TaskQuery } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { findJobs } from '../jobs/find-jobs.ts';
-import { bareTask, loadKnown, loadTasks, reloadJobs } from '../jobs/job-loader.ts';
+import { bareTask, type FoundJob, loadKnown, loadTasks } from '../jobs/job-loader.ts';
+import type { KnownJob } from '../jobs/job-row.ts';
 import { setsOf } from '../jobs/job-sets.ts';
 import { ROW_BOUNDS } from '../jobs/job-values.ts';
-import type { SequenceRow } from '../walk/job-sequence.ts';
-import { type PortionCache, type PortionRow, readPortion } from './sorted-portion.ts';
-import { loadMatching, showsMostJobs, walkOfQuery } from './task-rows.ts';
+import { createWalk, type Walk, type WalkPlan } from '../walk/walk.ts';
 import { MOST_JOBS, readFlow } from './task-tree.ts';
 
 const NOTHING: TaskPage = { tasks: [], next: null, total: 0 };
 /** Bounds of the rows that are read at a time when filters may drop some of them. */
 const LEAST_BATCH = 10;
 const LARGEST_BATCH = 500;
+/** Jobs whose values are read at a time when only some of them contain the searched text. */
+const SEARCHED_AT_ONCE = 100;
 
 /**
  * Answers `listTasks`. By time, without a filter or with one of queue or state, a page reads only the jobs that it
- * shows. (PENDING and RETRY share their sets, so that a filter of one of them drops the other.) Filters by id look these
- * jobs up; filters by root and parent read that flow. Everything else looks at up to `scan` rows for one answer; other
- * orders sort that many at a time.
+ * shows, and the newest of sets that time does not sort. (PENDING and RETRY share their sets, so that a filter of one of
+ * them drops the other.) Filters by id look these jobs up; filters by root and parent read that flow. Everything else
+ * looks at up to `scan` rows for one answer.
+ *
+ * @param large of lists by time: whether the list of one large set continues in its own order
  */
 export async function listTasks(
   access: QueueAccess,
-  portions: PortionCache,
   query: TaskQuery,
-  options: ReadOptions,
+  large: 'newest' | 'newest by time' = 'newest',
 ): Promise<TaskPage> {
   // BullMQ has no groups.
   if (query.groupId !== null) return NOTHING;
   const ids = idsIn(query);
-  if (ids !== null) return listNamed(access, ids, query, options);
-  const flow = await listFlow(access, query, options);
+  if (ids !== null) return listNamed(access, ids, query);
+  const flow = await listFlow(access, query);
   if (flow !== null) return flow;
   // No job has a root that does not exist; a parent may be removed before its children.
   if (query.rootId !== null) return NOTHING;
-  return query.sort === 'timestamp'
-    ? listByTime(access, query, options)
-    : listSorted(access, portions, query, options);
+  return query.sort === 'timestamp' ? listByTime(access, query, large) : listSorted(access, query);
 }
 
 /** The ids of which a query accepts no others; `null`: it accepts any. */
@@ -57,59 +58,59 @@ function idsIn({ conditions }: TaskQuery): readonly string[] | null {
 }
 
 /** A few jobs are looked up: a walk would examine its share of all others first. */
-async function listNamed(
-  access: QueueAccess,
-  ids: readonly string[],
-  query: TaskQuery,
-  options: ReadOptions,
-): Promise<TaskPage> {
-  const refs = await Promise.all(ids.map((id) => access.find(id, options)));
+async function listNamed(access: QueueAccess, ids: readonly string[], query: TaskQuery): Promise<TaskPage> {
+  const refs = await Promise.all(ids.map((id) => access.find(id)));
   const found = await findJobs(
     access,
     refs.filter((ref) => ref !== null),
     true,
-    options,
   );
-  const jobs = found.filter((job) => job !== null);
-  const loaded = await loadTasks(access, jobs, ROW_BOUNDS, options);
   return selectTasks(
-    loaded.map(({ task }) => task),
+    await loadRows(
+      access,
+      found.filter((job) => job !== null),
+    ),
     query,
   );
 }
 
-async function listByTime(access: QueueAccess, query: TaskQuery, options: ReadOptions): Promise<TaskPage> {
+async function loadRows(access: QueueAccess, jobs: readonly KnownJob[]): Promise<readonly Task[]> {
+  return (await loadTasks(access, jobs, ROW_BOUNDS)).map(({ task }) => task);
+}
+
+async function listByTime(
+  access: QueueAccess,
+  query: TaskQuery,
+  large: WalkPlan['large'],
+): Promise<TaskPage> {
   const { limit, order, after, scan } = query;
   const isWhole = matchesWholeSets(query);
   const withTexts = showsMostJobs(query);
-  const walk = await walkOfQuery(access, query, { after, order, withTexts }, options);
+  const walk = await walkOfQuery(access, query, { after, order, withTexts, large });
   const tasks: Task[] = [];
-  // The walk knows positions in its last batch only, so a page of several batches has no other ends.
-  let onlyBatch: readonly SequenceRow[] | null = null;
-  const endAt = (count: number): PageEnd | null => {
-    const row = onlyBatch?.find(({ taskId }) => taskId === tasks[count - 1]?.id);
-    return row === undefined ? null : { next: walk.positionBehind(row) };
-  };
-  const pageWith = async (next: TaskPosition | null): Promise<TaskPage> => {
-    return { tasks, next, total: isWhole ? await walk.count() : null, endAt };
-  };
-  let last: SequenceRow | undefined;
+  const ends: TaskPosition[] = [];
+  let last: TaskPosition | null = null;
   for (let scanned = 0; tasks.length < limit && (isWhole || scanned < scan); ) {
     const missing = limit - tasks.length;
     const most = isWhole ? missing : Math.min(rowsFor(missing, tasks.length, scanned), scan - scanned);
     const rows = await walk.next(most);
-    onlyBatch = scanned === 0 ? rows : null;
-    if (rows.length === 0) return pageWith(null);
+    if (rows.length === 0) break;
     scanned += rows.length;
-    const jobs = await loadKnown(access, rows, withTexts, options);
-    tasks.push(...(await loadMatching(access, jobs, query, missing, options)));
-    last = tasks.length < limit ? rows.at(-1) : rows.find(({ taskId }) => taskId === tasks.at(-1)?.id);
-    if (last !== rows.at(-1) && last !== undefined) {
-      return pageWith(walk.positionBehind(last));
-    }
+    const jobs = await loadKnown(access, rows, withTexts);
+    const found = await loadMatching(access, jobs, query, missing);
+    const positions = new Map(rows.map(({ taskId, position }) => [taskId, position]));
+    tasks.push(...found);
+    ends.push(...found.map(({ id }) => positions.get(id) ?? { key: null, id }));
+    last = (tasks.length < limit ? rows.at(-1)?.position : ends.at(-1)) ?? null;
+    if (tasks.length === limit && found.at(-1)?.id !== rows.at(-1)?.taskId) return page(last);
   }
-  if (last === undefined || !(await walk.hasMore())) return pageWith(null);
-  return pageWith(walk.positionBehind(last));
+  return page(last !== null && (await walk.hasMore()) ? last : null);
+
+  async function page(next: TaskPosition | null): Promise<TaskPage> {
+    const total = isWhole ? await walk.count() : null;
+    const endAt = (count: number): PageEnd => ({ next: ends[count - 1] ?? null });
+    return { tasks, next, total, cursorExact: !walk.isCut, endAt };
+  }
 }
 
 /** How many rows to read for the tasks that are missing, if as many match as before. */
@@ -126,112 +127,138 @@ function matchesWholeSets(query: TaskQuery): boolean {
   return isWhole && showsMostJobs(query) && since === null && until === null && q === null;
 }
 
-/** The flow of a root or a parent, its nearest {@link MOST_JOBS} jobs: read whole, then filtered and sorted. */
-async function listFlow(
+/** Whether no filter drops a large part of the jobs before their texts are needed. */
+function showsMostJobs({ names, workers, parentId, conditions }: TaskQuery): boolean {
+  return names.length + workers.length + conditions.length === 0 && parentId === null;
+}
+
+/** A walk over the sets of the queues and states of a query. */
+async function walkOfQuery(
   access: QueueAccess,
   query: TaskQuery,
-  options: ReadOptions,
-): Promise<TaskPage | null> {
+  plan: Pick<WalkPlan, 'after' | 'order' | 'withTexts' | 'large'>,
+): Promise<Walk> {
+  const all = await access.queues();
+  const queues = query.queues.length === 0 ? all : all.filter(({ name }) => query.queues.includes(name));
+  const [since, until] = [query.since?.getTime() ?? null, query.until?.getTime() ?? null];
+  const { engineStates } = query;
+  return createWalk(access, { ...plan, queues, sets: setsOf(query), engineStates, since, until });
+}
+
+/**
+ * Loads the jobs that pass all filters of the query, in their order.
+ *
+ * @param most how many to load at most
+ */
+async function loadMatching(
+  access: QueueAccess,
+  jobs: readonly KnownJob[],
+  query: TaskQuery,
+  most: number,
+): Promise<readonly Task[]> {
+  const withoutText = { ...query, q: null };
+  const now = Date.now();
+  const passed = jobs.filter((job) => passesFilters(bareTask(access, job, now), withoutText));
+  const found: Task[] = [];
+  const step = query.q === null ? most : SEARCHED_AT_ONCE;
+  for (let from = 0; from < passed.length && found.length < most; from += step) {
+    const loaded = await loadRows(access, passed.slice(from, from + step));
+    found.push(...loaded.filter((task) => query.q === null || query.search(task)));
+  }
+  return found.slice(0, most);
+}
+
+/** The flow of a root or a parent, its nearest {@link MOST_JOBS} jobs: read whole, then filtered and sorted. */
+async function listFlow(access: QueueAccess, query: TaskQuery): Promise<TaskPage | null> {
   const id = query.rootId ?? query.parentId;
-  const top = id === null ? null : await access.find(id, options);
-  const flow = top === null ? null : await readFlow(access, top, Math.min(query.scan, MOST_JOBS), options);
+  const top = id === null ? null : await access.find(id);
+  const flow = top === null ? null : await readFlow(access, top, Math.min(query.scan, MOST_JOBS));
   if (flow === null) return null;
-  const loaded = await loadTasks(access, flow.jobs, ROW_BOUNDS, options);
-  const page = selectTasks(
-    loaded.map(({ task }) => task),
-    query,
-  );
+  const page = selectTasks(await loadRows(access, flow.jobs), query);
   return flow.isCut ? { ...page, total: null } : page;
 }
 
 /**
- * Answers `listTasks` for any order except by time. Redis has no such order, so the newest `scan` jobs are read and
- * sorted; if there are more, the next portion follows after them.
+ * Answers `listTasks` for any order except by time. Redis has no such order, so each page reads the newest `scan` jobs
+ * and sorts them; older ones are not listed.
  */
-async function listSorted(
-  access: QueueAccess,
-  portions: PortionCache,
-  query: TaskQuery,
-  options: ReadOptions,
-): Promise<TaskPage> {
-  const { limit, order } = query;
-  const { start, after } = portionOf(query.after);
-  // The first page shows what is there now; further ones continue in the same order.
-  const kept = query.after === null ? null : portions.get(query, start);
-  const portion = kept ?? (await readPortion(access, query, start, options));
-  if (kept === null) portions.set(query, start, portion);
-  const { rows, end } = portion;
-  const tasks: Task[] = [];
-  const mark = portionMark(start);
-  const begin = after === null ? 0 : firstBehind(rows, after, order);
-  let at = begin;
-  while (tasks.length < limit && at < rows.length) {
-    const part = rows.slice(at, at + limit - tasks.length);
-    at += part.length;
-    tasks.push(...(await loadRows(access, part, query, kept !== null, options)));
+async function listSorted(access: QueueAccess, query: TaskQuery): Promise<TaskPage> {
+  const { limit, order, after, scan } = query;
+  const withTexts = query.q !== null && showsMostJobs(query);
+  const walk = await walkOfQuery(access, query, { after: null, order: 'desc', withTexts, large: 'all' });
+  const batches: (readonly SortedRow[])[] = [];
+  let loading: Promise<readonly SortedRow[]> = Promise.resolve([]);
+  for (let left = scan; left > 0; ) {
+    const found = await walk.next(Math.min(LARGEST_BATCH, left));
+    batches.push(await loading);
+    loading = sortBatch(access, found, query, withTexts);
+    // The next jobs are found meanwhile. If that fails, these are not awaited.
+    loading.catch(() => {});
+    if (found.length === 0) break;
+    left -= found.length;
   }
-  // A page that is kept must not keep the whole portion.
-  const passed = rows.slice(begin, at).map(({ key, id }) => ({ key, id, mark }));
-  const endAt = (count: number): PageEnd | null => {
-    const next = passed.find(({ id }) => id === tasks[count - 1]?.id);
-    return next === undefined ? null : { next };
+  const isWhole = !(await walk.hasMore());
+  batches.push(await loading);
+  const rows = await scheduler.run('sort', mergeBatches(batches, query), access.options);
+  const begin = after === null ? 0 : rows.findIndex((row) => comparePositions(row, after, order) > 0);
+  const shown = begin < 0 ? [] : rows.slice(begin, begin + limit);
+  const tasks = await loadRows(
+    access,
+    shown.map(({ job }) => job),
+  );
+  const last = shown.at(-1);
+  return {
+    tasks,
+    next: last === undefined || last === rows.at(-1) ? null : { key: last.key, id: last.id },
+    total: isWhole ? rows.length : matchesWholeSets(query) ? await walk.count() : null,
+    cursorExact: isWhole,
   };
-  const total = start === null && end === null ? rows.length : null;
-  const last = rows[at - 1];
-  if (limit > 0 && last !== undefined && at < rows.length) {
-    return { tasks, next: { key: last.key, id: last.id, mark }, total, endAt };
-  }
-  const next = end !== null && limit > 0 ? { key: null, id: '', mark: portionMark(end) } : null;
-  return { tasks, next, total, endAt };
 }
 
-/** Index of the first row behind a position. */
-function firstBehind(rows: readonly PortionRow[], after: TaskPosition, order: 'asc' | 'desc'): number {
-  let [low, high] = [0, rows.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    const row = rows[middle];
-    if (row !== undefined && comparePositions(row, after, order) > 0) high = middle;
-    else low = middle + 1;
-  }
-  return low;
+/** A matching job without its texts, at its position in the list. */
+interface SortedRow extends TaskPosition {
+  readonly job: KnownJob;
 }
 
-/** @param isOld whether the jobs may have changed since their portion was read */
-async function loadRows(
+/** Those of the jobs that match, sorted. */
+async function sortBatch(
   access: QueueAccess,
-  rows: readonly PortionRow[],
+  found: readonly FoundJob[],
   query: TaskQuery,
-  isOld: boolean,
-  options: ReadOptions,
-): Promise<readonly Task[]> {
-  const known = rows.map(({ job }) => job);
-  const jobs = isOld ? await reloadJobs(access, known, options) : known;
+  withTexts: boolean,
+): Promise<readonly SortedRow[]> {
+  const { q, sort, order } = query;
+  const jobs = await loadKnown(access, found, withTexts);
+  const searched = q === null ? null : await loadMatching(access, jobs, query, jobs.length);
+  const ids = searched === null ? null : new Set(searched.map(({ id }) => id));
   const now = Date.now();
-  const matching = isOld ? jobs.filter((job) => passesFilters(bareTask(access, job, now), query)) : jobs;
-  const loaded = await loadTasks(access, matching, ROW_BOUNDS, options);
-  return loaded.map(({ task }) => task);
+  const rows: SortedRow[] = [];
+  for (const job of jobs) {
+    const task = bareTask(access, job, now);
+    const matches = ids === null ? passesFilters(task, query) : ids.has(task.id);
+    if (!matches) continue;
+    rows.push({
+      key: sortKeyOf(task, sort),
+      id: task.id,
+      job: job.values === null ? job : { ...job, values: null },
+    });
+  }
+  return rows.sort((a, b) => comparePositions(a, b, order));
 }
 
-const KIND = 'portion';
+/** Rows that are merged in one step, which takes less than a millisecond. */
+const STEP = 500;
 
-/** @param start where the portion begins */
-function portionMark(start: TaskPosition | null): string {
-  return writeMark(KIND, start === null ? [] : [start.key, start.id, start.mark ?? null]);
-}
-
-/** Where the portion begins that a page continues, and the position of that page in it. */
-function portionOf(after: TaskPosition | null): {
-  readonly start: TaskPosition | null;
-  readonly after: TaskPosition | null;
-} {
-  const parts = after?.mark === undefined ? null : readMark(KIND, after.mark);
-  if (after === null || parts === null) return { start: null, after };
-  const [key, id, mark] = parts;
-  const position = after.id === '' ? null : { key: after.key, id: after.id };
-  if (typeof id !== 'string') return { start: null, after: position };
-  const start = { key: typeof key === 'number' ? key : null, id };
-  return { start: typeof mark === 'string' ? { ...start, mark } : start, after: position };
+function* mergeBatches(
+  batches: readonly (readonly SortedRow[])[],
+  { order }: TaskQuery,
+): Steps<readonly SortedRow[]> {
+  const rows: SortedRow[] = [];
+  for (const row of mergeSorted(batches, (a, b) => comparePositions(a, b, order))) {
+    rows.push(row);
+    if (rows.length % STEP === 0) yield;
+  }
+  return rows;
 }
 
 /** Redis has no index of causes: they are matched like a searched text, by the rows of failed jobs. */

@@ -1,6 +1,5 @@
 import type { QueueHistory } from '../../../history/aggregate/queue-history.ts';
-import type { Task } from '../../../model.ts';
-import type { ReadOptions } from '../../../redis/reader.ts';
+import type { Task, TaskTree } from '../../../model.ts';
 import { scheduler } from '../../../scheduler.ts';
 import {
   type CallerFigures,
@@ -41,16 +40,33 @@ interface ReadWindow {
   readonly keptFrom: number;
 }
 
-/** How jobs are read, and which of them were removed. */
-export interface JobReads {
+/** The data from which statistics are made. */
+export interface StatsReads {
   readonly access: QueueAccess;
   readonly keptSince: KeptSince;
-}
-
-/** The data from which statistics are made. */
-export interface StatsReads extends JobReads {
   /** The queues over time. */
   readonly queues: QueueHistory;
+}
+
+/** Recorded jobs, for statistics. */
+export interface RecordedTasks {
+  /** Since when jobs are recorded; `null`: not yet. */
+  readonly since: Date | null;
+  /** A flow with its removed jobs; `null`: there is none. */
+  flow(rootId: string): Promise<TaskTree | null>;
+  /**
+   * Adds the removed jobs of the window.
+   *
+   * @param known jobs that were read from Redis
+   * @param isWhole whether that is all of them
+   * @returns whether all were added
+   */
+  eachRemoved(
+    query: TaskStatsQuery,
+    known: ReadonlySet<string>,
+    isWhole: boolean,
+    add: (task: Task) => void,
+  ): Promise<boolean>;
 }
 
 /**
@@ -60,7 +76,7 @@ export interface StatsReads extends JobReads {
 export async function readTaskStats(
   reads: StatsReads,
   query: TaskStatsQuery,
-  options: ReadOptions,
+  recorded: RecordedTasks | null = null,
 ): Promise<TaskStats> {
   const { filter } = query;
   const { access, queues } = reads;
@@ -71,39 +87,53 @@ export async function readTaskStats(
     isExamined: (from) => from >= examinedFrom,
   });
   const family = createFamilyCollector();
-  const { isWhole, readFrom, keptFrom } = await eachTask(reads, query, options, (task) => {
+  const seen = new Set<string>();
+  const add = (task: Task): void => {
+    seen.add(task.id);
     if (query.callers === true) family.note(task);
     if (passesFilters(task, filter)) figures.add(figuresOf(task, filter.causeOf(task)));
-  });
+  };
+  const { rootId } = filter;
+  const { isWhole, readFrom, keptFrom } =
+    rootId === null
+      ? await eachInWindow(reads, query, add)
+      : await eachInFlow(access, rootId, query, recorded, add);
   examinedFrom = readFrom;
-  knownFrom = Math.max(readFrom, keptFrom);
+  knownFrom = Math.max(readFrom, Math.min(keptFrom, recorded?.since?.getTime() ?? keptFrom));
+  const isComplete =
+    recorded === null || rootId !== null || (await recorded.eachRemoved(query, seen, isWhole, add));
   const stats = await scheduler.run('stats', figures.result());
-  const samples = queues.samples(query.filter.queues);
+  // With a store, they are among its counts.
+  const samples = recorded === null ? queues.samples(filter.queues) : [];
   const queueDepths = await scheduler.run('stats', depthsOf(samples, statsWindow(query)));
   const callers =
-    query.callers === true ? await readCallers(access, query, figures.counted, family, isWhole, options) : {};
+    query.callers === true
+      ? await readCallers(access, query, figures.counted, family, isWhole && isComplete)
+      : {};
   const known = { ...(isWhole ? stats : withMoreCauses(stats)), ...callers };
   return queueDepths.length === 0 ? known : { ...known, queueDepths };
 }
 
 /** Unread jobs may have other causes. */
-export function withMoreCauses(stats: TaskStats): TaskStats {
+function withMoreCauses(stats: TaskStats): TaskStats {
   return stats.causes === undefined ? stats : { ...stats, causesTruncated: true };
 }
 
-/** Reads the jobs in Redis that last changed in the window, newest first, and a few others. */
-export async function eachTask(
-  reads: JobReads,
+async function eachInFlow(
+  access: QueueAccess,
+  rootId: string,
   query: TaskStatsQuery,
-  options: ReadOptions,
+  recorded: RecordedTasks | null,
   add: (task: Task) => void,
 ): Promise<ReadWindow> {
-  const { filter } = query;
-  const { access } = reads;
-  if (filter.rootId === null) return eachInWindow(reads, query, options, add);
-  const root = await access.find(filter.rootId, options);
-  const flow = root === null ? null : await readFlow(access, root, Math.min(filter.scan, MOST_JOBS), options);
-  const { tasks } = await tasksOf(access, flow?.jobs ?? [], query, MOST_FAILED, options);
+  if (recorded !== null) {
+    const tree = await recorded.flow(rootId);
+    for (const task of tree?.tasks ?? []) add(task);
+    return { isWhole: tree !== null && tree.truncated !== true, ...SINCE_EVER };
+  }
+  const root = await access.find(rootId);
+  const flow = root === null ? null : await readFlow(access, root, Math.min(query.filter.scan, MOST_JOBS));
+  const { tasks } = await tasksOf(access, flow?.jobs ?? [], query, MOST_FAILED);
   for (const task of tasks) add(task);
   return { isWhole: flow?.isCut !== true, ...SINCE_EVER };
 }
@@ -115,39 +145,36 @@ export function windowStart({ minutes, now, filter }: TaskStatsQuery): number {
   return Math.max(now.getTime() - minutes * 60_000, filter.since?.getTime() ?? Number.NEGATIVE_INFINITY);
 }
 
+/** Reads the jobs in Redis that last changed in the window, newest first, and a few others. */
 async function eachInWindow(
-  { access, keptSince }: JobReads,
+  { access, keptSince }: StatsReads,
   query: TaskStatsQuery,
-  options: ReadOptions,
   add: (task: Task) => void,
 ): Promise<ReadWindow> {
   const { now, filter } = query;
-  const all = await access.queues(options);
+  const all = await access.queues();
   const queues = filter.queues.length === 0 ? all : all.filter(({ name }) => filter.queues.includes(name));
-  const keptFrom = await keptSince(queues, filter.names, options);
-  const walk = await createWalk(
-    access,
-    {
-      queues,
-      sets: setsOf(filter),
-      engineStates: filter.engineStates,
-      order: 'desc',
-      after: null,
-      since: windowStart(query),
-      until: filter.until?.getTime() ?? now.getTime() + 1,
-      withTexts: false,
-    },
-    options,
-  );
+  const keptFrom = await keptSince(access, queues, filter.names);
+  const walk = await createWalk(access, {
+    queues,
+    sets: setsOf(filter),
+    engineStates: filter.engineStates,
+    order: 'desc',
+    after: null,
+    since: windowStart(query),
+    until: filter.until?.getTime() ?? now.getTime() + 1,
+    withTexts: false,
+    large: 'all',
+  });
   let failedLeft = MOST_FAILED;
   let reached = now.getTime();
   for (let left = filter.scan; left > 0; ) {
     const rows = await walk.next(Math.min(BATCH, left));
     if (rows.length === 0) return { isWhole: failedLeft >= 0, readFrom: Number.NEGATIVE_INFINITY, keptFrom };
     left -= rows.length;
-    const jobs = await loadKnown(access, rows, false, options);
+    const jobs = await loadKnown(access, rows, false);
     reached = jobs.findLast(({ time }) => time !== null)?.time ?? reached;
-    const { tasks, failed } = await tasksOf(access, jobs, query, Math.max(0, failedLeft), options);
+    const { tasks, failed } = await tasksOf(access, jobs, query, Math.max(0, failedLeft));
     failedLeft -= failed;
     for (const task of tasks) add(task);
   }
@@ -167,10 +194,9 @@ async function tasksOf(
   jobs: readonly KnownJob[],
   { filter, now, causes = 0 }: TaskStatsQuery,
   most: number,
-  options: ReadOptions,
 ): Promise<{ readonly tasks: readonly Task[]; readonly failed: number }> {
   if (filter.rootId !== null || filter.q !== null) {
-    const loaded = await loadTasks(access, jobs, ROW_BOUNDS, options);
+    const loaded = await loadTasks(access, jobs, ROW_BOUNDS);
     return { tasks: loaded.map(({ task }) => task), failed: 0 };
   }
   const failed = causes === 0 ? [] : jobs.filter(({ set }) => set.part === 'failed');
@@ -178,8 +204,8 @@ async function tasksOf(
   const others = jobs.filter((job) => !shown.has(job));
   const bare = others.map((job) => bareTask(access, job, now.getTime()));
   const [loaded, flagged] = await Promise.all([
-    loadTasks(access, [...shown], ROW_BOUNDS, options),
-    flagConsequences(access, others, bare, options),
+    loadTasks(access, [...shown], ROW_BOUNDS),
+    flagConsequences(access, others, bare),
   ]);
   return { tasks: [...flagged, ...loaded.map(({ task }) => task)], failed: failed.length };
 }
@@ -196,38 +222,32 @@ const PARENTS_AT_ONCE = 500;
  * @param seen the jobs of the window that were read
  * @param isWhole whether that is all of it
  */
-export async function readCallers(
+async function readCallers(
   access: QueueAccess,
   { filter }: TaskStatsQuery,
   jobs: readonly SentTask[],
   seen: FamilyCollector,
   isWhole: boolean,
-  options: ReadOptions,
 ): Promise<CallerFigures> {
   const parents = new Set(jobs.flatMap(({ parentId }) => parentId ?? []));
   const unseen = [...parents].filter((id) => !seen.has(id));
   if (unseen.length > MOST_PARENTS) return UNKNOWN_CALLERS;
-  await readNames(access, unseen, seen, options);
+  await readNames(access, unseen, seen);
   const figures = await scheduler.run('stats', countCallers(jobs, seen));
   // For only some queues or states, not all children are read.
   const isComplete = isWhole && filter.queues.length === 0 && setsOf(filter).length === JOB_SETS.length;
   return isComplete ? figures : { ...figures, callees: null };
 }
 
-async function readNames(
-  access: QueueAccess,
-  ids: readonly string[],
-  names: FamilyCollector,
-  options: ReadOptions,
-): Promise<void> {
-  const queues = new Map((await access.queues(options)).map((queue) => [queue.name, queue]));
+async function readNames(access: QueueAccess, ids: readonly string[], names: FamilyCollector): Promise<void> {
+  const queues = new Map((await access.queues()).map((queue) => [queue.name, queue]));
   for (let at = 0; at < ids.length; at += PARENTS_AT_ONCE) {
     const jobs = ids.slice(at, at + PARENTS_AT_ONCE).flatMap((taskId) => {
       const parts = splitTaskId(taskId);
       const queue = queues.get(parts?.queue ?? '');
       return parts === null || queue === undefined ? [] : { taskId, queue, id: parts.jobId };
     });
-    const replies = await readFields(access, jobs, ['name'], options);
+    const replies = await readFields(access, jobs, ['name']);
     for (const [index, { taskId }] of jobs.entries()) {
       names.note({ id: taskId, name: replies[index]?.[0] ?? null });
     }

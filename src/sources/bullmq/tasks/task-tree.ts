@@ -1,5 +1,4 @@
 import type { TaskRelation, TaskTree } from '../../../model.ts';
-import type { ReadOptions } from '../../../redis/reader.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import type { JobRef } from '../access/queue-reads.ts';
 import { findJobs } from '../jobs/find-jobs.ts';
@@ -30,13 +29,8 @@ export interface Flow {
  * @param most jobs to read
  * @returns `null` when there is no such job
  */
-export async function readFlow(
-  access: QueueAccess,
-  asked: JobRef,
-  most: number,
-  options: ReadOptions,
-): Promise<Flow | null> {
-  const [first = null] = await findJobs(access, [asked], true, options);
+export async function readFlow(access: QueueAccess, asked: JobRef, most: number): Promise<Flow | null> {
+  const [first = null] = await findJobs(access, [asked], true);
   if (first === null) return null;
   const jobs: KnownJob[] = [];
   const seen = new Set([asked.queue.key(asked.id)]);
@@ -59,16 +53,16 @@ export async function readFlow(
 
   for (let level: readonly KnownJob[] = [first]; level.length > 0; ) {
     jobs.push(...level);
-    const children = await childrenOf(access, level, most, options);
+    const children = await childrenOf(access, level, most);
     const next = level.flatMap((job, index) => {
       const { keys, isCut: isOwnCut } = children[index] ?? { keys: [], isCut: false };
       isCut ||= isOwnCut;
       for (const childKey of keys) links.push({ parent: job, childKey });
       return unseen([...(job.facts.parentKey === null ? [] : [job.facts.parentKey]), ...keys]);
     });
-    level = (await findJobs(access, next, false, options)).filter((job) => job !== null);
+    level = (await findJobs(access, next, false)).filter((job) => job !== null);
   }
-  const roots = await rootsOf(access, [first], options);
+  const roots = await rootsOf(access, [first]);
   return {
     jobs,
     rootId: roots.get(first) ?? first.taskId,
@@ -97,15 +91,11 @@ function relationsOf(
 }
 
 /** Answers `getTaskTree`: the flow of a job across queues. Removed children are known by reference. */
-export async function readFlowTree(
-  access: QueueAccess,
-  taskId: string,
-  options: ReadOptions,
-): Promise<TaskTree | null> {
-  const asked = await access.find(taskId, options);
-  const flow = asked === null ? null : await readFlow(access, asked, MOST_JOBS, options);
+export async function readFlowTree(access: QueueAccess, taskId: string): Promise<TaskTree | null> {
+  const asked = await access.find(taskId);
+  const flow = asked === null ? null : await readFlow(access, asked, MOST_JOBS);
   if (flow === null) return null;
-  const loaded = await loadTasks(access, flow.jobs, TREE_BOUNDS, options);
+  const loaded = await loadTasks(access, flow.jobs, TREE_BOUNDS);
   return {
     rootId: flow.rootId,
     tasks: loaded.map(({ task }) => task),

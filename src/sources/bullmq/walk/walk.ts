@@ -1,24 +1,23 @@
-/** One list of the jobs of many sets, read page by page: the sequences of the sets, merged by time. */
+/** One list of the jobs of many sets, read page by page: the rows of the sets, merged by time. */
 
 import { nextTick } from 'node:process';
 import { mergeSortedAsync } from '../../../merge-sorted.ts';
-import type { ReadOptions } from '../../../redis/reader.ts';
+import { asCount } from '../../../redis/replies.ts';
 import { comparePositions } from '../../../select/task-order.ts';
 import type { TaskPosition } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import type { QueueCommand, QueueRef, ReadCommands } from '../access/queue-reads.ts';
-import type { JobSet } from '../jobs/job-sets.ts';
+import { findPaused, type JobSet, setIn } from '../jobs/job-sets.ts';
 import {
-  type Demand,
-  type JobSequence,
-  positionOf,
-  progressAt,
-  progressBehind,
-  rowPositionOf,
-  type SequenceRow,
-  type WalkProgress,
-} from './job-sequence.ts';
-import { allSets, type CountedSet, countSets, openSequences } from './open-sequences.ts';
+  type CountedSet,
+  indexedRows,
+  newestRows,
+  type QueueSet,
+  type RowRange,
+  readPlace,
+  type SetRow,
+  timedRows,
+} from './set-rows.ts';
 
 /** What to list. */
 export interface WalkPlan {
@@ -27,7 +26,7 @@ export interface WalkPlan {
   /** In BullMQ's words; empty: all. */
   readonly engineStates: readonly string[];
   readonly order: 'asc' | 'desc';
-  /** A position that a walk gave, or the time and id of a row alone. */
+  /** The position of a row. */
   readonly after: TaskPosition | null;
   /** Inclusive, in milliseconds; `null`: no bound. Rows outside the bounds may still be included. */
   readonly since: number | null;
@@ -35,6 +34,12 @@ export interface WalkPlan {
   readonly until: number | null;
   /** Whether most rows will be shown, so that the texts of small jobs may be read with them. */
   readonly withTexts: boolean;
+  /**
+   * Which jobs of large sets that time does not sort come. `newest`: the newest, sorted; `all`: all of them, roughly by
+   * time, so that no page can continue. If there is only one set, `newest` means all jobs in its own order, and pages
+   * continue there; `newest by time` does not.
+   */
+  readonly large: 'newest' | 'newest by time' | 'all';
 }
 
 /** A list of jobs, read on demand. */
@@ -42,111 +47,130 @@ export interface Walk {
   /** How many jobs the sets of the plan had at the beginning. */
   count(): Promise<number>;
   /** The next rows, each job once; fewer than `count` only at the end. */
-  next(count: number): Promise<readonly SequenceRow[]>;
+  next(count: number): Promise<readonly SetRow[]>;
   /** Whether there is another row. */
   hasMore(): Promise<boolean>;
-  /** Where to continue behind a row of the last {@link Walk.next}. */
-  positionBehind(row: SequenceRow): TaskPosition;
+  /** Whether jobs of large sets are left out. */
+  readonly isCut: boolean;
 }
 
-interface WalkState {
-  readonly merged: AsyncIterator<SequenceRow, void>;
-  readonly demand: Demand;
-  /** Ids of the tasks that the walk has given. */
-  readonly given: Set<string>;
-  /** How far the walk had come when the last `next` began. */
-  progress: WalkProgress;
-  /** Rows since then: each with the ones behind it whose jobs had been given before. */
-  passed: SequenceRow[][];
-  /** The row behind them, if it has been read. */
-  ahead: SequenceRow | null;
-}
+/** Jobs of a set that are sorted here; fewer each if there are many sets. */
+const MOST_SORTED = 1_000;
+const LEAST_SORTED = 50;
+const MOST_SORTED_IN_ALL = 3_000;
+/** How many more are read of a smaller set, which may have grown since its jobs were counted. */
+const MARGIN = 200;
 
-export async function createWalk(access: QueueAccess, plan: WalkPlan, options: ReadOptions): Promise<Walk> {
-  const { order, since, until, after } = plan;
-  const read = batchReads(access, options);
-  const counting = countSets(read, plan.queues, plan.sets, plan.engineStates);
+export async function createWalk(access: QueueAccess, plan: WalkPlan): Promise<Walk> {
+  const { order, since, until, after, large } = plan;
+  const read = batchReads(access);
+  const counting = countSets(read, plan);
+  // A caller that does not ask for the count needs none.
+  counting.catch(() => {});
   // Sets that time sorts are read however many jobs they have, and the count comes with the first read of them.
   const isByTime = plan.sets.every((set) => set.isByTime);
-  const present = isByTime
-    ? allSets(plan.queues, plan.sets)
-    : (await counting).filter(({ count }) => count > 0);
-  // Who does not ask for the count does not miss it.
-  counting.catch(() => {});
-  const { sorted, sets } = progressAt(after);
-  const demand: Demand = { rows: 0, sequences: present.length };
+  const place = isByTime ? null : readPlace(after?.mark);
+  const present: readonly (QueueSet & Partial<CountedSet>)[] = isByTime
+    ? allSets(plan)
+    : (await counting).filter(
+        ({ queue, set, count }) =>
+          count > 0 && (place === null || (place.queue === queue.name && place.part === set.part)),
+      );
+  const unsorted = present.filter(({ set }) => !set.isByTime).length;
+  const share = Math.floor(MOST_SORTED_IN_ALL / unsorted);
+  const most = Math.max(LEAST_SORTED, Math.min(MOST_SORTED, share));
+  const isAlone = present.length === 1 && after === null && large === 'newest';
+  const isIndexed = large === 'all' || isAlone || place !== null;
   // Bounds of time drop rows of sets that time does not sort, and in a merged list not all rows come to be shown.
   const withTexts = plan.withTexts && present.length === 1 && since === null && until === null;
-  const range = { order, after: sorted, since, until, demand, withTexts };
-  const skipTo = sorted ?? (after === null ? null : rowPositionOf(after));
-  const sequences = await openSequences(read, present, range, sets, skipTo);
-  // A set of several priorities is several sequences.
-  demand.sequences = sequences.length;
-  return walkOver(counting, {
-    merged: merge(sequences, order),
-    demand,
-    given: new Set(),
-    progress: { sorted, sets: new Map([...sets, ...startsOf(sequences)]) },
-    passed: [],
-    ahead: null,
+  const demand = { rows: 0, sets: present.length };
+  const range: RowRange = { order, after, since, until, demand, withTexts };
+  const rows = present.map((from) => {
+    const { count = 0 } = from;
+    if (from.set.isByTime) return timedRows(read, from, range);
+    const isLarge = count > most || place !== null;
+    if (isLarge && isIndexed) return indexedRows(read, { ...from, count }, range, place);
+    return newestRows(read, from, range, isLarge ? most : most + MARGIN);
   });
+  const isCut = !isIndexed && present.some(({ set, count = 0 }) => !set.isByTime && count > most);
+  return walkOver(merge(rows, order), demand, counting, isCut);
 }
 
-function startsOf(sequences: readonly JobSequence[]): WalkProgress['sets'] {
-  return new Map(sequences.flatMap(({ own }) => (own === null ? [] : [[own.name, own.start] as const])));
+function allSets({ queues, sets }: WalkPlan): readonly QueueSet[] {
+  return queues.flatMap((queue) => sets.map((set) => ({ queue, set })));
 }
 
-function merge(sequences: readonly JobSequence[], order: 'asc' | 'desc'): AsyncIterator<SequenceRow, void> {
-  const all = sequences.map(({ rows }) => rows);
+/** Counts the jobs of each set, without those whose jobs are in none of the wanted states. */
+async function countSets(read: ReadCommands, plan: WalkPlan): Promise<readonly CountedSet[]> {
+  const all = allSets(plan);
+  const { queues, sets, engineStates } = plan;
+  const [replies, paused] = await Promise.all([
+    read(
+      all.map(({ queue, set: { part, kind } }) => ({
+        queue,
+        command: [kind === 'list' ? 'LLEN' : 'ZCARD', queue.key(part)],
+      })),
+    ),
+    sets.some(({ part }) => part === 'wait') ? findPaused(read, queues) : new Set<QueueRef>(),
+  ]);
+  return all
+    .map(({ queue, set }, index) => ({
+      queue,
+      set: setIn(set, paused.has(queue)),
+      count: asCount(replies[index]),
+    }))
+    .filter(({ set }) => engineStates.length === 0 || engineStates.includes(set.engineState));
+}
+
+function merge(all: readonly AsyncGenerator<SetRow>[], order: 'asc' | 'desc'): AsyncIterator<SetRow, void> {
   const [only] = all;
-  // Most walks have one sequence, and merging costs time for each row.
-  if (only !== undefined && all.length === 1) return only[Symbol.asyncIterator]();
+  // Most walks have one set, and merging costs time for each row.
+  if (only !== undefined && all.length === 1) return only;
   return mergeSortedAsync(all, (a, b) => comparePositions(a.position, b.position, order));
 }
 
-function walkOver(counting: Promise<readonly CountedSet[]>, state: WalkState): Walk {
+function walkOver(
+  rows: AsyncIterator<SetRow, void>,
+  demand: RowRange['demand'],
+  counting: Promise<readonly CountedSet[]>,
+  isCut: boolean,
+): Walk {
+  /** Ids of the tasks that were given: a job that moves may be in two sets. */
+  const given = new Set<string>();
+  /** The next row, if it has been read. */
+  let ahead: SetRow | null = null;
+
+  async function peek(): Promise<SetRow | null> {
+    while (ahead === null) {
+      const { value, done } = await rows.next();
+      if (done || value === undefined) return null;
+      if (!given.has(value.taskId)) ahead = value;
+    }
+    return ahead;
+  }
+
   return {
+    isCut,
     count: async () => (await counting).reduce((sum, { count }) => sum + count, 0),
-    next: (count) => takeRows(state, count),
-    hasMore: async () => (await peek(state)) !== null,
-    positionBehind(row) {
-      const at = state.passed.findIndex(([given]) => given === row);
-      return positionOf(row, progressBehind(state.progress, state.passed.slice(0, at + 1).flat()));
+    async next(count) {
+      // One more, for `hasMore`.
+      demand.rows = count + 1;
+      const taken: SetRow[] = [];
+      while (taken.length < count) {
+        const row = await peek();
+        if (row === null) break;
+        ahead = null;
+        given.add(row.taskId);
+        taken.push(row);
+        demand.rows -= 1;
+      }
+      return taken;
     },
+    hasMore: async () => (await peek()) !== null,
   };
 }
 
-async function takeRows(state: WalkState, count: number): Promise<readonly SequenceRow[]> {
-  state.progress = progressBehind(state.progress, state.passed.flat());
-  state.passed = [];
-  // One more, for `hasMore`.
-  state.demand.rows = count + 1;
-  const rows: SequenceRow[] = [];
-  while (rows.length < count) {
-    const row = await peek(state);
-    if (row === null) break;
-    state.ahead = null;
-    state.given.add(row.taskId);
-    state.passed.push([row]);
-    rows.push(row);
-    state.demand.rows -= 1;
-  }
-  return rows;
-}
-
-/** Reads ahead to the next row whose job has not been given yet: one that moves may stand in two sets. */
-async function peek(state: WalkState): Promise<SequenceRow | null> {
-  while (state.ahead === null) {
-    const { value, done } = await state.merged.next();
-    if (done || value === undefined) return null;
-    if (!state.given.has(value.taskId)) state.ahead = value;
-    else if (state.passed.length === 0) state.passed.push([value]);
-    else state.passed.at(-1)?.push(value);
-  }
-  return state.ahead;
-}
-
-/** Commands that one sequence waits for. */
+/** Commands that one set waits for. */
 interface WaitingRead {
   readonly commands: readonly QueueCommand[];
   resolve(replies: readonly unknown[]): void;
@@ -154,20 +178,17 @@ interface WaitingRead {
 }
 
 /**
- * Sends the commands of several sequences to Redis together. Each sequence sends its own commands; all commands before
+ * Sends the commands of several sets to Redis together. Each set sends its own commands; all commands before
  * Node's next tick become one read.
  */
-function batchReads(access: QueueAccess, options: ReadOptions): ReadCommands {
+function batchReads(access: QueueAccess): ReadCommands {
   let waiting: WaitingRead[] = [];
 
   async function send(): Promise<void> {
     const batch = waiting;
     waiting = [];
     try {
-      const replies = await access.read(
-        batch.flatMap(({ commands }) => commands),
-        options,
-      );
+      const replies = await access.read(batch.flatMap(({ commands }) => commands));
       let from = 0;
       for (const { commands, resolve } of batch) {
         resolve(replies.slice(from, from + commands.length));

@@ -1,6 +1,5 @@
 /** The jobs that workers hold now, up to a limit. */
 
-import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount, asTexts } from '../../../redis/replies.ts';
 import { type QueueAccess, readFields } from '../access/queue-access.ts';
 import type { JobRef, QueueRef } from '../access/queue-reads.ts';
@@ -35,13 +34,11 @@ const MOST_JOBS = 1_000;
 export async function readActiveJobs(
   access: QueueAccess,
   queues: readonly QueueRef[],
-  options: ReadOptions,
 ): Promise<ReadonlyMap<QueueRef, ActiveJobs>> {
   const counts = await access.readEach(
     queues,
     (queue) => [['LLEN', queue.key('active')]],
     ([length]) => asCount(length),
-    options,
   );
   const busy = queues.filter((queue) => counts.get(queue) !== 0);
   const share = Math.max(1, Math.floor(MOST_JOBS / Math.max(1, busy.length)));
@@ -49,9 +46,8 @@ export async function readActiveJobs(
     busy,
     (queue) => [['LRANGE', queue.key('active'), String(-share), '-1']],
     ([list], queue) => jobsOf(queue, list),
-    options,
   );
-  const jobs = await withWorkers(access, [...lists.values()].flat(), options);
+  const jobs = await withWorkers(access, [...lists.values()].flat());
   const found = new Map(queues.map((queue) => [queue, [] as ActiveJob[]]));
   for (const job of jobs) found.get(job.queue)?.push(job);
   return new Map(
@@ -68,14 +64,10 @@ function jobsOf(queue: QueueRef, list: unknown): readonly JobRef[] {
     .map((id) => ({ queue, id }));
 }
 
-async function withWorkers(
-  access: QueueAccess,
-  jobs: readonly JobRef[],
-  options: ReadOptions,
-): Promise<readonly ActiveJob[]> {
+async function withWorkers(access: QueueAccess, jobs: readonly JobRef[]): Promise<readonly ActiveJob[]> {
   const [fields, lost] = await Promise.all([
-    readFields(access, jobs, ['pb', 'name', 'processedOn'], options),
-    findLostJobs(access, jobs, options),
+    readFields(access, jobs, ['pb', 'name', 'processedOn']),
+    findLostJobs(access, jobs),
   ]);
   return jobs.map((job, index) => {
     const [worker, name, processedOn] = fields[index] ?? [];

@@ -1,8 +1,7 @@
 import type { Worker } from '../../../model.ts';
 import { RedisError, type RedisProblem } from '../../../redis/problems.ts';
-import type { ReadOptions } from '../../../redis/reader.ts';
 import type { WorkerSource } from '../../../source.ts';
-import { type QueueAccess, serversOf } from '../access/queue-access.ts';
+import { type BullMQRedis, type QueueAccess, serversOf } from '../access/queue-access.ts';
 import type { QueueRef } from '../access/queue-reads.ts';
 import { type ActiveJob, type ActiveJobs, readActiveJobs } from './active-jobs.ts';
 import { readWorkerConnections, type WorkerConnection } from './worker-connections.ts';
@@ -13,15 +12,12 @@ import { readWorkerConnections, type WorkerConnection } from './worker-connectio
  * @returns `null` if a server refuses CLIENT LIST: the list would be incomplete
  * @throws RedisError when Redis is away or late
  */
-export async function readWorkers(
-  access: QueueAccess,
-  options: ReadOptions,
-): Promise<readonly Worker[] | null> {
-  const queues = await access.queues(options);
+export async function readWorkers(access: QueueAccess): Promise<readonly Worker[] | null> {
+  const queues = await access.queues();
   // Jobs before connections: a worker that took a job was connected by then.
-  const active = await readActiveJobs(access, queues, options);
+  const active = await readActiveJobs(access, queues);
   const byServer = await Promise.all(
-    serversOf(access, queues).map((server) => readWorkerConnections(server, options)),
+    serversOf(access, queues).map((server) => readWorkerConnections(server)),
   );
   const crews: QueueCrew[] = [];
   for (const connections of byServer) {
@@ -142,12 +138,12 @@ export const WORKERS_HIDDEN: RedisProblem = {
  * Answers `/api/workers/` from Redis' list of clients. Where that is forbidden it throws, which is answered
  * as `source_unavailable`: an empty list would say that there are none.
  */
-export function createWorkerSource(name: string, access: QueueAccess): WorkerSource {
+export function createWorkerSource(name: string, redis: BullMQRedis): WorkerSource {
   return {
     name,
-    status: access.status,
-    async listWorkers({ signal }) {
-      const workers = await readWorkers(access, { signal });
+    status: redis.status,
+    async listWorkers(context) {
+      const workers = await readWorkers(redis.within(context));
       if (workers === null) throw new RedisError(WORKERS_HIDDEN);
       return workers;
     },

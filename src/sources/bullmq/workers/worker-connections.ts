@@ -3,7 +3,7 @@
  * after its queue, and after itself where it has a name (bullmq, utils/create-backend; 5: classes/worker).
  */
 import { RedisError } from '../../../redis/problems.ts';
-import type { ReadOptions, RedisReader } from '../../../redis/reader.ts';
+import type { RedisReader } from '../../../redis/reader.ts';
 import { asText } from '../../../redis/replies.ts';
 import type { RedisServer } from '../access/queue-access.ts';
 import type { QueueRef } from '../access/queue-reads.ts';
@@ -27,11 +27,9 @@ export type WorkersByQueue = ReadonlyMap<QueueRef, readonly WorkerConnection[]> 
  * @returns an entry for every queue of the server, also for those without a worker
  * @throws RedisError when Redis is away or late
  */
-export async function readWorkerConnections(
-  { reader, queues }: RedisServer,
-  options: ReadOptions,
-): Promise<WorkersByQueue> {
-  const lists = await readClientLists(reader, options);
+export async function readWorkerConnections(server: RedisServer): Promise<WorkersByQueue> {
+  const { reader, queues } = server;
+  const lists = await readClientLists(server);
   if (lists === null) return null;
   const database = databaseOf(reader);
   const byQueue = new Map<QueueRef, readonly WorkerConnection[]>(queues.map((queue) => [queue, []]));
@@ -47,11 +45,10 @@ export async function readWorkerConnections(
 
 /** @returns one list per master; `null` if the command is forbidden or removed, as on some hosted servers */
 async function readClientLists(
-  reader: RedisReader,
-  options: ReadOptions,
+  server: RedisServer,
 ): Promise<readonly (readonly ClientConnection[])[] | null> {
   try {
-    const replies = await reader.onEachMaster(() => ['CLIENT', 'LIST'], options);
+    const replies = await server.onEachMaster(['CLIENT', 'LIST']);
     return replies.map(({ reply }) => parseClientList(reply));
   } catch (error) {
     if (isRefused(error)) return null;
