@@ -22,7 +22,8 @@ import { createActivity } from './activity/activity.ts';
 import { createComponentSource } from './components/component-source.ts';
 import { readSettings } from './components/queue-figures.ts';
 import { createEventSource } from './events/event-feed.ts';
-import { createFeedTails } from './events/feed-tails.ts';
+import { createItemMemory } from './events/feed-items.ts';
+import { createStreamEnds } from './events/stream-ends.ts';
 import { createStreamFollower } from './events/stream-follower.ts';
 import { createMetricsSource } from './metrics/job-meter.ts';
 import { createQueueSource } from './queues/queue-source.ts';
@@ -77,8 +78,9 @@ export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
   const redis = createBullMQRedis(resolved);
   const follower = createStreamFollower(redis);
   const recorded = resolved.store === null ? null : createJobStore(resolved, resolved.store, follower);
-  const tails = createFeedTails(redis);
-  const activity = createActivity(redis, tails);
+  const ends = createStreamEnds(redis);
+  const memory = createItemMemory();
+  const activity = createActivity(redis, ends, memory);
   const stats = { keptSince: createKeptSince(activity.endedJobs), queues: activity.queues };
   const tasks = { ...taskSource(name, redis, stats), getActivity: activity.read };
   const parts = {
@@ -88,7 +90,7 @@ export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
     health: createHealth(name, redis),
     queues: createQueueSource(name, redis),
     components: componentSource(name, redis, recorded),
-    events: createEventSource(name, redis, tails),
+    events: createEventSource(name, redis, ends, memory),
     metrics: createMetricsSource(name, redis, follower),
     ...(recorded === null ? {} : { history: historySource(name, recorded) }),
   };

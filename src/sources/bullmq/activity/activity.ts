@@ -10,7 +10,8 @@ import type { Activity } from '../../../source.ts';
 import type { BullMQRedis, QueueAccess } from '../access/queue-access.ts';
 import { inPortions, type QueueRef } from '../access/queue-reads.ts';
 import { depthsInterval, recordDepths } from '../components/oldest-due.ts';
-import type { FeedTails, StreamTail } from '../events/feed-tails.ts';
+import type { ItemMemory } from '../events/feed-items.ts';
+import type { StreamEnds, WatchedStream } from '../events/stream-ends.ts';
 import { countEnded } from './count-ended.ts';
 import {
   type Counting,
@@ -44,13 +45,9 @@ export interface ActivityReader {
   readonly endedJobs: (queue: QueueRef) => Iterable<EndedJobs>;
 }
 
-export function createActivity(
-  redis: BullMQRedis,
-  tails: FeedTails,
-  now: () => number = Date.now,
-): ActivityReader {
-  const counting: Counting = { tails, counts: createMinuteAggregate(COUNTS_BYTES), now };
-  const state: ActivityState = { counting, followed: new Map(), depthsDueAt: Number.NEGATIVE_INFINITY };
+export function createActivity(redis: BullMQRedis, ends: StreamEnds, memory: ItemMemory): ActivityReader {
+  const counting: Counting = { memory, counts: createMinuteAggregate(COUNTS_BYTES) };
+  const state: ActivityState = { ends, counting, followed: new Map(), depthsDueAt: Number.NEGATIVE_INFINITY };
   return {
     read: shareCalls(() => readActivity(redis.within({ timeoutMs: READ_MS }), state)),
     queues: counting.counts.queues,
@@ -59,6 +56,7 @@ export function createActivity(
 }
 
 interface ActivityState {
+  readonly ends: StreamEnds;
   readonly counting: Counting;
   readonly followed: Map<string, FollowedQueue>;
   /** When the depths of queues are to be read again. */
@@ -66,12 +64,12 @@ interface ActivityState {
 }
 
 async function readActivity(access: QueueAccess, state: ActivityState): Promise<Activity> {
-  const { counting, followed } = state;
-  const { tails, counts, now } = counting;
+  const { ends, counting, followed } = state;
+  const { counts } = counting;
   const queues = await access.queues();
   const [isWhole, open] = await Promise.all([
-    tails.update(access, queues).then((all) => countAll(access, counting, followAll(followed, all, now()))),
-    summarizeOpen(access, queues, now()),
+    ends.look(access, queues).then((all) => countAll(access, counting, followAll(followed, all))),
+    summarizeOpen(access, queues, Date.now()),
     readDepths(access, state, queues),
   ]);
   return {
@@ -81,10 +79,10 @@ async function readActivity(access: QueueAccess, state: ActivityState): Promise<
     open,
     workersPull: true,
     silent: [],
-    growing: counts.queues.growing(now()),
+    growing: counts.queues.growing(Date.now()),
     ...judgedStalls(
       [...followed.values()].map(({ stalls }) => stalls),
-      now(),
+      Date.now(),
     ),
   };
 }
@@ -94,12 +92,13 @@ async function readDepths(
   state: ActivityState,
   queues: readonly QueueRef[],
 ): Promise<void> {
-  const { counts, now } = state.counting;
-  if (now() < state.depthsDueAt) return;
-  state.depthsDueAt = now() + depthsInterval(queues.length);
+  const { counts } = state.counting;
+  const now = Date.now();
+  if (now < state.depthsDueAt) return;
+  state.depthsDueAt = now + depthsInterval(queues.length);
   const recordQueue = (queue: string, waiting: number, oldestDueAt: number | null): void => {
-    const ageMs = oldestDueAt === null ? null : now() - oldestDueAt;
-    counts.queues.addReading(queue, waiting, { ageMs, isAtLeast: false }, now());
+    const ageMs = oldestDueAt === null ? null : now - oldestDueAt;
+    counts.queues.addReading(queue, waiting, { ageMs, isAtLeast: false }, now);
   };
   await recordDepths(access, { recordQueue }, queues);
 }
@@ -107,16 +106,15 @@ async function readDepths(
 /** The present queues, each with its stream. Removed queues are dropped. */
 function followAll(
   followed: Map<string, FollowedQueue>,
-  tails: readonly StreamTail[],
-  now: number,
-): readonly (readonly [FollowedQueue, StreamTail])[] {
-  const names = new Set(tails.map(({ queue }) => queue.name));
+  all: readonly WatchedStream[],
+): readonly (readonly [FollowedQueue, WatchedStream])[] {
+  const names = new Set(all.map(({ queue }) => queue.name));
   for (const name of followed.keys()) if (!names.has(name)) followed.delete(name);
-  return tails.map((tail) => [followedOf(followed, tail.queue, now), tail]);
+  return all.map((watched) => [followedOf(followed, watched.queue), watched]);
 }
 
-function followedOf(followed: Map<string, FollowedQueue>, queue: QueueRef, now: number): FollowedQueue {
-  const known = followed.get(queue.name) ?? followQueue(queue, now);
+function followedOf(followed: Map<string, FollowedQueue>, queue: QueueRef): FollowedQueue {
+  const known = followed.get(queue.name) ?? followQueue(queue, Date.now());
   followed.set(queue.name, known);
   return known;
 }
@@ -125,15 +123,15 @@ function followedOf(followed: Map<string, FollowedQueue>, queue: QueueRef, now: 
 async function countAll(
   access: QueueAccess,
   counting: Counting,
-  followed: readonly (readonly [FollowedQueue, StreamTail])[],
+  followed: readonly (readonly [FollowedQueue, WatchedStream])[],
 ): Promise<boolean> {
   const count = Math.max(1, followed.length);
   const until = performance.now() + MOST_MS;
   let isWhole = true;
   for await (const some of inPortions(followed)) {
-    const counted = some.map(([queue, tail]) => {
+    const counted = some.map(([queue, watched]) => {
       const budget = { entries: MOST_ENTRIES / count, size: MOST_CHARACTERS / count, until };
-      return countEvents(access, counting, queue, tail, budget);
+      return countEvents(access, counting, queue, watched, budget);
     });
     for (const isCounted of await Promise.all(counted)) isWhole &&= isCounted;
   }

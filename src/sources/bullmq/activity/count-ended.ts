@@ -54,7 +54,7 @@ export async function countEnded(
   }
   gap.reached = Math.min(gap.to, reached);
   const read = gap.read.completed + gap.read.failed;
-  const isEnough = counting.now() - reached > NEEDED_MS && read >= ENOUGH_JOBS;
+  const isEnough = Date.now() - reached > NEEDED_MS && read >= ENOUGH_JOBS;
   if (isRead || isEnough || read >= MOST_JOBS) closeGap(followed);
 }
 
@@ -90,7 +90,7 @@ async function keepsJobs(
 
 async function countJobs(
   access: QueueAccess,
-  { counts, now }: Counting,
+  { counts }: Counting,
   part: Part,
   jobs: readonly (JobRef & { readonly time: number })[],
 ): Promise<void> {
@@ -101,6 +101,6 @@ async function countJobs(
     const [name, processedOn] = replies[index] ?? [];
     const began = timeOf(processedOn);
     const ran = began === null ? Number.NaN : job.time - began;
-    counts.count(part === 'failed' ? 'failed' : 'succeeded', shortText(name), job.time, ran, now());
+    counts.count(part === 'failed' ? 'failed' : 'succeeded', shortText(name), job.time, ran, Date.now());
   }
 }

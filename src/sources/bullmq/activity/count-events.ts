@@ -3,9 +3,9 @@ import type { MinuteAggregate, Outcome } from '../../../history/aggregate/minute
 import { asCount } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { type QueueRef, splitTaskId } from '../access/queue-reads.ts';
-import type { FeedItem } from '../events/feed-items.ts';
+import type { FeedItem, ItemMemory } from '../events/feed-items.ts';
 import { createFeedStream, itemsBehind, takeItem } from '../events/feed-stream.ts';
-import type { FeedTails, StreamTail } from '../events/feed-tails.ts';
+import { lastIdOf, type WatchedStream } from '../events/stream-ends.ts';
 import type { StreamPosition } from '../events/stream-entry.ts';
 import { isOfChild } from '../jobs/job-row.ts';
 import { createStalls, noteEvent, type Stalls } from './stalls.ts';
@@ -133,9 +133,8 @@ interface CountBudget {
 
 /** The context of counting. */
 export interface Counting {
-  readonly tails: FeedTails;
+  readonly memory: ItemMemory;
   readonly counts: MinuteAggregate;
-  readonly now: () => number;
 }
 
 /** Types of the feed that are counted. */
@@ -157,20 +156,20 @@ export async function countEvents(
   access: QueueAccess,
   counting: Counting,
   followed: FollowedQueue,
-  tail: StreamTail,
+  watched: WatchedStream,
   budget: CountBudget,
 ): Promise<boolean> {
-  const startedAt = counting.now();
-  if (tail.items.length === 0) {
+  const startedAt = Date.now();
+  if (lastIdOf(watched) === null) {
     // An empty stream shows nothing about the jobs in the sets. Without a stream, nothing has happened.
     if (await hasStream(access, followed)) openGap(followed, startedAt, false);
     followed.until = startedAt;
     return true;
   }
-  const stream = createFeedStream(tail, followed.position);
+  const stream = createFeedStream(watched, followed.position);
   let hasGap = false;
   try {
-    for await (const next of itemsBehind(access, counting.tails, stream, () => BATCH)) {
+    for await (const next of itemsBehind({ access, memory: counting.memory }, stream, () => BATCH)) {
       if (stream.hasGap && !hasGap) openGap(followed, next.item.time, true);
       hasGap = stream.hasGap;
       takeItem(next);
@@ -192,7 +191,7 @@ async function hasStream(access: QueueAccess, { queue }: FollowedQueue): Promise
   return asCount(reply) > 0;
 }
 
-function countItem({ counts, now }: Counting, followed: FollowedQueue, { event, time }: FeedItem): void {
+function countItem({ counts }: Counting, followed: FollowedQueue, { event, time }: FeedItem): void {
   followed.until = Math.max(followed.until, time);
   const taskId = event?.taskId ?? null;
   if (event == null || taskId === null) return;
@@ -209,7 +208,7 @@ function countItem({ counts, now }: Counting, followed: FollowedQueue, { event, 
     if (outcome === 'failed' && isOfChild(event.detail ?? undefined)) return;
   }
   const began = isEnd ? (job?.startedAt ?? Number.NaN) : Number.NaN;
-  counts.count(outcome, name, time, time - began, now(), { queue: followed.queue.name, worker: null });
+  counts.count(outcome, name, time, time - began, Date.now(), { queue: followed.queue.name, worker: null });
 }
 
 function remember(open: Map<string, OpenJob>, taskId: string, job: OpenJob): void {

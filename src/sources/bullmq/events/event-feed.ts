@@ -1,17 +1,16 @@
-/**
- * The activity feed of all queues: their event streams, merged by time, from any position that Redis still has.
- * The newest items, which most requests are for, are read at most once a second and shared.
- */
+/** The activity feed of all queues: their event streams, merged by time, from any position that Redis still has. */
 import { mergeSortedAsync } from '../../../merge-sorted.ts';
 import type { TaskEvent } from '../../../model.ts';
 import type { TaskEventPage, TaskEventQuery, TaskEventSource } from '../../../source.ts';
-import type { BullMQRedis, QueueAccess } from '../access/queue-access.ts';
-import type { FeedItem } from './feed-items.ts';
+import type { BullMQRedis } from '../access/queue-access.ts';
+import type { ItemMemory } from './feed-items.ts';
 import {
   createFeedStream,
   type FeedPosition,
+  type FeedReads,
   type FeedStream,
   itemsBehind,
+  itemsFromEnd,
   positionOf,
   queueKeyOf,
   readCursor,
@@ -20,14 +19,14 @@ import {
   writeCursor,
 } from './feed-stream.ts';
 import {
-  type FeedTails,
   FRESH_MS,
-  type HeldItem,
-  indexBehind,
+  floorOf,
   lastIdOf,
-  type StreamTail,
-} from './feed-tails.ts';
-import { BEGINNING, type StreamPosition } from './stream-entry.ts';
+  positionAt,
+  type StreamEnds,
+  type WatchedStream,
+} from './stream-ends.ts';
+import type { StreamPosition } from './stream-entry.ts';
 
 /** Entries that are looked at for one answer. */
 const MOST_SCANNED = 20_000;
@@ -44,47 +43,52 @@ interface Start {
   readonly cursor: string | null;
 }
 
-/** @param tails of the queues of `redis` */
-export function createEventSource(name: string, redis: BullMQRedis, tails: FeedTails): TaskEventSource {
+export function createEventSource(
+  name: string,
+  redis: BullMQRedis,
+  ends: StreamEnds,
+  memory: ItemMemory,
+): TaskEventSource {
   return {
     name,
     status() {
       const status = redis.status();
       if (!status.ok) return status;
       const at = Date.now();
-      // An overdue update begins with the next request.
-      const due = tails.dueAt > at ? Math.min(tails.dueAt, at + FRESH_MS) : at + FRESH_MS;
-      return { ...status, revision: tails.revision, changesAt: new Date(due) };
+      // An overdue look begins with the next request.
+      const due = ends.dueAt > at ? Math.min(ends.dueAt, at + FRESH_MS) : at + FRESH_MS;
+      return { ...status, revision: ends.revision, changesAt: new Date(due) };
     },
     async listEvents(query, context) {
       const access = redis.within(context);
-      const all = await tails.update(access, await access.queues());
-      if (query.since === null) return listNewest(access, tails, all, query);
-      return listBehind(access, tails, startOf(all, query.since, Date.now()), query);
+      const all = await ends.look(access, await access.queues());
+      const reads = { access, memory };
+      if (query.since === null) return listNewest(reads, all, query);
+      return listBehind(reads, startOf(all, query.since, Date.now()), query);
     },
   };
 }
 
 function startOf(
-  tails: readonly StreamTail[],
+  all: readonly WatchedStream[],
   since: NonNullable<TaskEventQuery['since']>,
   now: number,
 ): Start {
   if ('time' in since) {
     const time = Math.min(since.time.getTime(), now);
-    const hasGap = tails.some(({ lostAt }) => lostAt >= time);
-    const streams = tails.map((tail) => createFeedStream(tail, positionAt(tail, time)));
+    const hasGap = all.some(({ lostAt }) => lostAt >= time);
+    const streams = all.map((watched) => createFeedStream(watched, positionAt(watched, time)));
     return { streams, floor: Math.max(0, floorOf(time) - SLACK_MS), hasGap, cursor: null };
   }
   const position = readCursor(since.cursor);
   if (position === null) {
-    const streams = tails.map((tail) => createFeedStream(tail, { floor: 0 }));
+    const streams = all.map((watched) => createFeedStream(watched, { floor: 0 }));
     return { streams, floor: 0, hasGap: true, cursor: null };
   }
   const { floor, read } = position;
-  const streams = tails.map((tail) => {
-    const id = read.get(queueKeyOf(tail.queue.name));
-    return createFeedStream(tail, id === undefined ? { floor } : { id });
+  const streams = all.map((watched) => {
+    const id = read.get(queueKeyOf(watched.queue.name));
+    return createFeedStream(watched, id === undefined ? { floor } : { id });
   });
   const keys = new Set(streams.map(({ key }) => key));
   // The entries of a queue that has been removed are gone.
@@ -92,38 +96,8 @@ function startOf(
   return { streams, floor, hasGap, cursor: since.cursor };
 }
 
-/**
- * The position of a moment by our clock. It is usually the moment of an answer, which showed what had been found by
- * then. Entries that were in Redis before the first read are placed by the clock of Redis, less the maximum age of an
- * answer.
- */
-function positionAt(tail: StreamTail, time: number): StreamPosition {
-  const { items, base } = tail;
-  const index = items.findIndex((item) => isAfter(item, time));
-  const before = index < 0 ? items.at(-1)?.id : (items[index - 1]?.id ?? (index === 0 ? base : null));
-  if (before === undefined || before === null) return { floor: floorOf(time) };
-  // New entries may have an older time, unless the stream had never been read before.
-  return before === BEGINNING && items[0]?.absentAt === Number.NEGATIVE_INFINITY
-    ? { floor: floorOf(time) }
-    : { id: before };
-}
-
-function isAfter({ foundAt, absentAt, time: at }: HeldItem, time: number): boolean {
-  if (time > foundAt) return false;
-  return time - absentAt <= FRESH_MS || at >= time - FRESH_MS;
-}
-
-function floorOf(time: number): number {
-  return Math.max(0, Math.ceil(time) - FRESH_MS - 1);
-}
-
 /** Lists the oldest matching items behind the start, newest first. */
-async function listBehind(
-  access: QueueAccess,
-  tails: FeedTails,
-  start: Start,
-  query: TaskEventQuery,
-): Promise<TaskEventPage> {
+async function listBehind(reads: FeedReads, start: Start, query: TaskEventQuery): Promise<TaskEventPage> {
   const { streams } = start;
   const matches = matcherOf(query);
   const found: TaskEvent[] = [];
@@ -132,7 +106,7 @@ async function listBehind(
   let scanned = 0;
   const batch = (): number => batchSize(query.limit + scanned, streams.length);
   const merged = mergeSortedAsync(
-    streams.map((stream) => itemsBehind(access, tails, stream, batch)),
+    streams.map((stream) => itemsBehind(reads, stream, batch)),
     (a, b) => a.item.time - b.item.time,
   );
   while (found.length < query.limit && scanned < MOST_SCANNED) {
@@ -173,17 +147,20 @@ function endOf(streams: readonly FeedStream[], floor: number): FeedPosition {
 
 /** Lists the newest matching items, and returns the position after all items. */
 async function listNewest(
-  access: QueueAccess,
-  tails: FeedTails,
-  all: readonly StreamTail[],
+  reads: FeedReads,
+  all: readonly WatchedStream[],
   query: TaskEventQuery,
 ): Promise<TaskEventPage> {
-  const cursor = writeCursor(positionOf(lastIds(all), 0, Number.POSITIVE_INFINITY));
+  const ids = all.flatMap((watched) => {
+    const id = lastIdOf(watched);
+    return id === null ? [] : [[queueKeyOf(watched.queue.name), id] as const];
+  });
+  const cursor = writeCursor(positionOf(new Map(ids), 0, Number.POSITIVE_INFINITY));
   const matches = matcherOf(query);
   const events: TaskEvent[] = [];
   // Among items of the same time, the one of the last queue is the newest.
   const merged = mergeSortedAsync(
-    all.toReversed().map((tail) => itemsFromEnd(access, tails, tail)),
+    all.toReversed().map((watched) => itemsFromEnd(reads, watched, batchSize(query.limit, all.length))),
     (a, b) => b.time - a.time,
   );
   for (let scanned = 0; events.length < query.limit && scanned < MOST_SCANNED; scanned += 1) {
@@ -192,35 +169,6 @@ async function listNewest(
     if (item.event !== null && matches(item.event)) events.push(item.event);
   }
   return { events, cursor, gap: false };
-}
-
-function lastIds(tails: readonly StreamTail[]): ReadonlyMap<string, string> {
-  return new Map(
-    tails.flatMap((tail) => {
-      const id = lastIdOf(tail);
-      return id === null ? [] : [[queueKeyOf(tail.queue.name), id] as const];
-    }),
-  );
-}
-
-/** Items of a tail, newest first. Older ones are read on demand, and kept for all requests. */
-async function* itemsFromEnd(
-  access: QueueAccess,
-  tails: FeedTails,
-  tail: StreamTail,
-): AsyncGenerator<FeedItem, void, undefined> {
-  for (let items: readonly FeedItem[] = tail.items; items.length > 0; ) {
-    yield* items.toReversed();
-    const oldest = items[0]?.id ?? BEGINNING;
-    // Another read may have added some meanwhile.
-    if (itemsBefore(tail, oldest).length === 0 && tail.base !== BEGINNING) await tails.extend(access, tail);
-    items = itemsBefore(tail, oldest);
-  }
-}
-
-/** Items in memory that are older than this one. If the tail has dropped it meanwhile, there are none. */
-function itemsBefore(tail: StreamTail, id: string): readonly FeedItem[] {
-  return tail.items.slice(0, Math.max(0, (indexBehind(tail, { id }) ?? 0) - 1));
 }
 
 /** Whether an item passes the filters of a query. */

@@ -13,8 +13,32 @@
  */
 import type { TaskEvent } from '../../../model.ts';
 import { taskIdOf } from '../access/queue-reads.ts';
-import { countsEveryRun, type JobRuns, type JobTrace } from './job-memory.ts';
 import { OF_QUEUE, type StreamEntry } from './stream-entry.ts';
+
+/** State of the hash when it was read, which may be long after the entry was written. */
+export interface JobRuns {
+  readonly name: string | null;
+  /** Name of the worker of the last run; `null` when workers have no names. */
+  readonly worker: string | null;
+  /** The number of runs that ended and count as attempts; `null` if the job was removed. */
+  readonly made: number | null;
+  /** Runs that have begun; `null` when this version of BullMQ does not count them. */
+  readonly begun: number | null;
+  /** Whether the job is locked by a worker; `null`: not read. */
+  readonly isHeld: boolean | null;
+}
+
+/** Data about a job from earlier entries. It is needed to describe later ones. */
+export interface JobTrace {
+  /** Its name, which is stored nowhere else once the job is removed. */
+  readonly name: string | null;
+  /** BullMQ's name of the latest entry; `null`: not known. */
+  readonly last: string | null;
+  /** State of the job after that entry; `null`: not known. */
+  readonly state: string | null;
+  /** Whether one of its runs has failed; `null`: not known. */
+  readonly hasFailed: boolean | null;
+}
 
 /** The result of describing an entry. */
 export interface DescribedEntry {
@@ -164,6 +188,14 @@ function ofReturn(event: string, known: Known, detail: string | null): Descripti
     hasFailed,
     detail,
   };
+}
+
+/**
+ * Whether every run that ended counts as an attempt. Then a job that went from a worker back to its queue has
+ * failed; otherwise it may have stalled, been given back, or waited for its children.
+ */
+function countsEveryRun({ made, begun, isHeld }: JobRuns): boolean {
+  return made !== null && made > 0 && begun !== null && isHeld !== null && begun - made === (isHeld ? 1 : 0);
 }
 
 /** A job that waits is PENDING, or RETRY if one of its runs has failed. */

@@ -1,11 +1,12 @@
 /** Makes items of the feed from stream entries and the hashes of their jobs. */
+import { createLruCache, type LruCache } from '../../../lru-cache.ts';
 import type { TaskEvent } from '../../../model.ts';
 import { redactEvent } from '../../../redact.ts';
+import { asFields, asNumber } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import { type QueueRef, taskIdOf } from '../access/queue-reads.ts';
-import { describeEntry, isComplete, mayReturn } from './event-item.ts';
-import { type JobMemory, type JobRuns, jobRunsOf, lockCommand, runsCommand } from './job-memory.ts';
-import type { StreamEntry } from './stream-entry.ts';
+import { type QueueCommand, type QueueRef, taskIdOf } from '../access/queue-reads.ts';
+import { describeEntry, isComplete, type JobRuns, type JobTrace, mayReturn } from './event-item.ts';
+import { compareIds, type StreamEntry } from './stream-entry.ts';
 
 /** An entry and its item. */
 export interface FeedItem {
@@ -15,73 +16,106 @@ export interface FeedItem {
   readonly time: number;
   /** `null`: nothing is shown. */
   readonly event: TaskEvent | null;
-  /** Approximate number of characters kept in memory. */
-  readonly size: number;
   /** Characters that its entry had. */
   readonly sizeRead: number;
 }
 
-/** Entries of one stream, in their order. */
-export interface EntryList {
-  readonly queue: QueueRef;
-  readonly entries: readonly StreamEntry[];
+/**
+ * Items that were made, and what was learned of their jobs: each entry is described once, whoever reads it, and a name
+ * is known for as long as it matters after its job is removed.
+ */
+export interface ItemMemory {
+  readonly items: LruCache<FeedItem>;
+  /** By task id: after which entry, and what is known after it. */
+  readonly traces: LruCache<{ readonly after: string; readonly trace: JobTrace }>;
 }
 
-/**
- * Creates items of all entries. Each job is read once.
- *
- * @param memory data from earlier entries of their jobs
- */
+export function createItemMemory(): ItemMemory {
+  return {
+    items: createLruCache({ entries: 10_000, bytes: 16_000_000, sizeOf: ({ event }) => sizeOf(event) }),
+    traces: createLruCache({ entries: 10_000 }),
+  };
+}
+
+/** Makes items of entries, in their order. Each job is read once. */
 export async function readItems(
   access: QueueAccess,
-  lists: readonly EntryList[],
-  memory: JobMemory,
-): Promise<readonly (readonly FeedItem[])[]> {
-  const runs = await readRuns(access, lists, memory);
-  return lists.map(({ queue, entries }) => {
-    const items: FeedItem[] = [];
-    for (const entry of entries) {
-      const key = entry.jobId === null ? '' : taskIdOf(queue.name, entry.jobId);
-      const { event: raw, trace } = describeEntry(queue.name, entry, memory.get(key), runs.get(key));
-      const event = raw && redactEvent(raw, access.redactor);
-      if (trace !== null) memory.set(key, trace);
-      items.push({ id: entry.id, time: entry.time, event, size: sizeOf(event), sizeRead: entry.size });
+  { items, traces }: ItemMemory,
+  queue: QueueRef,
+  entries: readonly StreamEntry[],
+): Promise<readonly FeedItem[]> {
+  const keyOf = ({ id }: StreamEntry): string => `${queue.name}:${id}`;
+  const known = entries.map((entry) => items.get(keyOf(entry)));
+  const runs = await readRuns(
+    access,
+    queue,
+    entries.filter((_, index) => known[index] === undefined),
+  );
+  return entries.map((entry, index) => {
+    const made = known[index];
+    if (made !== undefined) return made;
+    const { id, time, jobId } = entry;
+    const taskId = jobId === null ? '' : taskIdOf(queue.name, jobId);
+    const last = traces.get(taskId);
+    // Of data from later entries, only the name is valid.
+    const later = last !== undefined && compareIds(last.after, id) >= 0 ? last : null;
+    const name = later?.trace.name ?? null;
+    const before = later === null ? last?.trace : { name, last: null, state: null, hasFailed: null };
+    const { event: raw, trace } = describeEntry(queue.name, entry, before, runs.get(jobId ?? ''));
+    const event = raw && redactEvent(raw, access.redactor);
+    if (trace !== null && later === null) traces.set(taskId, { after: id, trace });
+    else if (trace !== null && name === null) {
+      traces.set(taskId, {
+        after: later?.after ?? id,
+        trace: { ...(later?.trace ?? trace), name: trace.name },
+      });
     }
-    return items;
+    const item = { id, time, event, sizeRead: entry.size };
+    items.set(keyOf(entry), item);
+    return item;
   });
 }
 
+/** By job id. */
 async function readRuns(
   access: QueueAccess,
-  lists: readonly EntryList[],
-  memory: JobMemory,
+  queue: QueueRef,
+  entries: readonly StreamEntry[],
 ): Promise<ReadonlyMap<string, JobRuns>> {
-  const jobs = new Map<string, { readonly queue: QueueRef; readonly jobId: string; hasLock: boolean }>();
-  const runs = new Map<string, JobRuns>();
-  for (const { queue, entries } of lists) {
-    for (const entry of entries) {
-      const jobId = isComplete(entry) ? null : entry.jobId;
-      if (jobId === null) continue;
-      const key = taskIdOf(queue.name, jobId);
-      const known = memory.runsOf(key);
-      if (known !== undefined) runs.set(key, known);
-      const job = jobs.get(key) ?? { queue, jobId, hasLock: false };
-      job.hasLock ||= mayReturn(entry);
-      if (known === undefined || (job.hasLock && known.isHeld === null)) jobs.set(key, job);
-    }
+  /** Whether a worker may have given the job back. */
+  const jobs = new Map<string, boolean>();
+  for (const entry of entries) {
+    const jobId = isComplete(entry) ? null : entry.jobId;
+    if (jobId !== null) jobs.set(jobId, jobs.get(jobId) === true || mayReturn(entry));
   }
-  const commands = [...jobs.values()].flatMap(({ queue, jobId, hasLock }) => [
-    runsCommand(queue, jobId),
-    ...(hasLock ? [lockCommand(queue, jobId)] : []),
-  ]);
-  const replies = await access.read(commands);
+  const replies = await access.read(
+    [...jobs].flatMap(([jobId, hasLock]): QueueCommand[] => [
+      { queue, command: ['HMGET', queue.key(jobId), 'name', 'pb', 'atm', 'ats', 'timestamp'] },
+      ...(hasLock ? [{ queue, command: ['EXISTS', queue.key(`${jobId}:lock`)] }] : []),
+    ]),
+  );
   let next = 0;
-  for (const [key, { hasLock }] of jobs) {
-    const read = jobRunsOf(replies[next++], hasLock ? replies[next++] : null);
-    runs.set(key, read);
-    memory.setRuns(key, read);
-  }
-  return runs;
+  return new Map(
+    [...jobs].map(([jobId, hasLock]) => [
+      jobId,
+      jobRunsOf(replies[next++], hasLock ? replies[next++] : null),
+    ]),
+  );
+}
+
+const LONGEST = 4_096;
+const NOTHING: JobRuns = { name: null, worker: null, made: null, begun: null, isHeld: false };
+
+function jobRunsOf(fields: unknown, lock: unknown): JobRuns {
+  const [name = null, worker = null, made, begun, timestamp = null] = asFields(fields);
+  if (name === null && timestamp === null) return NOTHING;
+  return {
+    name: name === null ? null : name.slice(0, LONGEST),
+    worker: worker === null ? null : worker.slice(0, LONGEST) || null,
+    made: asNumber(made) ?? 0,
+    begun: asNumber(begun),
+    isHeld: lock === null ? null : lock === 1,
+  };
 }
 
 /** Size of an item without its texts, in characters. */

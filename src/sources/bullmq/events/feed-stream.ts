@@ -6,10 +6,19 @@
 import { createHash } from 'node:crypto';
 import { readMark, writeMark } from '../../../cursor.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import type { FeedItem } from './feed-items.ts';
-import type { FeedTails } from './feed-tails.ts';
-import { idBefore, indexBehind, lastIdOf, type StreamTail } from './feed-tails.ts';
-import { BEGINNING, compareIds, isStreamId, type StreamPosition, timeOf } from './stream-entry.ts';
+import { type FeedItem, type ItemMemory, readItems } from './feed-items.ts';
+import { lastIdOf, type WatchedStream } from './stream-ends.ts';
+import {
+  BEGINNING,
+  backwardCommand,
+  compareIds,
+  entriesOf,
+  fitBatch,
+  isStreamId,
+  readBehind,
+  type StreamPosition,
+  timeOf,
+} from './stream-entry.ts';
 
 /** A position in all streams. */
 export interface FeedPosition {
@@ -70,9 +79,15 @@ export function readCursor(text: string): FeedPosition | null {
   return { floor: Math.min(Number(floor), LATEST), read };
 }
 
+/** Reads of items for one request. */
+export interface FeedReads {
+  readonly access: QueueAccess;
+  readonly memory: ItemMemory;
+}
+
 /** A stream that is being read. */
 export interface FeedStream {
-  readonly tail: StreamTail;
+  readonly watched: WatchedStream;
   /** Names the queue in cursors. */
   readonly key: string;
   /** Behind the last item that was taken. */
@@ -92,17 +107,15 @@ interface StreamItem {
   readonly item: FeedItem;
 }
 
-export function createFeedStream(tail: StreamTail, position: StreamPosition): FeedStream {
-  const key = queueKeyOf(tail.queue.name);
-  return {
-    tail,
-    key,
-    position,
-    items: [],
-    index: 0,
-    isEnd: false,
-    hasGap: false,
-  };
+export function createFeedStream(watched: WatchedStream, position: StreamPosition): FeedStream {
+  const key = queueKeyOf(watched.queue.name);
+  const last = lastIdOf(watched);
+  const stream = { watched, key, items: [], index: 0, hasGap: false };
+  // Most requests are for what comes behind the last entry.
+  if (last !== null && 'floor' in position && timeOf(last) <= position.floor) {
+    return { ...stream, position: { id: last }, isEnd: true };
+  }
+  return { ...stream, position, isEnd: 'id' in position ? position.id === last : last === null };
 }
 
 /**
@@ -111,8 +124,7 @@ export function createFeedStream(tail: StreamTail, position: StreamPosition): Fe
  * @param batch how many entries to read at a time
  */
 export async function* itemsBehind(
-  access: QueueAccess,
-  tails: FeedTails,
+  reads: FeedReads,
   stream: FeedStream,
   batch: () => number,
 ): AsyncGenerator<StreamItem, void, undefined> {
@@ -120,7 +132,7 @@ export async function* itemsBehind(
     const item = stream.items[stream.index];
     if (item !== undefined) yield { stream, item };
     else if (stream.isEnd) return;
-    else if (!fillFromTail(stream)) await fillFromRedis(access, tails, stream, batch());
+    else await readOn(reads, stream, batch());
   }
 }
 
@@ -130,35 +142,17 @@ export function takeItem({ stream, item }: StreamItem): void {
   stream.position = { id: item.id };
 }
 
-/** @returns false when the items after the position are not in memory */
-function fillFromTail(stream: FeedStream): boolean {
-  const { tail, position } = stream;
-  const isEmpty = tail.items.length === 0 && 'floor' in position;
-  const index = isEmpty ? 0 : indexBehind(tail, position);
-  if (index === null) return false;
-  const before = idBefore(tail, index);
-  if (before !== null) stream.position = { id: before };
-  else if ('id' in position) stream.position = { floor: 0 };
-  stream.items = tail.items;
-  stream.index = index;
-  stream.isEnd = true;
-  return true;
-}
-
-async function fillFromRedis(
-  access: QueueAccess,
-  tails: FeedTails,
-  stream: FeedStream,
-  batch: number,
-): Promise<void> {
-  const { tail, position } = stream;
-  const part = await tails.readBehind(access, tail.queue, position, Math.min(batch, tail.batch));
-  stream.items = part.items;
+async function readOn({ access, memory }: FeedReads, stream: FeedStream, batch: number): Promise<void> {
+  const { watched, position } = stream;
+  const { queue } = watched;
+  const part = await readBehind(access, queue, position, Math.min(batch, watched.batch));
+  watched.batch = fitBatch(watched.batch, part.entries);
+  stream.items = await readItems(access, memory, queue, part.entries);
   stream.index = 0;
   stream.isEnd = part.isEnd;
   stream.hasGap ||= part.hasGap;
   if (part.before !== null) stream.position = { id: part.before };
-  else if (part.hasGap && part.items.length === 0) restart(stream);
+  else if (part.hasGap && stream.items.length === 0) restart(stream);
 }
 
 /**
@@ -166,8 +160,26 @@ async function fillFromRedis(
  * now.
  */
 function restart(stream: FeedStream): void {
-  const last = lastIdOf(stream.tail);
+  const last = lastIdOf(stream.watched);
   if (!('id' in stream.position)) return;
   const isOlder = last !== null && compareIds(last, stream.position.id) < 0;
   stream.position = isOlder ? { id: last } : { floor: 0 };
+}
+
+/** Items of a stream from its last look on, newest first. */
+export async function* itemsFromEnd(
+  { access, memory }: FeedReads,
+  watched: WatchedStream,
+  batch: number,
+): AsyncGenerator<FeedItem, void, undefined> {
+  const { queue } = watched;
+  for (let end = lastIdOf(watched); end !== null; ) {
+    const count = Math.min(batch, watched.batch);
+    const [reply] = await access.read([backwardCommand(queue, end, count)]);
+    const entries = entriesOf(reply).toReversed();
+    watched.batch = fitBatch(watched.batch, entries);
+    const items = await readItems(access, memory, queue, entries);
+    yield* items.toReversed();
+    end = entries.length < count ? null : `(${items[0]?.id}`;
+  }
 }

@@ -126,8 +126,6 @@ export interface StreamRead {
   readonly mark: ReadMark | null;
   /** How many entries, about. */
   readonly count: number;
-  /** Whether it matters that earlier entries were removed even if there are no new ones. Default: false. */
-  readonly isHeld?: boolean;
 }
 
 /** Entries of a stream that are read at once, before their sizes are known, and in any case. */
@@ -165,8 +163,7 @@ export async function readStreams(
   const replies = await access.read(reads.map(commandOf));
   const found = reads.map((read, index) => entriesIn(read, replies[index]));
   const unsure = reads.filter(
-    ({ mark, isHeld }, index) =>
-      mark !== null && mark.witness !== mark.id && (isHeld === true || found[index]?.length !== 0),
+    ({ mark }, index) => mark !== null && mark.witness !== mark.id && found[index]?.length !== 0,
   );
   const witnesses = await access.read(unsure.map(witnessCommand));
   const lost = new Set(unsure.filter((_, index) => asList(witnesses[index]).length === 0));
@@ -179,7 +176,7 @@ export async function readStreams(
 }
 
 function commandOf({ queue, mark, count }: StreamRead): QueueCommand {
-  if (mark === null) return backwardCommand(queue, null, count);
+  if (mark === null) return backwardCommand(queue, '+', count);
   return mark.witness === mark.id
     ? forwardCommand(queue, mark.id, count + 1)
     : forwardCommand(queue, `(${mark.id}`, count);
@@ -203,9 +200,8 @@ function asList(reply: unknown): readonly unknown[] {
   return Array.isArray(reply) ? reply : [];
 }
 
-/** The newest entries, or those right before one. */
-export function backwardCommand(queue: QueueRef, before: string | null, count: number): QueueCommand {
-  const end = before === null ? '+' : `(${before}`;
+/** The newest entries up to this id; `+`: all. */
+export function backwardCommand(queue: QueueRef, end: string, count: number): QueueCommand {
   return { queue, command: ['XREVRANGE', queue.key('events'), end, '-', 'COUNT', String(count)] };
 }
 

@@ -1,0 +1,165 @@
+/**
+ * How far each queue's stream reached at each look. All are looked at together, at most once a second, for all requests:
+ * a request that is at the end of a stream reads nothing of it.
+ */
+import { withDeadline } from '../../../redis/deadline.ts';
+import type { BullMQRedis, QueueAccess } from '../access/queue-access.ts';
+import { inPortions, type QueueRef } from '../access/queue-reads.ts';
+import {
+  FIRST_BATCH,
+  markBehind,
+  type ReadMark,
+  readStreams,
+  type StreamPart,
+  type StreamPosition,
+} from './stream-entry.ts';
+
+/** How long a look may count as the latest, in milliseconds. */
+export const FRESH_MS = 1_000;
+/** Time limit of a look in milliseconds. All requests share it, so each of them may give up earlier. */
+const LOOK_MS = 4_000;
+/** Ends of a stream that are remembered, to find where it reached at a moment. */
+const MOST_ENDS = 50;
+
+/** The last entry of a stream at successive looks. Times in milliseconds since 1970, by our clock. */
+interface StreamEnd {
+  /** `null`: it had none. */
+  readonly mark: ReadMark | null;
+  readonly from: number;
+  until: number;
+}
+
+/** A stream that is looked at. */
+export interface WatchedStream {
+  readonly queue: QueueRef;
+  /** The latest last. Empty before the first look. */
+  readonly ends: StreamEnd[];
+  /** When entries were last found to be lost; minus infinity: never. */
+  lostAt: number;
+  /** How many entries to read at once, given their sizes. */
+  batch: number;
+}
+
+/** The id of its last entry; `null`: it has none. */
+export function lastIdOf({ ends }: WatchedStream): string | null {
+  return ends.at(-1)?.mark?.id ?? null;
+}
+
+/**
+ * The position of a moment by our clock. It is usually the moment of an answer, which showed what had been found by
+ * then. If nobody looked then, entries are placed by the clock of Redis, less the maximum age of an answer.
+ */
+export function positionAt({ ends }: WatchedStream, time: number): StreamPosition {
+  const end = ends.findLast(({ from, until }) => time >= from && time - until <= FRESH_MS);
+  if (end === undefined) return { floor: floorOf(time) };
+  return end.mark === null ? { floor: 0 } : { id: end.mark.id };
+}
+
+export function floorOf(time: number): number {
+  return Math.max(0, Math.ceil(time) - FRESH_MS - 1);
+}
+
+/** The streams of the queues. */
+export interface StreamEnds {
+  /**
+   * The streams of these queues, in their order, looked at within the last second.
+   *
+   * @throws RedisError
+   */
+  look(access: QueueAccess, queues: readonly QueueRef[]): Promise<readonly WatchedStream[]>;
+  /** Increases with each look that found something. */
+  readonly revision: number;
+  /** When the next look is due, in milliseconds since 1970; minus infinity: now. */
+  readonly dueAt: number;
+}
+
+export function createStreamEnds(redis: BullMQRedis): StreamEnds {
+  /** By queue name. */
+  const streams = new Map<string, WatchedStream>();
+  let revision = 0;
+  /** When the last look began. */
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  let looking: Promise<void> | null = null;
+
+  function isDue(): boolean {
+    const age = Date.now() - lookedAt;
+    // The clock may have been set back.
+    return age >= FRESH_MS || age < 0;
+  }
+
+  async function lookAt(all: readonly WatchedStream[]): Promise<void> {
+    const access = redis.within({ timeoutMs: LOOK_MS });
+    const at = Date.now();
+    for await (const some of inPortions(all)) {
+      const hasNews = await lookAtSome(access, some, at);
+      // Before the first look, nothing has been shown. A later portion may fail.
+      if (hasNews && lookedAt > Number.NEGATIVE_INFINITY) revision += 1;
+    }
+    // Queues may have been removed.
+    const kept = new Set(all);
+    for (const [name, stream] of streams) if (!kept.has(stream)) streams.delete(name);
+    lookedAt = at;
+  }
+
+  return {
+    async look({ options: { signal, timeoutMs = LOOK_MS } }, queues) {
+      const all = queues.map((queue) => {
+        const stream = streams.get(queue.name) ?? {
+          queue,
+          ends: [],
+          lostAt: Number.NEGATIVE_INFINITY,
+          batch: FIRST_BATCH,
+        };
+        streams.set(queue.name, stream);
+        return stream;
+      });
+      // The look that is under way may have begun before one of these queues was known.
+      while (isDue() || all.some(({ ends }) => ends.length === 0)) {
+        looking ??= lookAt(all).finally(() => {
+          looking = null;
+        });
+        // Waiting callers get the error. Without any, it must not be an unhandled rejection.
+        looking.catch(() => {});
+        await withDeadline(looking, signal, timeoutMs);
+      }
+      return all;
+    },
+    get revision() {
+      return revision;
+    },
+    get dueAt() {
+      return lookedAt + FRESH_MS;
+    },
+  };
+}
+
+/** A stream without new entries costs one command. @returns whether one of them has new ones, or has lost some */
+async function lookAtSome(access: QueueAccess, some: readonly WatchedStream[], at: number): Promise<boolean> {
+  const known = some.filter(({ ends }) => ends.at(-1)?.mark != null);
+  const parts = await readStreams(
+    access,
+    known.map(({ queue, ends }) => ({ queue, mark: ends.at(-1)?.mark ?? null, count: 1 })),
+  );
+  const news = new Map(known.map((stream, index) => [stream, parts[index]]));
+  const isSame = (part: StreamPart | undefined): boolean => part?.entries.length === 0 && !part.hasGap;
+  const moved = some.filter((stream) => !isSame(news.get(stream)));
+  const last = await readStreams(
+    access,
+    moved.map(({ queue }) => ({ queue, mark: null, count: 1 })),
+  );
+  let hasNews = false;
+  for (const stream of some) {
+    const index = moved.indexOf(stream);
+    const end = stream.ends.at(-1);
+    const entries = last[index]?.entries ?? [];
+    const mark = index < 0 ? (end?.mark ?? null) : entries.length === 0 ? null : markBehind(entries);
+    if (news.get(stream)?.hasGap) stream.lostAt = at;
+    if (end !== undefined && mark?.id === end.mark?.id) end.until = at;
+    else {
+      hasNews = true;
+      stream.ends.push({ mark, from: at, until: at });
+      if (stream.ends.length > MOST_ENDS) stream.ends.shift();
+    }
+  }
+  return hasNews;
+}
