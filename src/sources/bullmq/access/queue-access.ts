@@ -60,8 +60,8 @@ export interface QueueAccess {
   readonly readEach: ReadEach;
   /** One reader per Redis, for commands about a server and not about a queue. */
   readonly readers: readonly RedisReader[];
-  /** The job of this task id, which need not exist; `null` if no queue has that name. */
-  find(taskId: string): Promise<JobRef | null>;
+  /** The jobs of these task ids, which need not exist; `null` if no queue has that name. */
+  find(taskIds: readonly string[]): Promise<readonly (JobRef | null)[]>;
   /** The job of a full key, as parents and children name each other; `null` if its queue is not shown. */
   jobOfKey(jobKey: string): JobRef | null;
   /** The task id of a full key, even if its queue is not shown; `null` for anything else. */
@@ -114,11 +114,13 @@ export function createBullMQRedis({ from, redactor }: ResolvedOptions): BullMQRe
         queues,
         read: readWithin(options),
         readEach: readEachWithin(options),
-        async find(taskId) {
-          const parts = splitTaskId(taskId);
-          if (parts === null) return null;
-          const queue = (await queues()).find(({ name }) => name === parts.queue);
-          return queue === undefined ? null : { queue, id: parts.jobId };
+        async find(taskIds) {
+          const byName = new Map((await queues()).map((queue) => [queue.name, queue]));
+          return taskIds.map((taskId) => {
+            const parts = splitTaskId(taskId);
+            const queue = byName.get(parts?.queue ?? '');
+            return parts === null || queue === undefined ? null : { queue, id: parts.jobId };
+          });
         },
       };
     },

@@ -5,8 +5,8 @@
 import { asCount, asScored } from '../../../redis/replies.ts';
 import { type QueueAccess, readFields } from '../access/queue-access.ts';
 import type { JobRef } from '../access/queue-reads.ts';
-import { findConsequences } from '../jobs/consequences.ts';
 import { shortText, timeOf } from '../jobs/job-facts.ts';
+import { findConsequences } from '../jobs/job-loader.ts';
 import { type Counting, closeGap, type EndedJob, type FollowedQueue, type Gap } from './count-events.ts';
 
 /** The rules compare with this time before now at most; for the run times of a day, a few jobs are enough. */

@@ -144,7 +144,7 @@ export function fitBatch(batch: number, entries: readonly StreamEntry[]): number
 }
 
 /** In characters. Larger entries are not read each time to see whether they still exist. */
-export const LARGE = 16_384;
+const LARGE = 16_384;
 
 /** The mark of a stream of which nothing has been read. */
 export const START: ReadMark = { id: BEGINNING, witness: BEGINNING };

@@ -43,19 +43,6 @@ export interface JobFacts {
 /** A job that stalled too often is given to a worker once more, which fails it with this and does not run it. */
 export const STALLED_TOO_OFTEN = 'job stalled more than allowable limit';
 
-/** Names of all facts. */
-export const FACT_NAMES = [
-  'name',
-  'addedAt',
-  'processedAt',
-  'finishedAt',
-  'delay',
-  'attemptsMade',
-  'stalls',
-  'parentKey',
-  'worker',
-] as const satisfies readonly (keyof JobFacts)[];
-
 /** The small fields, in the order in which {@link factsOf} takes them. */
 const FACT_FIELDS = [
   'name',

@@ -1,22 +1,14 @@
 /** Reads jobs with all displayed data. */
 import type { Task } from '../../../model.ts';
 import { redactTask } from '../../../redact.ts';
-import { asNumber } from '../../../redis/replies.ts';
+import { asCount, asNumber } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import type { JobRef, QueueCommand, ReadCommands } from '../access/queue-reads.ts';
 import { findJobs } from './find-jobs.ts';
-import {
-  FACT_NAMES,
-  type JobContent,
-  type JobFacts,
-  readFacts,
-  readSmallJobs,
-  type SetEntry,
-} from './job-facts.ts';
+import { type JobContent, readFacts, readSmallJobs, type SetEntry } from './job-facts.ts';
 import { rootsOf } from './job-family.ts';
-import { fieldsToShow, type KnownJob, knownJob, taskOf } from './job-row.ts';
-import { withPaused } from './job-sets.ts';
-import { type JobValues, readValues, type ValueBounds, type ValueField } from './job-values.ts';
+import { fieldsToShow, isOfChild, type KnownJob, knownJob, taskOf } from './job-row.ts';
+import { type JobValues, ROW_BOUNDS, readValues, type ValueBounds, type ValueField } from './job-values.ts';
 
 /** A job that was found in a set. */
 export interface FoundJob extends SetEntry {
@@ -76,16 +68,41 @@ export function bareTask(access: QueueAccess, job: KnownJob, now: number): Task 
   return taskOf(job, { parentId, rootId: null }, {}, now);
 }
 
-/**
- * Reads tasks as they are shown, in the order of the jobs.
- *
- * @param more texts to read beside those that a row shows
- */
+/** Reads tasks as they are shown, in the order of the jobs. */
 export async function loadTasks(
   access: QueueAccess,
   jobs: readonly KnownJob[],
   bounds: ValueBounds,
-  more: readonly ValueField[] = [],
+): Promise<readonly Task[]> {
+  return (await loadWithValues(access, jobs, bounds, [])).map(({ task }) => task);
+}
+
+/**
+ * The tasks of these ids that exist.
+ *
+ * @param isSure as of {@link findJobs}
+ */
+export async function findTasks(
+  access: QueueAccess,
+  taskIds: readonly string[],
+  isSure: boolean,
+  bounds: ValueBounds,
+): Promise<readonly Task[]> {
+  const refs = (await access.find(taskIds)).filter((ref) => ref !== null);
+  const jobs = await findJobs(access, refs, isSure);
+  return loadTasks(
+    access,
+    jobs.filter((job) => job !== null),
+    bounds,
+  );
+}
+
+/** @param more texts to read beside those that a row shows */
+export async function loadWithValues(
+  access: QueueAccess,
+  jobs: readonly KnownJob[],
+  bounds: ValueBounds,
+  more: readonly ValueField[],
 ): Promise<readonly { readonly task: Task; readonly values: JobValues }[]> {
   const requests = jobs.map((job) => ({
     job,
@@ -151,36 +168,32 @@ export async function findLostJobs<Job extends JobRef>(
 }
 
 /**
- * Reads jobs again, small ones with their texts, and finds the sets that they are in by now. A job that has been
- * removed is left out.
+ * The failed jobs that failed because of a child. That takes one command for each failed job, and two more for each
+ * with a failed child.
  */
-export async function reloadJobs(
+export async function findConsequences<Job extends JobRef>(
   access: QueueAccess,
-  jobs: readonly KnownJob[],
-): Promise<readonly KnownJob[]> {
-  const read: ReadCommands = access.read;
-  const contents = await readSmallJobs(read, jobs);
-  const moved: KnownJob[] = [];
-  const reloaded = jobs.map((job, index) => {
-    const content = contents[index] ?? null;
-    if (content === null) return null;
-    if (!mayHaveMoved(job, content.facts)) return knownJob(job, content);
-    moved.push(job);
-    return job;
-  });
-  const found = await findJobs(access, moved, false);
-  const current = new Map(moved.map((job, index) => [job, found[index] ?? null]));
-  const known = reloaded.flatMap((job) =>
-    job === null ? [] : ((current.has(job) ? current.get(job) : job) ?? []),
+  failed: readonly Job[],
+): Promise<ReadonlySet<Job>> {
+  const replies = await access.read(
+    failed.map(({ queue, id }) => ({ queue, command: ['EXISTS', queue.key(`${id}:unsuccessful`)] as const })),
   );
-  return withPaused(read, known);
+  const parents = failed.filter((_, index) => asCount(replies[index]) > 0);
+  const requests = parents.map((job) => ({ job, fields: ['failedReason'] as const }));
+  const values = await readValues(access, requests, ROW_BOUNDS);
+  return new Set(parents.filter((_, index) => isOfChild(values[index]?.failedReason?.text)));
 }
 
-/**
- * Whether a job may be in another set than before. BullMQ changes one of the small fields when it moves a job, except
- * when it gives an active job back or wakes a parent.
- */
-function mayHaveMoved({ set, facts }: KnownJob, now: JobFacts): boolean {
-  if (set.part === 'active' || set.part === 'waiting-children') return true;
-  return FACT_NAMES.some((name) => facts[name] !== now[name]);
+/** Flags those of the tasks that failed because of a child, of which no text has been read. */
+export async function flagConsequences(
+  access: QueueAccess,
+  jobs: readonly KnownJob[],
+  tasks: readonly Task[],
+): Promise<readonly Task[]> {
+  const failed = jobs.filter(({ set }) => set.part === 'failed');
+  const flagged = await findConsequences(access, failed);
+  return tasks.map((task, index) => {
+    const job = jobs[index];
+    return job !== undefined && flagged.has(job) ? { ...task, flags: ['consequence'] } : task;
+  });
 }

@@ -6,7 +6,6 @@ import { passesConditions } from '../../../select/task-conditions.ts';
 import { comparePositions, sortKeyOf } from '../../../select/task-order.ts';
 import type { ReadContext, TaskPage, TaskPosition, TaskQuery } from '../../../source.ts';
 import { type QueueAccess, readFields } from '../access/queue-access.ts';
-import { type JobRef, splitTaskId } from '../access/queue-reads.ts';
 import { mayPass } from '../jobs/job-sets.ts';
 import { listTasks } from '../tasks/task-list.ts';
 import { latestLife } from './recorded-lives.ts';
@@ -47,12 +46,7 @@ export async function removedOnes(
   { access }: JobReads,
   rows: readonly RecordedJob[],
 ): Promise<readonly Task[]> {
-  const queues = new Map((await access.queues()).map((queue) => [queue.name, queue]));
-  const refs = rows.map(({ taskId }): JobRef | null => {
-    const parts = splitTaskId(taskId);
-    const queue = parts === null ? undefined : queues.get(parts.queue);
-    return parts === null || queue === undefined ? null : { queue, id: parts.jobId };
-  });
+  const refs = await access.find(rows.map(({ taskId }) => taskId));
   const replies = await readFields(
     access,
     refs.filter((ref) => ref !== null),

@@ -6,8 +6,7 @@ import { selectTasks } from '../../../select/select-tasks.ts';
 import { ALL_TASKS } from '../../../source/task-query.ts';
 import type { ReadContext, TaskPage, TaskQuery, TaskSource } from '../../../source.ts';
 import type { BullMQRedis } from '../access/queue-access.ts';
-import { findJobs } from '../jobs/find-jobs.ts';
-import { loadTasks } from '../jobs/job-loader.ts';
+import { findTasks } from '../jobs/job-loader.ts';
 import { listTasks } from '../tasks/task-list.ts';
 import { type RecordedTasks, readTaskStats, type StatsReads, windowStart } from '../tasks/task-stats.ts';
 import { MOST_JOBS, readFlowTree, TREE_BOUNDS } from '../tasks/task-tree.ts';
@@ -142,18 +141,7 @@ async function readRest(
   const gone = await removedOnes(reads, rows);
   const isGone = new Set(gone.map(({ id }) => id));
   const ids = rows.flatMap(({ task, isLater }) => (isGone.has(task.id) || isLater ? [] : [task.id]));
-  const refs = await Promise.all(ids.map((id) => access.find(id)));
-  const jobs = await findJobs(
-    access,
-    refs.filter((ref) => ref !== null),
-    false,
-  );
-  const loaded = await loadTasks(
-    access,
-    jobs.filter((job) => job !== null),
-    TREE_BOUNDS,
-  );
-  return [...gone, ...loaded.map(({ task }) => task)];
+  return [...gone, ...(await findTasks(access, ids, false, TREE_BOUNDS))];
 }
 
 /** A parent runs after its children, so relations lead from child to parent. */

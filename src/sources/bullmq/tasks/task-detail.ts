@@ -7,7 +7,7 @@ import type { QueueAccess } from '../access/queue-access.ts';
 import type { JobRef } from '../access/queue-reads.ts';
 import { findJobs } from '../jobs/find-jobs.ts';
 import { childrenOf } from '../jobs/job-family.ts';
-import { loadTasks } from '../jobs/job-loader.ts';
+import { loadWithValues } from '../jobs/job-loader.ts';
 import { type KnownJob, traceIn, tracesOf } from '../jobs/job-row.ts';
 import { DETAIL_BOUNDS, type JobValues, readValues } from '../jobs/job-values.ts';
 
@@ -17,12 +17,12 @@ const MOST_RUNS = 100;
 
 /** Answers `getTask`: one job with its children, and its timeline from attempts, stack traces and logs. */
 export async function readTaskDetail(access: QueueAccess, taskId: string): Promise<TaskDetail | null> {
-  const ref = await access.find(taskId);
+  const [ref = null] = await access.find([taskId]);
   if (ref === null) return null;
   const [job = null] = await findJobs(access, [ref], true);
   if (job === null) return null;
   const [[loaded], [children], log] = await Promise.all([
-    loadTasks(access, [job], DETAIL_BOUNDS, ['opts']),
+    loadWithValues(access, [job], DETAIL_BOUNDS, ['opts']),
     childrenOf(access, [job], MOST_CHILDREN),
     readJobLog(access, job),
   ]);

@@ -9,8 +9,7 @@ import { comparePositions, sortKeyOf } from '../../../select/task-order.ts';
 import type { PageEnd } from '../../../source/task-query.ts';
 import type { TaskPage, TaskPosition, TaskQuery } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import { findJobs } from '../jobs/find-jobs.ts';
-import { bareTask, type FoundJob, loadKnown, loadTasks } from '../jobs/job-loader.ts';
+import { bareTask, type FoundJob, findTasks, loadKnown, loadTasks } from '../jobs/job-loader.ts';
 import type { KnownJob } from '../jobs/job-row.ts';
 import { setsOf } from '../jobs/job-sets.ts';
 import { ROW_BOUNDS } from '../jobs/job-values.ts';
@@ -40,7 +39,8 @@ export async function listTasks(
   // BullMQ has no groups.
   if (query.groupId !== null) return NOTHING;
   const ids = idsIn(query);
-  if (ids !== null) return listNamed(access, ids, query);
+  // A few jobs are looked up: a walk would examine its share of all others first.
+  if (ids !== null) return selectTasks(await findTasks(access, ids, true, ROW_BOUNDS), query);
   const flow = await listFlow(access, query);
   if (flow !== null) return flow;
   // No job has a root that does not exist; a parent may be removed before its children.
@@ -55,27 +55,6 @@ function idsIn({ conditions }: TaskQuery): readonly string[] | null {
     return [...new Set(condition.values)];
   }
   return null;
-}
-
-/** A few jobs are looked up: a walk would examine its share of all others first. */
-async function listNamed(access: QueueAccess, ids: readonly string[], query: TaskQuery): Promise<TaskPage> {
-  const refs = await Promise.all(ids.map((id) => access.find(id)));
-  const found = await findJobs(
-    access,
-    refs.filter((ref) => ref !== null),
-    true,
-  );
-  return selectTasks(
-    await loadRows(
-      access,
-      found.filter((job) => job !== null),
-    ),
-    query,
-  );
-}
-
-async function loadRows(access: QueueAccess, jobs: readonly KnownJob[]): Promise<readonly Task[]> {
-  return (await loadTasks(access, jobs, ROW_BOUNDS)).map(({ task }) => task);
 }
 
 async function listByTime(
@@ -162,7 +141,7 @@ async function loadMatching(
   const found: Task[] = [];
   const step = query.q === null ? most : SEARCHED_AT_ONCE;
   for (let from = 0; from < passed.length && found.length < most; from += step) {
-    const loaded = await loadRows(access, passed.slice(from, from + step));
+    const loaded = await loadTasks(access, passed.slice(from, from + step), ROW_BOUNDS);
     found.push(...loaded.filter((task) => query.q === null || query.search(task)));
   }
   return found.slice(0, most);
@@ -171,10 +150,10 @@ async function loadMatching(
 /** The flow of a root or a parent, its nearest {@link MOST_JOBS} jobs: read whole, then filtered and sorted. */
 async function listFlow(access: QueueAccess, query: TaskQuery): Promise<TaskPage | null> {
   const id = query.rootId ?? query.parentId;
-  const top = id === null ? null : await access.find(id);
+  const [top = null] = id === null ? [] : await access.find([id]);
   const flow = top === null ? null : await readFlow(access, top, Math.min(query.scan, MOST_JOBS));
   if (flow === null) return null;
-  const page = selectTasks(await loadRows(access, flow.jobs), query);
+  const page = selectTasks(await loadTasks(access, flow.jobs, ROW_BOUNDS), query);
   return flow.isCut ? { ...page, total: null } : page;
 }
 
@@ -202,9 +181,10 @@ async function listSorted(access: QueueAccess, query: TaskQuery): Promise<TaskPa
   const rows = await scheduler.run('sort', mergeBatches(batches, query), access.options);
   const begin = after === null ? 0 : rows.findIndex((row) => comparePositions(row, after, order) > 0);
   const shown = begin < 0 ? [] : rows.slice(begin, begin + limit);
-  const tasks = await loadRows(
+  const tasks = await loadTasks(
     access,
     shown.map(({ job }) => job),
+    ROW_BOUNDS,
   );
   const last = shown.at(-1);
   return {

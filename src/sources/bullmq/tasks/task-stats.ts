@@ -16,9 +16,8 @@ import { passesFilters } from '../../../select/task-filter.ts';
 import { createStatsAccumulator } from '../../../select/task-stats.ts';
 import type { TaskStats, TaskStatsQuery } from '../../../source.ts';
 import { type QueueAccess, readFields } from '../access/queue-access.ts';
-import { splitTaskId } from '../access/queue-reads.ts';
-import { flagConsequences } from '../jobs/consequences.ts';
-import { bareTask, loadKnown, loadTasks } from '../jobs/job-loader.ts';
+import { taskIdOf } from '../access/queue-reads.ts';
+import { bareTask, flagConsequences, loadKnown, loadTasks } from '../jobs/job-loader.ts';
 import type { KnownJob } from '../jobs/job-row.ts';
 import { JOB_SETS, setsOf } from '../jobs/job-sets.ts';
 import { ROW_BOUNDS } from '../jobs/job-values.ts';
@@ -131,7 +130,7 @@ async function eachInFlow(
     for (const task of tree?.tasks ?? []) add(task);
     return { isWhole: tree !== null && tree.truncated !== true, ...SINCE_EVER };
   }
-  const root = await access.find(rootId);
+  const [root = null] = await access.find([rootId]);
   const flow = root === null ? null : await readFlow(access, root, Math.min(query.filter.scan, MOST_JOBS));
   const { tasks } = await tasksOf(access, flow?.jobs ?? [], query, MOST_FAILED);
   for (const task of tasks) add(task);
@@ -196,8 +195,7 @@ async function tasksOf(
   most: number,
 ): Promise<{ readonly tasks: readonly Task[]; readonly failed: number }> {
   if (filter.rootId !== null || filter.q !== null) {
-    const loaded = await loadTasks(access, jobs, ROW_BOUNDS);
-    return { tasks: loaded.map(({ task }) => task), failed: 0 };
+    return { tasks: await loadTasks(access, jobs, ROW_BOUNDS), failed: 0 };
   }
   const failed = causes === 0 ? [] : jobs.filter(({ set }) => set.part === 'failed');
   const shown = new Set(failed.slice(0, most));
@@ -207,7 +205,7 @@ async function tasksOf(
     loadTasks(access, [...shown], ROW_BOUNDS),
     flagConsequences(access, others, bare),
   ]);
-  return { tasks: [...flagged, ...loaded.map(({ task }) => task)], failed: failed.length };
+  return { tasks: [...flagged, ...loaded], failed: failed.length };
 }
 
 /** Most parents whose names are read, and how many at once. */
@@ -240,16 +238,12 @@ async function readCallers(
 }
 
 async function readNames(access: QueueAccess, ids: readonly string[], names: FamilyCollector): Promise<void> {
-  const queues = new Map((await access.queues()).map((queue) => [queue.name, queue]));
   for (let at = 0; at < ids.length; at += PARENTS_AT_ONCE) {
-    const jobs = ids.slice(at, at + PARENTS_AT_ONCE).flatMap((taskId) => {
-      const parts = splitTaskId(taskId);
-      const queue = queues.get(parts?.queue ?? '');
-      return parts === null || queue === undefined ? [] : { taskId, queue, id: parts.jobId };
-    });
+    const found = await access.find(ids.slice(at, at + PARENTS_AT_ONCE));
+    const jobs = found.filter((job) => job !== null);
     const replies = await readFields(access, jobs, ['name']);
-    for (const [index, { taskId }] of jobs.entries()) {
-      names.note({ id: taskId, name: replies[index]?.[0] ?? null });
+    for (const [index, { queue, id }] of jobs.entries()) {
+      names.note({ id: taskIdOf(queue.name, id), name: replies[index]?.[0] ?? null });
     }
   }
 }

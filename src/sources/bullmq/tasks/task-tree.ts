@@ -92,13 +92,12 @@ function relationsOf(
 
 /** Answers `getTaskTree`: the flow of a job across queues. Removed children are known by reference. */
 export async function readFlowTree(access: QueueAccess, taskId: string): Promise<TaskTree | null> {
-  const asked = await access.find(taskId);
+  const [asked = null] = await access.find([taskId]);
   const flow = asked === null ? null : await readFlow(access, asked, MOST_JOBS);
   if (flow === null) return null;
-  const loaded = await loadTasks(access, flow.jobs, TREE_BOUNDS);
   return {
     rootId: flow.rootId,
-    tasks: loaded.map(({ task }) => task),
+    tasks: await loadTasks(access, flow.jobs, TREE_BOUNDS),
     relations: flow.relations,
     truncated: flow.isCut,
   };
