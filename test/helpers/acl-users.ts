@@ -72,7 +72,6 @@ const BULLMQ_COMMANDS: readonly string[] = [
     'zcard',
     'zcount',
     'zscore',
-    'zrank',
     'zrevrank',
     'zrange',
     'zrevrange',
