@@ -30,10 +30,9 @@ import { createQueueSource } from './queues/queue-source.ts';
 import { createJobStore, type JobStore } from './recorded/job-store.ts';
 import { withRemoved } from './recorded/with-removed.ts';
 import { createScheduleSource } from './schedules/schedules.ts';
-import { createKeptSince } from './tasks/kept-since.ts';
 import { readTaskDetail } from './tasks/task-detail.ts';
 import { listTasks, searchCauses } from './tasks/task-list.ts';
-import { readTaskStats, type StatsReads } from './tasks/task-stats.ts';
+import { createKeptSince, readTaskStats, type StatsReads } from './tasks/task-stats.ts';
 import { readFlowTree } from './tasks/task-tree.ts';
 import { createWorkerSource, readWorkers, WORKERS_HIDDEN } from './workers/read-workers.ts';
 

@@ -16,6 +16,7 @@ import {
   createQueueRef,
   createReadEach,
   type JobRef,
+  keyCommand,
   type QueueRef,
   type ReadCommands,
   type ReadEach,
@@ -206,7 +207,7 @@ export async function readFields(
   jobs: readonly JobRef[],
   fields: readonly string[],
 ): Promise<readonly (readonly (string | null)[])[]> {
-  const commands = jobs.map(({ queue, id }) => ({ queue, command: ['HMGET', queue.key(id), ...fields] }));
+  const commands = jobs.map(({ queue, id }) => keyCommand(queue, 'HMGET', id, ...fields));
   return (await access.read(commands)).map(asFields);
 }
 

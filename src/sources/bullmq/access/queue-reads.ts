@@ -73,6 +73,16 @@ export interface QueueCommand {
   readonly isOptional?: boolean;
 }
 
+/** A command about one key of a queue, such as `LLEN` of its part `wait`. */
+export function keyCommand(
+  queue: QueueRef,
+  name: string,
+  part: string,
+  ...args: readonly (string | number)[]
+): QueueCommand {
+  return { queue, command: [name, queue.key(part), ...args.map(String)] };
+}
+
 /** Replies to commands, in their order. */
 export type ReadCommands = (commands: readonly QueueCommand[]) => Promise<readonly unknown[]>;
 

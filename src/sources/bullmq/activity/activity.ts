@@ -3,25 +3,28 @@
  * the last count ended. Streams keep about the last 10,000 events of a queue; removed events are replaced by counting
  * the jobs that the queue still has.
  */
+
 import { createMinuteAggregate } from '../../../history/aggregate/minute-aggregate.ts';
 import type { QueueHistory } from '../../../history/aggregate/queue-history.ts';
+import { asCount } from '../../../redis/replies.ts';
 import { shareCalls } from '../../../single-flight.ts';
-import type { Activity } from '../../../source.ts';
-import type { BullMQRedis, QueueAccess } from '../access/queue-access.ts';
-import { inPortions, type QueueRef } from '../access/queue-reads.ts';
-import { depthsInterval, recordDepths } from '../components/oldest-due.ts';
+import type { Activity, LostTasks, OpenTaskSummary, TaskGroup } from '../../../source.ts';
+import { type BullMQRedis, type QueueAccess, serversOf } from '../access/queue-access.ts';
+import { inPortions, keyCommand, type QueueRef, taskIdOf } from '../access/queue-reads.ts';
+import { depthsInterval, readNextDelayed, recordDepths } from '../components/oldest-due.ts';
 import type { ItemMemory } from '../events/feed-items.ts';
 import type { StreamEnds, WatchedStream } from '../events/stream-ends.ts';
-import { countEnded } from './count-ended.ts';
+import { type ActiveJob, readActiveJobs } from '../workers/active-jobs.ts';
+import { readWorkerConnections } from '../workers/worker-connections.ts';
 import {
   type Counting,
+  countEnded,
   countEvents,
   countedSince,
   type EndedJobs,
   type FollowedQueue,
   followQueue,
 } from './count-events.ts';
-import { summarizeOpen } from './open-jobs.ts';
 import { judgedStalls } from './stalls.ts';
 
 /** Bounds of one answer. The rest is read for the next one. */
@@ -141,4 +144,92 @@ async function countAll(
     await Promise.all(some.map(([queue]) => countEnded(access, counting, queue, most)));
   }
   return isWhole;
+}
+
+/** Most ids of tasks with the same problem. */
+const MOST_EXAMPLES = 3;
+/** Scores of delayed jobs are milliseconds times this. */
+const SCORE_SPAN = 4_096;
+
+/**
+ * Sums up the open jobs of all queues. Waiting jobs are read from the queues, and BullMQ moves a job from its queue to
+ * a worker in one step, so none is missing in between.
+ *
+ * @param now in milliseconds since 1970
+ */
+async function summarizeOpen(
+  access: QueueAccess,
+  queues: readonly QueueRef[],
+  now: number,
+): Promise<OpenTaskSummary> {
+  const [active, overdue] = await Promise.all([
+    readActiveJobs(access, queues),
+    readOverdue(access, queues, now),
+  ]);
+  const held = [...active.values()];
+  const jobs = held.flatMap((one) => one.jobs);
+  const running = jobs.flatMap(({ queue, id, name, worker, startedAt, isLost }) =>
+    isLost || startedAt === null
+      ? []
+      : [{ id: taskIdOf(queue.name, id), name, worker, startedAt, queue: queue.name }],
+  );
+  return {
+    running: running.sort((a, b) => a.startedAt - b.startedAt || (a.id < b.id ? -1 : 1)),
+    isWhole: held.every(({ isWhole }) => isWhole),
+    lost: await groupLost(
+      access,
+      jobs.filter(({ isLost }) => isLost),
+    ),
+    overdue,
+    waiting: [],
+  };
+}
+
+/** Delayed jobs whose moment has passed. */
+async function readOverdue(
+  access: QueueAccess,
+  queues: readonly QueueRef[],
+  now: number,
+): Promise<TaskGroup | null> {
+  const next = await readNextDelayed(access, queues);
+  const due = next.filter((job) => job.due <= now).sort((a, b) => a.due - b.due);
+  const [first] = due;
+  if (first === undefined) return null;
+  const before = `(${(now + 1) * SCORE_SPAN}`;
+  const counts = await access.read(
+    [...new Set(due.map(({ queue }) => queue))].map((queue) =>
+      keyCommand(queue, 'ZCOUNT', 'delayed', '-inf', before),
+    ),
+  );
+  return {
+    count: counts.reduce<number>((sum, count) => sum + asCount(count), 0),
+    since: first.due,
+    states: ['PENDING', 'RETRY'],
+    examples: due.slice(0, MOST_EXAMPLES).map(({ queue, id }) => taskIdOf(queue.name, id)),
+  };
+}
+
+/** By worker. BullMQ gives a job whose lock has expired to another worker, if there is one. */
+async function groupLost(access: QueueAccess, lost: readonly ActiveJob[]): Promise<readonly LostTasks[]> {
+  if (lost.length === 0) return [];
+  const servers = serversOf(access, [...new Set(lost.map(({ queue }) => queue))]);
+  const connections = await Promise.all(servers.map((server) => readWorkerConnections(server)));
+  const online = new Set<string>();
+  const served = new Set<QueueRef>();
+  for (const [queue, workers] of connections.flatMap((found) => [...(found ?? [])])) {
+    if (workers.length > 0) served.add(queue);
+    for (const { worker } of workers) if (worker !== null) online.add(worker);
+  }
+  const groups = new Map<string | null, ActiveJob[]>();
+  for (const job of lost) groups.set(job.worker, [...(groups.get(job.worker) ?? []), job]);
+  return [...groups].map(([worker, jobs]) => ({
+    worker,
+    isWorkerOnline: worker !== null && online.has(worker),
+    isTakenOver: jobs.every(({ queue }) => served.has(queue)),
+    count: jobs.length,
+    // When a lock expired is not recorded.
+    since: null,
+    states: ['STARTED'],
+    examples: jobs.slice(0, MOST_EXAMPLES).map(({ queue, id }) => taskIdOf(queue.name, id)),
+  }));
 }

@@ -1,12 +1,15 @@
 /** Counts the events in the stream of a queue, and since when they are complete. Times are milliseconds since 1970. */
+
 import type { MinuteAggregate, Outcome } from '../../../history/aggregate/minute-aggregate.ts';
-import { asCount } from '../../../redis/replies.ts';
-import type { QueueAccess } from '../access/queue-access.ts';
-import { type QueueRef, splitTaskId } from '../access/queue-reads.ts';
+import { asCount, asScored } from '../../../redis/replies.ts';
+import { type QueueAccess, readFields } from '../access/queue-access.ts';
+import { type JobRef, keyCommand, type QueueRef, splitTaskId } from '../access/queue-reads.ts';
 import type { FeedItem, ItemMemory } from '../events/feed-items.ts';
 import { createFeedStream, itemsBehind, takeItem } from '../events/feed-stream.ts';
 import { lastIdOf, type WatchedStream } from '../events/stream-ends.ts';
 import type { StreamPosition } from '../events/stream-entry.ts';
+import { shortText, timeOf } from '../jobs/job-facts.ts';
+import { findConsequences } from '../jobs/job-loader.ts';
 import { isOfChild } from '../jobs/job-row.ts';
 import { createStalls, noteEvent, type Stalls } from './stalls.ts';
 
@@ -107,7 +110,7 @@ function openGap(followed: FollowedQueue, to: number, isFollowed: boolean): void
 }
 
 /** Gives up the unread part of a gap. */
-export function closeGap(followed: FollowedQueue): void {
+function closeGap(followed: FollowedQueue): void {
   const { gap } = followed;
   if (gap === null) return;
   if (gap.reached > gap.from) followed.since = Math.max(followed.since, gap.reached);
@@ -187,7 +190,7 @@ export async function countEvents(
 }
 
 async function hasStream(access: QueueAccess, { queue }: FollowedQueue): Promise<boolean> {
-  const [reply] = await access.read([{ queue, command: ['EXISTS', queue.key('events')] }]);
+  const [reply] = await access.read([keyCommand(queue, 'EXISTS', 'events')]);
   return asCount(reply) > 0;
 }
 
@@ -235,4 +238,96 @@ function noteEnd(
   if (known === undefined && samples.size >= MOST_SAMPLED_NAMES) return;
   const jobs = [...(known?.jobs ?? []), { jobId, part, time }].slice(-MOST_SAMPLES);
   samples.set(key, { name, jobs });
+}
+
+/** The rules compare with this time before now at most; for the run times of a day, a few jobs are enough. */
+const NEEDED_MS = 80 * 60_000;
+const ENOUGH_JOBS = 5_000;
+/** More jobs of one gap are not read. */
+const MOST_JOBS = 100_000;
+
+const PARTS = ['completed', 'failed'] as const;
+type Part = (typeof PARTS)[number];
+
+/**
+ * Reads a part of a queue's gap, newest jobs first.
+ *
+ * @param most jobs of each set
+ */
+export async function countEnded(
+  access: QueueAccess,
+  counting: Counting,
+  followed: FollowedQueue,
+  most: number,
+): Promise<void> {
+  const { queue, gap } = followed;
+  if (gap === null) return;
+  const oldest = await readOldest(access, followed);
+  if (!(await keepsJobs(access, followed, oldest))) {
+    closeGap(followed);
+    return;
+  }
+  const lists = await access.read(
+    PARTS.map((part) => {
+      const limit = ['WITHSCORES', 'LIMIT', gap.read[part], most] as const;
+      return keyCommand(queue, 'ZREVRANGEBYSCORE', part, gap.edge, gap.from, ...limit);
+    }),
+  );
+  let reached = gap.from;
+  let isRead = true;
+  for (const [index, part] of PARTS.entries()) {
+    const found = asScored(lists[index]).map(({ member, score }) => ({ queue, id: member, time: score }));
+    const uncounted = found.filter(({ id }) => !gap.counted.has(id));
+    await countJobs(access, counting, part, uncounted);
+    gap.read[part] += found.length;
+    // The next part of the list may have jobs of the same moment.
+    if (found.length >= most) {
+      isRead = false;
+      reached = Math.max(reached, (found.at(-1)?.time ?? gap.to) + 1);
+    } else if (part === 'completed') reached = Math.max(reached, oldest.completed ?? gap.to);
+  }
+  gap.reached = Math.min(gap.to, reached);
+  const read = gap.read.completed + gap.read.failed;
+  const isEnough = Date.now() - reached > NEEDED_MS && read >= ENOUGH_JOBS;
+  if (isRead || isEnough || read >= MOST_JOBS) closeGap(followed);
+}
+
+/** When the oldest job of each set ended. */
+async function readOldest(
+  access: QueueAccess,
+  { queue }: FollowedQueue,
+): Promise<Readonly<Record<Part, number | null>>> {
+  const [completed, failed] = await access.read(
+    PARTS.map((part) => keyCommand(queue, 'ZRANGE', part, 0, 0, 'WITHSCORES')),
+  );
+  return { completed: asScored(completed)[0]?.score ?? null, failed: asScored(failed)[0]?.score ?? null };
+}
+
+/** Whether the jobs whose end was observed still exist, except for those that are older than a whole set. */
+async function keepsJobs(
+  access: QueueAccess,
+  { queue, samples }: FollowedQueue,
+  oldest: Readonly<Record<Part, number | null>>,
+): Promise<boolean> {
+  const isTrimmed = ({ part, time }: EndedJob): boolean => oldest[part] !== null && time < oldest[part];
+  const ended = [...samples.values()].flatMap(({ jobs }) => jobs).filter((job) => !isTrimmed(job));
+  const replies = await access.read(ended.map(({ jobId }) => keyCommand(queue, 'EXISTS', jobId)));
+  return replies.every((reply) => asCount(reply) > 0);
+}
+
+async function countJobs(
+  access: QueueAccess,
+  { counts }: Counting,
+  part: Part,
+  jobs: readonly (JobRef & { readonly time: number })[],
+): Promise<void> {
+  const replies = await readFields(access, jobs, ['name', 'processedOn']);
+  const consequences = part === 'failed' ? await findConsequences(access, jobs) : null;
+  for (const [index, job] of jobs.entries()) {
+    if (consequences?.has(job)) continue;
+    const [name, processedOn] = replies[index] ?? [];
+    const began = timeOf(processedOn);
+    const ran = began === null ? Number.NaN : job.time - began;
+    counts.count(part === 'failed' ? 'failed' : 'succeeded', shortText(name), job.time, ran, Date.now());
+  }
 }

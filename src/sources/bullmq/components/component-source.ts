@@ -6,7 +6,7 @@ import { type BullMQRedis, type QueueAccess, type RedisServer, serversOf } from 
 import type { QueueRef } from '../access/queue-reads.ts';
 import { isRefused, readWorkerConnections, type WorkersByQueue } from '../workers/worker-connections.ts';
 import { hintsFor, QUEUES_HIDDEN, readServerFacts, type ServerFacts } from './hints.ts';
-import { type QueueReport, readQueueReports } from './queue-reports.ts';
+import { type QueueReport, readQueueReports } from './queue-figures.ts';
 
 /** Most queues listed in `config`, those with the most jobs first. */
 const MOST_QUEUES = 100;

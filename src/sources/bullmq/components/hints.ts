@@ -5,7 +5,7 @@ import { evictionHint, INFO_HIDDEN, infoOf, type ServerInfo, versionOf } from '.
 import type { RedisServer } from '../access/queue-access.ts';
 import { MOST_ENTRIES } from '../schedules/schedules.ts';
 import { isRefused, type WorkersByQueue } from '../workers/worker-connections.ts';
-import type { QueueReport } from './queue-reports.ts';
+import type { QueueReport } from './queue-figures.ts';
 
 /** The data that hints are derived from. */
 interface HintInput {

@@ -3,9 +3,9 @@
 import type { HistoryWriter } from '../../../history/history.ts';
 import { asCount, asScored, asTexts } from '../../../redis/replies.ts';
 import { type QueueAccess, serversOf } from '../access/queue-access.ts';
-import type { JobRef, QueueRef, ReadCommands } from '../access/queue-reads.ts';
+import type { JobRef, QueueRef } from '../access/queue-reads.ts';
 import { factsCommand, factsOf, type JobFacts } from '../jobs/job-facts.ts';
-import { dueTime, isMarker, PRIORITY_SPAN, readPriorities } from '../jobs/job-sets.ts';
+import { dueTime, isMarker } from '../jobs/job-sets.ts';
 import { type JobValue, readValues } from '../jobs/job-values.ts';
 import { NEXT_TWO, readTakeable } from './queue-figures.ts';
 
@@ -81,28 +81,37 @@ async function readHeads(access: QueueAccess, queues: readonly QueueRef[]): Prom
   return [...heads.values(), ...(await readFirst(access, prioritized)).values()].flat();
 }
 
-/** The next job of each priority. */
+/** Scores of jobs of one priority span this much: bullmq, includes/getPriorityScore.lua. */
+const PRIORITY_SPAN = 0x1_0000_0000;
+
+/** The next job of each priority. The priorities are found by skipping from one to the next, those that run last first. */
 async function readFirst(
   access: QueueAccess,
   queues: readonly QueueRef[],
 ): Promise<ReadonlyMap<QueueRef, readonly JobRef[]>> {
-  const read: ReadCommands = async (list) => {
-    const commands = new Map(list.map(({ queue, command }) => [queue, [command]]));
-    const asked = [...commands.keys()];
-    const replies = await access.readEach(
-      asked,
-      (queue) => commands.get(queue) ?? [],
-      ([reply]) => reply,
+  const starts = new Map(queues.map((queue) => [queue, [] as number[]]));
+  for (let left = queues; left.length > 0; ) {
+    const next = await access.readEach(
+      left,
+      (queue) => {
+        const last = starts.get(queue)?.at(-1);
+        const below = last === undefined ? '+inf' : `(${last}`;
+        const key = queue.key('prioritized');
+        return [['ZREVRANGEBYSCORE', key, below, '-inf', 'WITHSCORES', 'LIMIT', '0', '1']];
+      },
+      ([reply]) => asScored(reply)[0]?.score,
     );
-    return [...replies.values()];
-  };
-  const found = await readPriorities(read, queues, MOST_PRIORITIES - 1);
+    left = left.filter((queue) => {
+      const [score, known] = [next.get(queue), starts.get(queue)];
+      if (score === undefined || known === undefined) return false;
+      return known.push(Math.floor(score / PRIORITY_SPAN) * PRIORITY_SPAN) < MOST_PRIORITIES;
+    });
+  }
   return access.readEach(
     queues,
     (queue) =>
-      (found.get(queue) ?? []).map((priority) => {
-        const from = String(priority * PRIORITY_SPAN);
-        return ['ZRANGEBYSCORE', queue.key('prioritized'), from, '+inf', 'LIMIT', '0', '1'];
+      (starts.get(queue) ?? []).map((start) => {
+        return ['ZRANGEBYSCORE', queue.key('prioritized'), String(start), '+inf', 'LIMIT', '0', '1'];
       }),
     (replies, queue) => replies.flatMap((reply) => nextOf(queue, reply)),
   );

@@ -4,7 +4,7 @@
  */
 import { asNumber } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import type { QueueCommand, QueueRef } from '../access/queue-reads.ts';
+import { keyCommand, type QueueCommand, type QueueRef } from '../access/queue-reads.ts';
 
 /** One entry. */
 export interface StreamEntry {
@@ -184,7 +184,7 @@ function commandOf({ queue, mark, count }: StreamRead): QueueCommand {
 
 function witnessCommand({ queue, mark }: StreamRead): QueueCommand {
   const id = mark?.witness ?? mark?.id ?? BEGINNING;
-  return { queue, command: ['XRANGE', queue.key('events'), id, id] };
+  return keyCommand(queue, 'XRANGE', 'events', id, id);
 }
 
 function entriesIn({ mark }: StreamRead, reply: unknown): readonly StreamEntry[] {
@@ -202,12 +202,12 @@ function asList(reply: unknown): readonly unknown[] {
 
 /** The newest entries up to this id; `+`: all. */
 export function backwardCommand(queue: QueueRef, end: string, count: number): QueueCommand {
-  return { queue, command: ['XREVRANGE', queue.key('events'), end, '-', 'COUNT', String(count)] };
+  return keyCommand(queue, 'XREVRANGE', 'events', end, '-', 'COUNT', count);
 }
 
 /** Entries from this id on, itself included. */
 function forwardCommand(queue: QueueRef, start: string, count: number): QueueCommand {
-  return { queue, command: ['XRANGE', queue.key('events'), start, '+', 'COUNT', String(count)] };
+  return keyCommand(queue, 'XRANGE', 'events', start, '+', 'COUNT', count);
 }
 
 /** A part whose place in the stream is known. */
@@ -239,7 +239,7 @@ async function readBehindTime(
 ): Promise<PlacedPart> {
   const [behind, earlier] = await access.read([
     forwardCommand(queue, String(floor + 1), count),
-    { queue, command: ['XREVRANGE', queue.key('events'), String(floor), '-', 'COUNT', '1'] },
+    keyCommand(queue, 'XREVRANGE', 'events', floor, '-', 'COUNT', 1),
   ]);
   const entries = entriesOf(behind);
   const before = entriesOf(earlier)[0]?.id ?? null;

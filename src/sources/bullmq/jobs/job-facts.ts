@@ -1,6 +1,12 @@
 /** A job's hash: the small fields, or a small job whole (bullmq, includes/storeJob.lua and classes/job). */
 import { asFields, asNumber } from '../../../redis/replies.ts';
-import type { JobRef, QueueCommand, QueueRef, ReadCommands } from '../access/queue-reads.ts';
+import {
+  type JobRef,
+  keyCommand,
+  type QueueCommand,
+  type QueueRef,
+  type ReadCommands,
+} from '../access/queue-reads.ts';
 import { dueTime, type JobSet } from './job-sets.ts';
 import {
   ALWAYS_READ,
@@ -63,7 +69,7 @@ const LONGEST = 4_096;
 
 /** @param more fields to read after the small ones */
 export function factsCommand(queue: QueueRef, jobId: string, more: readonly string[] = []): QueueCommand {
-  return { queue, command: ['HMGET', queue.key(jobId), ...FACT_FIELDS, ...more] };
+  return keyCommand(queue, 'HMGET', jobId, ...FACT_FIELDS, ...more);
 }
 
 /** @returns `null` when there is no such job */

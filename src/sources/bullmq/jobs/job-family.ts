@@ -2,7 +2,7 @@
 
 import { asCount, asTexts } from '../../../redis/replies.ts';
 import { type QueueAccess, readFields } from '../access/queue-access.ts';
-import type { JobRef, QueueCommand } from '../access/queue-reads.ts';
+import { type JobRef, keyCommand } from '../access/queue-reads.ts';
 import type { KnownJob } from './job-row.ts';
 
 /** In deeper flows the root is not searched. */
@@ -92,20 +92,19 @@ export async function childrenOf(
   const parents = jobs.filter((_, index) => asCount(present[index]) > 0);
   const counts = await access.read(
     parents.flatMap(({ queue, id }) =>
-      CHILD_KEYS.map(
-        ({ part, count }): QueueCommand => ({ queue, command: [count, queue.key(`${id}:${part}`)] }),
-      ),
+      CHILD_KEYS.map(({ part, count }) => keyCommand(queue, count, `${id}:${part}`)),
     ),
   );
   const width = CHILD_KEYS.length + 1;
   const replies = await access.read(
-    parents.flatMap(({ queue, id }, index): QueueCommand[] => [
-      ...CHILD_KEYS.map(({ part, all, some }, at): QueueCommand => {
-        const key = queue.key(`${id}:${part}`);
+    parents.flatMap(({ queue, id }, index) => [
+      ...CHILD_KEYS.map(({ part, all, some }, at) => {
         const isLarge = asCount(counts[index * CHILD_KEYS.length + at]) > most;
-        return { queue, command: isLarge ? [some, key, String(most)] : [all, key] };
+        return isLarge
+          ? keyCommand(queue, some, `${id}:${part}`, most)
+          : keyCommand(queue, all, `${id}:${part}`);
       }),
-      { queue, command: ['ZRANGE', queue.key(`${id}:${UNSUCCESSFUL}`), '0', String(most - 1)] },
+      keyCommand(queue, 'ZRANGE', `${id}:${UNSUCCESSFUL}`, 0, most - 1),
     ]),
   );
   const found = new Map(

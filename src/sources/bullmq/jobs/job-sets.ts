@@ -19,11 +19,10 @@
  * retried it by hand. A job that stalled or was given back has made none.
  */
 import type { TaskState } from '../../../model.ts';
-import { asScored } from '../../../redis/replies.ts';
 import { holdsText } from '../../../select/task-conditions.ts';
 import { isFigureCondition } from '../../../source/task-condition.ts';
 import type { TaskQuery } from '../../../source.ts';
-import type { QueueRef, ReadCommands } from '../access/queue-reads.ts';
+import { keyCommand, type QueueRef, type ReadCommands } from '../access/queue-reads.ts';
 
 /** One of the sets, by the end of its key. */
 export type SetPart =
@@ -126,9 +125,7 @@ export async function findPaused(
   read: ReadCommands,
   queues: readonly QueueRef[],
 ): Promise<ReadonlySet<QueueRef>> {
-  const replies = await read(
-    queues.map((queue) => ({ queue, command: ['HGET', queue.key('meta'), 'paused'] as const })),
-  );
+  const replies = await read(queues.map((queue) => keyCommand(queue, 'HGET', 'meta', 'paused')));
   return new Set(queues.filter((_, index) => replies[index] !== null));
 }
 
@@ -141,36 +138,4 @@ export async function withPaused<Entry extends { readonly queue: QueueRef; reado
   if (waiting.length === 0) return entries;
   const paused = await findPaused(read, [...new Set(waiting)]);
   return entries.map((entry) => ({ ...entry, set: setIn(entry.set, paused.has(entry.queue)) }));
-}
-
-/** Scores of jobs of one priority span this much: bullmq, includes/getPriorityScore.lua. */
-export const PRIORITY_SPAN = 0x1_0000_0000;
-
-/**
- * Reads which priorities the jobs of queues have, those that run last first, by skipping from one to the next.
- *
- * @returns by queue; one more than `most` when there are more
- */
-export async function readPriorities(
-  read: ReadCommands,
-  queues: readonly QueueRef[],
-  most: number,
-): Promise<ReadonlyMap<QueueRef, readonly number[]>> {
-  const found = new Map(queues.map((queue) => [queue, [] as number[]]));
-  for (let left = [...found]; left.length > 0; ) {
-    const replies = await read(
-      left.map(([queue, known]) => {
-        const last = known.at(-1);
-        const below = last === undefined ? '+inf' : `(${last * PRIORITY_SPAN}`;
-        const key = queue.key('prioritized');
-        return { queue, command: ['ZREVRANGEBYSCORE', key, below, '-inf', 'WITHSCORES', 'LIMIT', '0', '1'] };
-      }),
-    );
-    left = left.filter(([, known], index) => {
-      const [next] = asScored(replies[index]);
-      if (next !== undefined) known.push(Math.floor(next.score / PRIORITY_SPAN));
-      return next !== undefined && known.length <= most;
-    });
-  }
-  return found;
 }

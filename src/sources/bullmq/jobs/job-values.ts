@@ -5,7 +5,7 @@
  */
 import { asCount, asFields, asNumber } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import type { JobRef, QueueCommand } from '../access/queue-reads.ts';
+import { type JobRef, keyCommand, type QueueCommand } from '../access/queue-reads.ts';
 
 /** A field of a job's hash that holds a text. */
 export type ValueField = 'data' | 'opts' | 'returnvalue' | 'failedReason' | 'stacktrace' | 'progress';
@@ -111,7 +111,7 @@ async function findReadable(
     }
   }
   const lengths = await access.read(
-    unclear.map(({ job: { queue, id }, field }) => ({ queue, command: ['HSTRLEN', queue.key(id), field] })),
+    unclear.map(({ job: { queue, id }, field }) => keyCommand(queue, 'HSTRLEN', id, field)),
   );
   const texts = new Map<number, { fields: ValueField[]; length: number }>();
   for (const [index, { at, field }] of unclear.entries()) {

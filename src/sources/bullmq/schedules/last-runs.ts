@@ -5,7 +5,13 @@
 import type { ScheduleRun, TaskState } from '../../../model.ts';
 import { asTexts } from '../../../redis/replies.ts';
 import { type QueueAccess, readFields } from '../access/queue-access.ts';
-import { type JobRef, type QueueCommand, type QueueRef, taskIdOf } from '../access/queue-reads.ts';
+import {
+  type JobRef,
+  keyCommand,
+  type QueueCommand,
+  type QueueRef,
+  taskIdOf,
+} from '../access/queue-reads.ts';
 import { timeOf } from '../jobs/job-facts.ts';
 import { type EntryRef, hashRef } from './schedule-entry.ts';
 
@@ -60,8 +66,7 @@ export async function readLastRuns(
 }
 
 function newestIn(queue: QueueRef, part: string): QueueCommand {
-  const [key, last] = [queue.key(part), String(MOST_IDS - 1)];
-  return { queue, command: part === 'active' ? ['LRANGE', key, '0', last] : ['ZREVRANGE', key, '0', last] };
+  return keyCommand(queue, part === 'active' ? 'LRANGE' : 'ZREVRANGE', part, 0, MOST_IDS - 1);
 }
 
 /** By the key of their entry. */

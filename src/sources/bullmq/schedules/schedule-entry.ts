@@ -2,10 +2,11 @@
  * Entries of a queue's `repeat` set, and BullMQ's data about each in `repeat:<key>`: job schedulers (bullmq,
  * includes/storeJobScheduler.lua) and the repeatable jobs before them (5.x, addRepeatableJob).
  */
-
 import { asFields, asNumber } from '../../../redis/replies.ts';
-import type { JobRef, QueueCommand, QueueRef } from '../access/queue-reads.ts';
-import { shortText, timeOf } from '../jobs/job-facts.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
+import { type JobRef, keyCommand, type QueueCommand, type QueueRef } from '../access/queue-reads.ts';
+import { factsCommand, factsOf, type JobFacts, shortText, timeOf } from '../jobs/job-facts.ts';
+import { type JobValue, ROW_BOUNDS, readValues } from '../jobs/job-values.ts';
 
 /** An entry of the set. */
 export interface EntryRef {
@@ -47,13 +48,13 @@ export function hashRef({ queue, key }: EntryRef): JobRef {
   return { queue, id: `repeat:${key}` };
 }
 
-export function entryCommand(entry: EntryRef): QueueCommand {
+function entryCommand(entry: EntryRef): QueueCommand {
   const { queue, id } = hashRef(entry);
-  return { queue, command: ['HMGET', queue.key(id), ...FIELDS] };
+  return keyCommand(queue, 'HMGET', id, ...FIELDS);
 }
 
 /** @returns `null` for an entry that has been removed */
-export function entryOf(key: string, reply: unknown): EntryFacts | null {
+function entryOf(key: string, reply: unknown): EntryFacts | null {
   const [name, pattern, every, tz, startDate, endDate, limit, ic] = asFields(reply);
   const jobName = shortText(name) || null;
   const facts = {
@@ -100,7 +101,7 @@ function ofKey(key: string): EntryFacts | null {
  * The job of the stored run; `null` when its id is unknown: the id of a repeatable job whose key has colons is a hash
  * of data that is not available here.
  */
-export function runRef({ queue, key, due }: EntryRef, { isScheduler }: EntryFacts): JobRef | null {
+function runRef({ queue, key, due }: EntryRef, { isScheduler }: EntryFacts): JobRef | null {
   const isKnown = isScheduler || key.split(':').length <= 2;
   return isKnown ? { queue, id: `repeat:${key}:${due}` } : null;
 }
@@ -108,4 +109,90 @@ export function runRef({ queue, key, due }: EntryRef, { isScheduler }: EntryFact
 function positive(value: string | null | undefined): number | null {
   const number = asNumber(value);
   return number === null || number <= 0 ? null : number;
+}
+
+/** The run that is stored as the next one. It may have begun: BullMQ stores the one after it only then. */
+export interface NotedRun {
+  /** `null` when the job does not exist any more. */
+  readonly job: JobFacts | null;
+  readonly data: JobValue | undefined;
+  /** The job's options, as JSON. */
+  readonly options: JobValue | undefined;
+}
+
+/** An entry with its data. */
+export interface KnownEntry {
+  readonly ref: EntryRef;
+  readonly facts: EntryFacts;
+  /** Data for its jobs. */
+  readonly template: JobValue | undefined;
+  /** `null` when its job is unknown. */
+  readonly run: NotedRun | null;
+}
+
+/** Loads entries, in their order. Those that have been removed since are left out. */
+export async function loadEntries(
+  access: QueueAccess,
+  entries: readonly EntryRef[],
+): Promise<readonly KnownEntry[]> {
+  const known = await loadOnce(access, entries);
+  // If a run has begun since the entry was found, the next one is stored by now.
+  const begun = known.filter(({ run }) => run !== null && run.job?.processedAt !== null);
+  const scores = await access.read(
+    begun.map(({ ref: { queue, key } }) => keyCommand(queue, 'ZSCORE', 'repeat', key)),
+  );
+  const moved = begun.flatMap(({ ref }, index) => {
+    const due = asNumber(scores[index]);
+    return due === null || due === ref.due ? [] : [{ ...ref, due }];
+  });
+  if (moved.length === 0) return known;
+  const again = new Map(
+    (await loadOnce(access, moved)).map((entry) => [entry.ref.queue.key(entry.ref.key), entry]),
+  );
+  return known.map((entry) => again.get(entry.ref.queue.key(entry.ref.key)) ?? entry);
+}
+
+async function loadOnce(access: QueueAccess, entries: readonly EntryRef[]): Promise<readonly KnownEntry[]> {
+  const hashes = await access.read(entries.map(entryCommand));
+  const found = entries.flatMap((ref, index) => {
+    const facts = entryOf(ref.key, hashes[index]);
+    return facts === null ? [] : [{ ref, facts, job: runRef(ref, facts) }];
+  });
+  const [templates, runs] = await Promise.all([
+    readValues(
+      access,
+      found.map(({ ref }) => ({ job: hashRef(ref), fields: ['data'] })),
+      ROW_BOUNDS,
+    ),
+    loadRuns(
+      access,
+      found.flatMap(({ job }) => job ?? []),
+    ),
+  ]);
+  return found.map(({ ref, facts, job }, index) => ({
+    ref,
+    facts,
+    template: templates[index]?.data,
+    run: job === null ? null : (runs.get(job) ?? null),
+  }));
+}
+
+async function loadRuns(
+  access: QueueAccess,
+  jobs: readonly JobRef[],
+): Promise<ReadonlyMap<JobRef, NotedRun>> {
+  const [replies, values] = await Promise.all([
+    access.read(jobs.map(({ queue, id }) => factsCommand(queue, id))),
+    readValues(
+      access,
+      jobs.map((job) => ({ job, fields: ['data', 'opts'] })),
+      ROW_BOUNDS,
+    ),
+  ]);
+  return new Map(
+    jobs.map((job, index) => [
+      job,
+      { job: factsOf(replies[index]), data: values[index]?.data, options: values[index]?.opts },
+    ]),
+  );
 }

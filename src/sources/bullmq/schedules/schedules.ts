@@ -6,11 +6,16 @@ import { asCount, asScored } from '../../../redis/replies.ts';
 import type { ScheduleSource } from '../../../source.ts';
 import { everyText } from '../../../text/every-text.ts';
 import type { BullMQRedis, QueueAccess } from '../access/queue-access.ts';
-import type { QueueRef } from '../access/queue-reads.ts';
+import { keyCommand, type QueueRef } from '../access/queue-reads.ts';
 import type { JobValue } from '../jobs/job-values.ts';
-import { type KnownEntry, loadEntries, type NotedRun } from './entry-loader.ts';
 import { readLastRuns } from './last-runs.ts';
-import type { EntryFacts, EntryRef } from './schedule-entry.ts';
+import {
+  type EntryFacts,
+  type EntryRef,
+  type KnownEntry,
+  loadEntries,
+  type NotedRun,
+} from './schedule-entry.ts';
 
 /** Most entries to list. Reading them keeps Redis busy for a few milliseconds. */
 export const MOST_ENTRIES = 5_000;
@@ -59,10 +64,7 @@ async function findEntries(access: QueueAccess, queues: readonly QueueRef[]): Pr
   const shares = shareOut(counts.filter(({ count }) => count > 0));
   // One command for each queue: between two, an entry that runs would move.
   const replies = await access.read(
-    shares.map(({ queue, count }) => ({
-      queue,
-      command: ['ZRANGE', queue.key('repeat'), '0', String(count - 1), 'WITHSCORES'] as const,
-    })),
+    shares.map(({ queue, count }) => keyCommand(queue, 'ZRANGE', 'repeat', 0, count - 1, 'WITHSCORES')),
   );
   return shares.flatMap(({ queue }, index) =>
     asScored(replies[index]).map(({ member, score }) => ({ queue, key: member, due: score })),

@@ -4,10 +4,9 @@ import { asCount, asNumber, asTexts } from '../../../redis/replies.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import { attemptsIn } from '../../../select/task-attempts.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import type { JobRef } from '../access/queue-reads.ts';
-import { findJobs } from '../jobs/find-jobs.ts';
+import { type JobRef, keyCommand } from '../access/queue-reads.ts';
 import { childrenOf } from '../jobs/job-family.ts';
-import { loadWithValues } from '../jobs/job-loader.ts';
+import { findJobs, loadWithValues } from '../jobs/job-loader.ts';
 import { type KnownJob, traceIn, tracesOf } from '../jobs/job-row.ts';
 import { DETAIL_BOUNDS, type JobValues, readValues } from '../jobs/job-values.ts';
 
@@ -118,19 +117,18 @@ const LARGEST = 1_048_576;
  * cannot return a part: so the size of the list is read before any line, and the lines are read a few at a time.
  */
 async function readJobLog(access: QueueAccess, { queue, id }: JobRef): Promise<TaskLog> {
-  const key = queue.key(`${id}:logs`);
+  const part = `${id}:logs`;
   const replies = await access.read([
-    { queue, command: ['LLEN', key] },
+    keyCommand(queue, 'LLEN', part),
     // The user may not be allowed to run the command.
-    { queue, command: ['MEMORY', 'USAGE', key, 'SAMPLES', '20'], isOptional: true },
+    { queue, command: ['MEMORY', 'USAGE', queue.key(part), 'SAMPLES', '20'], isOptional: true },
   ]);
   const total = asCount(replies[0]);
   if (total === 0) return { lines: [], total };
   const average = (asNumber(replies[1]) ?? 0) / total;
   if (average > LARGEST) return { lines: [`<lines of ${Math.round(average)} bytes each>`], total };
   const read = async (count: number): Promise<readonly string[]> => {
-    const command = ['LRANGE', key, String(-count), '-1'] as const;
-    const [reply] = await access.read([{ queue, command }]);
+    const [reply] = await access.read([keyCommand(queue, 'LRANGE', part, -count, -1)]);
     return asTexts(reply);
   };
   let lines = await read(FIRST_LINES);

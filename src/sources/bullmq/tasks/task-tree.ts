@@ -1,9 +1,8 @@
 import type { TaskRelation, TaskTree } from '../../../model.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import type { JobRef } from '../access/queue-reads.ts';
-import { findJobs } from '../jobs/find-jobs.ts';
 import { childrenOf, rootsOf } from '../jobs/job-family.ts';
-import { loadTasks } from '../jobs/job-loader.ts';
+import { findJobs, loadTasks } from '../jobs/job-loader.ts';
 import type { KnownJob } from '../jobs/job-row.ts';
 import { ROW_BOUNDS } from '../jobs/job-values.ts';
 

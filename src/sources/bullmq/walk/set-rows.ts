@@ -1,9 +1,9 @@
 /** The jobs of one set as rows of a list, in its order, read only as far as they are needed. */
 import { readMark, writeMark } from '../../../cursor.ts';
-import { asCount, asNumber, asScored, asTexts } from '../../../redis/replies.ts';
+import { asNumber, asScored, asTexts } from '../../../redis/replies.ts';
 import { comparePositions } from '../../../select/task-order.ts';
 import type { TaskPosition } from '../../../source.ts';
-import { type QueueRef, type ReadCommands, taskIdOf } from '../access/queue-reads.ts';
+import { keyCommand, type QueueRef, type ReadCommands, taskIdOf } from '../access/queue-reads.ts';
 import { type JobContent, lastChange, readFacts, readSmallJobs, type SetEntry } from '../jobs/job-facts.ts';
 import { isMarker, type JobSet } from '../jobs/job-sets.ts';
 
@@ -74,12 +74,11 @@ async function readMembers(
   first: number,
   last: number,
 ): Promise<readonly SetMember[]> {
-  const range = [queue.key(part), String(first), String(last)] as const;
   if (kind === 'list') {
-    const [reply] = await read([{ queue, command: ['LRANGE', ...range] }]);
+    const [reply] = await read([keyCommand(queue, 'LRANGE', part, first, last)]);
     return asTexts(reply).map((id) => ({ id, score: null }));
   }
-  const [reply] = await read([{ queue, command: ['ZREVRANGE', ...range, 'WITHSCORES'] }]);
+  const [reply] = await read([keyCommand(queue, 'ZREVRANGE', part, first, last, 'WITHSCORES')]);
   return asScored(reply).map(({ member, score }) => ({ id: member, score }));
 }
 
@@ -183,11 +182,12 @@ async function nextRank(
   { order, after }: RowRange,
   rank: number,
 ): Promise<number | null> {
-  const [key, id] = [queue.key(part), (after?.id ?? '').slice(queue.name.length + 1)];
-  const most = String(rank + SEARCH_MARGIN);
-  const command =
-    kind === 'list' ? (['LPOS', key, id, 'MAXLEN', most] as const) : (['ZREVRANK', key, id] as const);
-  const [reply] = await read([{ queue, command }]);
+  const id = (after?.id ?? '').slice(queue.name.length + 1);
+  const [reply] = await read([
+    kind === 'list'
+      ? keyCommand(queue, 'LPOS', part, id, 'MAXLEN', rank + SEARCH_MARGIN)
+      : keyCommand(queue, 'ZREVRANK', part, id),
+  ]);
   const found = asNumber(reply);
   return found === null || order === 'asc' ? found : found + 1;
 }
@@ -217,24 +217,21 @@ export async function* timedRows(
   const { order, after } = range;
   // Rows without a time come last, and there are none in such a set.
   if (after !== null && after.key === null) return;
-  const isAscending = order === 'asc';
-  let edge = typeof after?.key === 'number' ? after.key : isAscending ? EARLIEST : LATEST;
-  let window = 0;
-  for (;;) {
+  let edge = typeof after?.key === 'number' ? after.key : order === 'asc' ? EARLIEST : LATEST;
+  const isBehind = ({ position }: SetRow): boolean =>
+    after === null || comparePositions(position, after, order) > 0;
+  for (let window = 0; ; ) {
     window = timedWindow(window, range.demand);
     const rows = await readFrom(read, from, range, edge, window);
-    const runs = runsOfOneTime(rows);
-    // The last run may continue beyond what was read.
-    const open = rows.length < window ? undefined : runs.pop();
-    for (const run of runs) yield* sortedById(run).filter((row) => isBehind(row, range));
-    const time = open?.[0]?.position.key;
-    if (typeof time !== 'number') return;
-    if (runs.length > 0) {
-      edge = time;
-    } else {
-      yield* rowsOfMillisecond(read, from, time, after?.key === time ? after.id : null);
-      edge = isAscending ? time + 1 : time - 1;
-    }
+    const last = rows.length < window ? null : (rows.at(-1)?.position.key ?? null);
+    // The rows of the last millisecond may continue beyond what was read.
+    const known = rows.filter(({ position }) => position.key !== last);
+    yield* known.filter(isBehind).sort((a, b) => comparePositions(a.position, b.position, order));
+    if (typeof last !== 'number') return;
+    edge = last;
+    if (known.length > 0) continue;
+    for await (const row of rowsOfMillisecond(read, from, last)) if (isBehind(row)) yield row;
+    edge += order === 'asc' ? 1 : -1;
   }
 }
 
@@ -254,14 +251,13 @@ async function readFrom(
 ): Promise<readonly SetRow[]> {
   const [low, high] = [since ?? EARLIEST, until ?? LATEST];
   const { queue, set } = from;
-  const key = queue.key(set.part);
-  const limit = ['WITHSCORES', 'LIMIT', '0', String(count)] as const;
+  const limit = ['WITHSCORES', 'LIMIT', 0, count] as const;
   // `until` is excluded; the rest of the edge's own millisecond is not.
   const command =
     order === 'asc'
-      ? (['ZRANGEBYSCORE', key, String(Math.max(low, edge)), `(${high}`, ...limit] as const)
-      : (['ZREVRANGEBYSCORE', key, `(${Math.min(high, edge + 1)}`, String(low), ...limit] as const);
-  const [reply] = await read([{ queue, command }]);
+      ? keyCommand(queue, 'ZRANGEBYSCORE', set.part, Math.max(low, edge), `(${high}`, ...limit)
+      : keyCommand(queue, 'ZREVRANGEBYSCORE', set.part, `(${Math.min(high, edge + 1)}`, low, ...limit);
+  const [reply] = await read([command]);
   return timedRowsOf(from, reply);
 }
 
@@ -270,30 +266,16 @@ async function* rowsOfMillisecond(
   read: ReadCommands,
   from: QueueSet,
   time: number,
-  afterId: string | null,
 ): AsyncGenerator<SetRow, void, undefined> {
   const { queue, set } = from;
-  const key = queue.key(set.part);
-  const readRanks = async (low: number, high: number): Promise<readonly SetRow[]> => {
-    const command = ['ZRANGE', key, String(low), String(high), 'WITHSCORES'] as const;
-    const [reply] = await read([{ queue, command }]);
-    return timedRowsOf(from, reply);
-  };
-  const [earlier, count] = await read([
-    { queue, command: ['ZCOUNT', key, '-inf', `(${time}`] },
-    { queue, command: ['ZCOUNT', key, String(time), `(${time + 1}`] },
-  ]);
-  let at = asCount(earlier);
-  const end = at + asCount(count);
-  // Finds the first one behind `afterId` by bisection.
-  for (let until = end; afterId !== null && at < until; ) {
-    const middle = (at + until) >> 1;
-    const [row] = await readRanks(middle, middle);
-    if (row !== undefined && row.taskId > afterId) until = middle;
-    else at = middle + 1;
-  }
-  for (; at < end; at += MOST_AT_ONCE) {
-    yield* await readRanks(at, Math.min(end, at + MOST_AT_ONCE) - 1);
+  for (let at = 0; ; at += MOST_AT_ONCE) {
+    const limit = ['WITHSCORES', 'LIMIT', at, MOST_AT_ONCE] as const;
+    const [reply] = await read([
+      keyCommand(queue, 'ZRANGEBYSCORE', set.part, time, `(${time + 1}`, ...limit),
+    ]);
+    const rows = timedRowsOf(from, reply);
+    yield* rows;
+    if (rows.length < MOST_AT_ONCE) return;
   }
 }
 
@@ -301,25 +283,4 @@ function timedRowsOf(from: QueueSet, reply: unknown): readonly SetRow[] {
   return asScored(reply).map(({ member, score }) =>
     rowOf(from, { id: member, score }, Math.floor(score), null),
   );
-}
-
-function isBehind({ position: { key, id } }: SetRow, { order, after }: RowRange): boolean {
-  if (after === null || after.key === null || key === null) return true;
-  if (key === after.key) return id > after.id;
-  return order === 'asc' ? key > after.key : key < after.key;
-}
-
-/** Groups neighbours that have the same time. */
-function runsOfOneTime(rows: readonly SetRow[]): SetRow[][] {
-  const runs: SetRow[][] = [];
-  for (const row of rows) {
-    const run = runs.at(-1);
-    if (run !== undefined && run[0]?.position.key === row.position.key) run.push(row);
-    else runs.push([row]);
-  }
-  return runs;
-}
-
-function sortedById(run: readonly SetRow[]): readonly SetRow[] {
-  return run.length < 2 ? run : run.toSorted((a, b) => (a.taskId < b.taskId ? -1 : 1));
 }

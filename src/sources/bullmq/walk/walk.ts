@@ -6,7 +6,7 @@ import { asCount } from '../../../redis/replies.ts';
 import { comparePositions } from '../../../select/task-order.ts';
 import type { TaskPosition } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import type { QueueCommand, QueueRef, ReadCommands } from '../access/queue-reads.ts';
+import { keyCommand, type QueueCommand, type QueueRef, type ReadCommands } from '../access/queue-reads.ts';
 import { findPaused, type JobSet, setIn } from '../jobs/job-sets.ts';
 import {
   type CountedSet,
@@ -106,10 +106,9 @@ async function countSets(read: ReadCommands, plan: WalkPlan): Promise<readonly C
   const { queues, sets, engineStates } = plan;
   const [replies, paused] = await Promise.all([
     read(
-      all.map(({ queue, set: { part, kind } }) => ({
-        queue,
-        command: [kind === 'list' ? 'LLEN' : 'ZCARD', queue.key(part)],
-      })),
+      all.map(({ queue, set: { part, kind } }) =>
+        keyCommand(queue, kind === 'list' ? 'LLEN' : 'ZCARD', part),
+      ),
     ),
     sets.some(({ part }) => part === 'wait') ? findPaused(read, queues) : new Set<QueueRef>(),
   ]);
