@@ -169,7 +169,6 @@ async function findProblem(redis: BullMQRedis, context: ReadContext): Promise<Re
   return problem === null || problem.code === 'NOPERM' ? failure : problem;
 }
 
-/** @throws RedisError if a queue cannot be read */
 async function readAll(access: QueueAccess): Promise<void> {
   await readSettings(access, await access.queues());
 }

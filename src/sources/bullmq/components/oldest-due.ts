@@ -20,7 +20,6 @@ const OPTION_BOUNDS = { keep: 65_536, largest: 65_536, budget: 4_194_304 };
  *
  * @param now in milliseconds since 1970
  * @returns milliseconds since 1970, by queue; queues without such a job are left out
- * @throws RedisError when Redis is unreachable, late, or refuses one of the commands
  */
 export async function readOldestDue(
   access: QueueAccess,

@@ -54,7 +54,6 @@ const PARTS: readonly (readonly [name: string, part: string, ...args: string[]])
   ['ZCARD', 'repeat'],
 ];
 
-/** @throws RedisError when Redis is away, late, or refuses one of the commands */
 export function readQueueFigures(
   access: QueueAccess,
   queues: readonly QueueRef[],
@@ -67,11 +66,7 @@ const SETTINGS = PARTS.slice(0, 1);
 /** The jobs of a queue that a free worker could take: the {@link PARTS} that {@link takeable} adds up. */
 const TAKEABLE = PARTS.slice(1, 6);
 
-/**
- * How many jobs a free worker could take now, by queue: five commands each.
- *
- * @throws RedisError when Redis is away, late, or refuses one of the commands
- */
+/** How many jobs a free worker could take now, by queue: five commands each. */
 export function readTakeable(
   access: QueueAccess,
   queues: readonly QueueRef[],
@@ -84,11 +79,7 @@ export function readTakeable(
   );
 }
 
-/**
- * Reads the settings of queues, which exist as long as they do.
- *
- * @throws RedisError when Redis is away, late, or refuses one of the commands
- */
+/** Reads the settings of queues, which exist as long as they do. */
 export async function readSettings(access: QueueAccess, queues: readonly QueueRef[]): Promise<void> {
   await access.readEach(
     queues,
@@ -162,7 +153,6 @@ export interface QueueReport
  * Reads the lengths of queues, their workers and their stalled jobs.
  *
  * @param connected the connected workers; `null` if unknown
- * @throws RedisError when Redis is unreachable, late, or refuses to be read
  */
 export async function readQueueReports(
   access: QueueAccess,

@@ -38,13 +38,8 @@ interface WatchedQueue {
   returned: { readonly jobId: string; readonly name: string | null; readonly ms: number } | null;
 }
 
-/** Receives the counts. */
-export interface RunCounter {
-  /** A worker had a job for this long. */
-  run(queue: string, name: string | null, ms: number): void;
-  /** A worker could have taken a job for this long before one did. */
-  wait(queue: string, name: string | null, ms: number): void;
-}
+/** Counts for how many milliseconds a worker had a job (`run`), or could have taken it before one did (`wait`). */
+export type CountDuration = (kind: 'run' | 'wait', queue: string, name: string | null, ms: number) => void;
 
 function watchQueue(name: string): WatchedQueue {
   return { name, jobs: new Map(), completed: 0, failed: 0, returned: null };
@@ -68,7 +63,7 @@ const MOST_BEFORE_IN_ALL = 20_000;
 const STEP = 50;
 
 interface CounterState {
-  readonly counter: RunCounter;
+  readonly counter: CountDuration;
   /** When counting began, milliseconds since 1970. */
   readonly since: number;
   /** Those whose events have been read, by name. */
@@ -80,7 +75,7 @@ interface CounterState {
 const debug = debugChannel('bullmq');
 
 /** Counts from now on. */
-export function createEventCounter(follower: StreamFollower, counter: RunCounter): EventCounter {
+export function createEventCounter(follower: StreamFollower, counter: CountDuration): EventCounter {
   const since = Date.now();
   const state: CounterState = { counter, since, queues: new Map(), marks: new Map(), gaps: 0 };
   const leave = follower.follow({
@@ -211,7 +206,7 @@ function forgetOthers({ queues: watched, marks }: CounterState, queues: readonly
 function takeEntry(
   queue: WatchedQueue,
   entry: StreamEntry,
-  counter: RunCounter | null,
+  counter: CountDuration | null,
   names: JobNames,
 ): void {
   const { event, jobId } = entry;
@@ -235,7 +230,7 @@ function takeEntry(
       giveBack(queue, jobId, job, entry);
       break;
     case 'active':
-      if (job.readyAt !== null) counter?.wait(queue.name, job.name, entry.time - job.readyAt);
+      if (job.readyAt !== null) counter?.('wait', queue.name, job.name, entry.time - job.readyAt);
       queue.jobs.set(jobId, { ...job, readyAt: null, startedAt: entry.time });
       break;
     case 'completed':
@@ -249,9 +244,9 @@ function takeEntry(
 }
 
 /** Counts the run of a job that was given back: it has not stalled. */
-function countReturned(queue: WatchedQueue, counter: RunCounter | null): void {
+function countReturned(queue: WatchedQueue, counter: CountDuration | null): void {
   const { returned, name } = queue;
-  if (returned !== null) counter?.run(name, returned.name, returned.ms);
+  if (returned !== null) counter?.('run', name, returned.name, returned.ms);
   queue.returned = null;
 }
 
@@ -276,14 +271,14 @@ function end(
   queue: WatchedQueue,
   { name, startedAt }: WatchedJob,
   { event, fields, time }: StreamEntry,
-  counter: RunCounter | null,
+  counter: CountDuration | null,
 ): void {
   if (counter === null) return;
   if (event === 'completed') queue.completed += 1;
   else queue.failed += 1;
   const reason = fields.get('failedReason');
   const hasRun = reason !== STALLED_TOO_OFTEN && !isOfChild(reason);
-  if (startedAt !== null && hasRun) counter.run(queue.name, name, time - startedAt);
+  if (startedAt !== null && hasRun) counter('run', queue.name, name, time - startedAt);
 }
 
 /** Jobs that are remembered, of all queues together. */

@@ -25,7 +25,7 @@ import { type BullMQRedis, type QueueAccess, serversOf } from '../access/queue-a
 import type { QueueRef } from '../access/queue-reads.ts';
 import { type QueueFigures, readQueueFigures } from '../components/queue-figures.ts';
 import type { StreamFollower } from '../events/stream-follower.ts';
-import { createEventCounter, type EventCounter } from './event-counter.ts';
+import { type CountDuration, createEventCounter, type EventCounter } from './event-counter.ts';
 
 /** The label of counts when there is no room for the own name or queue. */
 const OTHER = 'other';
@@ -49,8 +49,8 @@ interface JobDurations extends Readonly<Record<DurationKind, Durations>> {
 
 /** Counts durations. */
 interface DurationSeries {
-  /** @param seconds values below 0, because clocks differ, count as 0 */
-  add(kind: DurationKind, queue: string, name: string | null, seconds: number): void;
+  /** Values below 0, because clocks differ, count as 0. */
+  readonly add: CountDuration;
   /** The histograms in which something was counted. */
   read(kind: DurationKind): Iterable<MetricHistogram>;
   /** How many durations were counted under {@link OTHER}. */
@@ -87,8 +87,9 @@ function createDurationSeries(most: number): DurationSeries {
   }
 
   return {
-    add(kind, queue, name, seconds) {
-      addDuration(pairOf(queue, (name ?? UNKNOWN).slice(0, LONGEST_NAME))[kind], Math.max(0, seconds));
+    add(kind, queue, name, ms) {
+      const pair = pairOf(queue, (name ?? UNKNOWN).slice(0, LONGEST_NAME));
+      addDuration(pair[kind], Math.max(0, ms / 1_000));
     },
     *read(kind) {
       for (const pair of pairs.values()) {
@@ -154,10 +155,7 @@ export function createMetricsSource(
 function openMeter(redis: BullMQRedis, follower: StreamFollower, { mostSeries }: MeterOptions): Meter {
   const mostQueues = Math.max(1, Math.floor(mostSeries / 2 / SERIES_OF_QUEUE) - 1);
   const durations = createDurationSeries(Math.max(2, Math.floor(mostSeries / 2 / SERIES_EACH)));
-  const events = createEventCounter(follower, {
-    run: (queue, job, ms) => durations.add('run', queue, job, ms / 1_000),
-    wait: (queue, job, ms) => durations.add('wait', queue, job, ms / 1_000),
-  });
+  const events = createEventCounter(follower, durations.add);
   const shown = new Set<string>();
   /** A queue keeps its series for as long as the meter is open. */
   const labelOf = (queue: string): string => {

@@ -259,7 +259,6 @@ async function readNames(access: QueueAccess, ids: readonly string[], names: Fam
  *
  * @param names of jobs that matter; none: all
  * @returns milliseconds since 1970; `-Infinity`: no job was ever removed; `Infinity`: never known
- * @throws RedisError when Redis is unreachable, late, or refuses one of the commands
  */
 export type KeptSince = (
   access: QueueAccess,

@@ -10,7 +10,6 @@ import { readWorkerConnections, type WorkerConnection } from './worker-connectio
  * Reads which workers serve which queue.
  *
  * @returns `null` if a server refuses CLIENT LIST: the list would be incomplete
- * @throws RedisError when Redis is away or late
  */
 export async function readWorkers(access: QueueAccess): Promise<readonly Worker[] | null> {
   const queues = await access.queues();

@@ -25,7 +25,6 @@ export type WorkersByQueue = ReadonlyMap<QueueRef, readonly WorkerConnection[]> 
  * Reads the connections of workers of one server.
  *
  * @returns an entry for every queue of the server, also for those without a worker
- * @throws RedisError when Redis is away or late
  */
 export async function readWorkerConnections(server: RedisServer): Promise<WorkersByQueue> {
   const { reader, queues } = server;
