@@ -38,6 +38,8 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'pages of jobs'
       { queue: 'a', part: 'wait', count: 1_600, time: START },
       { queue: 'b', part: 'completed', count: 1_200, time: START },
     );
+    // It was delayed, so it is where newer ones are.
+    await lab.redis.hset('bull:a:1590', 'timestamp', START - 5_000_000);
     for (const limit of [400, 1_000]) {
       const rows: Task[] = [];
       let after: TaskPosition | null = null;

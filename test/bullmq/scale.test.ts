@@ -86,7 +86,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'what a page of
   it.each(queries)('%s does not grow with what is stored', async (_, part) => {
     const [few, many] = [await cost(0, (one) => page(one, part)), await cost(1, (one) => page(one, part))];
     expect(many.commands).toBeLessThan(few.commands * 1.5 + 50);
-    expect(many.commands).toBeLessThan(4_000);
+    expect(many.commands).toBeLessThan(1_000);
     expect(many.slowest).toBeLessThan(SLOW_MICROS);
   });
 
@@ -97,7 +97,8 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'what a page of
     }
     const first = await cost(1, (one) => page(one, part));
     const later = await cost(1, (one) => page(one, { ...part, after: deep.next }));
-    expect(later.commands).toBeLessThan(first.commands * 1.5 + 100);
+    // Of each large set that time does not sort, the newest jobs up to the page are read again.
+    expect(later.commands).toBeLessThan(first.commands * 1.5 + 3_100);
     expect(later.slowest).toBeLessThan(SLOW_MICROS);
   });
 

@@ -98,20 +98,46 @@ async function readRows(
   });
 }
 
-/** Rows of the newest jobs of a set that time does not sort: they are read and sorted, so pages continue by time and id. */
+/**
+ * Rows of the newest jobs of a set that time does not sort. They are read and sorted, so pages continue by time and id.
+ *
+ * A large set is nearly in order and is read only as far as it is needed: a row comes once half of the jobs that were
+ * read last are older. Those that come too late for their time are left out.
+ *
+ * @param most how many jobs of a large set; at least as many as another one has
+ */
 export async function* newestRows(
   read: ReadCommands,
   from: QueueSet,
   { order, after, demand, withTexts }: RowRange,
   most: number,
+  isLarge: boolean,
 ): AsyncGenerator<SetRow, void, undefined> {
-  const members = await readMembers(read, from, 0, most - 1);
-  // If a set is larger than the page, many of its jobs are not shown.
-  const rows = await readRows(read, from, members, withTexts && members.length <= demand.rows);
-  yield* rows
-    .filter((row) => row !== null)
-    .filter(({ position }) => after === null || comparePositions(position, after, order) > 0)
-    .sort((a, b) => comparePositions(a.position, b.position, order));
+  const compare = (a: SetRow, b: SetRow): number => comparePositions(a.position, b.position, order);
+  let [last, middle]: [TaskPosition | null, SetRow | null] = [after, null];
+  let pool: SetRow[] = [];
+  for (let window = 0, ranks = 0; ; ) {
+    const next = pool[0];
+    if (next !== undefined && (ranks >= most || middle === null || compare(next, middle) <= 0)) {
+      last = next.position;
+      pool.shift();
+      yield next;
+      continue;
+    }
+    if (ranks >= most) return;
+    window = isLarge ? Math.min(indexWindow(window, demand), most - ranks) : most;
+    const first = order === 'desc' ? ranks : most - ranks - window;
+    const members = await readMembers(read, from, first, first + window - 1);
+    ranks += window;
+    // If a set is larger than the page, many of its jobs are not shown.
+    const found = await readRows(read, from, members, withTexts && members.length <= demand.rows);
+    const rows = found.filter((row) => row !== null).sort(compare);
+    middle = rows[rows.length >> 1] ?? middle;
+    const behind = rows.filter(
+      ({ position }) => last === null || comparePositions(position, last, order) > 0,
+    );
+    pool = [...pool, ...behind].sort(compare);
+  }
 }
 
 /** A place in a set: the rank of the last row of a page. */

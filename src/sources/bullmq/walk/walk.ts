@@ -90,7 +90,7 @@ export async function createWalk(access: QueueAccess, plan: WalkPlan): Promise<W
     if (from.set.isByTime) return timedRows(read, from, range);
     const isLarge = count > most || place !== null;
     if (isLarge && isIndexed) return indexedRows(read, { ...from, count }, range, place);
-    return newestRows(read, from, range, isLarge ? most : most + MARGIN);
+    return newestRows(read, from, range, isLarge ? most : most + MARGIN, isLarge);
   });
   const isCut = !isIndexed && present.some(({ set, count = 0 }) => !set.isByTime && count > most);
   return walkOver(merge(rows, order), demand, counting, isCut);
