@@ -106,42 +106,40 @@ async function readDepths(
   await recordDepths(access, { recordQueue }, queues);
 }
 
-/** The present queues, each with its stream. Removed queues are dropped. */
+/** The present queues. Removed ones are dropped. */
 function followAll(
   followed: Map<string, FollowedQueue>,
   all: readonly WatchedStream[],
-): readonly (readonly [FollowedQueue, WatchedStream])[] {
-  const names = new Set(all.map(({ queue }) => queue.name));
-  for (const name of followed.keys()) if (!names.has(name)) followed.delete(name);
-  return all.map((watched) => [followedOf(followed, watched.queue), watched]);
-}
-
-function followedOf(followed: Map<string, FollowedQueue>, queue: QueueRef): FollowedQueue {
-  const known = followed.get(queue.name) ?? followQueue(queue, Date.now());
-  followed.set(queue.name, known);
-  return known;
+): readonly FollowedQueue[] {
+  const present = all.map((watched) => {
+    const known = followed.get(watched.queue.name);
+    return known?.watched === watched ? known : followQueue(watched, Date.now());
+  });
+  followed.clear();
+  for (const one of present) followed.set(one.watched.queue.name, one);
+  return present;
 }
 
 /** @returns whether all events have been counted */
 async function countAll(
   access: QueueAccess,
   counting: Counting,
-  followed: readonly (readonly [FollowedQueue, WatchedStream])[],
+  followed: readonly FollowedQueue[],
 ): Promise<boolean> {
   const count = Math.max(1, followed.length);
   const until = performance.now() + MOST_MS;
   let isWhole = true;
   for await (const some of inPortions(followed)) {
-    const counted = some.map(([queue, watched]) => {
+    const counted = some.map((queue) => {
       const budget = { entries: MOST_ENTRIES / count, size: MOST_CHARACTERS / count, until };
-      return countEvents(access, counting, queue, watched, budget);
+      return countEvents(access, counting, queue, budget);
     });
     for (const isCounted of await Promise.all(counted)) isWhole &&= isCounted;
   }
-  const gaps = followed.filter(([{ gap }]) => gap !== null);
+  const gaps = followed.filter(({ gap }) => gap !== null);
   const most = Math.max(1, Math.floor(MOST_ENDED / Math.max(1, gaps.length)));
   for await (const some of inPortions(gaps)) {
-    await Promise.all(some.map(([queue]) => countEnded(access, counting, queue, most)));
+    await Promise.all(some.map((queue) => countEnded(access, counting, queue, most)));
   }
   return isWhole;
 }

@@ -3,7 +3,7 @@
 import type { MinuteAggregate, Outcome } from '../../../history/aggregate/minute-aggregate.ts';
 import { asCount, asScored } from '../../../redis/replies.ts';
 import { type QueueAccess, readFields } from '../access/queue-access.ts';
-import { type JobRef, keyCommand, type QueueRef, splitTaskId } from '../access/queue-reads.ts';
+import { type JobRef, keyCommand, splitTaskId } from '../access/queue-reads.ts';
 import type { FeedItem, ItemMemory } from '../events/feed-items.ts';
 import { createFeedStream, itemsBehind, takeItem } from '../events/feed-stream.ts';
 import { lastIdOf, type WatchedStream } from '../events/stream-ends.ts';
@@ -54,7 +54,7 @@ interface OpenJob {
 
 /** The state of a queue whose events are counted. */
 export interface FollowedQueue {
-  readonly queue: QueueRef;
+  readonly watched: WatchedStream;
   /** After the last event that was counted. */
   position: StreamPosition;
   /** Everything between these two times has been counted, except for the gap. */
@@ -70,10 +70,10 @@ export interface FollowedQueue {
 }
 
 /** A queue of which nothing has been counted. */
-export function followQueue(queue: QueueRef, now: number): FollowedQueue {
+export function followQueue(watched: WatchedStream, now: number): FollowedQueue {
   const since = now - COUNTED_MS;
   return {
-    queue,
+    watched,
     position: { floor: since },
     since,
     until: since,
@@ -159,17 +159,16 @@ export async function countEvents(
   access: QueueAccess,
   counting: Counting,
   followed: FollowedQueue,
-  watched: WatchedStream,
   budget: CountBudget,
 ): Promise<boolean> {
   const startedAt = Date.now();
-  if (lastIdOf(watched) === null) {
+  if (lastIdOf(followed.watched) === null) {
     // An empty stream shows nothing about the jobs in the sets. Without a stream, nothing has happened.
     if (await hasStream(access, followed)) openGap(followed, startedAt, false);
     followed.until = startedAt;
     return true;
   }
-  const stream = createFeedStream(watched, followed.position);
+  const stream = createFeedStream(followed.watched, followed.position);
   let hasGap = false;
   try {
     for await (const next of itemsBehind({ access, memory: counting.memory }, stream, () => BATCH)) {
@@ -189,7 +188,7 @@ export async function countEvents(
   return true;
 }
 
-async function hasStream(access: QueueAccess, { queue }: FollowedQueue): Promise<boolean> {
+async function hasStream(access: QueueAccess, { watched: { queue } }: FollowedQueue): Promise<boolean> {
   const [reply] = await access.read([keyCommand(queue, 'EXISTS', 'events')]);
   return asCount(reply) > 0;
 }
@@ -211,7 +210,10 @@ function countItem({ counts }: Counting, followed: FollowedQueue, { event, time 
     if (outcome === 'failed' && isOfChild(event.detail ?? undefined)) return;
   }
   const began = isEnd ? (job?.startedAt ?? Number.NaN) : Number.NaN;
-  counts.count(outcome, name, time, time - began, Date.now(), { queue: followed.queue.name, worker: null });
+  counts.count(outcome, name, time, time - began, Date.now(), {
+    queue: followed.watched.queue.name,
+    worker: null,
+  });
 }
 
 function remember(open: Map<string, OpenJob>, taskId: string, job: OpenJob): void {
@@ -260,7 +262,8 @@ export async function countEnded(
   followed: FollowedQueue,
   most: number,
 ): Promise<void> {
-  const { queue, gap } = followed;
+  const { watched, gap } = followed;
+  const { queue } = watched;
   if (gap === null) return;
   const oldest = await readOldest(access, followed);
   if (!(await keepsJobs(access, followed, oldest))) {
@@ -295,7 +298,7 @@ export async function countEnded(
 /** When the oldest job of each set ended. */
 async function readOldest(
   access: QueueAccess,
-  { queue }: FollowedQueue,
+  { watched: { queue } }: FollowedQueue,
 ): Promise<Readonly<Record<Part, number | null>>> {
   const [completed, failed] = await access.read(
     PARTS.map((part) => keyCommand(queue, 'ZRANGE', part, 0, 0, 'WITHSCORES')),
@@ -306,7 +309,7 @@ async function readOldest(
 /** Whether the jobs whose end was observed still exist, except for those that are older than a whole set. */
 async function keepsJobs(
   access: QueueAccess,
-  { queue, samples }: FollowedQueue,
+  { watched: { queue }, samples }: FollowedQueue,
   oldest: Readonly<Record<Part, number | null>>,
 ): Promise<boolean> {
   const isTrimmed = ({ part, time }: EndedJob): boolean => oldest[part] !== null && time < oldest[part];

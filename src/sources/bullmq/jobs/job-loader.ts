@@ -4,7 +4,7 @@ import type { Task } from '../../../model.ts';
 import { redactTask } from '../../../redact.ts';
 import { asCount, asNumber } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import { type JobRef, keyCommand, type QueueCommand, type ReadCommands } from '../access/queue-reads.ts';
+import { type JobRef, keyCommand, type QueueCommand } from '../access/queue-reads.ts';
 import {
   factsCommand,
   factsOf,
@@ -37,8 +37,7 @@ export async function loadKnown(
   withTexts: boolean,
 ): Promise<readonly KnownJob[]> {
   const missing = found.filter(({ content }) => content === null);
-  const read: ReadCommands = access.read;
-  const contents = await (withTexts ? readSmallJobs : readFacts)(read, missing);
+  const contents = await (withTexts ? readSmallJobs : readFacts)(access.read, missing);
   const late = new Map(missing.map((entry, index) => [entry, contents[index] ?? null]));
   const jobs = found.flatMap((entry) => {
     const content = entry.content ?? late.get(entry) ?? null;
@@ -95,12 +94,7 @@ export async function findTasks(
   bounds: ValueBounds,
 ): Promise<readonly Task[]> {
   const refs = (await access.find(taskIds)).filter((ref) => ref !== null);
-  const jobs = await findJobs(access, refs, isSure);
-  return loadTasks(
-    access,
-    jobs.filter((job) => job !== null),
-    bounds,
-  );
+  return loadTasks(access, await findJobs(access, refs, isSure), bounds);
 }
 
 /** @param more texts to read beside those that a row shows */
@@ -212,49 +206,47 @@ function setOf(part: SetPart): JobSet {
   return set;
 }
 
+/** A job that exists. */
+interface PresentJob extends JobRef {
+  readonly facts: JobFacts;
+}
+
 /**
- * Reads jobs by their ids, with the sets that they are in.
+ * Reads jobs by their ids, with the sets that they are in. Jobs that do not exist, or are in no set, are left out.
  *
  * @param isSure whether to search waiting lists, too; otherwise a job that is nowhere else counts as waiting
- * @returns `null` for a job that does not exist, or is in no set
  */
 export async function findJobs(
   access: QueueAccess,
   refs: readonly JobRef[],
   isSure: boolean,
-): Promise<readonly (KnownJob | null)[]> {
+): Promise<readonly KnownJob[]> {
   const replies = await access.read(refs.map(({ queue, id }) => factsCommand(queue, id)));
-  const facts = replies.map(factsOf);
-  const likely = await findInSets(access, refs, facts, ({ finishedAt }) =>
-    finishedAt === null ? OPEN : ENDED,
-  );
-  // The job has moved meanwhile, or its fields and its set disagree.
-  const rest = refs.map((_, index) => (likely[index] === null ? (facts[index] ?? null) : null));
-  const others = await findInSets(access, refs, rest, () => (isSure ? [...LISTS, ...SORTED] : SORTED));
-  const lost = refs.filter((_, index) => rest[index] !== null && others[index] === null);
-  const waiting = new Set(isSure ? await deepInLists(access, lost) : lost);
-  const jobs = refs.map((ref, index) => {
-    const known = facts[index] ?? null;
-    if (known === null) return null;
-    const found =
-      likely[index] ?? others[index] ?? (waiting.has(ref) ? { part: 'wait' as const, score: null } : null);
-    return found === null
-      ? null
-      : knownJob(
-          { ...ref, set: setOf(found.part), score: found.score },
-          { facts: known, values: null, size: null },
-        );
+  const present = refs.flatMap((ref, index): PresentJob[] => {
+    const facts = factsOf(replies[index]);
+    return facts === null ? [] : [{ ...ref, facts }];
   });
-  const found = await withPaused(
-    access.read,
-    jobs.filter((job) => job !== null),
-  );
-  let next = 0;
-  return jobs.map((job) => (job === null ? null : (found[next++] ?? null)));
+  const likely = await findInSets(access, present, ({ facts }) => (facts.finishedAt === null ? OPEN : ENDED));
+  // The job has moved meanwhile, or its fields and its set disagree.
+  const rest = present.filter((job) => !likely.has(job));
+  const others = await findInSets(access, rest, () => (isSure ? [...LISTS, ...SORTED] : SORTED));
+  const lost = rest.filter((job) => !others.has(job));
+  const waiting = new Set(isSure ? await deepInLists(access, lost) : lost);
+  const jobs = present.flatMap((job): KnownJob[] => {
+    const found = likely.get(job) ?? others.get(job) ?? (waiting.has(job) ? IN_WAIT : null);
+    if (found === null) return [];
+    const { queue, id, facts } = job;
+    const entry = { queue, id, set: setOf(found.part), score: found.score };
+    return [knownJob(entry, { facts, values: null, size: null })];
+  });
+  return withPaused(access.read, jobs);
 }
 
 /** Jobs whose waiting lists are too long to be searched whole. */
-async function deepInLists(access: QueueAccess, refs: readonly JobRef[]): Promise<readonly JobRef[]> {
+async function deepInLists<Job extends JobRef>(
+  access: QueueAccess,
+  refs: readonly Job[],
+): Promise<readonly Job[]> {
   const lengths = await access.read(
     refs.flatMap(({ queue }) => (['wait', 'paused'] as const).map((part) => keyCommand(queue, 'LLEN', part))),
   );
@@ -268,30 +260,24 @@ interface FoundIn {
   readonly score: number | null;
 }
 
-/** @param facts `null` for a job that is not searched */
+const IN_WAIT: FoundIn = { part: 'wait', score: null };
+
 async function findInSets(
   access: QueueAccess,
-  refs: readonly JobRef[],
-  facts: readonly (JobFacts | null)[],
-  partsOf: (facts: JobFacts) => readonly SetPart[],
-): Promise<readonly (FoundIn | null)[]> {
-  const asked = refs.map((ref, index) => {
-    const known = facts[index] ?? null;
-    const parts = known === null ? [] : partsOf(known);
-    return { ref, parts, commands: parts.map((part) => commandsOf(ref, part)) };
-  });
-  const replies = await access.read(asked.flatMap(({ commands }) => commands.flat()));
-  let next = 0;
-  return asked.map(({ parts, commands }) => {
-    let holder: FoundIn | null = null;
-    for (const [index, part] of parts.entries()) {
-      const own = (commands[index] ?? []).map(() => asNumber(replies[next++]));
-      const found = own.find((value) => value !== null) ?? null;
-      // If two sets have it, the later one counts: the job moved there while they were read.
-      if (found !== null) holder = { part, score: SORTED.includes(part) ? found : null };
-    }
-    return holder;
-  });
+  jobs: readonly PresentJob[],
+  partsOf: (job: PresentJob) => readonly SetPart[],
+): Promise<ReadonlyMap<PresentJob, FoundIn>> {
+  const asked = jobs.flatMap((job) =>
+    partsOf(job).flatMap((part) => commandsOf(job, part).map((command) => ({ job, part, command }))),
+  );
+  const replies = await access.read(asked.map(({ command }) => command));
+  const found = new Map<PresentJob, FoundIn>();
+  for (const [index, { job, part }] of asked.entries()) {
+    const value = asNumber(replies[index]);
+    // If two sets have it, the later one counts: the job moved there while they were read.
+    if (value !== null) found.set(job, { part, score: SORTED.includes(part) ? value : null });
+  }
+  return found;
 }
 
 function commandsOf({ queue, id }: JobRef, part: SetPart): readonly QueueCommand[] {

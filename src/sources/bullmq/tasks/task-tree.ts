@@ -59,7 +59,7 @@ export async function readFlow(access: QueueAccess, asked: JobRef, most: number)
       for (const childKey of keys) links.push({ parent: job, childKey });
       return unseen([...(job.facts.parentKey === null ? [] : [job.facts.parentKey]), ...keys]);
     });
-    level = (await findJobs(access, next, false)).filter((job) => job !== null);
+    level = await findJobs(access, next, false);
   }
   const roots = await rootsOf(access, [first]);
   return {
