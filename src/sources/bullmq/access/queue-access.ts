@@ -17,6 +17,7 @@ import {
   createReadEach,
   type JobRef,
   keyCommand,
+  type QueueCommand,
   type QueueRef,
   type ReadCommands,
   type ReadEach,
@@ -209,6 +210,24 @@ export async function readFields(
 ): Promise<readonly (readonly (string | null)[])[]> {
   const commands = jobs.map(({ queue, id }) => keyCommand(queue, 'HMGET', id, ...fields));
   return (await access.read(commands)).map(asFields);
+}
+
+/** Replies to the commands about each item, in their order. */
+export async function readPer<Item>(
+  access: Pick<QueueAccess, 'read'>,
+  items: readonly Item[],
+  commandsOf: (item: Item) => readonly QueueCommand[],
+): Promise<ReadonlyMap<Item, readonly unknown[]>> {
+  const commands = items.map(commandsOf);
+  const replies = await access.read(commands.flat());
+  let next = 0;
+  return new Map(
+    items.map((item, index) => {
+      const from = next;
+      next += commands[index]?.length ?? 0;
+      return [item, replies.slice(from, next)];
+    }),
+  );
 }
 
 /** A Redis or a cluster, to which there may be several connections. */

@@ -4,8 +4,8 @@ import { createLruCache, type LruCache } from '../../../lru-cache.ts';
 import type { TaskEvent } from '../../../model.ts';
 import { redactEvent } from '../../../redact.ts';
 import { asFields, asNumber } from '../../../redis/replies.ts';
-import type { QueueAccess } from '../access/queue-access.ts';
-import { keyCommand, type QueueCommand, type QueueRef, taskIdOf } from '../access/queue-reads.ts';
+import { type QueueAccess, readPer } from '../access/queue-access.ts';
+import { keyCommand, type QueueRef, taskIdOf } from '../access/queue-reads.ts';
 import { compareIds, OF_QUEUE, type StreamEntry } from './stream-entry.ts';
 
 /** An entry and its item. */
@@ -88,19 +88,11 @@ async function readRuns(
     const jobId = isComplete(entry) ? null : entry.jobId;
     if (jobId !== null) jobs.set(jobId, jobs.get(jobId) === true || mayReturn(entry));
   }
-  const replies = await access.read(
-    [...jobs].flatMap(([jobId, hasLock]): QueueCommand[] => [
-      keyCommand(queue, 'HMGET', jobId, 'name', 'pb', 'atm', 'ats', 'timestamp'),
-      ...(hasLock ? [keyCommand(queue, 'EXISTS', `${jobId}:lock`)] : []),
-    ]),
-  );
-  let next = 0;
-  return new Map(
-    [...jobs].map(([jobId, hasLock]) => [
-      jobId,
-      jobRunsOf(replies[next++], hasLock ? replies[next++] : null),
-    ]),
-  );
+  const read = await readPer(access, [...jobs.keys()], (jobId) => [
+    keyCommand(queue, 'HMGET', jobId, 'name', 'pb', 'atm', 'ats', 'timestamp'),
+    ...(jobs.get(jobId) ? [keyCommand(queue, 'EXISTS', `${jobId}:lock`)] : []),
+  ]);
+  return new Map([...read].map(([jobId, [fields, lock = null]]) => [jobId, jobRunsOf(fields, lock)]));
 }
 
 const LONGEST = 4_096;

@@ -1,7 +1,7 @@
 /** Parents and children of jobs: flows (bullmq, classes/flow-producer; commands/addParentJob, moveToFinished). */
 
 import { asCount, asTexts } from '../../../redis/replies.ts';
-import { type QueueAccess, readFields } from '../access/queue-access.ts';
+import { type QueueAccess, readFields, readPer } from '../access/queue-access.ts';
 import { type JobRef, keyCommand } from '../access/queue-reads.ts';
 import type { KnownJob } from './job-row.ts';
 
@@ -90,30 +90,23 @@ export async function childrenOf(
     })),
   );
   const parents = jobs.filter((_, index) => asCount(present[index]) > 0);
-  const counts = await access.read(
-    parents.flatMap(({ queue, id }) =>
-      CHILD_KEYS.map(({ part, count }) => keyCommand(queue, count, `${id}:${part}`)),
+  const counted = await readPer(access, parents, ({ queue, id }) =>
+    CHILD_KEYS.map(({ part, count }) => keyCommand(queue, count, `${id}:${part}`)),
+  );
+  const isLarge = (job: JobRef, at: number): boolean => asCount(counted.get(job)?.[at]) > most;
+  const listed = await readPer(access, parents, (job) => [
+    ...CHILD_KEYS.map(({ part, all, some }, at) =>
+      isLarge(job, at)
+        ? keyCommand(job.queue, some, `${job.id}:${part}`, most)
+        : keyCommand(job.queue, all, `${job.id}:${part}`),
     ),
-  );
-  const width = CHILD_KEYS.length + 1;
-  const replies = await access.read(
-    parents.flatMap(({ queue, id }, index) => [
-      ...CHILD_KEYS.map(({ part, all, some }, at) => {
-        const isLarge = asCount(counts[index * CHILD_KEYS.length + at]) > most;
-        return isLarge
-          ? keyCommand(queue, some, `${id}:${part}`, most)
-          : keyCommand(queue, all, `${id}:${part}`);
-      }),
-      keyCommand(queue, 'ZRANGE', `${id}:${UNSUCCESSFUL}`, 0, most - 1),
-    ]),
-  );
-  const found = new Map(
-    parents.map((job, index) => {
-      const keys = new Set(replies.slice(index * width, (index + 1) * width).flatMap(asTexts));
-      const all = CHILD_KEYS.map((_, at) => asCount(counts[index * CHILD_KEYS.length + at]));
-      const isCut = keys.size > most || all.some((count) => count > most);
-      return [job, { keys: [...keys].sort().slice(0, most), isCut }];
-    }),
-  );
-  return jobs.map((job) => found.get(job) ?? NONE);
+    keyCommand(job.queue, 'ZRANGE', `${job.id}:${UNSUCCESSFUL}`, 0, most - 1),
+  ]);
+  return jobs.map((job) => {
+    const replies = listed.get(job);
+    if (replies === undefined) return NONE;
+    const keys = new Set(replies.flatMap(asTexts));
+    const isCut = keys.size > most || CHILD_KEYS.some((_, at) => isLarge(job, at));
+    return { keys: [...keys].sort().slice(0, most), isCut };
+  });
 }

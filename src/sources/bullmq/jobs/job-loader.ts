@@ -3,7 +3,7 @@
 import type { Task } from '../../../model.ts';
 import { redactTask } from '../../../redact.ts';
 import { asCount, asNumber } from '../../../redis/replies.ts';
-import type { QueueAccess } from '../access/queue-access.ts';
+import { type QueueAccess, readPer } from '../access/queue-access.ts';
 import { type JobRef, keyCommand, type QueueCommand } from '../access/queue-reads.ts';
 import {
   factsCommand,
@@ -18,6 +18,8 @@ import { rootsOf } from './job-family.ts';
 import { fieldsToShow, isOfChild, type KnownJob, knownJob, taskOf } from './job-row.ts';
 import { JOB_SETS, type JobSet, type SetPart, withPaused } from './job-sets.ts';
 import { type JobValues, ROW_BOUNDS, readValues, type ValueBounds, type ValueField } from './job-values.ts';
+
+const ENDED: readonly SetPart[] = ['failed', 'completed'];
 
 /** A job that was found in a set. */
 export interface FoundJob extends SetEntry {
@@ -45,25 +47,20 @@ export async function loadKnown(
   });
   const doubtful = jobs.filter(isDoubtful);
   if (doubtful.length === 0) return jobs;
-  const scores = await access.read(doubtful.flatMap(scoreCommands));
-  const moved = new Set(
-    doubtful.filter((job, index) => {
-      const [ended, failed] = [asNumber(scores[2 * index]), asNumber(scores[2 * index + 1])];
-      if (job.set.part === 'completed') return ended === null;
-      if (job.set.part === 'failed') return failed === null;
-      return ended !== null || failed !== null;
-    }),
+  const scores = await readPer(access, doubtful, ({ queue, id }) =>
+    ENDED.map((part) => keyCommand(queue, 'ZSCORE', part, id)),
   );
-  return jobs.filter((job) => !moved.has(job));
+  return jobs.filter((job) => {
+    const ends = ENDED.filter((_, index) => asNumber(scores.get(job)?.[index]) !== null);
+    return (
+      !scores.has(job) || (ENDED.includes(job.set.part) ? ends.includes(job.set.part) : ends.length === 0)
+    );
+  });
 }
 
 /** Whether its fields and its set disagree on whether it has ended. */
 function isDoubtful({ set, facts }: KnownJob): boolean {
-  return (set.part === 'completed' || set.part === 'failed') !== (facts.finishedAt !== null);
-}
-
-function scoreCommands({ queue, id }: KnownJob): readonly QueueCommand[] {
-  return (['completed', 'failed'] as const).map((part) => keyCommand(queue, 'ZSCORE', part, id));
+  return ENDED.includes(set.part) !== (facts.finishedAt !== null);
 }
 
 /** A task without values, for filters that need none. */
@@ -153,12 +150,12 @@ export async function findLostJobs<Job extends JobRef>(
   const locks = await access.read(active.map(lock));
   const unlocked = active.filter((_, index) => locks[index] === 0);
   // A job that has just ended has no lock either.
-  const again = await access.read(
-    unlocked.flatMap((job) => [lock(job), keyCommand(job.queue, 'LPOS', 'active', job.id, 'MAXLEN', 10_000)]),
-  );
-  return new Set(
-    unlocked.filter((_, index) => again[2 * index] === 0 && asNumber(again[2 * index + 1]) !== null),
-  );
+  const again = await readPer(access, unlocked, (job) => [
+    lock(job),
+    keyCommand(job.queue, 'LPOS', 'active', job.id, 'MAXLEN', 10_000),
+  ]);
+  const isLost = ([locked, place]: readonly unknown[]): boolean => locked === 0 && asNumber(place) !== null;
+  return new Set([...again].flatMap(([job, replies]) => (isLost(replies) ? [job] : [])));
 }
 
 /**
@@ -196,7 +193,6 @@ export async function flagConsequences(
 const LONGEST_SEARCH = 20_000;
 
 const SORTED: readonly SetPart[] = ['delayed', 'prioritized', 'waiting-children', 'failed', 'completed'];
-const ENDED: readonly SetPart[] = ['failed', 'completed'];
 const OPEN: readonly SetPart[] = ['delayed', 'prioritized', 'waiting-children', 'active'];
 const LISTS: readonly SetPart[] = ['paused', 'wait', 'active'];
 
@@ -247,11 +243,11 @@ async function deepInLists<Job extends JobRef>(
   access: QueueAccess,
   refs: readonly Job[],
 ): Promise<readonly Job[]> {
-  const lengths = await access.read(
-    refs.flatMap(({ queue }) => (['wait', 'paused'] as const).map((part) => keyCommand(queue, 'LLEN', part))),
+  const lengths = await readPer(access, refs, ({ queue }) =>
+    ['wait', 'paused'].map((part) => keyCommand(queue, 'LLEN', part)),
   );
   const isDeep = (reply: unknown): boolean => asCount(reply) > 2 * LONGEST_SEARCH;
-  return refs.filter((_, index) => isDeep(lengths[2 * index]) || isDeep(lengths[2 * index + 1]));
+  return refs.filter((ref) => lengths.get(ref)?.some(isDeep));
 }
 
 /** The set that holds a job. */

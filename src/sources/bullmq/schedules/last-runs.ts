@@ -4,14 +4,8 @@
  */
 import type { ScheduleRun, TaskState } from '../../../model.ts';
 import { asTexts } from '../../../redis/replies.ts';
-import { type QueueAccess, readFields } from '../access/queue-access.ts';
-import {
-  type JobRef,
-  keyCommand,
-  type QueueCommand,
-  type QueueRef,
-  taskIdOf,
-} from '../access/queue-reads.ts';
+import { type QueueAccess, readFields, readPer } from '../access/queue-access.ts';
+import { type JobRef, keyCommand, type QueueRef, taskIdOf } from '../access/queue-reads.ts';
 import { timeOf } from '../jobs/job-facts.ts';
 import { type EntryRef, hashRef } from './schedule-entry.ts';
 
@@ -42,11 +36,15 @@ export async function readLastRuns(
   entries: readonly EntryRef[],
 ): Promise<ReadonlyMap<EntryRef, readonly ScheduleRun[]>> {
   const queues = [...new Set(entries.map(({ queue }) => queue))];
-  const replies = await access.read(queues.flatMap((queue) => SETS.map(([part]) => newestIn(queue, part))));
+  const newest = await readPer(access, queues, (queue) =>
+    SETS.map(([part]) =>
+      keyCommand(queue, part === 'active' ? 'LRANGE' : 'ZREVRANGE', part, 0, MOST_IDS - 1),
+    ),
+  );
   const found = new Map<string, FoundRun[]>();
   const whole = new Set<QueueRef>();
-  for (const [index, queue] of queues.entries()) {
-    const lists = SETS.map((_, at) => asTexts(replies[index * SETS.length + at]));
+  for (const [queue, replies] of newest) {
+    const lists = replies.map(asTexts);
     if (lists.every((ids) => ids.length < MOST_IDS)) whole.add(queue);
     for (const [at, ids] of lists.entries()) noteRuns(found, queue, ids, SETS[at]?.[1] as TaskState);
   }
@@ -63,10 +61,6 @@ export async function readLastRuns(
       return [[entry, own.map((run) => runOf(run, times.get(run)))] as const];
     }),
   );
-}
-
-function newestIn(queue: QueueRef, part: string): QueueCommand {
-  return keyCommand(queue, part === 'active' ? 'LRANGE' : 'ZREVRANGE', part, 0, MOST_IDS - 1);
 }
 
 /** By the key of their entry. */

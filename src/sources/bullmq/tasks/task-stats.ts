@@ -16,7 +16,7 @@ import { figuresOf } from '../../../select/task-figures.ts';
 import { passesFilters } from '../../../select/task-filter.ts';
 import { createStatsAccumulator } from '../../../select/task-stats.ts';
 import type { TaskStats, TaskStatsQuery } from '../../../source.ts';
-import { type QueueAccess, readFields } from '../access/queue-access.ts';
+import { type QueueAccess, readFields, readPer } from '../access/queue-access.ts';
 import { keyCommand, type QueueRef, taskIdOf } from '../access/queue-reads.ts';
 import type { EndedJob, EndedJobs } from '../activity/count-events.ts';
 import { readQueueFigures } from '../components/queue-figures.ts';
@@ -313,14 +313,11 @@ export function createKeptSince(endedJobs: (queue: QueueRef) => Iterable<EndedJo
 }
 
 async function readKept(access: QueueAccess, queues: readonly QueueRef[]): Promise<readonly Kept[]> {
-  const replies = await access.read(
-    queues.flatMap((queue) => [
-      { queue, command: ['GET', queue.key('id')], isOptional: true },
-      ...PARTS.map((part) => keyCommand(queue, 'ZRANGE', part, 0, 0, 'WITHSCORES')),
-    ]),
-  );
-  return queues.map((queue, index) => {
-    const [added, completed, failed] = replies.slice(3 * index);
+  const read = await readPer(access, queues, (queue) => [
+    { queue, command: ['GET', queue.key('id')], isOptional: true },
+    ...PARTS.map((part) => keyCommand(queue, 'ZRANGE', part, 0, 0, 'WITHSCORES')),
+  ]);
+  return [...read].map(([queue, [added, completed, failed]]) => {
     const oldest = {
       completed: asScored(completed)[0]?.score ?? null,
       failed: asScored(failed)[0]?.score ?? null,
