@@ -56,6 +56,7 @@ describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
           name: 'encode',
           queue: 'video',
           args: JSON.stringify({ file: job?.id, password: '***' }),
+          kwargs: null,
           started: new Date(job?.processedOn ?? Number.NaN).toISOString(),
           runtime_p95: null,
           // Nobody knows how long such jobs take, but no job is stuck within its first minutes.
