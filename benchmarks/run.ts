@@ -30,6 +30,7 @@ const PARTS = [
   'turns',
   'first-page',
   'messages',
+  'drain',
 ] as const;
 
 function runPart(name: string, options: readonly string[]): Promise<number> {

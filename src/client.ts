@@ -16,6 +16,7 @@ export { MonitorClientError } from './client/request.ts';
 export type {
   ComponentBody,
   ComponentsBody,
+  DrainBody,
   EventBody,
   EventsBody,
   FindingBody,
@@ -63,6 +64,7 @@ export type {
   TimelineEntryBody,
   Timestamp,
   UnassignedTasksBody,
+  WaitBody,
   WorkerBody,
   WorkerCountsBody,
   WorkerHealthCheckBody,

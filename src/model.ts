@@ -95,6 +95,17 @@ export interface TaskDetail extends Task {
   readonly traceId?: string | null;
   /** `null`: it has none of its own, or they are unknown. Default: `null`. */
   readonly timeLimits?: TimeLimits | null;
+  /** Number of waiting tasks that its queue hands out before it. Default: unknown. */
+  readonly ahead?: number | null;
+  /** The tasks that have to end before it can start. Default: it waits for none, or they are unknown. */
+  readonly waitsFor?: AwaitedTasks | null;
+}
+
+/** Tasks for which another one waits: the children of a flow, or the header of a chord. */
+export interface AwaitedTasks {
+  readonly relation: 'children' | 'chord';
+  readonly done: number;
+  readonly total: number;
 }
 
 /** After how many seconds a running task is interrupted (soft), and its process killed (hard). */
@@ -167,6 +178,8 @@ export interface Worker {
   /** Load average over 1, 5 and 15 minutes. */
   readonly loadAverage?: readonly number[] | null;
   readonly uptimeSeconds?: number | null;
+  /** Rate limits of tasks on this worker as it reports them, such as `10/m`, by name. Default: unknown. */
+  readonly rateLimits?: Readonly<Record<string, string>> | null;
 }
 
 /** One item of the event feed. Heartbeats are not part of the feed. */
@@ -244,8 +257,21 @@ export interface Queue {
   readonly engineStates?: Readonly<Record<string, number>> | null;
   /** Whether the engine hands out nothing from this queue because somebody paused it. Default `null`: unknown. */
   readonly isPaused?: boolean | null;
+  /** Most tasks of the queue that may run at a time, however many workers there are. Default: no limit, or unknown. */
+  readonly concurrencyLimit?: number | null;
+  /** The rate limit of the queue that counts now. Default: none, or unknown. */
+  readonly limiter?: QueueLimiter | null;
   /** When these figures were read; `null` when they never were. */
   readonly asOf: Date | null;
+}
+
+/** How many tasks a queue with a rate limit has handed out in the current period. */
+export interface QueueLimiter {
+  readonly taken: number;
+  /** Most tasks of a period; `null`: unknown. */
+  readonly most: number | null;
+  /** When the period ends; `null`: unknown. */
+  readonly until: Date | null;
 }
 
 /** A task that an entry of a schedule caused. */

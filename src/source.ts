@@ -29,6 +29,7 @@ export type {
   LostTasks,
   MinuteCounts,
   OpenTaskSummary,
+  RecentMinute,
   RepeatedRun,
   RepeatedTask,
   RunningTask,

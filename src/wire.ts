@@ -3,6 +3,7 @@
  * all their fields; `null` means "unknown".
  */
 
+export type { DrainBody, WaitBody } from './wire/answers.ts';
 export type { Integer, ProblemBody, SourceBody, SourceErrorCode, Timestamp } from './wire/common.ts';
 export type {
   ComponentBody,

@@ -1,4 +1,5 @@
 /** What rules judge, and what they find. Times are milliseconds since 1970. */
+import type { QueueLimiter, Worker } from '../model.ts';
 import type { Steps } from '../scheduler.ts';
 import type { Activity } from '../source.ts';
 import type { ComponentBody, QueueBody, ScheduleBody, SourceErrorCode, WorkerBody } from '../wire.ts';
@@ -6,8 +7,18 @@ import type { ComponentBody, QueueBody, ScheduleBody, SourceErrorCode, WorkerBod
 /** Data of a source; `undefined`: the source does not supply it; `null`: it could not be read. */
 export type Known<Data> = Data | null | undefined;
 
-/** A queue, and when its oldest due task started to wait; `null`: none is due, or unknown. */
-export type JudgedQueue = QueueBody & { readonly oldestDueAt: number | null };
+/** A queue as it is shown, without the answers about it, and what they need. Times are milliseconds since 1970. */
+export interface JudgedQueue extends Omit<QueueBody, 'blocked_by' | 'drain'> {
+  /** When its oldest due task started to wait; `null`: none is due, or unknown. */
+  readonly oldestDueAt: number | null;
+  /** Most tasks that may run at a time. Default: no limit, or unknown. */
+  readonly concurrencyLimit?: number | null;
+  /** Its rate limit that counts now. Default: none, or unknown. */
+  readonly limiter?: QueueLimiter | null;
+}
+
+/** A worker as it is shown, and the rate limits of tasks on it. */
+export type JudgedWorker = WorkerBody & Pick<Worker, 'rateLimits'>;
 
 /** All data about one source. */
 export interface SourceSituation {
@@ -18,7 +29,7 @@ export interface SourceSituation {
   readonly asOf: number | null;
   readonly hasTasks: boolean;
   readonly activity: Known<Activity>;
-  readonly workers: Known<readonly WorkerBody[]>;
+  readonly workers: Known<readonly JudgedWorker[]>;
   readonly queues: Known<readonly JudgedQueue[]>;
   /** Also `undefined` if the deployment uses no schedules. */
   readonly schedules: Known<readonly ScheduleBody[]>;

@@ -30,7 +30,7 @@ export interface RunningTasks {
 
 /** The data that is judged. */
 export type RunningSituation = Pick<SourceSituation, 'activity' | 'workers'> & {
-  readonly queues: Known<readonly QueueBody[]>;
+  readonly queues: Known<readonly Pick<QueueBody, 'name' | 'waiting'>[]>;
 };
 
 /** Tasks that are judged between two pauses. */

@@ -142,6 +142,8 @@ export interface WorkerChange {
   readonly registeredTasks?: readonly string[] | null;
   readonly queues?: readonly string[] | null;
   readonly uptimeSeconds?: number | null;
+  /** Rate limits, such as `10/m`, by the name of the task. */
+  readonly rateLimits?: Readonly<Record<string, string>> | null;
 }
 
 /** An event about a task, and what events have reported about the task so far. */

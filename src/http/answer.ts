@@ -46,6 +46,8 @@ interface ReadDocument<Part extends SourcePart, Raw> extends DocumentBase<Part> 
   /** Name of the source method, for error reports. */
   readonly call: string;
   read(part: Part, context: ReadContext, now: number): Awaitable<Raw>;
+  /** Reads what `content` needs in addition, in a share of the time limit. Must not reject. Default: nothing */
+  prepare?(raw: Raw, sourceOf: ReadResult['sourceOf'], now: number): Promise<void> | undefined;
   /**
    * Builds the content of the response body, in steps: redacting and writing a page of 1,000 rows takes long.
    *
@@ -98,8 +100,10 @@ export function readEntry<Part extends SourcePart, Raw>(
       client,
       keepsLast,
       read: (context) => options.read(part, context, now),
-      map: (raw, result, waiter) =>
-        scheduler.run('answer', compose(monitor, options, request, raw, result), waiter),
+      map(raw, result, waiter) {
+        const make = () => scheduler.run('answer', compose(monitor, options, request, raw, result), waiter);
+        return options.prepare?.(raw, result.sourceOf, now)?.then(make) ?? make();
+      },
     },
     onLeave,
   );

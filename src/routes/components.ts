@@ -4,10 +4,11 @@ import type { Monitor } from '../http/monitor.ts';
 import { defineRoute } from '../http/route.ts';
 import { type Document, sendDocument, sendPacked, tagOf } from '../http/send.ts';
 import { errorOf, freshnessOf } from '../read.ts';
+import { type Steps, scheduler } from '../scheduler.ts';
 import { partsOf } from '../source/combined-part.ts';
 import type { SourcePart } from '../source.ts';
 import type { ComponentBody, ComponentsBody, QueueBody, SourceErrorCode } from '../wire.ts';
-import { findingsOf, stableFindings } from './findings-component.ts';
+import { type Findings, findingsOf, stableFindings } from './findings-component.ts';
 import { type Added, OVERVIEW_QUERY, overviewOf } from './overview.ts';
 import {
   describeBeat,
@@ -32,12 +33,13 @@ export const components = defineRoute({
     const readOthers = createComponentsReader(monitor);
     const readFindings = findingsOf(monitor);
     const make = async (): Promise<Made> => {
+      const found = readFindings();
       const [metrics, history, queues, others, { component: findings, situations }] = await Promise.all([
         describeMetrics(monitor),
         describeHistory(monitor),
-        describeQueues(),
+        describeQueues(found),
         readOthers(),
-        readFindings(),
+        found,
       ]);
       const beat = describeBeat(situations);
       return { own: { metrics, beat, history, queues, findings }, others, documents: new Map() };
@@ -163,27 +165,51 @@ function componentsOf({ source, rows, error }: Listed<KeyedComponent>): readonly
 }
 
 /** Creates the reader of the component. In an outage, the last queues stay listed with the status and the error. */
-function createQueuesComponent(monitor: Monitor): () => Promise<ComponentBody> {
+function createQueuesComponent(monitor: Monitor): (found: Promise<Findings>) => Promise<ComponentBody> {
   const { queues: part } = monitor.sources;
   const read = createListsReader(monitor, part, 'listQueues', readQueues);
-  return async () => {
-    const lists = await read();
+  return async (found) => {
+    const [lists, findings] = await Promise.all([read(), found]);
     const failures = lists.flatMap(({ error }) => error ?? []);
     const away = part === undefined ? null : errorOf(freshnessOf(part, Date.now(), monitor.report));
     const error = failures[0] ?? away;
     // If only some sources have failed, the others have answered.
     const isDown = failures.length === lists.length || failures.length === 0;
     const status = error === null ? 'up' : isDown ? 'down' : 'unknown';
+    const queues = await scheduler.run('queues', bodiesOf(monitor, lists, findings));
     return ownComponent('queues', part === undefined ? 'disabled' : status, {
       config: error === null ? null : { error },
-      queues: lists.flatMap(({ rows }) => rows.map(withoutDueTime)).sort(bySourceAndName),
+      queues: queues.sort(bySourceAndName),
     });
   };
 }
 
-function withoutDueTime({ oldestDueAt: _, ...queue }: JudgedQueue): QueueBody {
-  return queue;
+function* bodiesOf(
+  { serializer }: Monitor,
+  lists: readonly Listed<JudgedQueue>[],
+  { situations, answerQueues }: Findings,
+): Steps<QueueBody[]> {
+  const bodies: QueueBody[] = [];
+  for (const { source, rows, error } of lists) {
+    const known = situations.find(({ name }) => name === source) ?? NOTHING_KNOWN;
+    // Rows from before an outage say nothing about now.
+    const queues = error === null ? rows : rows.map((row) => ({ ...row, waiting: row.waiting && null }));
+    const answers = yield* answerQueues(source, { ...known, queues }, Date.now());
+    for (const row of rows) {
+      const { oldestDueAt: _due, concurrencyLimit: _limit, limiter: _limiter, ...queue } = row;
+      const { blockedBy = null, drain = null } = answers.get(row.name) ?? {};
+      bodies.push({
+        ...queue,
+        blocked_by: blockedBy === null ? null : serializer.wait(blockedBy),
+        drain,
+      });
+      yield;
+    }
+  }
+  return bodies;
 }
+
+const NOTHING_KNOWN = { activity: undefined, workers: undefined };
 
 function bySourceAndName(a: QueueBody, b: QueueBody): number {
   return compareText(a.source, b.source) || compareText(a.name, b.name);
@@ -197,6 +223,10 @@ function compareText(a: string, b: string): number {
 function stableQueues({ queues, ...component }: ComponentBody): object {
   return {
     ...component,
-    queues: queues?.map((queue) => ({ ...queue, oldest_due_seconds: null, as_of: null })),
+    queues: queues?.map((queue) => ({
+      ...queue,
+      ...{ oldest_due_seconds: null, as_of: null, drain: null },
+      blocked_by: queue.blocked_by?.code ?? null,
+    })),
   };
 }

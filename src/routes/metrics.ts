@@ -1,3 +1,4 @@
+import type { QueueAnswer } from '../answers/queue-answers.ts';
 import { isMonitorError, MonitorError } from '../errors.ts';
 import type { Evaluation } from '../findings/evaluate.ts';
 import type { SourceSituation } from '../findings/finding.ts';
@@ -14,7 +15,7 @@ import { type Steps, scheduler } from '../scheduler.ts';
 import { shareCalls } from '../single-flight.ts';
 import type { HistoryStats, MetricFamily, MetricLabels, MetricSeries, MetricValue } from '../source.ts';
 import { settleInTime } from '../waiting.ts';
-import { findingsOf } from './findings-component.ts';
+import { type Findings, findingsOf } from './findings-component.ts';
 import { partsByName, readPart, type SourceReads } from './situation.ts';
 import { VERSION } from './version.ts';
 
@@ -76,11 +77,11 @@ function collectFigures(monitor: Monitor): Omit<Collector, 'source'> {
 }
 
 async function readFigures(monitor: Monitor): Promise<readonly MetricSeries[]> {
-  const [{ evaluation, situations }, histories] = await Promise.all([
+  const [{ evaluation, situations, queues }, histories] = await Promise.all([
     findingsOf(monitor)(),
     readHistories(monitor),
   ]);
-  return scheduler.run('metrics', seriesOf({ evaluation, situations, histories }));
+  return scheduler.run('metrics', seriesOf({ evaluation, situations, queues, histories }));
 }
 
 async function readHistories(monitor: Monitor): Promise<ReadonlyMap<string, HistoryStats>> {
@@ -127,14 +128,17 @@ const STEP = 100;
 type Put = (family: MetricFamily, labels: MetricLabels, value: number | null | undefined) => void;
 
 /** The data of the figures. */
-interface SourceFigures {
-  readonly situations: readonly SourceSituation[];
-  readonly evaluation: Evaluation;
+interface SourceFigures extends Pick<Findings, 'situations' | 'evaluation' | 'queues'> {
   /** By source; sources without a history, or whose history could not be read, are missing. */
   readonly histories: ReadonlyMap<string, HistoryStats>;
 }
 
-function* seriesOf({ situations, evaluation, histories }: SourceFigures): Steps<readonly MetricSeries[]> {
+function* seriesOf({
+  situations,
+  evaluation,
+  queues: answers,
+  histories,
+}: SourceFigures): Steps<readonly MetricSeries[]> {
   const values = new Map<string, MetricValue[]>();
   const put: Put = ({ name }, labels, value) => {
     if (typeof value !== 'number' || !Number.isFinite(value)) return;
@@ -148,6 +152,7 @@ function* seriesOf({ situations, evaluation, histories }: SourceFigures): Steps<
     put(FAMILIES.up, { source }, error === null ? 1 : 0);
     const waiting = queues === null ? [] : waitingByQueue(activity, queues);
     yield* putQueues(put, source, waiting, evaluation.at, mostQueues);
+    yield* putDrains(put, source, answers.get(source) ?? new Map(), Math.ceil(mostQueues / DRAIN_SHARE));
     if (workers != null) yield* putWorkers(put, source, workers);
     putStore(put, source, components[STORE_COMPONENT]);
     putHistory(put, source, histories.get(source));
@@ -178,6 +183,27 @@ function* putQueues(
   }
   put(FAMILIES.queueLength, { source, queue: OTHER }, length);
   put(FAMILIES.oldestDue, { source, queue: OTHER }, oldest);
+}
+
+/** One of this many queues with a length may have a forecast, which has more series. */
+const DRAIN_SHARE = 10;
+
+/** Of the queues in which most tasks wait. An empty queue needs nothing; a forecast that is not possible is left out. */
+function* putDrains(
+  put: Put,
+  source: string,
+  answers: ReadonlyMap<string, QueueAnswer>,
+  most: number,
+): Steps<void> {
+  const busiest = [...answers].sort(([, one], [, other]) => (other.waiting ?? 0) - (one.waiting ?? 0));
+  yield;
+  for (const [queue, { waiting, drain, slots }] of busiest.slice(0, most)) {
+    const labels = { source, queue };
+    put(FAMILIES.drain, labels, waiting === 0 ? 0 : drain?.seconds);
+    put(FAMILIES.drainMost, labels, waiting === 0 ? 0 : drain?.high);
+    put(FAMILIES.slots, labels, slots);
+    put(FAMILIES.slotsNeeded, labels, waiting === 0 ? 0 : drain?.slots_needed);
+  }
 }
 
 function* putWorkers(
@@ -240,6 +266,10 @@ const FAMILIES = {
   up: gauge('source_up', 'Whether the data of the source is up to date: 1 or 0'),
   queueLength: gauge('queue_length', 'Messages or jobs that no worker has taken'),
   oldestDue: gauge('queue_oldest_due_seconds', 'How long the oldest due message or job has waited'),
+  drain: gauge('queue_drain_seconds', 'Expected time until the queue is empty'),
+  drainMost: gauge('queue_drain_high_seconds', 'Time within which the queue is empty in most cases'),
+  slots: gauge('queue_slots', 'How many tasks of the queue its workers can run at a time'),
+  slotsNeeded: gauge('queue_slots_needed', 'How many more slots would empty the queue in ten minutes'),
   workers: gauge('workers', 'Workers by status'),
   missed: gauge('schedules_missed', 'Schedules that did not run when they were due'),
   findings: gauge('findings', 'Problems that rules have found'),

@@ -1,6 +1,6 @@
 /** Running tasks, for the list of workers. */
 
-import type { Known } from '../findings/finding.ts';
+import type { JudgedQueue, Known } from '../findings/finding.ts';
 import { type JudgedTask, judgeRunning, type RunningTasks } from '../findings/judge-running.ts';
 import type { Monitor } from '../http/monitor.ts';
 import type { Task } from '../model.ts';
@@ -9,7 +9,7 @@ import { shareCalls } from '../single-flight.ts';
 import { ALL_TASKS } from '../source/task-query.ts';
 import type { Activity, TaskQuery, TaskSource } from '../source.ts';
 import { addTo } from '../values.ts';
-import type { QueueBody, TaskBody, UnassignedTasksBody, WorkerBody } from '../wire.ts';
+import type { TaskBody, UnassignedTasksBody, WorkerBody } from '../wire.ts';
 import {
   type Parts,
   partsByName,
@@ -32,7 +32,7 @@ const SHARE_OF_ROWS = 0.3;
 /** What one source reports about running tasks. */
 interface SourceRunning {
   readonly activity: Known<Activity>;
-  readonly queues: Known<readonly QueueBody[]>;
+  readonly queues: Known<readonly JudgedQueue[]>;
   /** By id, as lists show them. */
   readonly rows: ReadonlyMap<string, TaskBody>;
 }

@@ -1,15 +1,22 @@
 /** Reads the parts of a source: each once for all that show or judge it at the same time. */
 import { isMonitorError } from '../errors.ts';
-import type { CheckedPart, CheckOutcome, JudgedQueue, Known, SourceSituation } from '../findings/finding.ts';
+import type {
+  CheckedPart,
+  CheckOutcome,
+  JudgedQueue,
+  JudgedWorker,
+  Known,
+  SourceSituation,
+} from '../findings/finding.ts';
 import type { Monitor } from '../http/monitor.ts';
 import { readItems } from '../http/response-body.ts';
 import type { Component } from '../model.ts';
 import { errorOf, freshnessOf } from '../read.ts';
 import { type Steps, scheduler, type Waiter } from '../scheduler.ts';
-import { wellFormed } from '../serialize/scalars.ts';
+import { wellFormed, whole } from '../serialize/scalars.ts';
 import { partsOf } from '../source/combined-part.ts';
 import type { Activity, Awaitable, MonitorSources, ReadContext, SourcePart } from '../source.ts';
-import type { ComponentBody, ScheduleBody, SourceErrorCode, WorkerBody } from '../wire.ts';
+import type { ComponentBody, ScheduleBody, SourceErrorCode } from '../wire.ts';
 
 /** More workers, queues or schedules than any deployment has. */
 const MOST_ITEMS = 10_000;
@@ -37,8 +44,8 @@ export interface SourceReads {
   readonly monitor: Monitor;
   readonly name: string;
   readonly failures: SourceErrorCode[];
-  /** Equal reads with the same key are shared. Those of `running` have a time limit of their own. */
-  readonly key: 'findings' | 'running';
+  /** Equal reads with the same key are shared. Those of `running` and `waiting` have time limits of their own. */
+  readonly key: 'findings' | 'running' | 'waiting';
   /** Time limit of each read in milliseconds. Default: that of the reader. */
   readonly timeoutMs?: number;
 }
@@ -149,9 +156,12 @@ function readList<Call extends string, Item, Row>(
   );
 }
 
-function readWorkers(reads: SourceReads, part: Parts['workers']): Promise<Known<Rows<WorkerBody>>> {
+export function readWorkers(reads: SourceReads, part: Parts['workers']): Promise<Known<Rows<JudgedWorker>>> {
   const { serializer } = reads.monitor;
-  return readList(reads, part, 'listWorkers', (worker) => serializer.worker(worker, reads.name, new Date()));
+  return readList(reads, part, 'listWorkers', (worker) => {
+    const body = serializer.worker(worker, reads.name, new Date());
+    return body === null ? null : { ...body, rateLimits: worker.rateLimits ?? null };
+  });
 }
 
 export function readQueues(reads: SourceReads, part: Parts['queues']): Promise<Known<Rows<JudgedQueue>>> {
@@ -160,7 +170,12 @@ export function readQueues(reads: SourceReads, part: Parts['queues']): Promise<K
     const body = serializer.queue(queue, reads.name, new Date());
     if (body === null) return null;
     // The body has its age in whole seconds, from which no time follows that stays the same.
-    return { ...body, oldestDueAt: body.oldest_due_seconds === null ? null : Number(queue.oldestDueAt) };
+    return {
+      ...body,
+      oldestDueAt: body.oldest_due_seconds === null ? null : Number(queue.oldestDueAt),
+      concurrencyLimit: whole(queue.concurrencyLimit),
+      limiter: queue.limiter ?? null,
+    };
   });
 }
 

@@ -9,6 +9,7 @@ import { wellFormed } from '../serialize/scalars.ts';
 import { isWebLink } from '../text/web-link.ts';
 import { frozen, isRecord } from '../values.ts';
 import type { TaskLinkBody } from '../wire.ts';
+import { createWaitingReader, WAITING_HOLD_MS } from './waiting.ts';
 
 /** `GET /api/tasks/{task_id}/` */
 export const task = defineRoute({
@@ -21,19 +22,24 @@ export const task = defineRoute({
   cached: true,
   open(monitor) {
     const part = monitor.sources.tasks;
+    const waiting = createWaitingReader(monitor);
     return (asked) =>
       createDocument(monitor, {
         part,
         call: 'getTask',
         key: keyOf('task', asked),
         read: (source, context) => source.getTask(asked.taskId, context),
-        *content(detail: TaskDetail | null | undefined, sourceOf) {
+        prepare: (detail, sourceOf, now) => waiting.prepare(detail, sourceOf, now),
+        *content(detail: TaskDetail | null | undefined, sourceOf, now) {
           // A source that reads a Map may return undefined.
           if (detail === null || detail === undefined) return null;
-          const body = monitor.serializer.taskDetail(detail, sourceOf(detail));
-          if (body === null) throw new TypeError('getTask() must return a task with id and state, or null.');
+          const shown = monitor.serializer.taskDetail(detail, sourceOf(detail));
+          if (shown === null) throw new TypeError('getTask() must return a task with id and state, or null.');
           yield;
-          return contentOf({ ...body, links: linksOf(monitor, body) });
+          const body = { ...shown, waiting_for: waiting.bodyOf(detail, shown) };
+          const content = contentOf({ ...body, links: linksOf(monitor, body) });
+          // The answer depends on other tasks, too.
+          return body.waiting_for === null ? content : { ...content, changesAt: now + WAITING_HOLD_MS };
         },
       });
   },

@@ -1,5 +1,6 @@
 /** Serializes workers, feed events and schedules. */
 
+import type { Wait } from '../answers/wait.ts';
 import type { FoundProblem, RuleOutcome } from '../findings/evaluate.ts';
 import type { JudgedTask } from '../findings/judge-running.ts';
 import type { Component, Queue, Schedule, ScheduleRun, TaskEvent, Worker } from '../model.ts';
@@ -14,6 +15,7 @@ import type {
   ScheduleBody,
   ScheduleRunBody,
   TaskBody,
+  WaitBody,
   WorkerBody,
 } from '../wire.ts';
 import { isoTime } from './moments.ts';
@@ -164,8 +166,12 @@ export function componentBody(component: Component, redactor: Redactor): Compone
   };
 }
 
-/** Serializes a queue; `null` when it has no name. */
-export function queueBody(queue: Queue, source: string, now: Date): QueueBody | null {
+/** Serializes a queue, without the answers about it; `null` when it has no name. */
+export function queueBody(
+  queue: Queue,
+  source: string,
+  now: Date,
+): Omit<QueueBody, 'blocked_by' | 'drain'> | null {
   const name = label(queue.name);
   if (name === null) return null;
   const due = isoTime(queue.oldestDueAt);
@@ -223,6 +229,23 @@ export function findingBody(
     summary: sentence(summary),
     evidence: plainRecord(evidence, show, isSecretKey) ?? {},
     look: wellFormed(look),
+  };
+}
+
+/** @param sentence redacts and truncates */
+export function waitBody(wait: Wait, redactor: Redactor, sentence: (text: string) => string): WaitBody {
+  const { code, summary, until, since, evidence } = wait;
+  const shown = Object.entries(evidence).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? wellFormed(redactor.text(value, 'config')) : value,
+  ]);
+  const time = (at: number | null) => (at === null ? null : isoTime(new Date(Math.round(at))));
+  return {
+    code,
+    summary: sentence(summary),
+    until: time(until),
+    since: time(since),
+    evidence: Object.fromEntries(shown),
   };
 }
 

@@ -1,4 +1,5 @@
 /** The only conversion from the model to the wire: missing values, previews and redaction are handled here. */
+import type { Wait } from '../answers/wait.ts';
 import { causeOfTask, createCauseFinder } from '../causes/find-cause.ts';
 import type { FoundProblem, RuleOutcome } from '../findings/evaluate.ts';
 import type { JudgedTask } from '../findings/judge-running.ts';
@@ -32,6 +33,7 @@ import type {
   TaskBody,
   TaskDetailBody,
   TaskMatchBody,
+  WaitBody,
   WorkerBody,
 } from '../wire.ts';
 import {
@@ -42,6 +44,7 @@ import {
   ruleBody,
   runningTaskBody,
   scheduleBody,
+  waitBody,
   workerBody,
 } from './deployment.ts';
 
@@ -74,7 +77,10 @@ export interface Serializer {
   taskRow(task: Task, source: string): TaskBody | null;
   /** The same row as JSON text. Rows of frozen tasks are cached per source. */
   taskRowJson(task: Task, source: string): string | null;
-  taskDetail(task: TaskDetail, source: string): Omit<TaskDetailBody, 'sources' | 'links'> | null;
+  taskDetail(
+    task: TaskDetail,
+    source: string,
+  ): Omit<TaskDetailBody, 'sources' | 'links' | 'waiting_for'> | null;
   /** `null` when the statistics are unreadable. @param asked Default: none of the optional parts */
   stats(stats: TaskStats, asked?: StatsAsked): StatsFigures | null;
   /** An id without lone surrogates. */
@@ -96,7 +102,8 @@ export interface Serializer {
   /** `null` when the component has no key, no name or no status. */
   component(component: Component): ComponentBody | null;
   /** `null` when the queue has no name. */
-  queue(queue: Queue, source: string, now: Date): QueueBody | null;
+  queue(queue: Queue, source: string, now: Date): Omit<QueueBody, 'blocked_by' | 'drain'> | null;
+  wait(wait: Wait): WaitBody;
   finding(finding: FoundProblem): FindingBody;
   rule(outcome: RuleOutcome): RuleBody;
   /** Redacts and truncates a sentence from a source. */
@@ -167,6 +174,7 @@ export function createSerializer({
     schedule: (schedule, source) => readable(() => scheduleBody(schedule, source, showPreview)),
     queue: (queue, source, now) => readable(() => queueBody(queue, source, now)),
     component: (component) => readable(() => componentBody(component, redactor)),
+    wait: (wait) => waitBody(wait, redactor, sentence),
     finding: (finding) => findingBody(finding, redactor, sentence),
     rule: (outcome) => ruleBody(outcome, sentence),
     sentence,

@@ -18,7 +18,7 @@ export function taskDetailBody(
   task: TaskDetail,
   source: string,
   view: TaskView,
-): Omit<TaskDetailBody, 'sources' | 'links'> | null {
+): Omit<TaskDetailBody, 'sources' | 'links' | 'waiting_for'> | null {
   const body = taskBody(task, source, view);
   const { show } = view;
   if (body === null) return null;

@@ -61,6 +61,16 @@ export interface GrowingQueue {
   readonly waiting: number;
 }
 
+/** What happened to the messages of a queue in a minute. */
+export interface RecentMinute {
+  /** Start of the minute. */
+  readonly at: number;
+  /** Number of waiting messages at its end; `null`: not read. */
+  readonly waiting: number | null;
+  /** Messages that workers took; `null`: unknown. */
+  readonly taken: number | null;
+}
+
 /** Some tasks with the same problem. */
 export interface TaskGroup {
   readonly count: number;
@@ -154,4 +164,6 @@ export interface Activity {
   readonly repeated?: readonly RepeatedTask[] | null;
   /** Deaths of the last day, the oldest first. Default: unknown. */
   readonly deaths?: readonly WorkerDeath[];
+  /** The last ten minutes of a queue, oldest first; minutes in which nothing was seen are absent. Default: unknown. */
+  readonly recent?: (queue: string) => readonly RecentMinute[];
 }

@@ -80,6 +80,8 @@ const DETAIL_FIELDS = {
   options: anything,
   log: maybe(record({ lines: listOf(text), total: count })),
   timeLimits: maybe(record({ soft: maybe(count), hard: maybe(count) })),
+  ahead: maybe(count),
+  waitsFor: maybe(record({ relation: oneOf('children', 'chord'), done: count, total: count })),
   traceId: maybe(shape('32 lowercase hexadecimal digits, not all 0', isTraceId)),
 };
 
@@ -248,6 +250,7 @@ const ACTIVITY = record({
   growing: optional(listOf(record({ queue: filled, since: number, from: count, waiting: count }))),
   repeated: maybe(listOf(record({ id, name: nullable(text), runs: REPEATED_RUNS }))),
   deaths: optional(listOf(record({ at: number, worker: nullable(text), running: RUNNING }))),
+  recent: optional(shape('a function', (value) => typeof value === 'function')),
 });
 
 /** One check per returned value. */
@@ -310,6 +313,7 @@ export const SHAPES = {
     software: maybe(text),
     loadAverage: maybe(listOf(number)),
     uptimeSeconds: maybe(number),
+    rateLimits: maybe(shape('an object', (value) => typeof value === 'object' && !Array.isArray(value))),
   }),
   taskEventPage: record({
     events: listOf(
@@ -356,6 +360,8 @@ export const SHAPES = {
     oldestDueAt: nullable(date),
     engineStates: maybe(countsByName),
     isPaused: maybe(boolean),
+    concurrencyLimit: maybe(count),
+    limiter: maybe(record({ taken: count, most: nullable(count), until: nullable(date) })),
     asOf: nullable(date),
   }),
   component: record({

@@ -1,4 +1,5 @@
 /** Bodies that describe the deployment: health, components, queues, the feed, schedules. */
+import type { DrainBody, WaitBody } from './answers.ts';
 import type { Integer, ProblemBody, SourceBody, Timestamp } from './common.ts';
 import type { StatsColumnsBody, WorkerCountsBody } from './overview.ts';
 
@@ -57,6 +58,10 @@ export interface QueueBody {
   engine_states: { [state: string]: Integer } | null;
   /** Whether the queue is paused; `null` when the engine cannot pause queues or it is unknown. */
   paused: boolean | null;
+  /** Why its tasks wait; `null`: none does. */
+  blocked_by: WaitBody | null;
+  /** When it will be empty; `null`: no task waits. */
+  drain: DrainBody | null;
   /** When these figures were read. */
   as_of: Timestamp | null;
   /** Name of the source that lists the queue. */

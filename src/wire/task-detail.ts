@@ -1,4 +1,5 @@
 /** The body that describes one task. */
+import type { WaitBody } from './answers.ts';
 import type { Integer, SourceBody, Timestamp } from './common.ts';
 import type { TaskBody } from './tasks.ts';
 
@@ -48,6 +49,8 @@ export interface TaskDetailBody extends TaskBody {
   trace_id: string | null;
   /** Seconds after which it is interrupted, and its process killed. */
   time_limits: { soft: number | null; hard: number | null } | null;
+  /** Why it waits; `null`: it does not wait. */
+  waiting_for: WaitBody | null;
   /** Links to other tools, from the host's option `taskLinks`. */
   links: TaskLinkBody[];
   sources: SourceBody[];

@@ -31,6 +31,7 @@ const RANKS: Readonly<Record<string, number>> = {
   amqp: 1,
   history: 1,
   findings: 1,
+  answers: 1,
   metrics: 1,
   stores: 1,
   options: 2,

@@ -22,7 +22,7 @@ const SEAMS: readonly (readonly [what: string, modules: RegExp])[] = [
   ],
   ['the redactor', /^src\/redact\.ts$/],
   ['the graph over plain tasks', /^src\/graph\.ts$/],
-  ['rules over plain situations', /^src\/findings\//],
+  ['rules and answers over plain situations', /^src\/(?:findings|answers)\//],
   ['selection over plain tasks', /^src\/select\.ts$/],
   ['the wire serializer', /^src\/serialize\.ts$/],
   ['the search language', /^src\/dashboard\/search\//],

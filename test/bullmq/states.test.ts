@@ -42,8 +42,13 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
       const id = `mail:${job.id}`;
       const { tasks } = await page(sources, { limit: 1000 });
       const row = tasks.find((task) => task.id === id);
-      const { children, timeline, kwargs, options, attempts, log, traceId, ...own } = await whole(id);
+      const { children, timeline, kwargs, options, attempts, log, traceId, ...rest } = await whole(id);
+      const { ahead, waitsFor, ...own } = rest;
       expect({ ...own, kwargs: null }).toEqual(row);
+      expect([typeof ahead === 'number', waitsFor]).toEqual([
+        /^(?:waiting|paused|prioritized)$/.test(row?.engineState ?? ''),
+        null,
+      ]);
       const { opts, attemptsMade } = (await queue.getJob(job.id ?? '')) as Job;
       expect(JSON.parse(String(kwargs))).toEqual(JSON.parse(JSON.stringify(opts)));
       expect([options, children, log?.total, traceId]).toEqual([kwargs, [], log?.lines.length, null]);

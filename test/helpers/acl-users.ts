@@ -67,7 +67,7 @@ export function controlRules(scope: AclScope = {}): string[] {
 /** Every command that the BullMQ source sends. */
 const BULLMQ_COMMANDS: readonly string[] = [
   ...['ping', 'select', 'info', 'client|list', 'scan', 'exists'],
-  ...['get', 'hget', 'hmget', 'hkeys', 'hlen', 'hrandfield', 'hstrlen', 'llen', 'lrange', 'lpos'],
+  ...['get', 'pttl', 'hget', 'hmget', 'hkeys', 'hlen', 'hrandfield', 'hstrlen', 'llen', 'lrange', 'lpos'],
   ...['zcard', 'zcount', 'zscore', 'zrevrank', 'zrange', 'zrevrange', 'zrangebyscore', 'zrevrangebyscore'],
   ...['scard', 'smembers', 'srandmember', 'xrange', 'xrevrange', 'xinfo|stream', 'memory|usage'],
 ];

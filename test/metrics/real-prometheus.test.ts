@@ -1,5 +1,10 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { MonitorSources } from '../../src/index.ts';
+import { ROOT } from '../packaging/packed.ts';
 import { mount } from './metrics-host.ts';
+import { serve } from './own-metrics-kit.ts';
 import { startPrometheus } from './prometheus.ts';
 import { freePort, isInstalled, poll, startProcess } from './real-process.ts';
 
@@ -87,6 +92,94 @@ describe('a real exporter and Prometheus', () => {
       await settled('up{job="monitor"}', (value) => value === 1);
       await settled('scrape_samples_scraped{job="monitor"}', (value) => value > 100);
       await settled('node_exporter_build_info{job="monitor"}', (value) => value === 1);
+    },
+    150_000,
+  );
+});
+
+const MINUTE = 60_000;
+
+/** A queue that four slots empty too slowly: of 1,200 tasks, one leaves in a second and none arrives. */
+function slowQueue(): MonitorSources & { isEmpty: boolean } {
+  const begun = Date.now();
+  const waitingAt = (time: number): number => Math.round(1_200 - (time - begun) / 1_000);
+  const recent = () => {
+    const minute = Math.floor(Date.now() / MINUTE) * MINUTE;
+    return [3, 2, 1].map((ago) => {
+      const at = minute - ago * MINUTE;
+      return { at, waiting: waitingAt(at + MINUTE), taken: 60 };
+    });
+  };
+  const source = {
+    isEmpty: false,
+    tasks: {
+      name: 'shop',
+      listTasks: () => ({ tasks: [], next: null, total: 0 }),
+      getTask: () => null,
+      getActivity: () => ({
+        ...{ since: 0, blind: null, silent: [], recent },
+        counts: { since: 0, others: '', names: () => [], quantile: () => null },
+        open: { running: [], isWhole: true, lost: [], overdue: null, waiting: [] },
+      }),
+    },
+    queues: {
+      name: 'shop',
+      listQueues: () => [
+        {
+          name: 'mail',
+          waiting: source.isEmpty ? 0 : waitingAt(Date.now()),
+          consumers: 2,
+          oldestDueAt: null,
+          asOf: null,
+        },
+      ],
+    },
+    workers: {
+      name: 'shop',
+      listWorkers: () =>
+        ['ann', 'bob'].map((hostname) => ({ hostname, status: 'online', concurrency: 2, queues: ['mail'] })),
+    },
+  };
+  return source as never;
+}
+
+/** The query of a recipe in docs/metrics.md, in one line. */
+function recipe(member: string): string {
+  const page = readFileSync(join(ROOT, 'docs/metrics.md'), 'utf8');
+  const [, query = ''] = new RegExp(`${member}: >-\\n((?: {6,}.*\\n)+?)(?: *\\w+:|\`\`\`)`).exec(page) ?? [];
+  return query.replace(/\s+/g, ' ').trim().replaceAll('<<.LabelMatchers>>', 'queue="mail"');
+}
+
+describe('the recipes for autoscaling', () => {
+  it.skipIf(!isInstalled(PROMETHEUS))(
+    titled(
+      'ask for the slots that a queue needs, and for none once it is empty',
+      isInstalled(PROMETHEUS),
+      PROMETHEUS,
+    ),
+    async () => {
+      const source = slowQueue();
+      const { base } = await serve({ sources: source, metrics: { own: true } });
+      const prometheus = await startPrometheus({ monitor: `${base}/metrics` });
+      onTestFinished(() => prometheus.close());
+      const queries = [recipe('query'), recipe('metricsQuery')];
+      for (const query of queries) {
+        const values = (): Promise<readonly number[]> =>
+          prometheus.query(query).then((series) => series.map(({ value }) => value));
+        // 60 a minute with four slots; all within ten minutes takes twice as many.
+        await poll(values, ([value]) => value !== undefined && value >= 7 && value <= 9, 60_000);
+        expect(await values()).toHaveLength(1);
+      }
+      const forecast = await prometheus.query('task_monitor_queue_drain_seconds{queue="mail"}');
+      expect(forecast[0]?.value).toBeGreaterThan(600);
+      source.isEmpty = true;
+      for (const query of queries) {
+        await poll(
+          () => prometheus.query(query),
+          ([series]) => series?.value === 0,
+          60_000,
+        );
+      }
     },
     150_000,
   );

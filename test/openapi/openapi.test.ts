@@ -71,7 +71,14 @@ describe('openapi.json', () => {
     ajv.addSchema(document, 'openapi');
     const validate = ajv.getSchema('openapi#/components/schemas/QueueBody');
     const queue = { name: 'celery', reserved: null, consumers: 3, oldest_due_seconds: null, as_of: null };
-    const row = { ...queue, engine_states: null, paused: null, source: 'celery' };
+    const row = {
+      ...queue,
+      engine_states: null,
+      paused: null,
+      blocked_by: null,
+      drain: null,
+      source: 'celery',
+    };
     expect(validate?.({ ...row, waiting: null })).toBe(true);
     expect(validate?.({ ...row, waiting: 1.5 })).toBe(false);
     expect(validate?.(row)).toBe(false);

@@ -133,7 +133,7 @@ export function heldByWorker(
 
 /** The tasks from a queue that occupy all its workers for too long while others wait; `null`: none. */
 export function heldByQueue(
-  { name, waiting }: QueueBody,
+  { name, waiting }: Pick<QueueBody, 'name' | 'waiting'>,
   running: readonly RunningTask[],
   usualOf: FindUsual,
   now: number,

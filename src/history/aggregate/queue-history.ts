@@ -1,6 +1,6 @@
 /** A day of queues in memory, by minute: how many messages waited, entered and were taken out. */
 import { type DepthPoint, growingSince, type QueueSample } from '../../select/queue-depths.ts';
-import type { GrowingQueue } from '../../source.ts';
+import type { GrowingQueue, RecentMinute } from '../../source.ts';
 
 /** The readings of one queue in one minute. */
 export interface QueueGauge {
@@ -42,6 +42,8 @@ export interface QueueHistory {
   samples(queues?: readonly string[]): Iterable<QueueSample>;
   /** The queues that grow now. */
   growing(now: number): readonly GrowingQueue[];
+  /** The last minutes of a queue, oldest first. */
+  recent(queue: string, now: number): readonly RecentMinute[];
   clear(): void;
 }
 
@@ -72,6 +74,7 @@ export function createQueueHistory(): QueueHistory {
     gauges: (from) => gaugesIn(day, from),
     samples: (queues = []) => samplesIn(day, queues),
     growing: (now) => growingIn(samplesIn(day, []), now),
+    recent: (queue, now) => recentOf(day, queue, now),
     clear() {
       day.minutes.clear();
       day.entries = 0;
@@ -182,6 +185,28 @@ function sampleOf(name: string, minute: number, entry: QueueMinute): QueueSample
     received,
     started,
   };
+}
+
+/** Minutes that {@link recentOf} returns. */
+const RECENT = 10;
+
+function recentOf({ minutes }: QueueDay, queue: string, now: number): readonly RecentMinute[] {
+  const last = Math.floor(now / MINUTE_MS);
+  const recent: RecentMinute[] = [];
+  for (let minute = last - RECENT + 1; minute <= last; minute++) {
+    const known = minutes.get(minute);
+    const entry = known?.get(queue);
+    if (entry === undefined) continue;
+    const elsewhere = known?.get(UNKNOWN);
+    // Messages of unknown queues may be of this one. An engine that does not report receiving reports starts.
+    const isTakenElsewhere = elsewhere !== undefined && elsewhere.received + elsewhere.started > 0;
+    recent.push({
+      at: minute * MINUTE_MS,
+      waiting: entry.samples > 0 ? entry.lastWaiting : null,
+      taken: isTakenElsewhere ? null : entry.received > 0 ? entry.received : entry.started,
+    });
+  }
+  return recent;
 }
 
 function growingIn(samples: Iterable<QueueSample>, now: number): readonly GrowingQueue[] {

@@ -1,5 +1,5 @@
 /** The workflow of a task: all tasks reachable through parents, groups, chords and reported relations. */
-import type { Task, TaskTree } from '../../model.ts';
+import { type AwaitedTasks, isDone, type Task, type TaskTree } from '../../model.ts';
 import type { Steps } from '../../scheduler.ts';
 import type { Roots } from '../index/roots.ts';
 import type { Relatives } from '../index/task-index.ts';
@@ -32,6 +32,14 @@ export function childrenOf(id: string, { records, index, relations }: WorkflowTa
     if (relation !== 'group' && relation !== 'chord') children.add(child);
   }
   return [...children];
+}
+
+/** The header of the chord whose body a task is; `null`: it is none, or no member of the header is known. */
+export function headerOf(id: string, { records, index }: WorkflowTables): AwaitedTasks | null {
+  const header = index.byChord.list(id);
+  if (header.length === 0) return null;
+  const done = header.filter((slot) => isDone(records.states.text(records.state[slot] as number)));
+  return { relation: 'chord', done: done.length, total: header.length };
 }
 
 /** A visit of a workflow. */

@@ -17,7 +17,7 @@ import type {
 import { summarizeOpen } from '../answers/open-summary.ts';
 import { familyNames, type Rows } from '../answers/rows.ts';
 import type { TaskList } from '../answers/task-list.ts';
-import { childrenOf, workflowOf } from '../answers/workflow.ts';
+import { childrenOf, headerOf, workflowOf } from '../answers/workflow.ts';
 import type { HistoryPart, HistoryReader } from '../history.ts';
 import { catchUp, type MemoryState } from './memory-state.ts';
 
@@ -41,7 +41,10 @@ export function createMemoryReader(state: MemoryState, lag: () => number | null)
     listTasks: (query, context) => listTasks(state, query, context),
     getTask(id) {
       const slot = slotOf(id);
-      return slot === undefined ? null : rows.detail(slot, childrenOf(id, tables));
+      if (slot === undefined) return null;
+      const task = rows.detail(slot, childrenOf(id, tables));
+      const waitsFor = task.state === 'PENDING' ? headerOf(id, tables) : null;
+      return waitsFor === null ? task : { ...task, waitsFor };
     },
     getTaskTree(id, context) {
       const slot = slotOf(id);
@@ -142,6 +145,7 @@ function* activityOf(state: MemoryState): Steps<Activity> {
       ...(repeated && { repeated }),
       deaths: deaths.list(workers.silent(), clock()),
     }),
+    recent: (queue) => aggregate.queues.recent(queue, clock()),
   };
 }
 

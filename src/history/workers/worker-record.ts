@@ -147,6 +147,7 @@ export function toWorker({ hostname, heartbeatAt, facts }: WorkerRecord, status:
     loadAverage: facts.loadAverage ?? null,
     // As last reported: a running count would change every answer.
     uptimeSeconds: facts.uptimeSeconds == null ? null : Math.floor(facts.uptimeSeconds),
+    rateLimits: facts.rateLimits ?? null,
   };
 }
 

@@ -262,6 +262,7 @@ const WORKER_FIELDS: KeysOf<MemoryWorkerRecord> = {
   registeredTasks: true,
   queues: true,
   uptimeSeconds: true,
+  rateLimits: true,
 };
 
 function toWorkerChange(record: MemoryWorkerRecord, now: () => number): WorkerChange {

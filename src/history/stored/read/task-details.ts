@@ -60,7 +60,8 @@ async function readBoth(
       reads.read((session) => session.relations.read([id], MOST_CHILDREN), context, ms),
     ]);
     const children = childrenIn(reader, id, sent, relations);
-    if (isWhole) return { ...known, children };
+    // Memory may not know all that it waits for.
+    if (isWhole) return { ...known, children, ...(known.waitsFor && { waitsFor: null }) };
     // It may be in memory by now. Two instances that first wrote it at midnight have stored it twice.
     const last = stored.toSorted((a, b) => a.version - b.version || a.day - b.day).at(-1);
     const cold = (last === undefined ? null : completed(reader, last, true)) ?? reader.memory.readTask(id);

@@ -83,6 +83,7 @@ async function readActivity(access: QueueAccess, state: ActivityState): Promise<
     workersPull: true,
     silent: [],
     growing: counts.queues.growing(Date.now()),
+    recent: (queue) => counts.queues.recent(queue, Date.now()),
     ...judgedStalls(
       [...followed.values()].map(({ stalls }) => stalls),
       Date.now(),

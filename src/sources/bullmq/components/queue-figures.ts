@@ -30,6 +30,8 @@ export interface QueueFigures {
   readonly isPaused: boolean;
   /** Most jobs that may be active at a time; `null` if unlimited. */
   readonly concurrency: number | null;
+  /** Most jobs that may start in a period; `null` if each worker has its own limit, which BullMQ does not store. */
+  readonly rateLimit: number | null;
   /** Version of the BullMQ that made it, as `bullmq:6.7.0`; `null` if not recorded. */
   readonly version: string | null;
 }
@@ -39,7 +41,7 @@ export const NEXT_TWO = ['-2', '-1'] as const;
 
 /** In the order in which {@link figuresOf} reads their replies. */
 const PARTS: readonly (readonly [name: string, part: string, ...args: string[]])[] = [
-  ['HMGET', 'meta', 'paused', 'concurrency', 'version'],
+  ['HMGET', 'meta', 'paused', 'concurrency', 'version', 'max'],
   ['LLEN', 'wait'],
   // The last entry may be a mark of an older BullMQ, which is no job.
   ['LRANGE', 'wait', ...NEXT_TWO],
@@ -95,7 +97,7 @@ function commandsOf(queue: QueueRef, parts: typeof PARTS): readonly RedisCommand
 function figuresOf(replies: readonly unknown[]): QueueFigures {
   const [meta, wait, lastWaiting, paused, lastPaused, prioritized, delayed, children, ...rest] = replies;
   const [active, completed, failed, schedules] = rest;
-  const [isPaused, concurrency, version] = asFields(meta);
+  const [isPaused, concurrency, version, most] = asFields(meta);
   return {
     counts: {
       waiting: jobsIn(wait, lastWaiting),
@@ -110,6 +112,7 @@ function figuresOf(replies: readonly unknown[]): QueueFigures {
     schedules: asCount(schedules),
     isPaused: (isPaused ?? null) !== null,
     concurrency: asNumber(concurrency),
+    rateLimit: asNumber(most),
     version: version ?? null,
   };
 }
@@ -128,7 +131,11 @@ export function engineStatesOf({ counts, isPaused }: QueueFigures): Readonly<Rec
 }
 
 /** Jobs that a free worker could take now. */
-export function takeable({ waiting, paused, prioritized }: JobCounts): number {
+export function takeable({
+  waiting,
+  paused,
+  prioritized,
+}: Pick<JobCounts, 'waiting' | 'paused' | 'prioritized'>): number {
   return waiting + paused + prioritized;
 }
 

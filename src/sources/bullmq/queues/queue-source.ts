@@ -1,8 +1,15 @@
-import type { Queue } from '../../../model.ts';
+import type { Queue, QueueLimiter } from '../../../model.ts';
+import { asNumber } from '../../../redis/replies.ts';
 import type { QueueSource } from '../../../source.ts';
 import { type BullMQRedis, type QueueAccess, type RedisServer, serversOf } from '../access/queue-access.ts';
+import type { QueueRef } from '../access/queue-reads.ts';
 import { readOldestDue } from '../components/oldest-due.ts';
-import { engineStatesOf, readQueueFigures, takeable } from '../components/queue-figures.ts';
+import {
+  engineStatesOf,
+  type QueueFigures,
+  readQueueFigures,
+  takeable,
+} from '../components/queue-figures.ts';
 import { readWorkerConnections } from '../workers/worker-connections.ts';
 
 /**
@@ -47,6 +54,8 @@ async function readOnce(access: QueueAccess, server: RedisServer): Promise<reado
     readOldestDue(access, server.queues, asOf.getTime()),
     readWorkerConnections(server),
   ]);
+  const isBusy = (queue: QueueRef): boolean => takeable(figures.get(queue)?.counts ?? NO_JOBS) > 0;
+  const limiters = await readLimiters(access, server.queues.filter(isBusy), figures);
   return server.queues.map((queue) => {
     const own = figures.get(queue);
     const counts = own?.counts;
@@ -59,9 +68,41 @@ async function readOnce(access: QueueAccess, server: RedisServer): Promise<reado
       oldestDueAt: since === undefined ? null : new Date(since),
       engineStates: own === undefined ? null : engineStatesOf(own),
       isPaused: own?.isPaused ?? null,
+      concurrencyLimit: own?.concurrency ?? null,
+      limiter: limiters.get(queue) ?? null,
       asOf,
     };
   });
+}
+
+const NO_JOBS = { waiting: 0, paused: 0, prioritized: 0 };
+
+/** What `Worker.rateLimit` and `Queue.rateLimit` store to stop a queue, whatever its limit is. */
+const STOPPED = Number.MAX_SAFE_INTEGER;
+
+/** The rate limits that count now (bullmq, includes/getRateLimitTTL.lua). The user may not be allowed to read the time. */
+async function readLimiters(
+  access: QueueAccess,
+  queues: readonly QueueRef[],
+  figures: ReadonlyMap<QueueRef, QueueFigures>,
+): Promise<ReadonlyMap<QueueRef, QueueLimiter>> {
+  const replies = await access.read(
+    queues.flatMap((queue) => [
+      { queue, command: ['GET', queue.key('limiter')], isOptional: true },
+      { queue, command: ['PTTL', queue.key('limiter')], isOptional: true },
+    ]),
+  );
+  const limiters = new Map<QueueRef, QueueLimiter>();
+  for (const [index, queue] of queues.entries()) {
+    const taken = asNumber(replies[2 * index]);
+    const left = asNumber(replies[2 * index + 1]);
+    // Without a time it has just ended, or cannot be read.
+    if (taken === null || left === -2) continue;
+    const until = left === null || left < 0 ? null : new Date(Date.now() + left);
+    const most = figures.get(queue)?.rateLimit ?? (taken >= STOPPED ? taken : null);
+    limiters.set(queue, { taken, most, until });
+  }
+  return limiters;
 }
 
 function unreadQueue({ name }: { readonly name: string }): Queue {

@@ -120,6 +120,8 @@ function withoutDetail({
   log: _log,
   traceId: _traceId,
   timeLimits: _timeLimits,
+  ahead: _ahead,
+  waitsFor: _waitsFor,
   ...task
 }: TaskDetail): Task {
   // A field that only one task shows must be left out above.

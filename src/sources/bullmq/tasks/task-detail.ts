@@ -1,4 +1,11 @@
-import type { Task, TaskAttempt, TaskChangeEntry, TaskDetail, TaskLog } from '../../../model.ts';
+import type {
+  AwaitedTasks,
+  Task,
+  TaskAttempt,
+  TaskChangeEntry,
+  TaskDetail,
+  TaskLog,
+} from '../../../model.ts';
 import { redactTimeline } from '../../../redact.ts';
 import { asCount, asNumber, asTexts } from '../../../redis/replies.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
@@ -20,10 +27,11 @@ export async function readTaskDetail(access: QueueAccess, taskId: string): Promi
   if (ref === null) return null;
   const [job = null] = await findJobs(access, [ref], true);
   if (job === null) return null;
-  const [[loaded], [children], log] = await Promise.all([
+  const [[loaded], [children], log, ahead] = await Promise.all([
     loadWithValues(access, [job], DETAIL_BOUNDS, ['opts']),
     childrenOf(access, [job], MOST_CHILDREN),
     readJobLog(access, job),
+    readAhead(access, job),
   ]);
   if (loaded === undefined) return null;
   const { task } = loaded;
@@ -41,7 +49,47 @@ export async function readTaskDetail(access: QueueAccess, taskId: string): Promi
     options: task.kwargs,
     log,
     traceId: traceIn(loaded.values.opts),
+    ahead,
+    waitsFor: await readUnfinished(access, job, ids.size),
   };
+}
+
+/** Of how many children a job waits for some; `null`: for none. */
+async function readUnfinished(
+  access: QueueAccess,
+  { queue, id, set }: KnownJob,
+  total: number,
+): Promise<AwaitedTasks | null> {
+  if (set.part !== 'waiting-children') return null;
+  const [reply] = await access.read([keyCommand(queue, 'SCARD', `${id}:dependencies`)]);
+  const left = asCount(reply);
+  return { relation: 'children', done: Math.max(0, total - left), total: Math.max(total, left) };
+}
+
+/** How far into a list a job is searched. */
+const MOST_AHEAD = 10_000;
+
+/** How many jobs run before a waiting one: workers take from the end of `wait`, then by priority. */
+async function readAhead(
+  access: QueueAccess,
+  { queue, id, set: { part } }: KnownJob,
+): Promise<number | null> {
+  if (part === 'wait' || part === 'paused') {
+    const [length, found] = await access.read([
+      keyCommand(queue, 'LLEN', part),
+      keyCommand(queue, 'LPOS', part, id, 'RANK', -1, 'MAXLEN', MOST_AHEAD),
+    ]);
+    const index = asNumber(found);
+    return index === null ? null : Math.max(0, asCount(length) - 1 - index);
+  }
+  if (part !== 'prioritized') return null;
+  const [waiting, all, found] = await access.read([
+    keyCommand(queue, 'LLEN', 'wait'),
+    keyCommand(queue, 'ZCARD', part),
+    keyCommand(queue, 'ZREVRANK', part, id),
+  ]);
+  const behind = asNumber(found);
+  return behind === null ? null : Math.max(0, asCount(waiting) + asCount(all) - 1 - behind);
 }
 
 /** The timeline lists the last runs, which Redis has counted. */

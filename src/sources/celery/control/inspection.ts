@@ -195,6 +195,7 @@ function workerFactsOf(hostname: string, replies: WorkerReplies, time: number): 
     ...defined('poolSize', poolSize(pool)),
     ...defined('registeredTasks', registeredNames(replies.registered)),
     ...defined('queues', queueNames(replies.active_queues)),
+    ...defined('rateLimits', rateLimits(replies.registered)),
   };
 }
 
@@ -208,6 +209,17 @@ function queueNames(reply: unknown): string[] | undefined {
 function registeredNames(reply: unknown): string[] | undefined {
   if (!Array.isArray(reply)) return undefined;
   return namesIn(reply.map((name) => (typeof name === 'string' ? withoutInfo(name) : null)));
+}
+
+/** Of the tasks that have one: `shop.pay [rate_limit=5/s]`. */
+function rateLimits(reply: unknown): Record<string, string> | undefined {
+  if (!Array.isArray(reply)) return undefined;
+  const limits = reply.slice(0, MAX_LIST).flatMap((text: unknown): [string, string][] => {
+    if (typeof text !== 'string' || text.length > 2 * MAX_NAME) return [];
+    const limit = /[ []rate_limit=([\d.]+(?:\/[smh])?)[ \]]/.exec(text.slice(withoutInfo(text).length))?.[1];
+    return limit === undefined ? [] : [[withoutInfo(text), limit]];
+  });
+  return Object.fromEntries(limits);
 }
 
 function withoutInfo(text: string): string {

@@ -41,15 +41,31 @@ export function withWaiting<Source extends TaskSource>(
     },
     async getTask(id, context) {
       const known = await tasks.getTask(id, context);
-      if (known !== null) return known;
+      if (known !== null) return known.state === 'PENDING' ? { ...known, ahead: aheadOf(id, queues) } : known;
       await queues.ready();
       const message = queues.index().get(id);
-      return message === undefined ? null : queues.rows.detail(message);
+      const waiting = message === undefined ? null : queues.rows.detail(message);
+      return waiting === null ? null : { ...waiting, ahead: aheadOf(id, queues) };
     },
     ...(getTaskTree === undefined
       ? {}
       : { getTaskTree: (id, context) => treeOf(tasks, queues, reader, id, context) }),
   };
+}
+
+/** How many messages leave the queue before that of a task; `null`: unknown, since not all messages are known. */
+function aheadOf(id: string, queues: Waiting): number | null {
+  const own = queues.index().get(id);
+  const index = queues.held();
+  if (index === null || own === undefined || own.takenAt !== null) return null;
+  const queueOf = ({ part }: WaitingMessage): string => part.split('\0', 1)[0] as string;
+  const queue = queueOf(own);
+  let ahead = 0;
+  for (const message of index.messages) {
+    if (message === own) return ahead;
+    if (message.takenAt === null && queueOf(message) === queue) ahead += 1;
+  }
+  return null;
 }
 
 function statusWith(tasks: TaskSource, queues: Waiting): SourceStatus {
