@@ -104,7 +104,7 @@ function columnsFor(rows: readonly ScheduleBody[], isOneOfSeveral: boolean): rea
       ),
     },
     ...(rows.some(({ last_runs }) => last_runs !== null) ? [runs] : []),
-    { title: 'Missed', phone: 'beside', cell: (row) => <Missed row={row} /> },
+    { title: 'Missed', phone: 'beside', cell: (row) => isMissed(row) && <Missed row={row} /> },
   ];
 }
 
