@@ -147,7 +147,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, axe finds nothing'),
       await isSound(view, hash);
     }
     await view.go('#/');
-    await view.page.getByText('Unknown: the checks are still loading.').waitFor();
+    await view.page.getByRole('heading', { name: 'Overview: Checking …' }).waitFor();
   });
 
   it.each(
@@ -161,7 +161,8 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, axe finds nothing'),
       await isSound(view, hash);
     }
     await view.go('#/');
-    await view.page.getByText('Unknown: the checks could not be loaded.').waitFor();
+    await view.page.getByRole('heading', { name: 'Overview: Unknown' }).waitFor();
+    await view.page.getByText('The checks could not be read').waitFor();
     expect(await view.page.locator('.tone-good').count()).toBe(0);
   });
 

@@ -6,6 +6,7 @@ import { QUEUE_CHART_PX, QueueChart } from '../charts/queue-chart.tsx';
 import { findingsOfQueue } from '../findings.ts';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
+import { Blocked, Drain } from '../parts/blocked.tsx';
 import { Tile } from '../parts/fact.tsx';
 import { LatestTasks } from '../parts/latest-tasks.tsx';
 import { Moment } from '../parts/moment.tsx';
@@ -74,6 +75,7 @@ export function QueueView({ id }: { readonly id: string }) {
       {queues.map((queue) => (
         <Fragment key={queue.now?.source}>
           <Trouble queue={queue} findings={findingsOfQueue(components.data, queue)} />
+          {!isMissed(queue) && <Blocked wait={queue.now?.blocked_by ?? null} />}
           <Figures queue={queue} stepSeconds={stats?.step_seconds ?? 60} />
         </Fragment>
       ))}
@@ -128,11 +130,13 @@ function Trouble(props: { readonly queue: QueueFigures; readonly findings: reado
 /** The current depth and rates. */
 function Figures({ queue, stepSeconds }: { readonly queue: QueueFigures; readonly stepSeconds: number }) {
   const { waiting, oldest, workers } = QUEUE_COLUMNS;
+  const drain = queue.now?.drain;
   return (
     <dl class="panel tiles">
       {[waiting, oldest, ...rateColumns(stepSeconds), workers].map(({ title, cell }) => (
         <Tile key={title} name={title} value={cell(queue)} />
       ))}
+      {drain != null && <Tile name="Forecast" value={<Drain drain={drain} />} />}
     </dl>
   );
 }

@@ -4,6 +4,7 @@ import { canAskFor } from '../abilities.ts';
 import { ErrorText } from '../failures/traceback.tsx';
 import { isConsequence } from '../graph/node-state.ts';
 import { clock } from '../live/clock.ts';
+import { Blocked } from '../parts/blocked.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Tile } from '../parts/fact.tsx';
 import { Flags, StateBadge, toneOf } from '../parts/state-badge.tsx';
@@ -29,6 +30,7 @@ export function TaskHead(props: { readonly task: TaskDetailBody; readonly workfl
         <Flags flags={task.flags} />
       </div>
       {exception !== null && <ErrorText text={exception} />}
+      <Blocked wait={task.waiting_for} />
       {progress !== null && <ProgressBar progress={progress} />}
       <dl class="tiles">
         <Latest task={task} />
