@@ -92,9 +92,12 @@ function differences(known: Known, expected: Known): string[] {
   return [...expected].flatMap(([id, task]) => {
     const other = known.get(id) ?? null;
     const keys = Object.keys(task ?? other ?? {}) as (keyof TaskDetail)[];
-    return keys
-      .filter((key) => JSON.stringify(task?.[key]) !== JSON.stringify(other?.[key]))
-      .map((key) => `${id}: ${key} is ${JSON.stringify(other?.[key])}, was ${JSON.stringify(task?.[key])}`);
+    return (
+      keys
+        // The place in a queue is the order in which the queue is told.
+        .filter((key) => key !== 'ahead' && JSON.stringify(task?.[key]) !== JSON.stringify(other?.[key]))
+        .map((key) => `${id}: ${key} is ${JSON.stringify(other?.[key])}, was ${JSON.stringify(task?.[key])}`)
+    );
   });
 }
 

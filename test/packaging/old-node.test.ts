@@ -47,11 +47,11 @@ const NODE_16: Readonly<Record<string, readonly string[]>> = {
   path: ['dirname', 'join', 'resolve', 'sep'],
   process: ['nextTick'],
   stream: ['Readable', 'Writable'],
-  'timers/promises': ['setImmediate'],
+  'timers/promises': ['setImmediate', 'setTimeout'],
   url: ['fileURLToPath'],
   util: ['inspect', 'isDeepStrictEqual', 'promisify'],
   worker_threads: ['Worker'],
-  zlib: ['brotliDecompressSync', 'gzip', 'inflateSync'],
+  zlib: ['brotliDecompress', 'brotliDecompressSync', 'gzip', 'inflateSync'],
 };
 
 const sentence = (version: string): string =>

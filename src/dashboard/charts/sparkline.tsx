@@ -19,7 +19,7 @@ export function Sparkline(props: {
     const left = (index * step).toFixed(1);
     if (value === null) gaps += `M${left} ${HEIGHT - 1}h${step.toFixed(1)}`;
     else if (value > 0) {
-      const tall = Math.max(2, (value / most) * HEIGHT);
+      const tall = Math.max(2, (value / most) * HEIGHT).toFixed(1);
       columns += `M${left} ${HEIGHT}v${-tall}h${Math.max(1, step - 0.5).toFixed(1)}v${tall}z`;
     }
   });
