@@ -18,7 +18,7 @@ function statsOf(page: Page): URLSearchParams[] {
   const asked: URLSearchParams[] = [];
   page.on('request', (request) => {
     const { pathname, searchParams } = new URL(request.url());
-    if (pathname.endsWith('/api/tasks/') && searchParams.has('stats')) asked.push(searchParams);
+    if (/\/api\/(components|tasks)\/$/.test(pathname) && searchParams.has('stats')) asked.push(searchParams);
   });
   return asked;
 }
