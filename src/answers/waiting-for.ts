@@ -128,7 +128,8 @@ function onWorker(task: WaitingTask): Wait | null {
       count === 1 && longest?.name != null
         ? `a task ${longest.name} runs`
         : `${counted(count, 'task')} ${count === 1 ? 'runs' : 'run'}`;
-    const time = longest === undefined ? '' : `, for up to ${inWords(now - longest.startedAt)}`;
+    const most = count === 1 ? '' : 'up to ';
+    const time = longest === undefined ? '' : `, for ${most}${inWords(now - longest.startedAt)}`;
     return wait('reserved', `Reserved by ${hostname}, where ${first}${time}.`, {
       evidence: { ...evidence, slots, running: count, task_id: longest?.id ?? null },
     });

@@ -114,7 +114,7 @@ describe('why a task waits', () => {
     const situation = await busy();
     expect(why(taken, situation)).toMatchObject({
       code: 'reserved',
-      summary: 'Reserved by ann, where a task send runs, for up to 5 min.',
+      summary: 'Reserved by ann, where a task send runs, for 5 min.',
       since: ago(0.5),
     });
     const limited = ann({ concurrency: 2, rateLimits: { send: '10/m' } });

@@ -147,7 +147,7 @@ describe.each([
       await expect.poll(async () => (await waitOf(ids[1] ?? ''))?.evidence.slots, TIMEOUT).toBe(1);
       const reserved = await expectCode(ids[1], 'reserved');
       expect(reserved.summary).toMatch(
-        /^Reserved by heavy@here, where a task shop\.slow runs, for up to \d+ s\.$/,
+        /^Reserved by heavy@here, where a task shop\.slow runs, for \d+ m?s\.$/,
       );
       expect(reserved.evidence).toMatchObject({ worker: 'heavy@here', slots: 1, running: 1 });
       await expect.poll(async () => (await waitOf(ids[3] ?? ''))?.evidence.ahead, TIMEOUT).toBe(1);
