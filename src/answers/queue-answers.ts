@@ -73,7 +73,11 @@ export function createQueueAnswers(onError: (error: unknown, source: string) => 
 }
 
 const UNKNOWN: DrainBody = {
-  ...{ seconds: null, low: null, high: null, slots_needed: null, per_minute: null },
+  seconds: null,
+  low: null,
+  high: null,
+  slots_needed: null,
+  per_minute: null,
   based_on_seconds: 0,
   reason: 'The number of waiting tasks is unknown.',
 };

@@ -225,7 +225,9 @@ function stableQueues({ queues, ...component }: ComponentBody): object {
     ...component,
     queues: queues?.map((queue) => ({
       ...queue,
-      ...{ oldest_due_seconds: null, as_of: null, drain: null },
+      oldest_due_seconds: null,
+      as_of: null,
+      drain: null,
       blocked_by: queue.blocked_by?.code ?? null,
     })),
   };

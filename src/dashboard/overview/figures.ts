@@ -42,7 +42,12 @@ function beforeOf(
 ): TaskStatsBody {
   const { totals, states } = before;
   return {
-    ...{ step_seconds, states, series: [], markers: [], workers: [], queues: [] },
+    step_seconds,
+    states,
+    series: [],
+    markers: [],
+    workers: [],
+    queues: [],
     totals: totalsOf(totals),
     names: rowsOf({ name: names.name, ...before.names }).flatMap(
       ({ count, failed, ...name }): StatsNameBody[] =>
@@ -83,8 +88,12 @@ function rowsOf<Columns extends object>(columns: Columns): Row<Columns>[] {
 function totalsOf(counts: StatsCountsBody): StatsTotalsBody {
   return {
     ...counts,
-    ...{ runtime_p50: null, runtime_p95: null, runtime_p99: null },
-    ...{ wait_p50: null, wait_p95: null, wait_p99: null },
+    runtime_p50: null,
+    runtime_p95: null,
+    runtime_p99: null,
+    wait_p50: null,
+    wait_p95: null,
+    wait_p99: null,
   };
 }
 
@@ -95,6 +104,14 @@ function depthsOf(last: Row<NonNullable<StatsColumnsBody['queue_depths']>>): Sta
 }
 
 const NO_CAUSE: Omit<StatsCauseBody, 'cause' | 'count'> = {
-  ...{ exception: null, message: null, frame: null, first_seen: null, last_seen: null },
-  ...{ names: [], workers: [], sample: null, is_new: null, activity: [] },
+  exception: null,
+  message: null,
+  frame: null,
+  first_seen: null,
+  last_seen: null,
+  names: [],
+  workers: [],
+  sample: null,
+  is_new: null,
+  activity: [],
 };
