@@ -74,6 +74,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'what runs on the workers
         name: 'shop.slow',
         queue: 'heavy',
         args: `[${SLOW}]`,
+        kwargs: '{}',
         runtime_p95: null,
         stuck: false,
       });
