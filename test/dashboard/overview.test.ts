@@ -156,6 +156,15 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the verdict of the o
     await page.getByText(`${waiting} tasks`, { exact: true }).waitFor();
   });
 
+  it('says why a queue waits', async () => {
+    const { queue, ago } = calm();
+    const mail = { name: 'mail', waiting: 3, consumers: 0, oldestDueAt: new Date(ago(25)), asOf: new Date() };
+    const { page } = await open({ ...queue, queues: { name: 'shop', listQueues: () => [mail] } });
+    await page
+      .getByRole('link', { name: /Queue mail: oldest due 25 min ago, .* · Queue mail has no consumer\./ })
+      .waitFor();
+  });
+
   it('says how many slots are busy, unless a worker does not say it', async () => {
     const { queue } = calm();
     const { page } = await open(queue);

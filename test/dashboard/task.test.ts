@@ -278,6 +278,15 @@ describe.skipIf(browserMissing)(browserTitle('the page of a task'), () => {
     expect(Number(label?.replaceAll(/\D/g, ''))).toBeLessThan(2 * args.length);
   });
 
+  it('says why it waits, and until when', async () => {
+    const queue = memorySources();
+    queue.record({ id: 'later', state: 'PENDING', name: 'mail.send', eta: Date.now() + 90 * 60_000 });
+    const { page } = await visit({ sources: queue }, '#/tasks/later', DESKTOP);
+    await head(page)
+      .getByText(/^Starts at .* at the earliest\. Ends in 1 h/)
+      .waitFor();
+  });
+
   it('says what it waited for, and for how long', async () => {
     const queue = memorySources({ name: 'shop' });
     for (const [id, { changes }] of Object.entries(LIVES)) {

@@ -1,4 +1,4 @@
-import type { ComponentsBody } from '../../client.ts';
+import type { ComponentsBody, FindingBody } from '../../client.ts';
 import { allHints, clauseOf, linkOf, marksOf, type Problem, unreadVerdict, verdictOf } from '../findings.ts';
 import type { Resource } from '../live/use-resource.ts';
 import { Moment } from '../parts/moment.tsx';
@@ -37,7 +37,11 @@ export function Attention(props: {
       {problems.length > 0 && (
         <ul class="panel problems" aria-label="Problems">
           {problems.map((problem) => (
-            <ProblemRow key={marksOf(problem.worst)[0]} {...problem} />
+            <ProblemRow
+              key={marksOf(problem.worst)[0]}
+              {...problem}
+              why={whyWaits(problem.worst, components)}
+            />
           ))}
         </ul>
       )}
@@ -62,8 +66,16 @@ function Checks({ text, unknown }: { readonly text: string; readonly unknown: re
 
 const MARKS = { critical: ['failure', '✕', 'Critical'], warning: ['retry', '!', 'Warning'] } as const;
 
+/** Why the queue of a finding waits; `null`: it is about something else, or unknown. */
+function whyWaits({ code, source, subject }: FindingBody, components: ComponentsBody | null): string | null {
+  if (code !== 'queue_waiting') return null;
+  const queues = components?.queues?.queues ?? [];
+  const queue = queues.find((one) => one.name === subject && one.source === source);
+  return queue?.blocked_by?.summary ?? null;
+}
+
 /** The worst finding of a problem, and the others in short. */
-function ProblemRow({ worst, others }: Problem) {
+function ProblemRow({ worst, others, why }: Problem & { readonly why: string | null }) {
   const [tone, mark, word] = MARKS[worst.severity];
   return (
     <li>
@@ -76,6 +88,7 @@ function ProblemRow({ worst, others }: Problem) {
           <span class="dim num">
             since <Moment at={worst.since} isShort />
           </span>
+          {why !== null && <span class="dim">{` · ${why}`}</span>}
           {others.map((other) => (
             <span key={other.code} class="dim">{` · ${clauseOf(other, worst)}`}</span>
           ))}
