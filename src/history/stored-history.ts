@@ -97,6 +97,8 @@ export interface StoredHistory extends Omit<History, 'close'> {
   onLease(listener: (isHolder: boolean) => void): () => void;
   /** Changes the hearing. From `all` to `nothing`, the tasks in memory are written and dropped. */
   setHearing(hearing: Hearing): Promise<void>;
+  /** Writes what has changed and was counted so far, if this instance is the one that writes. */
+  flush(): Promise<void>;
   /** Writes what has changed so far, waits 2 seconds at most, and gives the lease back. */
   close(): Promise<void>;
 }

@@ -67,6 +67,7 @@ export function createStoredHistory(
     openNotes: createNotes(state),
     onLease: jobs.onLease,
     setHearing: (hearing) => setHearing(state, jobs, hearing),
+    flush: jobs.write,
     close() {
       closing ??= close(state, jobs);
       return closing;

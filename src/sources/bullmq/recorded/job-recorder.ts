@@ -5,7 +5,7 @@
 import type { StoredHistory } from '../../../history/stored-history.ts';
 import { createLruCache, type LruCache } from '../../../lru-cache.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
-import { signalWithin } from '../../../waiting.ts';
+import { signalWithin, waitFor } from '../../../waiting.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { type JobRef, type QueueRef, taskIdOf } from '../access/queue-reads.ts';
 import { depthsInterval, recordDepths } from '../components/oldest-due.ts';
@@ -42,6 +42,11 @@ const SETTLED_MS = 1_500;
 const MOST_JOBS = 10_000;
 const MOST_SIZE = 16_777_216;
 const JOB_SIZE = 500;
+/** Ended jobs that are recorded before they are written: after a kill, their counts may be missing. */
+const UNWRITTEN = 250;
+const FLUSH_MS = 2_000;
+/** A database that leaves so many tasks waiting is slow: streams are read on, as they keep less than memory does. */
+const MOST_WAITING = 1_000;
 
 interface RecorderState {
   readonly history: StoredHistory;
@@ -52,6 +57,8 @@ interface RecorderState {
   /** Positions that are published once everything before them has been written. */
   unsaved: { readonly at: number; readonly text: string } | null;
   saved: string | null;
+  /** Ended jobs that were recorded since everything was written. */
+  unwritten: number;
   /** When the depths of the queues are to be read, by the clock of the process. */
   depthsDueAt: number;
 }
@@ -65,6 +72,7 @@ export function recordJobs(follower: StreamFollower, history: StoredHistory): ()
     marks: null,
     unsaved: null,
     saved: null,
+    unwritten: 0,
     depthsDueAt: Number.NEGATIVE_INFINITY,
   };
   const leave = follower.follow({
@@ -117,7 +125,11 @@ async function record(
     ended.map(({ taskId, job, end }) => ({ taskId, endedAt: end.time, addedAt: addedAtOf(job) })),
     { signal: signalWithin(READ_MS, access.options.signal) },
   );
-  await scheduler.run('record', recordEnded(history, ended, ends));
+  for (let at = 0; at < ended.length; at += UNWRITTEN) {
+    const some = ended.slice(at, at + UNWRITTEN);
+    await scheduler.run('record', recordEnded(history, some, ends.slice(at, at + UNWRITTEN)));
+    await writeMany(state, some.length, access.options.signal);
+  }
   if (news.some(({ hasGap }) => hasGap)) history.writer.recordGap();
   moveMarks(marks, news);
   save(state, marks);
@@ -302,6 +314,18 @@ function* recordEnded(
     const target = { id, groupId: id === taskId ? null : taskId, queue };
     for (const change of changesOf(target, job, end, isRead)) writer.recordTask(change);
   }
+}
+
+/**
+ * Rows and counts are written one after the other, and a job whose row is stored is not counted again. Thousands of jobs
+ * may be recorded in a second after a start, so they are written in small numbers.
+ */
+async function writeMany(state: RecorderState, recorded: number, signal: AbortSignal): Promise<void> {
+  const { history } = state;
+  state.unwritten += recorded;
+  if (state.unwritten < UNWRITTEN || history.status().waiting > MOST_WAITING) return;
+  state.unwritten = 0;
+  await waitFor(history.flush(), { ms: FLUSH_MS, signal });
 }
 
 /** A position is published when everything before it has been written, so that a killed process loses nothing. */
