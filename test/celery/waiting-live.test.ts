@@ -129,17 +129,20 @@ describe.each([
       await late.stop();
     });
 
-    it.skipIf(label !== 'Redis')('missing, once its message is gone', { timeout: LONG }, async () => {
-      // A result backend that can be read, in which there is no result either.
-      const readable = celerySources({ settings: { ...settings, result_backend: broker.url } });
-      await until(() => readable.tasks.status?.().ok === true);
-      ({ get } = await serve(EXPRESS, { sources: readable }));
-      const [id] = await send({ name: 'shop.slow', args: [0], queue: 'nowhere' });
-      await expectCode(id, 'no_consumer');
-      await broker.purge('nowhere');
-      expect((await expectCode(id, 'missing')).summary).toContain('it will not run');
-      await readable.close();
-    });
+    // RabbitMQ does not tell whether a message is in a queue.
+    if (label === 'Redis') {
+      it('missing, once its message is gone', { timeout: LONG }, async () => {
+        // A result backend that can be read, in which there is no result either.
+        const readable = celerySources({ settings: { ...settings, result_backend: broker.url } });
+        await until(() => readable.tasks.status?.().ok === true);
+        ({ get } = await serve(EXPRESS, { sources: readable }));
+        const [id] = await send({ name: 'shop.slow', args: [0], queue: 'nowhere' });
+        await expectCode(id, 'no_consumer');
+        await broker.purge('nowhere');
+        expect((await expectCode(id, 'missing')).summary).toContain('it will not run');
+        await readable.close();
+      });
+    }
 
     it('reserved behind a running task, and workers_busy behind that', { timeout: LONG }, async () => {
       const call = { name: 'shop.slow', args: [12], queue: 'heavy' };
