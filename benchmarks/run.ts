@@ -31,6 +31,7 @@ const PARTS = [
   'first-page',
   'messages',
   'drain',
+  'drain-real',
 ] as const;
 
 function runPart(name: string, options: readonly string[]): Promise<number> {
