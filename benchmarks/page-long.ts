@@ -86,7 +86,7 @@ export async function measureWorkflows(browser: Browser): Promise<string[][]> {
   const rows: string[][] = [];
   for (const [size, kind, query] of WORKFLOWS) {
     const { url, close } = await serve(workflowOf(size, kind));
-    const [address, selector] = [`${url}#/workflow/t0${query}`, '.wf-row, .graph-stage .node, canvas'];
+    const [address, selector] = [`${url}#/workflow/t0${query}`, '.wf-row, .graph-stage .node'];
     const { page, shown, tasks } = await open(browser, address, selector, RATE);
     await page.close();
     const ofProcessor = await longestOfProcessor(browser, address, selector);

@@ -121,7 +121,6 @@ const BULLMQ_RANKS: Readonly<Record<string, number>> = {
 /** Packages, and the only places that import them. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {
   // Bundled into the page: the host installs none of it.
-  '@dagrejs/dagre': /^src\/dashboard\/graph\//,
   preact: /^src\/dashboard\//,
   'preact/hooks': /^src\/dashboard\//,
   croner: /^src\/sources\/celery\/schedules\/crontab\.ts$/,

@@ -146,9 +146,7 @@ describe('the page', () => {
     for (const path of further) {
       const { status, headers, bytes, text } = await get(`/${path}`, { ours: false });
       expect([status, headers['cache-control']]).toEqual([200, 'public, max-age=31536000, immutable']);
-      // The graph is a part of a view, with the library that lays it out.
-      const most = path.includes('/graph-') ? 26_000 : 20_000;
-      expect([path, gzipSync(bytes, { level: 9 }).length <= most]).toEqual([path, true]);
+      expect([path, gzipSync(bytes, { level: 9 }).length <= 20_000]).toEqual([path, true]);
       const imported = [...text.matchAll(/(?:from|import)"\.\/([\w.-]+)"/g)].map(
         ([, name]) => `assets/${name}`,
       );

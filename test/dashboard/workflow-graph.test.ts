@@ -37,6 +37,18 @@ async function openEach(
 
 const edgeCount = (page: Page) => page.locator('.graph-svg path.edge').count();
 
+/** Counts points of edges that lie within a node, or to the left of the one before. */
+const ASTRAY = `(() => {
+  const rects = [...document.querySelectorAll('.graph-svg .node > rect:last-of-type')];
+  const boxes = rects.map((rect) => rect.getBoundingClientRect());
+  const isIn = ({ x, y }) => boxes.some((box) => x > box.left + 1 && x < box.right - 1 && y > box.top && y < box.bottom);
+  return [...document.querySelectorAll('.graph-svg path.edge')].flatMap((path) => {
+    const at = (part) => path.getPointAtLength(path.getTotalLength() * part).matrixTransform(path.getScreenCTM());
+    const points = Array.from({ length: 100 }, (_, index) => at((index + 0.5) / 100));
+    return points.filter((point, index) => isIn(point) || point.x < points[Math.max(0, index - 1)].x - 0.1);
+  }).length;
+})()`;
+
 /** A task that starts a chord of 20 tasks of one name. */
 const WIDE: Tree = {
   tasks: [
@@ -79,6 +91,33 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the graph of a workf
     expect(nodes.length).toBeLessThanOrEqual(MOST_DRAWN);
     const counts = nodes.map((title) => Number(/^([\d,]+) × /.exec(title)?.[1]?.replace(',', '') ?? 1));
     expect(counts.reduce((sum, one) => sum + one, 0)).toBe(3_000);
+  });
+
+  it('draws the first of very many tasks of different names, and more of them whenever the rest is opened', async () => {
+    const tasks = range(451).map((index) => task(`n${index}`, index > 0 ? { parentId: 'n0' } : {}));
+    const page = await openGraph({ tasks });
+    for (const [rest, button, drawn] of [
+      ['151 other tasks', 'Show the first 100', 401],
+      ['51 other tasks', 'Show each task', 451],
+    ] as const) {
+      await page.getByRole('button', { name: `${rest}, ` }).press('Enter');
+      await page.getByRole('button', { name: button }).click();
+      await until(async () => (await page.locator('.graph-svg .node').count()) === drawn);
+    }
+    await page.getByRole('button', { name: 'Fold groups' }).click();
+    await until(async () => (await page.locator('.graph-svg .node').count()) === MOST_DRAWN + 1);
+  });
+
+  it('leads edges from left to right between the nodes, and a group close to its members', async () => {
+    const chain = range(6).map((index) => task(`n${index}`, index > 0 ? { parentId: `n${index - 1}` } : {}));
+    const members = range(3).map((index) => task(`m${index}`, { parentId: 'n5', groupId: 'g' }));
+    const relations = [{ parent: 'n0', child: 'm1', relation: 'link' }];
+    const page = await openGraph({ tasks: [...chain, ...members], relations });
+    const astray = await page.evaluate<number>(ASTRAY);
+    expect(astray).toBe(0);
+    const group = await page.getByRole('button', { name: /^group, / }).boundingBox();
+    const last = await page.getByRole('button', { name: /^n5, / }).boundingBox();
+    expect(group?.x).toBe(last?.x);
   });
 
   it('keeps what failed and what led to it, also round a cycle', async () => {

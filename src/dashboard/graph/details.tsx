@@ -7,6 +7,7 @@ import { ValueBlock } from '../parts/value-block.tsx';
 import { linkTo, taskLink } from '../route.ts';
 import { count, counted, duration } from '../text/numbers.ts';
 import type { Words } from '../text/words.ts';
+import { MOST_OPENED } from './fold.ts';
 import { neverRan } from './never-ran.ts';
 import { hasFailed } from './node-state.ts';
 import type { DrawnNode } from './structure.ts';
@@ -31,7 +32,7 @@ export function Details({ drawn, nodes, words, onExpand }: DetailsProps) {
         <h2 class="wrap">{titleOf(drawn)}</h2>
         <p>
           <button type="button" class="small" onClick={() => onExpand(drawn.id)}>
-            Show each task
+            {members.length > MOST_OPENED ? `Show the first ${MOST_OPENED}` : 'Show each task'}
           </button>
         </p>
         <NodeList nodes={members} />

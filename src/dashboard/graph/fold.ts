@@ -4,8 +4,22 @@ import { each, type Steps } from '../slices.ts';
 
 /** Maximum number of siblings with the same name that are drawn separately. */
 const MOST_SIBLINGS = 8;
-/** Maximum number of readable nodes: above it, all equal siblings are folded, then all equal tasks of one depth. */
+/**
+ * Maximum number of readable nodes: above it, all equal siblings are folded, then all equal tasks of one depth, and at
+ * last those that follow the first ones.
+ */
 const MOST_DRAWN = 300;
+/** How many tasks of a folded node are drawn each time the reader opens it. */
+export const MOST_OPENED = 100;
+
+/** Id of the node that represents all tasks after the first ones, and their common name. */
+const REST = '…';
+export const OTHERS = 'other tasks';
+/** Ends the id of what is left of a folded node after it was opened, once for each time. */
+const MORE = ' …';
+
+/** Whether a drawn node represents tasks of several names. */
+export const isRest = (id: string): boolean => id === REST || id.startsWith(REST + MORE);
 
 type PlaceOf = (id: string) => string | undefined;
 
@@ -34,11 +48,37 @@ export function* fold(
     siblings = yield* alike(nodes, (id) => (parentOf.has(id) ? `depth ${depths.get(id)}` : undefined), 1);
   }
   const drawnIdOf = new Map<string, string>();
-  for (const [key, ids] of siblings) {
-    if (expanded.has(key)) continue;
-    yield* each(ids, (id) => drawnIdOf.set(id, key));
+  for (const [key, ids] of siblings) yield* each(ids, (id) => void drawnIdOf.set(id, key));
+  const first = new Set<string>();
+  const folded = new Map<string, string[]>();
+  yield* each(nodes, ({ id }) => {
+    const key = drawnIdOf.get(id);
+    if (first.size < MOST_DRAWN) first.add(key ?? id);
+    const place = first.has(key ?? id) ? key : REST;
+    if (place !== undefined) listed(folded, place).push(id);
+  });
+  return yield* opened(folded, expanded);
+}
+
+/** The id of the drawn node that represents each folded one, apart from those that the reader has opened. */
+function* opened(
+  folded: ReadonlyMap<string, readonly string[]>,
+  expanded: ReadonlySet<string>,
+): Steps<ReadonlyMap<string, string>> {
+  const drawnIdOf = new Map<string, string>();
+  for (const [key, ids] of folded) {
+    let times = 0;
+    while (expanded.has(key + MORE.repeat(times))) times += 1;
+    const left = ids.slice(times * MOST_OPENED);
+    yield* each(left, (id) => void drawnIdOf.set(id, key + MORE.repeat(times)));
   }
   return drawnIdOf;
+}
+
+function listed(lists: Map<string, string[]>, key: string): string[] {
+  const list = lists.get(key) ?? [];
+  lists.set(key, list);
+  return list;
 }
 
 /** Tasks with the same name and place, if there are more than `most`. */
@@ -52,9 +92,7 @@ function* alike(
     const place = placeOf(id);
     if (place === undefined || kind === 'group' || kind === 'chord') return;
     const key = `${place} × ${task_name}`;
-    const others = siblings.get(key);
-    if (others === undefined) siblings.set(key, [id]);
-    else others.push(id);
+    listed(siblings, key).push(id);
   });
   return new Map([...siblings].filter(([, ids]) => ids.length > most));
 }

@@ -5,17 +5,13 @@ import { Empty, Loading } from '../parts/problem.tsx';
 import { runInSlices, type Steps } from '../slices.ts';
 import { wordsFor } from '../text/words.ts';
 import { useMedia } from '../use-media.ts';
-import { CanvasGraph } from './canvas-graph.tsx';
 import { Details, Summary } from './details.tsx';
 import { layOut } from './layout.ts';
 import { hasFailed } from './node-state.ts';
-import type { Layout } from './points.ts';
+import type { Layout, Point } from './points.ts';
 import { failedPath, type Structure, structureOf } from './structure.ts';
 import { SvgGraph } from './svg-graph.tsx';
 import { usePanZoom } from './use-pan-zoom.ts';
-
-/** Browsers become slow with more SVG nodes than this; larger graphs use a canvas. */
-const MOST_IN_SVG = 500;
 
 interface GraphViewProps {
   readonly graph: GraphState;
@@ -39,8 +35,7 @@ interface Drawn {
 
 function* drawnOf(steps: Steps<Structure>, isNarrow: boolean): Steps<Drawn> {
   const structure = yield* steps;
-  yield;
-  return { structure, layout: layOut(structure, isNarrow) };
+  return { structure, layout: yield* layOut(structure, isNarrow) };
 }
 
 /** The drawing, made in slices; `null` until the first one is ready. */
@@ -80,60 +75,53 @@ function Drawing(
   const pan = usePanZoom(layout, drawingKey, layout.points.get(asked));
   const matches = useMemo(() => matchesOf(search, structure.nodes, nodes), [search, structure, nodes]);
   const drawn = structure.nodes.find((node) => node.id === selected);
-  const isSvg = structure.nodes.length <= MOST_IN_SVG;
 
-  useEffect(() => {
-    const [first] = matches ?? [];
-    const point = first === undefined ? undefined : layout.points.get(first);
-    if (point !== undefined) pan.centre(point);
-  }, [search]);
+  function moveTo(node: string | undefined, move: (point: Point) => void): void {
+    const point = layout.points.get(node ?? '');
+    if (point !== undefined) move(point);
+  }
+  useEffect(() => moveTo([...(matches ?? [])][0], pan.centre), [search]);
 
   function pick(node: string): void {
-    if (pan.wasDragged()) return;
-    setSelected(node === selected ? null : node);
+    if (!pan.wasDragged()) setSelected(node === selected ? null : node);
   }
   function find(node: string): void {
     const drawnId = structure.drawnIdOf.get(node) ?? node;
     setSelected(drawnId);
-    const point = layout.points.get(drawnId);
-    if (point !== undefined) pan.centre(point);
+    moveTo(drawnId, pan.centre);
   }
 
-  function reach(node: string): void {
-    const point = layout.points.get(node);
-    if (point !== undefined) pan.reveal(point);
-  }
-
-  const drawing = { structure, layout, nodes, asked, selected, matches, onPick: pick };
   // Panning moves the whole drawing, so the nodes need not be rendered again.
   const svg = useMemo(
-    () => (isSvg ? <SvgGraph {...drawing} onReach={reach} /> : null),
-    [isSvg, structure, layout, nodes, asked, selected, matches],
+    () => (
+      <SvgGraph
+        {...{ structure, layout, nodes, asked, selected, matches }}
+        onPick={pick}
+        onReach={(node) => moveTo(node, pan.reveal)}
+      />
+    ),
+    [structure, layout, nodes, asked, selected, matches],
   );
   if (structure.nodes.length === 0) return <Empty title="Nothing in this workflow has failed" />;
   return (
     <div class="graph">
       <div class="graph-stage" ref={pan.ref}>
-        {isSvg ? (
-          <svg class="graph-svg" role="group" aria-label="Workflow">
-            <defs>
-              <marker
-                id="arrow"
-                viewBox="0 0 8 8"
-                refX="6"
-                refY="4"
-                markerWidth="7"
-                markerHeight="7"
-                orient="auto"
-              >
-                <path class="arrow" d="M0 0L8 4L0 8z" />
-              </marker>
-            </defs>
-            <g transform={`translate(${pan.view.x} ${pan.view.y}) scale(${pan.view.k})`}>{svg}</g>
-          </svg>
-        ) : (
-          <CanvasGraph {...drawing} pan={pan} />
-        )}
+        <svg class="graph-svg" role="group" aria-label="Workflow">
+          <defs>
+            <marker
+              id="arrow"
+              viewBox="0 0 8 8"
+              refX="6"
+              refY="4"
+              markerWidth="7"
+              markerHeight="7"
+              orient="auto"
+            >
+              <path class="arrow" d="M0 0L8 4L0 8z" />
+            </marker>
+          </defs>
+          <g transform={`translate(${pan.view.x} ${pan.view.y}) scale(${pan.view.k})`}>{svg}</g>
+        </svg>
       </div>
       <div class="graph-tools" role="search">
         <input

@@ -1,133 +1,153 @@
-/** Computes the position of each node: layers from left to right, or from top to bottom. */
-import dagre from '@dagrejs/dagre';
+/** Computes the position of each node: ranks from left to right, or from top to bottom. */
+import type { Steps } from '../slices.ts';
 import { type Layout, NODE, type Point } from './points.ts';
 import type { Structure } from './structure.ts';
 
-/** Number of nodes and edges above which dagre takes too long: for 160 it takes 25 ms, and on a slow processor 100. */
-const MOST_FOR_DAGRE = 160;
-
-/** Lays out a graph with dagre, or by rank if it is too large for dagre. */
-export function layOut(structure: Structure, isNarrow: boolean): Layout {
-  const { nodes, edges } = structure;
-  if (nodes.length + edges.length > MOST_FOR_DAGRE) return layOutByRank(structure);
-  const graph = new dagre.graphlib.Graph();
-  graph.setGraph({
-    rankdir: isNarrow ? 'TB' : 'LR',
-    nodesep: 14,
-    ranksep: isNarrow ? 40 : 60,
-    marginx: 20,
-    marginy: 20,
-  });
-  graph.setDefaultEdgeLabel(() => ({}));
-  for (const { id } of nodes) graph.setNode(id, { ...NODE });
-  for (const { source, target } of edges) graph.setEdge(source, target);
-  dagre.layout(graph);
-  const points = new Map<string, Point>();
-  let [width, height] = [0, 0];
-  for (const { id } of nodes) {
-    const { x = 0, y = 0 } = graph.node(id) as Partial<Point>;
-    points.set(id, { x, y });
-    width = Math.max(width, x + NODE.width / 2 + 20);
-    height = Math.max(height, y + NODE.height / 2 + 20);
-  }
-  return { points, width, height, isDown: isNarrow };
-}
-
-const STEP_X = 250;
-const STEP_Y = NODE.height + 14;
-/** A layer with more nodes is split into columns. */
-const MOST_IN_COLUMN = 40;
-const COLUMN_X = 205;
+const GAP = 14;
 const MARGIN = 20;
-const HALF = { x: NODE.width / 2, y: NODE.height / 2 };
+/** How often each rank is sorted by its neighbours on one side, then on the other. */
+const SWEEPS = 4;
 
-/** Places each node by its rank: one layer per rank, from left to right. */
-function layOutByRank({ nodes, edges }: Structure): Layout {
-  const ranks = ranksOf(
-    nodes.map(({ id }) => id),
-    edges,
-  );
-  const sources = new Map<string, string[]>();
-  for (const { source, target } of edges) {
-    const before = sources.get(target);
-    if (before === undefined) sources.set(target, [source]);
-    else before.push(source);
-  }
-  const layers: string[][] = [];
-  for (const { id } of nodes) {
-    const rank = ranks.get(id) ?? 0;
-    let layer = layers[rank];
-    if (layer === undefined) {
-      layer = [];
-      layers[rank] = layer;
-    }
-    layer.push(id);
-  }
-
-  const points = new Map<string, Point>();
-  let x = MARGIN + HALF.x;
-  let height = 0;
-  for (const layer of layers) {
-    if (layer === undefined) continue;
-    // Centre a node on its predecessors.
-    const middle = (id: string): number => {
-      const ys = (sources.get(id) ?? []).map((source) => points.get(source)?.y ?? 0);
-      return ys.length === 0 ? 0 : ys.reduce((sum, y) => sum + y, 0) / ys.length;
-    };
-    const wanted = new Map(layer.map((id) => [id, middle(id)]));
-    const ordered = layer.toSorted((a, b) => (wanted.get(a) ?? 0) - (wanted.get(b) ?? 0));
-    const columns = Math.ceil(ordered.length / MOST_IN_COLUMN);
-    const perColumn = Math.ceil(ordered.length / columns);
-    let y = 0;
-    ordered.forEach((id, index) => {
-      const row = index % perColumn;
-      if (row === 0) y = MARGIN + HALF.y;
-      const column = Math.floor(index / perColumn);
-      // In a layer of one column a node is placed beside its predecessors; several columns are packed.
-      if (columns === 1) y = Math.max(y, wanted.get(id) ?? 0);
-      points.set(id, { x: x + column * COLUMN_X, y });
-      height = Math.max(height, y + HALF.y + MARGIN);
-      y += STEP_Y;
-    });
-    x += (columns - 1) * COLUMN_X + STEP_X;
-  }
-  return { points, width: x - STEP_X + HALF.x + MARGIN, height, isDown: false };
+/** A node, or the place where an edge passes a rank. Within its rank it has a position and a size. */
+interface Place {
+  rank: number;
+  at: number;
+  readonly size: number;
+  readonly before: Place[];
+  readonly after: Place[];
 }
 
 /**
- * Rank of each node: the longest path from a node without predecessors. Nodes of a cycle rank after the
- * predecessors of the cycle.
+ * Lays out a graph by rank. An edge over several ranks has a place in each, so that it passes between their nodes; one
+ * that leads back within a cycle has none.
  */
-function ranksOf(ids: readonly string[], edges: Structure['edges']): Map<string, number> {
-  const targets = new Map<string, string[]>();
-  const open = new Map<string, number>(ids.map((id) => [id, 0]));
-  for (const { source, target } of edges) {
-    const before = targets.get(source);
-    if (before === undefined) targets.set(source, [target]);
-    else before.push(target);
-    open.set(target, (open.get(target) ?? 0) + 1);
+export function* layOut({ nodes, edges }: Structure, isDown: boolean): Steps<Layout> {
+  const [length, size] = isDown ? [NODE.height, NODE.width] : [NODE.width, NODE.height];
+  const placeOf = new Map(nodes.map(({ id }) => [id, newPlace(size)]));
+  const joined = edges.flatMap((edge) => {
+    const [from, to] = [placeOf.get(edge.source), placeOf.get(edge.target)];
+    return from === undefined || to === undefined ? [] : [{ edge, from, to }];
+  });
+  setRanks([...placeOf.values()], joined);
+  const routes = joined.map(({ edge, from, to }) => ({ edge, route: routeOf(from, to) }));
+  const ranks = yield* ranksOf(new Set([...placeOf.values(), ...routes.flatMap(({ route }) => route)]));
+  const [first, last] = [Math.min(...ranks.map(startOf)), Math.max(...ranks.map(endOf))];
+  const step = length + (isDown ? 40 : 60);
+  const pointOf = ({ rank, at }: Place): Point => {
+    const [along, across] = [MARGIN + length / 2 + rank * step, MARGIN + at - first];
+    return isDown ? { x: across, y: along } : { x: along, y: across };
+  };
+  const [long, wide] = [(ranks.length - 1) * step + length + 2 * MARGIN, last - first + 2 * MARGIN];
+  return {
+    points: new Map([...placeOf].map(([id, place]) => [id, pointOf(place)])),
+    routes: routes.map(({ edge, route }) => ({ edge, points: route.map(pointOf) })),
+    width: isDown ? wide : long,
+    height: isDown ? long : wide,
+    isDown,
+  };
+}
+
+const newPlace = (size: number, rank = 0): Place => ({ rank, at: 0, size, before: [], after: [] });
+const startOf = ([place]: readonly Place[]): number => (place === undefined ? 0 : place.at - place.size / 2);
+const endOf = (rank: readonly Place[]): number => {
+  const place = rank.at(-1);
+  return place === undefined ? 0 : place.at + place.size / 2;
+};
+
+/** The places of an edge, from its source to its target. */
+function routeOf(from: Place, to: Place): Place[] {
+  const between = Math.max(0, to.rank - from.rank - 1);
+  const route = [
+    from,
+    ...Array.from({ length: between }, (_, index) => newPlace(0, from.rank + 1 + index)),
+    to,
+  ];
+  if (to.rank <= from.rank) return route;
+  for (const [index, place] of route.slice(1).entries()) {
+    place.before.push(route[index] ?? from);
+    route[index]?.after.push(place);
   }
-  const ranks = new Map<string, number>(ids.map((id) => [id, 0]));
-  const done = new Set<string>();
-  const waiting = ids.filter((id) => open.get(id) === 0);
-  let next = 0;
-  while (done.size < ids.length) {
-    let id = waiting.pop();
-    if (id === undefined) {
-      // Only cycles are left. Break one at its first node.
-      while (next < ids.length && done.has(ids[next] ?? '')) next += 1;
-      id = ids[next];
-      if (id === undefined) break;
+  return route;
+}
+
+/** The places of each rank, in the order in which they have come to lie near their neighbours. */
+function* ranksOf(places: ReadonlySet<Place>): Steps<Place[][]> {
+  const ranks: Place[][] = [];
+  for (const place of places) {
+    ranks[place.rank] ??= [];
+    ranks[place.rank]?.push(place);
+  }
+  for (const rank of ranks) settle(rank, () => []);
+  for (let sweep = 0; sweep < SWEEPS; sweep += 1) {
+    for (const rank of ranks) {
+      yield;
+      settle(rank, ({ before }) => before);
     }
-    if (done.has(id)) continue;
-    done.add(id);
-    for (const target of targets.get(id) ?? []) {
-      if (done.has(target)) continue;
-      ranks.set(target, Math.max(ranks.get(target) ?? 0, (ranks.get(id) ?? 0) + 1));
-      const left = (open.get(target) ?? 1) - 1;
-      open.set(target, left);
-      if (left === 0) waiting.push(target);
+    for (const rank of ranks.toReversed()) {
+      yield;
+      settle(rank, ({ after }) => after);
     }
   }
   return ranks;
+}
+
+/** Ranks each place by the longest path to it from one without predecessors, or from the first of a cycle. */
+function setRanks(
+  places: readonly Place[],
+  edges: readonly { readonly from: Place; readonly to: Place }[],
+): void {
+  const targets = new Map<Place, Place[]>(places.map((place) => [place, []]));
+  const open = new Map<Place, number>();
+  for (const { from, to } of edges) {
+    targets.get(from)?.push(to);
+    open.set(to, (open.get(to) ?? 0) + 1);
+  }
+  const seen = new Set<Place>();
+  for (const start of [...places.filter((place) => !open.has(place)), ...places]) {
+    const reached = seen.has(start) ? [] : [start];
+    for (let place = reached.pop(); place !== undefined; place = reached.pop()) {
+      seen.add(place);
+      for (const target of targets.get(place) ?? []) {
+        if (seen.has(target)) continue;
+        target.rank = Math.max(target.rank, place.rank + 1);
+        const left = (open.get(target) ?? 1) - 1;
+        open.set(target, left);
+        if (left === 0) reached.push(target);
+      }
+    }
+  }
+  // What has no predecessor, like most groups, lies beside the first that follows it.
+  for (const place of places) {
+    const next = targets.get(place)?.map(({ rank }) => rank - 1) ?? [];
+    if (!open.has(place)) place.rank = next.length === 0 ? 0 : Math.min(...next);
+  }
+}
+
+/**
+ * Sorts a rank by the mean position of each place's neighbours, and puts each place as close to it as the others allow:
+ * places that touch form a block, which is where they want to be on average.
+ */
+function settle(rank: Place[], neighboursOf: (place: Place) => readonly Place[]): void {
+  const wanted = new Map<Place, number>();
+  for (const place of rank) {
+    const neighbours = neighboursOf(place);
+    const sum = neighbours.reduce((total, { at }) => total + at, 0);
+    wanted.set(place, neighbours.length === 0 ? place.at : sum / neighbours.length);
+  }
+  rank.sort((a, b) => (wanted.get(a) ?? 0) - (wanted.get(b) ?? 0));
+  const blocks: { count: number; mean: number }[] = [];
+  let offset = 0;
+  for (const place of rank) {
+    place.at = offset + place.size / 2;
+    offset += place.size + GAP;
+    let block = { count: 1, mean: (wanted.get(place) ?? 0) - place.at };
+    for (let last = blocks.at(-1); last !== undefined && last.mean > block.mean; last = blocks.at(-1)) {
+      blocks.pop();
+      const count = last.count + block.count;
+      block = { count, mean: (last.mean * last.count + block.mean * block.count) / count };
+    }
+    blocks.push(block);
+  }
+  const shifts = blocks.flatMap(({ count, mean }) => Array<number>(count).fill(mean));
+  for (const [index, place] of rank.entries()) place.at += shifts[index] ?? 0;
 }

@@ -1,4 +1,5 @@
-/** Result of every graph layout. */
+/** Result of the layout of a graph. */
+import type { DrawnEdge } from './structure.ts';
 
 /** Width and height of a node, in pixels: two lines of title and one of state. */
 export const NODE = { width: 190, height: 60 };
@@ -12,11 +13,18 @@ export interface Point {
   readonly y: number;
 }
 
-/** Position of every node, and the size of the whole drawing. */
+/** An edge, and the points from its source to its target through which it passes. */
+export interface Route {
+  readonly edge: DrawnEdge;
+  readonly points: readonly Point[];
+}
+
+/** Position of every node and edge, and the size of the whole drawing. */
 export interface Layout {
   readonly points: ReadonlyMap<string, Point>;
+  readonly routes: readonly Route[];
   readonly width: number;
   readonly height: number;
-  /** Whether layers run from top to bottom, which suits screens that are taller than wide. */
+  /** Whether ranks run from top to bottom, which suits screens that are taller than wide. */
   readonly isDown: boolean;
 }

@@ -4,7 +4,7 @@
  */
 import type { GraphEdgeBody, GraphNodeBody } from '../../client.ts';
 import { each, type Steps } from '../slices.ts';
-import { fold } from './fold.ts';
+import { fold, isRest, OTHERS } from './fold.ts';
 import { hasFailed } from './node-state.ts';
 
 /** A node of the drawing: a task, a group, or several folded tasks of one name. */
@@ -64,7 +64,7 @@ export function* structureOf(
     nodes: [...drawn].map(([id, { node, members }]) => ({
       id,
       members,
-      name: node.task_name ?? node.kind ?? 'not seen yet',
+      name: isRest(id) && members.length > 1 ? OTHERS : (node.task_name ?? node.kind ?? 'not seen yet'),
       kind: kindOf(node, members.length),
     })),
     edges: drawnEdges,

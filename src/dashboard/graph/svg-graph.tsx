@@ -1,11 +1,13 @@
 import type { GraphNodeBody } from '../../client.ts';
 import { lookOf } from './looks.ts';
-import { type Layout, LINES, NODE } from './points.ts';
-import type { DrawnEdge, DrawnNode, Structure } from './structure.ts';
+import { type Layout, LINES, NODE, type Point } from './points.ts';
+import type { DrawnNode, Structure } from './structure.ts';
 import { short, titleLines, titleOf } from './titles.ts';
 
-/** Properties of both drawings, SVG and canvas. */
-export interface DrawingProps {
+/** Room for the arrow at the end of an edge, in pixels. */
+const ARROW = 5;
+
+interface DrawingProps extends Pick<NodeProps, 'onPick' | 'onReach'> {
   readonly structure: Structure;
   readonly layout: Layout;
   readonly nodes: ReadonlyMap<string, GraphNodeBody>;
@@ -13,17 +15,21 @@ export interface DrawingProps {
   readonly asked: string;
   readonly selected: string | null;
   readonly matches: ReadonlySet<string> | null;
-  readonly onPick: (id: string) => void;
 }
 
-/** Draws up to some hundred nodes. Each can be reached by keyboard and read by a screen reader. */
-export function SvgGraph(props: DrawingProps & Pick<NodeProps, 'onReach'>) {
+/** Draws the nodes and edges. Each node can be reached by keyboard and read by a screen reader. */
+export function SvgGraph(props: DrawingProps) {
   const { structure, layout, nodes, asked, selected, matches, onPick, onReach } = props;
   const titles = titleLines(structure.nodes);
   return (
     <>
-      {structure.edges.map((edge) => (
-        <Edge key={`${edge.source}\n${edge.target}`} edge={edge} layout={layout} />
+      {layout.routes.map(({ edge, points }) => (
+        <path
+          key={`${edge.source}\n${edge.target}`}
+          class={`edge edge-${/^[a-z_]+$/.test(edge.kind) ? edge.kind : 'other'}`}
+          d={lineOf(points, layout.isDown)}
+          marker-end="url(#arrow)"
+        />
       ))}
       {structure.nodes.map((node) => {
         const look = lookOf(node, nodes);
@@ -48,44 +54,24 @@ export function SvgGraph(props: DrawingProps & Pick<NodeProps, 'onReach'>) {
   );
 }
 
-function Edge({ edge, layout }: { readonly edge: DrawnEdge; readonly layout: Layout }) {
-  const from = layout.points.get(edge.source);
-  const to = layout.points.get(edge.target);
-  if (from === undefined || to === undefined) return null;
-  const d = layout.isDown
-    ? curve(
-        from.y + NODE.height / 2,
-        from.x,
-        to.y - NODE.height / 2 - 5,
-        to.x,
-        (along, across) => `${across} ${along}`,
-      )
-    : curve(
-        from.x + NODE.width / 2,
-        from.y,
-        to.x - NODE.width / 2 - 5,
-        to.y,
-        (along, across) => `${along} ${across}`,
-      );
-  return (
-    <path
-      class={`edge edge-${/^[a-z_]+$/.test(edge.kind) ? edge.kind : 'other'}`}
-      d={d}
-      marker-end="url(#arrow)"
-    />
-  );
-}
-
-/** A curve between the facing sides of two nodes, which leaves and arrives in the direction of the layers. */
-function curve(
-  a1: number,
-  c1: number,
-  a2: number,
-  c2: number,
-  point: (along: number, across: number) => string,
-): string {
-  const bend = Math.max(20, (a2 - a1) / 2);
-  return `M${point(a1, c1)}C${point(a1 + bend, c1)} ${point(a2 - bend, c2)} ${point(a2, c2)}`;
+/** A line of curves from node to node, straight where it passes a rank. */
+function lineOf(points: readonly Point[], isDown: boolean): string {
+  const half = (isDown ? NODE.height : NODE.width) / 2;
+  const text = (along: number, across: number): string =>
+    isDown ? `${across} ${along}` : `${along} ${across}`;
+  const parts: string[] = [];
+  for (const [index, { x, y }] of points.entries()) {
+    const [along, across] = isDown ? [y, x] : [x, y];
+    const end = along - half - (index === points.length - 1 ? ARROW : 0);
+    const before = points[index - 1];
+    if (before !== undefined) {
+      const [start, side] = isDown ? [before.y + half, before.x] : [before.x + half, before.y];
+      const bend = Math.max(20, (end - start) / 2);
+      parts.push(`C${text(start + bend, side)} ${text(end - bend, across)} ${text(end, across)}`);
+    }
+    if (index < points.length - 1) parts.push(`${index === 0 ? 'M' : 'L'}${text(along + half, across)}`);
+  }
+  return parts.join('');
 }
 
 interface NodeProps {

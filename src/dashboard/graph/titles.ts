@@ -1,10 +1,11 @@
 /** The titles of drawn nodes, whole and cut to fit. */
 import { count } from '../text/numbers.ts';
+import { OTHERS } from './fold.ts';
 import type { DrawnNode } from './structure.ts';
 
 /** The title of a node in the drawing. */
 export const titleOf = ({ kind, name, members }: DrawnNode): string =>
-  kind === 'tasks' ? `${count(members.length)} × ${name}` : name;
+  kind === 'tasks' ? `${count(members.length)}${name === OTHERS ? '' : ' ×'} ${name}` : name;
 
 /** Characters of each of the two lines of a title. */
 const LINE_LENGTH = 22;

@@ -96,28 +96,24 @@ export function usePanZoom(layout: Layout, layoutKey: unknown, first: Point | un
       const other = others[0]?.[1];
       if (other !== undefined) {
         const box = element.getBoundingClientRect();
-        const [was, is] = [
-          Math.hypot(before.x - other.x, before.y - other.y),
-          Math.hypot(event.clientX - other.x, event.clientY - other.y),
-        ];
+        const was = Math.hypot(before.x - other.x, before.y - other.y);
+        const is = Math.hypot(event.clientX - other.x, event.clientY - other.y);
         if (was > 0)
           zoomAt(is / was, (event.clientX + other.x) / 2 - box.left, (event.clientY + other.y) / 2 - box.top);
       } else setView((now) => ({ ...now, x: now.x + dx, y: now.y + dy }));
       pointers.current.set(event.pointerId, { x: event.clientX, y: event.clientY });
     };
     const onUp = (event: PointerEvent): void => void pointers.current.delete(event.pointerId);
-    element.addEventListener('wheel', onWheel, { passive: false });
-    element.addEventListener('pointerdown', onDown);
-    window.addEventListener('pointermove', onMove);
-    window.addEventListener('pointerup', onUp);
-    window.addEventListener('pointercancel', onUp);
+    const listening = new AbortController();
+    const { signal } = listening;
+    element.addEventListener('wheel', onWheel, { passive: false, signal });
+    element.addEventListener('pointerdown', onDown, { signal });
+    window.addEventListener('pointermove', onMove, { signal });
+    window.addEventListener('pointerup', onUp, { signal });
+    window.addEventListener('pointercancel', onUp, { signal });
     return () => {
       observer.disconnect();
-      element.removeEventListener('wheel', onWheel);
-      element.removeEventListener('pointerdown', onDown);
-      window.removeEventListener('pointermove', onMove);
-      window.removeEventListener('pointerup', onUp);
-      window.removeEventListener('pointercancel', onUp);
+      listening.abort();
     };
   }, []);
 

@@ -1,10 +1,8 @@
 import '../style/waterfall.css';
-import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { GraphState } from '../../client.ts';
 import { useGraph } from '../graph/use-graph.ts';
 import { Sources } from '../parts/age.tsx';
-import { loadCode } from '../parts/lazy.tsx';
+import { lazy } from '../parts/lazy.tsx';
 import { Empty, isProblem, Loading, Problem } from '../parts/problem.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import { go, linkHere, taskLink } from '../route.ts';
@@ -12,6 +10,16 @@ import { useTreeKeys } from './use-tree-keys.ts';
 import { useWorkflow, type Workflow } from './use-workflow.ts';
 import { Waterfall } from './waterfall.tsx';
 import { RootCause, rootName, Totals } from './workflow-head.tsx';
+
+const GraphView = lazy(
+  async () => (await import('../graph/graph-view.tsx')).GraphView,
+  (_, error) =>
+    error === null ? (
+      <Loading />
+    ) : (
+      <Problem what="the workflow" error={error} retry={() => location.reload()} />
+    ),
+);
 
 interface WorkflowProps {
   readonly id: string;
@@ -104,7 +112,7 @@ function Content({
   const hasNoFailure = isFailedOnly && workflow.outcome.cause === null;
   const isGraph = query.get('view') === 'graph';
   if (hasNoFailure) return <Empty title="Nothing in this workflow has failed" />;
-  if (isGraph) return <GraphTab graph={workflow.graph} taskId={id} isFailedOnly={isFailedOnly} />;
+  if (isGraph) return <GraphView graph={workflow.graph} taskId={id} isFailedOnly={isFailedOnly} />;
   return <Waterfall workflow={workflow} taskId={id} isFailedOnly={isFailedOnly} goal={goal} />;
 }
 
@@ -113,34 +121,4 @@ function useLater(): boolean {
   const [isLater, setLater] = useState(false);
   useEffect(() => setLater(true), []);
   return isLater;
-}
-
-interface GraphTabProps {
-  readonly graph: GraphState;
-  readonly taskId: string;
-  readonly isFailedOnly: boolean;
-}
-
-let loaded: ComponentType<GraphTabProps> | null = null;
-
-/** Loads the code of the graph on demand, because it is large. */
-function GraphTab(props: GraphTabProps) {
-  const [Graph, setGraph] = useState(() => loaded);
-  const [error, setError] = useState<unknown>(null);
-  useEffect(() => {
-    if (loaded !== null) return;
-    loadCode(() => import('../graph/graph-view.tsx')).then(
-      ({ GraphView }) => {
-        loaded = GraphView;
-        setGraph(() => GraphView);
-      },
-      (reason: unknown) => setError(reason),
-    );
-  }, []);
-  if (Graph !== null) return <Graph {...props} />;
-  return error === null ? (
-    <Loading />
-  ) : (
-    <Problem what="the workflow" error={error} retry={() => location.reload()} />
-  );
 }
