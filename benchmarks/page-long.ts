@@ -20,7 +20,7 @@ const WORKFLOWS: readonly (readonly [size: number, kind: 'deep' | 'flat', query:
   [10_000, 'flat', ''],
   [10_000, 'deep', '?view=graph'],
   [10_000, 'flat', '?view=graph'],
-  [300, 'deep', '?view=graph'],
+  [250, 'deep', '?view=graph'],
 ];
 
 const ms = (time: number): string => `${time.toFixed(0)} ms`;

@@ -5,10 +5,10 @@ import { each, type Steps } from '../slices.ts';
 /** Maximum number of siblings with the same name that are drawn separately. */
 const MOST_SIBLINGS = 8;
 /**
- * Maximum number of readable nodes: above it, all equal siblings are folded, then all equal tasks of one depth, and at
- * last those that follow the first ones.
+ * Maximum number of nodes that are readable and that a slow processor draws within 100 ms: above it, all equal siblings
+ * are folded, then all equal tasks of one depth, and at last those that follow the first ones.
  */
-const MOST_DRAWN = 300;
+const MOST_DRAWN = 250;
 /** How many tasks of a folded node are drawn each time the reader opens it. */
 export const MOST_OPENED = 100;
 
