@@ -3,6 +3,7 @@
  * seed. Not a ratio of speeds: the goal is that the band holds for 80 % of them.
  */
 import { createDrainTrack, drainOf, observeDepth } from '../src/answers/drain.ts';
+import { randomOf } from '../test/helpers/celery-recordings.ts';
 
 const HOURS = 24;
 const EVERY_MS = 5_000;
@@ -34,17 +35,6 @@ const LOADS: Readonly<Record<string, Load>> = {
     atOnce: (second) => (second % CYCLE === 10 ? 1_200 : 0),
   },
 };
-
-/** Mulberry32. */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
 
 interface Forecast {
   readonly at: number;
@@ -99,7 +89,7 @@ function within({ at, low, high }: Forecast, second: number): boolean {
 let failed = false;
 console.log(`drain: forecasts whose band held (${HOURS} simulated hours each; goal: ${100 * GOAL} %)`);
 for (const [name, load] of Object.entries(LOADS)) {
-  const { held, forecasts, width } = simulate(load, randomFrom(7));
+  const { held, forecasts, width } = simulate(load, randomOf(7));
   const share = held / forecasts;
   failed ||= !(share >= GOAL);
   const percent = (100 * share).toFixed(1);

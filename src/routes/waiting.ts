@@ -86,9 +86,12 @@ function heldSituation(monitor: Monitor, name: string, parts: Parts) {
   let isReading = false;
   const read = shareCalls(async () => {
     isReading = true;
-    held = await readParts(monitor, name, parts);
-    isReading = false;
-    readAt = performance.now();
+    try {
+      held = await readParts(monitor, name, parts);
+      readAt = performance.now();
+    } finally {
+      isReading = false;
+    }
   });
   return {
     latest: () => (performance.now() - readAt < OLD_MS ? held : UNREAD),

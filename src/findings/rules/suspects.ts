@@ -35,11 +35,12 @@ export function* suspectsOf({ counts, deaths }: Activity, now: number): Steps<re
   let total = 0;
   for (const ms of ran.values()) total += ms;
   const suspects: Suspect[] = [];
-  for (const name of new Set(deaths.flatMap(namesOf))) {
-    const times = deaths.filter((death) => namesOf(death).includes(name)).length;
+  for (const [name, times] of timesOf(deaths)) {
+    // Any task can bring a name of its own: most of them cost nothing.
+    if (times < LEAST_DEATHS) continue;
     const share = total === 0 ? 1 : (ran.get(name) ?? 0) / total;
     const chance = chanceOf(deaths, share, times);
-    if (times >= LEAST_DEATHS && chance * ran.size <= MOST_CHANCE)
+    if (chance * ran.size <= MOST_CHANCE)
       suspects.push({ name, deaths: times, share: rounded(share), chance: rounded(chance) });
     yield;
   }
@@ -57,8 +58,14 @@ function ranInDeaths(deaths: readonly WorkerDeath[]): Map<string, number> {
   return ran;
 }
 
-function namesOf({ running }: WorkerDeath): readonly string[] {
-  return running.flatMap(({ name }) => name ?? []);
+/** At how many deaths each name ran. */
+function timesOf(deaths: readonly WorkerDeath[]): Map<string, number> {
+  const times = new Map<string, number>();
+  for (const { running } of deaths) {
+    for (const name of new Set(running.flatMap((task) => task.name ?? [])))
+      times.set(name, (times.get(name) ?? 0) + 1);
+  }
+  return times;
 }
 
 /** How likely a name with this share runs at so many deaths or more: the exact tail of the binomial distribution. */
