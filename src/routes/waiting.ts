@@ -20,8 +20,9 @@ import {
 
 /** What was read is read again after this time, in milliseconds. */
 export const WAITING_HOLD_MS = 1_000;
-/** For so long, requests need not wait for that; for the second time, while another request waits. */
+/** No request waits for a new reading while the last one is younger than this, in milliseconds. */
 const RECENT_MS = 3_000;
+/** A reading older than this is not used. While one request waits for a new one, others use what is younger. */
 const OLD_MS = 15_000;
 /** Share of an answer's time limit: a slow source must not hold up the task. */
 const SHARE = 0.3;
