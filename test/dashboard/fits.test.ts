@@ -141,7 +141,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, what people read fit
   it('what was found, marked in its row', async () => {
     const { page } = await open('#/tasks?q=DECLINED', PHONE);
     expect(await page.locator('.rows mark').allTextContents()).toEqual(['declined']);
-    await page.getByLabel('Search').fill('paid');
+    await page.getByRole('combobox', { name: 'Search' }).fill('paid');
     await page.locator('.rows .match-field').getByText('result').first().waitFor();
     await until(async () => (await page.locator('.rows mark').first().textContent()) === 'paid');
     await page.getByLabel('Search').fill('charge-2 DECLINED card payments');

@@ -27,7 +27,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the page'), () => {
     await page.getByRole('button', { name: 'SUCCESS' }).click();
     await page.getByText('23 tasks', { exact: true }).waitFor();
     expect(page.url()).toContain('#/tasks?state=FAILURE&state=SUCCESS');
-    await page.getByLabel('Search').fill('label-7');
+    await page.getByRole('combobox', { name: 'Search' }).fill('label-7');
     await page.getByText('1 task', { exact: true }).waitFor();
     await until(() => page.url().includes('q=label-7'));
     await page.getByRole('link', { name: /Clear all/ }).click();
