@@ -7,9 +7,7 @@ import { execArgv, FAULTS, HOSTS, LIVE, settings } from './settings.ts';
  * handles are open): each runs in a process of its own.
  */
 const ALONE = [
-  'test/celery/clients.test.ts',
   'test/celery/connection.test.ts',
-  'test/celery/connection-secrets.test.ts',
   'test/celery/results.test.ts',
   'test/history/relations.test.ts',
 ];
