@@ -152,7 +152,7 @@ describe.skipIf(rabbitMissing !== null)(titleUnless(rabbitMissing, 'remote contr
 
   it('names the command that gives a user the rights that are missing, and works with no more than these', async () => {
     await worker('w1@x');
-    const page = readFileSync(new URL('../../docs/celery.md', import.meta.url), 'utf8');
+    const page = readFileSync(new URL('../../docs/celery-rabbitmq.md', import.meta.url), 'utf8');
     for (const pattern of Object.values(LEAST)) expect(page).toContain(`'${pattern}'`);
     // What events need, so that only remote control is refused.
     const own = 'express-task-monitor\\..*\\.celeryev';

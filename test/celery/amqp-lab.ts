@@ -10,7 +10,7 @@ import {
 import { type Rabbit, type RabbitPermissions, sharedRabbit } from '../helpers/rabbitmq.ts';
 import { until } from '../helpers/redis-server.ts';
 
-/** The rights that docs/celery.md names. */
+/** The rights that docs/celery-rabbitmq.md names. */
 export const LEAST: Required<RabbitPermissions> = {
   configure: '^(express-task-monitor\\..*|reply\\.celery\\.pidbox)$',
   write: '^(express-task-monitor\\..*|celery\\.pidbox)$',

@@ -18,7 +18,7 @@ const ENDED = 127;
 
 /**
  * What a monitor that starts after the work knows from stored results: percent of the tasks that have the field, at
- * least. docs/celery.md publishes these.
+ * least. docs/celery.md names the fields.
  */
 const SURVIVING = {
   extended: { state: 90, name: 90, args: 90, kwargs: 90, queue: 90, worker: 90, retries: 90, finished: 90 },

@@ -15,7 +15,7 @@ const linesOf = (text: string): string[][] =>
     .trim()
     .split('\n')
     .map((line) => [...line.matchAll(/"([^"]*)"|\S+/g)].map(([word, quoted]) => quoted ?? word));
-const [read = [], control = []] = codeBlocks('docs/celery.md')
+const [read = [], control = []] = codeBlocks('docs/celery-redis.md')
   .filter(({ language }) => language === 'redis')
   .map(({ text }) => linesOf(text));
 const [bullmq = []] = codeBlocks('docs/bullmq.md')
@@ -39,7 +39,7 @@ describe('the Redis users of the documentation', () => {
 // `celery/sql/database-user.test.ts` makes the users of the database by the statements of the page.
 describe('the RabbitMQ user of the documentation', () => {
   it('has the permissions that are tested', () => {
-    const page = codeBlocks('docs/celery.md')
+    const page = codeBlocks('docs/celery-rabbitmq.md')
       .filter(({ language }) => language === 'sh')
       .map(({ text }) => text)
       .join('\n');

@@ -34,7 +34,7 @@ const CLIENTS: Readonly<Record<string, (port: number) => Client>> = {
 };
 
 /** The statements of the documentation that make the user, in this order. */
-const [postgres = [], mariadb = []] = codeBlocks('docs/celery.md')
+const [postgres = [], mariadb = []] = codeBlocks('docs/sql-results.md')
   .filter(({ language }) => language === 'sql')
   .map(({ text }) =>
     text
