@@ -1,4 +1,4 @@
-/** What it costs to record jobs: processor time, and room in the store. `docs/history.md` has the figures. */
+/** What it costs to record jobs: processor time, and room in the store. */
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -38,6 +38,8 @@ export const PAGES = [
   'docs/bullmq.md',
   'docs/client.md',
   'docs/history.md',
+  'docs/replicas.md',
+  'docs/scaling.md',
   'docs/memory.md',
   'docs/options.md',
   'docs/operating.md',
