@@ -43,6 +43,8 @@ export const PAGES = [
   'docs/memory.md',
   'docs/options.md',
   'docs/operating.md',
+  'docs/troubleshooting.md',
+  'docs/how-it-works.md',
   'docs/moving.md',
   'docs/upgrading.md',
   'docs/versions.md',

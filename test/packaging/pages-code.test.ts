@@ -19,6 +19,7 @@ import { once } from 'node:events';
 import { get } from 'node:http';
 import { Server } from 'node:net';
 
+const MOUNT = '/monitor/';
 const servers = [];
 const listen = Server.prototype.listen;
 Server.prototype.listen = function (...args) {
@@ -79,9 +80,7 @@ describe('the code of the pages', () => {
     const project = packed.consumer({
       files: {
         'block.mjs': onRedis(text),
-        'harness.mjs':
-          `const HAS_QUEUE = ${hasQueue(text)};\n` +
-          `const MOUNT = '${text.includes('/t/') ? '/t/acme' : ''}/monitor/';\n${HARNESS}`,
+        'harness.mjs': `const HAS_QUEUE = ${hasQueue(text)};\n${HARNESS}`,
       },
       packages: {
         express: installed('express'),
