@@ -1,7 +1,7 @@
 /**
  * `npm run versions`, before each release: runs the tests of Celery, RabbitMQ, BullMQ and stores on the engines of Debian 13
- * and of Debian's unstable release, with Redis and with Valkey, and writes what was tested into docs/versions.md. Takes hours.
- * `npm run versions -- sid` tries one release, `npm run versions -- sid valkey` one server, and writes nothing.
+ * and of Debian's unstable release, with Redis and with Valkey, and writes each set that passed into docs/versions.md. Takes
+ * hours; `npm run versions -- sid` tries one release, `npm run versions -- sid valkey` one set.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -86,8 +86,6 @@ function problemsOf(release, server) {
 }
 
 const [onlyRelease, onlyServer] = process.argv.slice(2);
-const rows = [];
-let isGood = true;
 for (const { release, title } of SETS) {
   if (onlyRelease !== undefined && release !== onlyRelease) continue;
   output('sh', ['test/engines/make.sh', release]);
@@ -95,28 +93,29 @@ for (const { release, title } of SETS) {
   for (const server of SERVERS) {
     if (onlyServer !== undefined && server !== onlyServer) continue;
     const problems = problemsOf(release, server);
-    isGood = isGood && problems.length === 0;
     for (const problem of problems) console.log(problem);
     console.log(`-- ${problems.length === 0 ? 'passed' : 'failed'}: ${release} with ${server}`);
     const name = server === 'redis' ? 'Redis' : 'Valkey';
-    rows.push([
-      title,
+    const engines = [
       versions.celery,
       versions.rabbitmq,
       `${name} ${versions.server(server)}`,
       versions.postgresql,
-    ]);
+    ];
+    if (problems.length === 0) writeRow(`| ${title}, ${name} | ${engines.join(' | ')} |`);
+    else process.exitCode = 1;
   }
 }
 
-if (!isGood) process.exitCode = 1;
-else if (onlyRelease === undefined) writePage();
-
-function writePage() {
+/** Writes the row of a set in place of the one that it had. */
+function writeRow(row) {
+  const page = readFileSync(PAGE, 'utf8');
+  const [start] = row.split(' | ', 1);
+  const rows = page.split('\n').filter((line) => /^\| Debian .*, (Redis|Valkey) \|/.test(line));
   const table = [
     '| Engines | Celery | RabbitMQ | Redis or Valkey | PostgreSQL |',
     '|---|---|---|---|---|',
-    ...rows.map((row) => `| ${row.join(' | ')} |`),
+    ...[...rows.filter((line) => !line.startsWith(`${start} |`)), row].toSorted(),
   ];
   const bullmq = readdirSync(`${ROOT}node_modules`)
     .filter((name) => /^bullmq\d*$/.test(name))
@@ -125,7 +124,7 @@ function writePage() {
   const marked = /(<!-- written by npm run versions -->\n)[\s\S]*(\n<!-- end -->)/;
   writeFileSync(
     PAGE,
-    readFileSync(PAGE, 'utf8').replace(marked, (_all, begin, end) => begin + body + end),
+    page.replace(marked, (_all, begin, end) => begin + body + end),
   );
   console.log(`\n${body}\n`);
 }
