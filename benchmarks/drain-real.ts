@@ -2,6 +2,7 @@
  * The same as `drain`, on real load: BullMQ's workers drain queues for some minutes, and what `/api/components/` forecasts
  * is compared with when the queues were empty. `npm run bench -- drain-real [--minutes 12]`.
  */
+
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -12,6 +13,7 @@ import { bullmqSources } from '../src/bullmq.ts';
 import { createMonitorClient } from '../src/client.ts';
 import { createMonitorRouter } from '../src/index.ts';
 import { startBullMQ } from '../test/helpers/bullmq-app.ts';
+import { printTable } from './table.ts';
 
 const { values } = parseArgs({ options: { minutes: { type: 'string', default: '12' } } });
 const SECONDS = 60 * Number(values.minutes);
@@ -67,23 +69,27 @@ await router.close();
 server.close();
 await app.close();
 
-let [held, forecasts] = [0, 0];
-console.log(`drain-real: forecasts whose band held (${values.minutes} minutes; goal: ${100 * GOAL} %)`);
-for (const [name, all] of readings) {
+const results = [...readings].map(([name, all]) => {
   const tested = all.flatMap(({ second, low, high }, at) => {
     const empty = all.slice(at + 1).find(({ waiting }) => waiting === 0);
     if (low === null || high === null || empty === undefined) return [];
     // It was empty at some time since the reading before.
     return empty.second - second >= low && empty.second - EVERY_SECONDS - second <= high;
   });
-  const own = tested.filter(Boolean).length;
-  held += own;
-  forecasts += tested.length;
-  console.log(`  ${name}: ${percent(own, tested.length)} of ${tested.length}`);
-}
-console.log(`  all: ${percent(held, forecasts)} of ${forecasts}`);
-process.exit(held / forecasts >= GOAL ? 0 : 1);
-
-function percent(part: number, whole: number): string {
-  return `${((100 * part) / whole).toFixed(1)} %`;
-}
+  return { name, held: tested.filter(Boolean).length, forecasts: tested.length };
+});
+const all = {
+  name: 'all',
+  held: results.reduce((sum, { held }) => sum + held, 0),
+  forecasts: results.reduce((sum, { forecasts }) => sum + forecasts, 0),
+};
+printTable(
+  `Forecasts of ${values.minutes} minutes of real workers whose band held (goal: ${100 * GOAL} %)`,
+  ['queue', 'held, %', 'forecasts'],
+  [...results, all].map(({ name, held, forecasts }) => [
+    name,
+    ((100 * held) / forecasts).toFixed(1),
+    String(forecasts),
+  ]),
+);
+process.exit(all.held / all.forecasts >= GOAL ? 0 : 1);
