@@ -23,7 +23,7 @@ export function checkHost(
   recipe: Recipe,
   { hasGuard = false, dropsStreams = false }: Differences = {},
 ): void {
-  describe(`the recipe for ${recipe.heading}`, () => {
+  describe(`the recipe for ${recipe.name ?? recipe.heading}`, () => {
     let host: RunningHost;
 
     beforeAll(async () => {

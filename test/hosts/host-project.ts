@@ -16,6 +16,10 @@ export interface Recipe {
   readonly document?: string;
   /** Heading of its section. */
   readonly heading: string;
+  /** What titles call it. Default: the heading. */
+  readonly name?: string;
+  /** Files of the app that the page leaves to its reader, by path. Default: none. */
+  readonly app?: Readonly<Record<string, string>>;
   /** Other sections that have files of its project. Default: none. */
   readonly others?: readonly string[];
   /** Recipes of the same name with the same packages share a project, one after another. Default: the heading. */
@@ -63,7 +67,7 @@ const SHARED = filesOf(OTHER_HOSTS, 'Hosts other than Express');
 
 /** Installs the project of a recipe, and builds it. @returns its folder */
 export async function install(recipe: Recipe): Promise<string> {
-  const { document = OTHER_HOSTS, heading, others = [], project = heading, packages, build } = recipe;
+  const { document = OTHER_HOSTS, heading, app, others = [], project = heading, packages, build } = recipe;
   const { tarball } = pack();
   // Outside the checkout, whose packages nothing here may find.
   const folder = join(dirname(tarball), 'hosts', project.toLowerCase().replaceAll(/\W+/g, '-'));
@@ -71,6 +75,7 @@ export async function install(recipe: Recipe): Promise<string> {
   const files: Record<string, string> = {
     'package.json': JSON.stringify({ private: true, type: 'module', dependencies }),
     ...SHARED,
+    ...app,
     ...Object.assign({}, ...[...others, heading].map((section) => filesOf(document, section))),
   };
   for (const [path, text] of Object.entries(files)) {

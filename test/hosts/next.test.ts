@@ -3,6 +3,7 @@ import { checkHost } from './check-host.ts';
 const next = {
   project: 'Next.js',
   packages: { next: '16.4.6', react: '19.3.1', 'react-dom': '19.3.1' },
+  app: { 'pages/index.js': "export default function Home() {\n  return 'The app';\n}\n" },
   build: ['node_modules/next/dist/bin/next', 'build'],
 };
 

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from './packed.ts';
 
@@ -24,34 +24,11 @@ export function codeBlocks(page: string): CodeBlock[] {
 export const PAGES = [
   'README.md',
   'CONTRIBUTING.md',
-  'docs/alerting.md',
-  'docs/api.md',
-  'docs/architecture.md',
-  'docs/writing-a-source.md',
-  'docs/errors.md',
-  'docs/hosts.md',
-  'docs/guarding.md',
-  'docs/celery.md',
-  'docs/celery-redis.md',
-  'docs/celery-rabbitmq.md',
-  'docs/sql-results.md',
-  'docs/bullmq.md',
-  'docs/client.md',
-  'docs/history.md',
-  'docs/replicas.md',
-  'docs/scaling.md',
-  'docs/memory.md',
-  'docs/options.md',
-  'docs/operating.md',
-  'docs/troubleshooting.md',
-  'docs/how-it-works.md',
-  'docs/moving.md',
-  'docs/upgrading.md',
-  'docs/versions.md',
-  'docs/threat-model.md',
-  '.github/SECURITY.md',
-  'docs/benchmarks.md',
   'CHANGELOG.md',
+  '.github/SECURITY.md',
+  ...readdirSync(join(ROOT, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
   'docs/grafana/README.md',
   'docs/llms.txt',
   'examples/README.md',
