@@ -92,6 +92,7 @@ describe('the code of the pages', () => {
         ioredis: installed('ioredis'),
         nodemailer: installed('nodemailer'),
         pg: installed('pg'),
+        'prom-client': installed('prom-client'),
         'http-proxy-middleware': installed('http-proxy-middleware'),
       },
     });
