@@ -6,6 +6,8 @@ import { ROOT } from './packed.ts';
 export interface CodeBlock {
   /** Page and line, for titles. */
   readonly where: string;
+  /** The heading above it, below that of the page: `Errors`; empty before the first. */
+  readonly section: string;
   readonly language: string;
   readonly text: string;
 }
@@ -15,6 +17,7 @@ export function codeBlocks(page: string): CodeBlock[] {
   const text = readFileSync(join(ROOT, page), 'utf8');
   return [...text.matchAll(/^```(\w*)\n(.*?)^```$/gms)].map((match) => ({
     where: `${page}:${text.slice(0, match.index).split('\n').length}`,
+    section: [...text.slice(0, match.index).matchAll(/^##+ (.*)$/gm)].at(-1)?.[1] ?? '',
     language: match[1] ?? '',
     text: match[2] ?? '',
   }));
