@@ -40,6 +40,22 @@ function numberOf(text: string): number {
   return Number(digits.replaceAll(',', '')) * ({ MiB: 1024 ** 2, GiB: 1024 ** 3 }[unit ?? ''] ?? 1);
 }
 
+/** Whether a page has a heading, or a place named in HTML, with the address that GitHub gives it. */
+function hasHeading(path: string, address: string | undefined): boolean {
+  if (address === undefined) return true;
+  const text = readFileSync(join(ROOT, path), 'utf8');
+  if (text.includes(`name="${address}"`) || text.includes(`id="${address}"`)) return true;
+  return [...text.matchAll(/^#+ (.*)$/gm)].some(
+    ([, heading = '']) =>
+      address ===
+      heading
+        .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N}_\- ]/gu, '')
+        .replaceAll(' ', '-'),
+  );
+}
+
 function messageOf(create: () => unknown): string {
   try {
     create();
@@ -123,13 +139,12 @@ describe('the pages', () => {
   });
 
   it('lead somewhere', () => {
-    const dead = PAGES.flatMap((page) => {
-      const text = readFileSync(join(ROOT, page), 'utf8');
-      return [...text.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)]
-        .map((match) => join(dirname(page), match[1] ?? ''))
-        .filter((target) => !existsSync(join(ROOT, target)))
-        .map((target) => `${page} -> ${target}`);
-    });
+    const dead = PAGES.flatMap((page) =>
+      [...readFileSync(join(ROOT, page), 'utf8').matchAll(/\]\(([^)#:]*)(?:#([^)]*))?\)/g)]
+        .map(([, path = '', heading]) => ({ path: path === '' ? page : join(dirname(page), path), heading }))
+        .filter(({ path, heading }) => !existsSync(join(ROOT, path)) || !hasHeading(path, heading))
+        .map(({ path, heading }) => `${page} -> ${path}#${heading ?? ''}`),
+    );
     expect(dead).toEqual([]);
   });
 
