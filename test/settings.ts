@@ -97,6 +97,7 @@ export const LIVE: readonly string[] = [
   'test/packaging/consumers.test.ts',
   'test/packaging/oldest-clients.test.ts',
   'test/packaging/stores.test.ts',
+  'test/packaging/tutorial.test.ts',
   'test/stores/postgres.test.ts',
   'test/stores/sqlite.test.ts',
   'test/stores/sqlite-node24.test.ts',
