@@ -115,6 +115,20 @@ describe.each([
       return (await waitOf(id ?? '')) as WaitBody;
     };
 
+    // Before tasks with an eta or a rate limit take the worker's slots: RabbitMQ 4.3 does not let it prefetch more instead.
+    it('chord_header, while a task looks whether it has ended', { timeout: LONG }, async () => {
+      const body = (await app.script('-c', CHORD)) as string;
+      const unlock = async (): Promise<WaitBody | null> => {
+        const { tasks } = (
+          await get<{ tasks: { task_id: string }[] }>('/api/tasks/?name=celery.chord_unlock')
+        ).body;
+        return (await waitOf(tasks[0]?.task_id ?? 'none')) ?? null;
+      };
+      await expect.poll(async () => (await unlock())?.code, TIMEOUT).toBe('chord_header');
+      await expect.poll(async () => (await taskOf(body)).state, TIMEOUT).toBe('SUCCESS');
+      await expect.poll(unlock, TIMEOUT).toBeNull();
+    });
+
     it('no_consumer, until a worker comes', { timeout: LONG }, async () => {
       const [id] = await send({ name: 'shop.slow', args: [0], queue: 'nobody' });
       expect((await expectCode(id, 'no_consumer')).summary).toBe('Queue nobody has no consumer.');
@@ -194,19 +208,6 @@ describe.each([
         'free@here starts at most 1/h of shop.add.',
       );
       await expectCode(other, null);
-    });
-
-    it('chord_header, while a task looks whether it has ended', { timeout: LONG }, async () => {
-      const body = (await app.script('-c', CHORD)) as string;
-      const unlock = async (): Promise<WaitBody | null> => {
-        const { tasks } = (
-          await get<{ tasks: { task_id: string }[] }>('/api/tasks/?name=celery.chord_unlock')
-        ).body;
-        return (await waitOf(tasks[0]?.task_id ?? 'none')) ?? null;
-      };
-      await expect.poll(async () => (await unlock())?.code, TIMEOUT).toBe('chord_header');
-      await expect.poll(async () => (await taskOf(body)).state, TIMEOUT).toBe('SUCCESS');
-      await expect.poll(unlock, TIMEOUT).toBeNull();
     });
   });
 });
