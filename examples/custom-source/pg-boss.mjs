@@ -1,4 +1,5 @@
-// A source that shows the jobs of pg-boss 12, read with SQL from its tables. start.mjs runs it.
+// A source that shows the jobs of pg-boss 12, read with SQL from its tables:
+//   createMonitorRouter({ sources: pgBossSources(process.env.DATABASE_URL) })
 import { summarizeTasks } from 'express-task-monitor';
 import pg from 'pg';
 

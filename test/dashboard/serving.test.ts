@@ -113,7 +113,7 @@ describe.each(EXPRESS_MAJORS)('on $name, the page', (major) => {
 
 describe('the page', () => {
   it.skipIf(browserMissing)(browserTitle('is complete after six requests of 42 kB in all'), async () => {
-    const { base } = await startExample('examples/memory/server.mjs');
+    const { base } = await startExample(['examples/memory/server.mjs']);
     let answers: ReadonlyMap<string, number> = new Map();
     const prepare = async (page: Page) => {
       answers = await firstAnswers(page);

@@ -5,7 +5,7 @@ import { ALL_WELL, askAll, startExample, statuses, waitFor } from './example-pro
 
 describe('examples/custom-source', () => {
   it('answers what its source has, and 501 or "not enabled" for what it does not have', async () => {
-    const { base, end } = await startExample('examples/custom-source/server.mjs');
+    const { base, end } = await startExample(['examples/custom-source/server.mjs']);
     expect(statuses(await askAll(base))).toEqual({
       ...ALL_WELL,
       '/api/workers/': 501,

@@ -17,19 +17,33 @@ export interface Example {
   end(signal: 'SIGINT' | 'SIGTERM'): Promise<{ readonly code: number | null; readonly stderr: string }>;
 }
 
+/** How an example is launched with the servers and the app that it needs, as the arguments of Node. */
+export const launcher = (name: string): readonly string[] => [
+  '--import',
+  'tsx',
+  'examples/launch/index.ts',
+  name,
+];
+
+/** Launches an example with the servers that it needs, of which `env` may name some. */
+export function launchExample(name: string, env: NodeJS.ProcessEnv = {}): Promise<Example> {
+  const none = { REDIS_URL: undefined, AMQP_URL: undefined, DATABASE_URL: undefined };
+  return startExample(launcher(name), { ...none, ...env });
+}
+
 /**
  * Starts an example on a free port and waits until it says where it answers.
  *
  * @param node which Node; default: this one
  */
 export async function startExample(
-  file: string,
+  args: readonly string[],
   env: NodeJS.ProcessEnv = {},
   node = process.execPath,
 ): Promise<Example> {
   if (!existsSync(new URL('dist/index.js', ROOT)))
     throw new Error('Examples run what was built: npm run build');
-  const child = spawn(node, [file], { cwd: ROOT, env: { ...process.env, PORT: '0', ...env } });
+  const child = spawn(node, args, { cwd: ROOT, env: { ...process.env, PORT: '0', ...env } });
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (chunk) => {
@@ -41,7 +55,8 @@ export async function startExample(
   onTestFinished(() => kill(child));
   const base = await waitFor(
     () => {
-      if (child.exitCode !== null) throw new Error(`${file} ended with ${child.exitCode}: ${stderr}`);
+      if (child.exitCode !== null)
+        throw new Error(`${args.join(' ')} ended with ${child.exitCode}: ${stderr}`);
       return /http:\/\/127\.0\.0\.1:\d+\/monitor\b/.exec(stdout)?.[0];
     },
     (found) => found !== undefined,

@@ -8,6 +8,7 @@ import type {
   EventsBody,
   GraphBody,
   SchedulesBody,
+  TaskDetailBody,
   TasksBody,
   WorkersBody,
 } from '../../src/wire.ts';
@@ -18,7 +19,7 @@ const FILE = 'examples/memory/server.mjs';
 
 describe('examples/memory', () => {
   it('answers all eleven routes and each URL that it prints, is lively from the first moment, and shows no secret', async () => {
-    const { base, printed, end } = await startExample(FILE);
+    const { base, printed, end } = await startExample([FILE]);
     expect(statuses(await askAll(base))).toEqual(ALL_WELL);
     await waitFor(printed, (text) => text.includes('Ctrl+C'));
     const urls = printed().match(/http:[^\s']+/g) ?? [];
@@ -39,6 +40,9 @@ describe('examples/memory', () => {
     for (const state of ['SUCCESS', 'FAILURE', 'REVOKED']) {
       expect((await tasks(`state=${state}&limit=1`)).tasks, state).toHaveLength(1);
     }
+    const [id = ''] = (await tasks('limit=1')).tasks.map(({ task_id }) => task_id);
+    const { body: task } = await ask<TaskDetailBody>(base, `/api/tasks/${id}/`);
+    expect(task.links).toEqual([{ text: 'This task as JSON', url: `api/tasks/${id}/` }]);
     const { stats } = await tasks('stats=60&limit=0');
     expect(stats?.markers?.map(({ text }) => text)).toEqual(['v410', 'v411', 'v412']);
     expect(stats?.series.filter(({ succeeded }) => (succeeded ?? 0) > 0).length).toBeGreaterThan(10);

@@ -36,5 +36,4 @@ export const PAGES = [
   'docs/llms.txt',
   'examples/README.md',
   'examples/mcp/README.md',
-  'examples/shared-history/README.md',
 ];

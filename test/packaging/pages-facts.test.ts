@@ -163,7 +163,7 @@ describe('the pages', () => {
       (match[1] ?? '').replace('run ', ''),
     );
     expect(asked.filter((name) => !scripts[name])).toEqual([]);
-    const files = [...text.matchAll(/node (examples\/\S+\.mjs)/g)].map((match) => match[1] ?? '');
+    const files = [...text.matchAll(/(?:node|tsx) (examples\/[\w./-]+)/g)].map((match) => match[1] ?? '');
     expect(files.filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
   });
 

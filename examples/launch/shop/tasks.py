@@ -1,4 +1,4 @@
-"""A small shop on Celery. REDIS_URL says where broker and results are."""
+"""A small shop on Celery, with broker and results at REDIS_URL."""
 import os
 import random
 import time
@@ -6,7 +6,8 @@ import time
 from celery import Celery
 from celery.schedules import crontab
 
-app = Celery('shop', broker=os.environ['REDIS_URL'], backend=os.environ['REDIS_URL'])
+url = os.environ.get('REDIS_URL')
+app = Celery('shop', broker=url, backend=url)
 app.conf.update(
     # The events that a monitor needs: of workers about tasks (as with -E), and of clients about sent tasks.
     worker_send_task_events=True,
