@@ -18,6 +18,7 @@ const toTask = (job) => ({
   started: job.startedAt,
   finished: job.endedAt,
   timestamp: job.endedAt ?? job.startedAt ?? job.addedAt,
+  runtime: job.endedAt && (job.endedAt - job.startedAt) / 1000,
   exception: job.problem,
   groupId: job.batch,
 });

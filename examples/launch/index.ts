@@ -1,6 +1,6 @@
 /**
- * Tries an example out: starts the servers that it needs, an app whose workers and customers use them, and the example.
- * `npx tsx examples/launch celery`. REDIS_URL, AMQP_URL, DATABASE_URL: use those and start none.
+ * `npx tsx examples/launch celery`: starts the servers that an example needs, workers and customers who use them, and the
+ * example. REDIS_URL, AMQP_URL, DATABASE_URL: use those and start none. PORT: where the example listens.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -52,7 +52,10 @@ const LAUNCHES: Readonly<Record<string, Launch>> = {
 
 const folder = mkdtempSync(join(tmpdir(), 'monitor-example-'));
 atProcessEnd(() => rmSync(folder, { recursive: true, force: true }));
+const servers: { url(): string; close(): Promise<void> }[] = [];
+const instances: ChildProcess[] = [];
 let isEnding = false;
+process.once('SIGINT', () => void end());
 
 const [name = ''] = process.argv.slice(2);
 const launch = LAUNCHES[name];
@@ -62,7 +65,7 @@ const missing = [launch.missing, ...wanted.map((variable) => SERVERS[variable].m
 if (missing.length > 0)
   fail(`This example needs more: ${missing.join('; ')}. Or set ${wanted.join(' and ')}.`);
 
-const servers = await Promise.all(wanted.map((variable) => SERVERS[variable].start()));
+servers.push(...(await Promise.all(wanted.map((variable) => SERVERS[variable].start()))));
 const env = {
   ...process.env,
   ...Object.fromEntries(wanted.map((variable, at) => [variable, servers[at]?.url()])),
@@ -70,16 +73,14 @@ const env = {
 for (const variable of launch.servers) console.log(`${variable}=${env[variable]}`);
 launch.startApp(env);
 const port = Number(process.env.PORT ?? 3_000);
-const instances = Array.from({ length: launch.instances ?? 1 }, (_, at) => {
+for (let at = 0; at < (launch.instances ?? 1); at += 1) {
   const file = fileURLToPath(new URL(`../${name}/server.mjs`, import.meta.url));
   const own = { ...env, PORT: String(port === 0 ? 0 : port + at) };
-  return start('The example', process.execPath, [file], {
-    env: own,
-    stdio: ['ignore', 'inherit', 'inherit'],
-  });
-});
+  instances.push(
+    start('The example', process.execPath, [file], { env: own, stdio: ['ignore', 'inherit', 'inherit'] }),
+  );
+}
 console.log('Ctrl+C ends it.');
-process.once('SIGINT', () => void end());
 
 /** Ends the example as a service manager does. The rest ends with this process. */
 async function end(): Promise<void> {
@@ -112,7 +113,7 @@ function startDjango(env: NodeJS.ProcessEnv): void {
   const migrate = ['-m', 'django', 'migrate', '-v', '0'];
   const { status, stderr } = spawnSync(PYTHON, migrate, { cwd: SHOP, env: project, encoding: 'utf8' });
   if (status !== 0) fail(`django migrate: ${stderr}`);
-  startCelery(project, 'django_shop');
+  startCelery(project, 'project');
 }
 
 /** Starts a program in a group of its own, so that Ctrl+C reaches this process alone. If it ends, everything ends. */
