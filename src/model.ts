@@ -76,8 +76,19 @@ export interface Task {
   readonly redacted?: boolean;
 }
 
+/** What a task was sent with and only its own page shows. */
+export interface SentWith {
+  /**
+   * Id of the OpenTelemetry trace in which it was sent: 32 lowercase hexadecimal digits. `null`: unknown. Default:
+   * `null`.
+   */
+  readonly traceId?: string | null;
+  /** `null`: it has none of its own, or they are unknown. Default: `null`. */
+  readonly timeLimits?: TimeLimits | null;
+}
+
 /** A task with the fields that only its own page shows. */
-export interface TaskDetail extends Task {
+export interface TaskDetail extends Task, SentWith {
   /** Ids of the tasks that this task sent. */
   readonly children?: readonly string[];
   /** Every observed change, oldest first. */
@@ -88,13 +99,6 @@ export interface TaskDetail extends Task {
   readonly options?: unknown;
   /** `null`: the engine keeps no log. Default: `null`. */
   readonly log?: TaskLog | null;
-  /**
-   * Id of the OpenTelemetry trace in which it was sent: 32 lowercase hexadecimal digits. `null`: unknown. Default:
-   * `null`.
-   */
-  readonly traceId?: string | null;
-  /** `null`: it has none of its own, or they are unknown. Default: `null`. */
-  readonly timeLimits?: TimeLimits | null;
   /** Number of waiting tasks that its queue hands out before it. Default: unknown. */
   readonly ahead?: number | null;
   /** The tasks that have to end before it can start. Default: it waits for none, or they are unknown. */

@@ -1,5 +1,5 @@
 /** What collectors report to a history: one message about one task, or about one worker, as plain data. */
-import { isDone, type TaskProgress, type TaskState, type TaskTextField, type TimeLimits } from '../model.ts';
+import { isDone, type SentWith, type TaskProgress, type TaskState, type TaskTextField } from '../model.ts';
 
 /**
  * What happened to a task.
@@ -25,7 +25,7 @@ export type TaskChangeType =
  * One message about one task. Messages may arrive late, out of order and twice without changing the result.
  * A field that is `undefined` was not reported; `null` means that there is none.
  */
-export interface TaskChange {
+export interface TaskChange extends SentWith {
   readonly id: string;
   readonly type: TaskChangeType;
   /** For `custom`: the state, verbatim. */
@@ -79,9 +79,6 @@ export interface TaskChange {
   readonly kind?: 'map' | 'starmap' | 'chunks' | null;
   /** Celery's stamps. */
   readonly stamps?: unknown;
-  /** Of the trace in which the task was sent. */
-  readonly traceId?: string | null;
-  readonly timeLimits?: TimeLimits | null;
   /** Text fields of this message that its sender cut. */
   readonly truncated?: readonly TaskTextField[];
   /** How far the task has come. */
@@ -107,9 +104,8 @@ export type TaskFacts = Pick<
   | 'chordId'
   | 'kind'
   | 'stamps'
-  | 'traceId'
-  | 'timeLimits'
   | 'truncated'
+  | keyof SentWith
 >;
 
 /** Whether a task in this state may have ended without a message that reports it. */

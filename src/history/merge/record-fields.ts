@@ -2,7 +2,7 @@
  * The fields of a record. What is kept, merged and stored of a task follows from this table; `precedence.ts`
  * decides which message sets a field.
  */
-import { isTraceId, type TimeLimits } from '../../model.ts';
+import { isTraceId, type SentWith, type TimeLimits } from '../../model.ts';
 import { isRecord, isTime } from '../../values.ts';
 import type { Field } from './precedence.ts';
 import { PROGRESS_TEXT } from './progress.ts';
@@ -32,6 +32,8 @@ interface FieldRow<Value> {
   readonly text: TextForm<NonNullable<Value>>;
   /** Few tasks have it: it takes no column of the table in memory. */
   readonly isRare?: true;
+  /** Only the page of a task shows it. */
+  readonly isDetail?: true;
   /** What is kept of a given value; `null`: nothing. Default: the value. */
   keep?(given: unknown): Value;
 }
@@ -72,15 +74,23 @@ const RECORD_FIELDS = {
     text: STAMPS_TEXT,
     keep: keepStamps,
   },
-  timeLimits: { by: 'same', isRare: true, text: { read: readTimeLimits } },
-  traceId: { by: 'same', isRare: true, text: { read: (written) => (isTraceId(written) ? written : null) } },
+  timeLimits: { by: 'same', isRare: true, isDetail: true, text: { read: readTimeLimits } },
+  traceId: {
+    by: 'same',
+    isRare: true,
+    isDetail: true,
+    text: { read: (written) => (isTraceId(written) ? written : null) },
+  },
   progress: { by: 'own', isRare: true, text: PROGRESS_TEXT },
   result: { by: 'end', text: STRING },
   exception: { by: 'end', text: STRING },
   traceback: { by: 'end', text: STRING },
   runtime: { by: 'end', text: NUMBER },
   isMissing: { by: 'own', text: FLAG },
-} as const satisfies { readonly [Name in RecordField]: FieldRow<TaskRecord[Name]> };
+} as const satisfies {
+  readonly [Name in RecordField]: FieldRow<TaskRecord[Name]> &
+    (Name extends keyof SentWith ? { readonly isDetail: true } : { readonly isDetail?: never });
+};
 
 type FieldBy<By extends string> = {
   [Name in RecordField]: (typeof RECORD_FIELDS)[Name]['by'] extends By ? Name : never;
@@ -101,6 +111,20 @@ export const SAME_FIELDS = FIELD_NAMES.filter(
   (name) => FIELD_ROWS[name].by === 'same',
 ) as readonly SameField[];
 export const RARE_FIELDS = FIELD_NAMES.filter((name) => FIELD_ROWS[name].isRare) as readonly RareField[];
+
+const DETAIL_FIELDS = FIELD_NAMES.filter((name) => FIELD_ROWS[name].isDetail) as readonly (keyof SentWith)[];
+
+/** @returns of a record, or of the header of a message, what only the page of a task shows */
+export function sentWith(given: SentWith): SentWith {
+  return Object.fromEntries(DETAIL_FIELDS.map((name) => [name, given[name] ?? null]));
+}
+
+/** @returns the same task without it, as lists show it */
+export function withoutSentWith<Shown extends object>(task: Shown): Omit<Shown, keyof SentWith> {
+  const row: Shown & SentWith = { ...task };
+  for (const name of DETAIL_FIELDS) delete row[name];
+  return row;
+}
 
 /** Fields that the header of a task's message can set. */
 export const HEADER_FIELDS = FIELD_NAMES.filter((name) => !['end', 'own'].includes(FIELD_ROWS[name].by));

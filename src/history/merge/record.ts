@@ -2,7 +2,7 @@
  * Everything that is known about one task, as plain data: what its messages reported, and the data for merging the next
  * one. `merge.ts` makes records from messages, `life.ts` and `timeline.ts` read them.
  */
-import type { TaskTextField, TimeLimits } from '../../model.ts';
+import type { SentWith, TaskTextField } from '../../model.ts';
 import type { TaskChangeType } from '../history.ts';
 import type { KeptProgress } from './progress.ts';
 import type { Stamps } from './stamps.ts';
@@ -92,7 +92,7 @@ export interface Ranks {
  * One task. `null` means unknown. Times in milliseconds since 1970. It survives JSON, except for stamps
  * that hold a bigint.
  */
-export interface TaskRecord {
+export interface TaskRecord extends Required<SentWith> {
   readonly id: string;
   /** In the order of arrival. */
   readonly entries: readonly TaskEntry[];
@@ -112,8 +112,6 @@ export interface TaskRecord {
   readonly chordId: string | null;
   readonly kind: 'map' | 'starmap' | 'chunks' | null;
   readonly stamps: Stamps | null;
-  readonly traceId: string | null;
-  readonly timeLimits: TimeLimits | null;
   readonly progress: KeptProgress | null;
   readonly result: string | null;
   readonly exception: string | null;

@@ -16,6 +16,7 @@ import { runsOf } from './attempts.ts';
 import type { Run } from './attribution.ts';
 import { retriesIn, type TaskLife } from './life.ts';
 import { KIND_ORDER, stateOf, type TaskEntry, type TaskRecord } from './record.ts';
+import { sentWith } from './record-fields.ts';
 
 /** What a task shows besides its record. */
 interface TaskContext {
@@ -127,13 +128,9 @@ function shownProgress(
 }
 
 /** Adds what only the page of a task shows. */
-export function withDetails(
-  task: Task,
-  { entries, traceId, timeLimits }: Pick<TaskRecord, 'entries' | 'traceId' | 'timeLimits'>,
-  children: readonly string[],
-): TaskDetail {
-  const timeline = timelineOf(entries);
-  return { ...task, children, timeline, attempts: attemptsIn(timeline), traceId, timeLimits };
+export function withDetails(task: Task, record: TaskRecord, children: readonly string[]): TaskDetail {
+  const timeline = timelineOf(record.entries);
+  return { ...task, ...sentWith(record), children, timeline, attempts: attemptsIn(timeline) };
 }
 
 function truncatedIn({ truncated }: TaskRecord, shortened: readonly TaskTextField[]): TaskTextField[] {

@@ -1,4 +1,5 @@
 /** The task source of the jobs in Redis and of the removed ones. */
+import { withoutSentWith } from '../../../history/merge/record-fields.ts';
 import type { StoredHistory } from '../../../history/stored-history.ts';
 import type { Task, TaskDetail, TaskRelation, TaskTree } from '../../../model.ts';
 import { RedisError } from '../../../redis/problems.ts';
@@ -118,12 +119,11 @@ function withoutDetail({
   attempts: _attempts,
   options: _options,
   log: _log,
-  traceId: _traceId,
-  timeLimits: _timeLimits,
   ahead: _ahead,
   waitsFor: _waitsFor,
-  ...task
+  ...rest
 }: TaskDetail): Task {
+  const task = withoutSentWith(rest);
   // A field that only one task shows must be left out above.
   return task satisfies Task & { readonly [Field in Exclude<keyof TaskDetail, keyof Task>]?: never };
 }

@@ -69,8 +69,6 @@ function startOf(item: HeldItem, worker: string, retries: number | undefined): T
     chordId: undefined,
     kind: kindOf(name),
     stamps: undefined,
-    traceId: undefined,
-    timeLimits: undefined,
     truncated: cutFields(args, kwargs),
     progress: undefined,
     detail: undefined,

@@ -62,8 +62,6 @@ export function taskChangeOf(event: CeleryEvent): TaskChange | null {
     chordId: undefined,
     kind: kindOf(name),
     stamps: undefined,
-    traceId: undefined,
-    timeLimits: undefined,
     truncated: undefined,
     progress: undefined,
     detail: undefined,

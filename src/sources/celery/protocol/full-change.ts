@@ -1,11 +1,13 @@
 import type { TaskChange } from '../../../history/history.ts';
+import type { SentWith } from '../../../model.ts';
 
 /**
- * A change with all fields but `isLogged`, `undefined` where a message has none. All changes name the fields in the same
- * order, so that V8 gives them one shape, which keeps the history fast.
+ * A change with all fields but `isLogged` and those that only the header of a task's message has, `undefined` where a
+ * message has none. All changes name the fields in the same order, so that V8 gives them one shape, which keeps the
+ * history fast.
  */
 export type FullChange = {
-  -readonly [K in Exclude<keyof TaskChange, 'isLogged'>]-?: TaskChange[K] | undefined;
+  -readonly [K in Exclude<keyof TaskChange, 'isLogged' | keyof SentWith>]-?: TaskChange[K] | undefined;
 } & Pick<TaskChange, 'id' | 'type' | 'time' | 'origin'>;
 
 /** Celery's built-in tasks that run another task over many arguments (celery/app/builtins.py). */

@@ -104,8 +104,6 @@ function changeOf(
     chordId: undefined,
     kind: kindOf(name),
     stamps,
-    traceId: undefined,
-    timeLimits: undefined,
     truncated: cutFields(text, members),
     progress: type === 'custom' ? storedProgress(text, result) : undefined,
     detail:

@@ -1,5 +1,6 @@
 /** Waiting messages as tasks. */
 import type { TaskFacts } from '../../../history/history.ts';
+import { sentWith } from '../../../history/merge/record-fields.ts';
 import type { Task, TaskDetail } from '../../../model.ts';
 import { type Redactor, redactValue } from '../../../redact.ts';
 import type { WaitingMessage } from '../broker.ts';
@@ -62,15 +63,7 @@ export function createWaitingRows(redactor: Redactor | null, isRedacted = redact
     row,
     detail(message) {
       const task = row(message);
-      return task === null
-        ? null
-        : {
-            ...task,
-            children: [],
-            timeline: [],
-            traceId: message.facts?.traceId ?? null,
-            timeLimits: message.facts?.timeLimits ?? null,
-          };
+      return task === null ? null : { ...task, ...sentWith(message.facts ?? {}), children: [], timeline: [] };
     },
   };
 }
