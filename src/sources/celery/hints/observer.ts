@@ -55,27 +55,20 @@ export interface Observer {
   facts(): Facts;
 }
 
-/** The counts. Times in milliseconds since 1970. */
-interface State {
+/** Facts that are changed in place. */
+interface Counts {
   readonly workers: Map<string, WorkerFacts>;
   readonly arrivals: Map<string, Arrival>;
-  sent: SentFacts;
-  longestEta: HeldFor | null;
-  longestRun: HeldFor | null;
-  readonly unreadable: Record<MessageKind, UnreadableFacts>;
   readonly results: ResultFacts;
-  events: number;
-  taskEvents: number;
-  hasTaskEvents: boolean;
-  finished: number;
-  firstFinished: number | null;
-  lastWorker: number | null;
-  queues: readonly QueueCounts[] | null;
-  repliesUnreadable: boolean;
-  repliers: readonly string[];
+  readonly unreadable: Record<MessageKind, UnreadableFacts>;
+  sent: SentFacts;
+}
+
+/** The facts, as they are counted. */
+type State = Counts & { -readonly [Name in Exclude<keyof Facts, keyof Counts>]: Facts[Name] } & {
   /** Tasks received later than this were sent while we listened. */
   judgeFrom: number;
-}
+};
 
 /** @param clock milliseconds since 1970 */
 export function createObserver(clock: () => number = turnNow): Observer {
