@@ -1,7 +1,8 @@
 import { readdirSync } from 'node:fs';
+import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { SAMPLED } from '../settings.ts';
-import { filesBelow, ROOT } from './source-files.ts';
+import { ENTRIES, filesBelow, ROOT, statementsOf } from './source-files.ts';
 
 const TOP_LEVEL = [
   'CHANGELOG.md',
@@ -20,8 +21,8 @@ const TOP_LEVEL = [
 ];
 /** What tools make and git ignores. */
 const MADE = ['coverage', 'dist', 'node_modules'];
-/** Pass on the names that they have in common, as a whole: `public-surface.ts` lists them. */
-const ENTRIES = ['src/index.ts', 'src/node.ts'];
+/** Pass on the names that they have in common, as a whole. */
+const PASSING = ['src/index.ts', 'src/node.ts'];
 
 const sources = filesBelow('src', ['.ts', '.tsx', '.css']);
 const code = sources.filter(({ path }) => !path.endsWith('.css'));
@@ -75,8 +76,15 @@ describe('files', () => {
     expect(strays).toEqual([]);
   });
 
+  it('passes on from its entries nothing but names of other files', () => {
+    for (const path of [...ENTRIES, 'src/names.ts']) {
+      const file = sources.find((candidate) => candidate.path === path);
+      expect(file && statementsOf(file).every(ts.isExportDeclaration), path).toBe(true);
+    }
+  });
+
   it('exports names one by one', () => {
-    const strays = code.filter(({ path, text }) => /^export \*/m.test(text) && !ENTRIES.includes(path));
+    const strays = code.filter(({ path, text }) => /^export \*/m.test(text) && !PASSING.includes(path));
     expect(strays.map(({ path }) => path)).toEqual([]);
   });
 

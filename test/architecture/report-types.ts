@@ -1,21 +1,21 @@
 /**
- * Writes every public type, without comments, to `public-types.txt`, so that a change of the surface shows in review:
- * `npm run types:report`. With `--check` it compares, and fails where they differ.
+ * Writes the public names of every entry, and their types without comments, to `public-types.txt`, so that a change of
+ * the surface shows in review: `npm run types:report`. With `--check` it compares, and fails where they differ. Fails
+ * where a public name has no comment that says what it means.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
-import { PUBLIC } from './public-surface.ts';
+import { ENTRIES } from './source-files.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const REPORT = join(ROOT, 'test/architecture/public-types.txt');
 
 const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), ts.sys.readFile);
 const { options } = ts.parseJsonConfigFileContent({ ...config, include: [] }, ts.sys, ROOT);
-const entries = Object.keys(PUBLIC);
 const program = ts.createProgram(
-  entries.map((entry) => join(ROOT, entry)),
+  ENTRIES.map((entry) => join(ROOT, entry)),
   options,
 );
 const checker = program.getTypeChecker();
@@ -48,16 +48,19 @@ function reportOf(entry: string): string {
   const file = program.getSourceFile(join(ROOT, entry));
   const module = file && checker.getSymbolAtLocation(file);
   if (module === undefined) throw new Error(`${entry} exports nothing.`);
+  const names = checker.getExportsOfModule(module).toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const known: string[] = [];
   const texts: string[] = [];
-  for (const given of checker.getExportsOfModule(module).toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+  for (const given of names) {
     const symbol = resolved(given);
     if (printed.has(symbol)) known.push(given.name);
     else texts.push((symbol.declarations ?? []).map((one) => textOf(given.name, symbol, one)).join('\n'));
+    if (symbol.getDocumentationComment(checker).length === 0) unexplained.push(`${entry}: ${given.name}`);
     printed.add(symbol);
+    publicNames.add(given.name);
   }
   if (known.length > 0) texts.push(`as above: ${known.join(' ')}`);
-  return `### ${entry}\n\n${texts.join('\n\n')}\n`;
+  return `### ${entry}: ${names.length} names\n\n${texts.join('\n\n')}\n`;
 }
 
 /** The types of this project that a declaration names. */
@@ -95,11 +98,18 @@ function reachedReport(): string {
 }
 
 const printed = new Set<ts.Symbol>();
-const reports = entries.map(reportOf);
+const publicNames = new Set<string>();
+const unexplained: string[] = [];
+const reports = ENTRIES.map(reportOf);
 const publicSymbols = new Set(printed);
-const report = [...reports, reachedReport()].join('\n');
+const head = `${publicNames.size} public names\n`;
+const report = [head, ...reports, reachedReport()].join('\n');
 if (!process.argv.includes('--check')) writeFileSync(REPORT, report);
 else if (readFileSync(REPORT, 'utf8') !== report) {
   console.error('The public types have changed. Run npm run types:report, and look at what it changes.');
+  process.exitCode = 1;
+}
+if (unexplained.length > 0) {
+  console.error(`Write a comment above each that says what it means: ${unexplained.join(', ')}`);
   process.exitCode = 1;
 }

@@ -6,6 +6,13 @@ import ts from 'typescript';
 /** The checkout. */
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
+const { exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { exports: object };
+
+/** The files behind the entries of the package, such as `src/celery.ts`. */
+export const ENTRIES: readonly string[] = Object.keys(exports)
+  .filter((entry) => !entry.endsWith('.json'))
+  .map((entry) => (entry === '.' ? 'src/index.ts' : join('src', `${entry}.ts`)));
+
 /** A file of ours, with its text. */
 export interface CodeFile {
   /** From the top of the checkout, with `/`. */
