@@ -22,34 +22,10 @@ import type { TaskCapabilities } from './source/task-capabilities.ts';
 import type { TaskPage, TaskQuery, TaskStats, TaskStatsQuery } from './source/task-query.ts';
 
 export type { CauseGroup } from './causes/cause-groups.ts';
-export type {
-  Activity,
-  DurationKind,
-  GrowingQueue,
-  LostTasks,
-  MinuteCounts,
-  OpenTaskSummary,
-  RecentMinute,
-  RepeatedRun,
-  RepeatedTask,
-  RunningTask,
-  SilentWorker,
-  TaskCounts,
-  TaskGroup,
-  WorkerDeath,
-} from './source/activity.ts';
-export type {
-  Meter,
-  MeterOptions,
-  MetricFamily,
-  MetricHistogram,
-  MetricLabels,
-  MetricSeries,
-  MetricsSource,
-  MetricValue,
-} from './source/metrics.ts';
-export type { SharedNotes } from './source/shared-notes.ts';
-export type { DurationFigures, HistogramBucket, StatsTotals, TaskCaller } from './source/stats-figures.ts';
+export type * from './source/activity.ts';
+export type * from './source/metrics.ts';
+export type * from './source/shared-notes.ts';
+export type * from './source/stats-figures.ts';
 export type { TaskCapabilities, TaskFilter } from './source/task-capabilities.ts';
 export type {
   Comparison,

@@ -3,60 +3,11 @@
  * all their fields; `null` means "unknown".
  */
 
-export type { DrainBody, WaitBody } from './wire/answers.ts';
-export type { Integer, ProblemBody, SourceBody, SourceErrorCode, Timestamp } from './wire/common.ts';
-export type {
-  ComponentBody,
-  ComponentsBody,
-  EventBody,
-  EventsBody,
-  FindingBody,
-  HealthBody,
-  HealthCheckBody,
-  QueueBody,
-  RuleBody,
-  ScheduleBody,
-  ScheduleRunBody,
-  SchedulesBody,
-  WorkerHealthCheckBody,
-} from './wire/deployment.ts';
-export type {
-  StatsBeforeBody,
-  StatsColumnsBody,
-  StatsCountsBody,
-  WorkerCountsBody,
-} from './wire/overview.ts';
-export type {
-  TaskAttemptBody,
-  TaskDetailBody,
-  TaskLinkBody,
-  TaskLogBody,
-  TimelineEntryBody,
-} from './wire/task-detail.ts';
-export type {
-  MarkerBody,
-  StatsBucketBody,
-  StatsCallerBody,
-  StatsCauseBody,
-  StatsNameBody,
-  StatsQueueBody,
-  StatsStepBody,
-  StatsTotalsBody,
-  TaskBody,
-  TaskCapabilitiesBody,
-  TaskMatchBody,
-  TaskProgressBody,
-  TaskStatsBody,
-  TasksBody,
-} from './wire/tasks.ts';
-export type { RunningTaskBody, UnassignedTasksBody, WorkerBody, WorkersBody } from './wire/workers.ts';
-export type {
-  GraphBody,
-  GraphEdgeBody,
-  GraphNodeBody,
-  GraphNodeUpdateBody,
-  GraphUpdatesBody,
-  RelationBody,
-  RelationsBody,
-  StateCountsBody,
-} from './wire/workflow.ts';
+export type * from './wire/answers.ts';
+export type * from './wire/common.ts';
+export type * from './wire/deployment.ts';
+export type * from './wire/overview.ts';
+export type * from './wire/task-detail.ts';
+export type * from './wire/tasks.ts';
+export type * from './wire/workers.ts';
+export type * from './wire/workflow.ts';

@@ -1,5 +1,5 @@
 /** Which parameters lists of tasks accept. An attribute of the HTML contains them, so that no view has to wait. */
-import type { TaskCapabilitiesBody } from '../client.ts';
+import type { TaskCapabilitiesBody } from '../wire.ts';
 
 const text = globalThis.document?.getElementById('app')?.dataset.capabilities;
 /** `null`: everything. */

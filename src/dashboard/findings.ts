@@ -1,5 +1,6 @@
 /** The verdict on the deployment: what the rules of the server have found, and whether they had enough data. */
-import type { ComponentBody, ComponentsBody, FindingBody, QueueBody, RuleBody } from '../client.ts';
+import type { ComponentsBody } from '../client.ts';
+import type { ComponentBody, FindingBody, QueueBody, RuleBody } from '../wire.ts';
 import { linkTo, queueLink, workerLink } from './route.ts';
 import { counted } from './text/numbers.ts';
 

@@ -1,6 +1,6 @@
 import '../style/histogram.css';
 import { useMemo, useState } from 'preact/hooks';
-import type { StatsBucketBody } from '../../client.ts';
+import type { StatsBucketBody } from '../../wire.ts';
 import { count, percent, seconds } from '../text/numbers.ts';
 import { Caption, ChartTable } from './caption.tsx';
 import { axisCount, greatest, niceMost, type Row } from './chart.ts';

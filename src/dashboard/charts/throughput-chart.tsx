@@ -1,5 +1,5 @@
 import { useId, useMemo, useState } from 'preact/hooks';
-import type { StatsStepBody } from '../../client.ts';
+import type { StatsStepBody } from '../../wire.ts';
 import { changeText } from '../parts/change.tsx';
 import type { Range } from '../range/range.ts';
 import { useRange, useStartInBefore } from '../range/use-range.ts';

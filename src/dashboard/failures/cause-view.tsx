@@ -1,5 +1,5 @@
 import '../style/failures.css';
-import type { StatsCauseBody, StatsNameBody, TaskStatsBody } from '../../client.ts';
+import type { StatsCauseBody, StatsNameBody, TaskStatsBody } from '../../wire.ts';
 import { ThroughputChart } from '../charts/throughput-chart.tsx';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';

@@ -1,4 +1,4 @@
-import type { StatsCauseBody, TaskStatsBody } from '../../client.ts';
+import type { StatsCauseBody, TaskStatsBody } from '../../wire.ts';
 
 /** A cause in words: the class of the exception and its message. */
 export function CauseText({ cause }: { readonly cause: StatsCauseBody }) {

@@ -1,6 +1,6 @@
 import '../style/failures.css';
 import { useState } from 'preact/hooks';
-import type { StatsCauseBody, TaskStatsBody } from '../../client.ts';
+import type { StatsCauseBody, TaskStatsBody } from '../../wire.ts';
 import { greatest } from '../charts/chart.ts';
 import { Sparkline } from '../charts/sparkline.tsx';
 import { ThroughputChart } from '../charts/throughput-chart.tsx';

@@ -1,4 +1,4 @@
-import type { TaskStatsBody } from '../../client.ts';
+import type { TaskStatsBody } from '../../wire.ts';
 import { greatest } from '../charts/chart.ts';
 import { Sparkline } from '../charts/sparkline.tsx';
 import { Change } from '../parts/change.tsx';

@@ -1,4 +1,5 @@
-import type { GraphNodeBody, GraphState } from '../../client.ts';
+import type { GraphState } from '../../client.ts';
+import type { GraphNodeBody } from '../../wire.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Fact } from '../parts/fact.tsx';
 import { Moment } from '../parts/moment.tsx';

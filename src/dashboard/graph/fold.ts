@@ -1,5 +1,5 @@
 /** Decides which tasks of a workflow share one node of the drawing. */
-import type { GraphEdgeBody, GraphNodeBody } from '../../client.ts';
+import type { GraphEdgeBody, GraphNodeBody } from '../../wire.ts';
 import { each, type Steps } from '../slices.ts';
 
 /** Maximum number of siblings with the same name that are drawn separately. */

@@ -1,6 +1,7 @@
 import '../style/graph.css';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { GraphNodeBody, GraphState } from '../../client.ts';
+import type { GraphState } from '../../client.ts';
+import type { GraphNodeBody } from '../../wire.ts';
 import { Empty, Loading } from '../parts/problem.tsx';
 import { runInSlices, type Steps } from '../slices.ts';
 import { wordsFor } from '../text/words.ts';

@@ -1,5 +1,5 @@
 /** The colour and the second line of a drawn node. */
-import type { GraphNodeBody } from '../../client.ts';
+import type { GraphNodeBody } from '../../wire.ts';
 import { count, duration } from '../text/numbers.ts';
 import { saysMore, toneOf } from '../text/states.ts';
 import { isConsequence, lookOfMembers } from './node-state.ts';

@@ -1,4 +1,4 @@
-import type { GraphEdgeBody, GraphNodeBody } from '../../client.ts';
+import type { GraphEdgeBody, GraphNodeBody } from '../../wire.ts';
 import { isConsequence } from './node-state.ts';
 
 /** Relations to a preceding task on which a task waits. */

@@ -1,4 +1,4 @@
-import type { GraphNodeBody, StateCountsBody } from '../../client.ts';
+import type { GraphNodeBody, StateCountsBody } from '../../wire.ts';
 import { count } from '../text/numbers.ts';
 
 /** Whether a task never ran, and failed because another one did. */

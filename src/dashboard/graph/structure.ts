@@ -2,7 +2,7 @@
  * Decides which nodes of a workflow to draw: large groups are folded into one node each, and optionally only the
  * failed path is kept.
  */
-import type { GraphEdgeBody, GraphNodeBody } from '../../client.ts';
+import type { GraphEdgeBody, GraphNodeBody } from '../../wire.ts';
 import { each, type Steps } from '../slices.ts';
 import { fold, isRest, OTHERS } from './fold.ts';
 import { hasFailed } from './node-state.ts';

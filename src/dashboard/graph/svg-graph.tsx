@@ -1,4 +1,4 @@
-import type { GraphNodeBody } from '../../client.ts';
+import type { GraphNodeBody } from '../../wire.ts';
 import { lookOf } from './looks.ts';
 import { type Layout, LINES, NODE, type Point } from './points.ts';
 import type { DrawnNode, Structure } from './structure.ts';

@@ -1,5 +1,6 @@
 /** The event stream that all views of a tab share. It is closed while the tab is hidden. */
-import { type EventBody, type EventsBody, MonitorClientError } from '../../client.ts';
+import { type EventsBody, MonitorClientError } from '../../client.ts';
+import type { EventBody } from '../../wire.ts';
 import { createStore } from '../store.ts';
 import { client, connection, isShut, lose, streamedAt } from './connection.ts';
 

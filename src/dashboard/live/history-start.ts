@@ -1,4 +1,4 @@
-import type { MarkerBody } from '../../client.ts';
+import type { MarkerBody } from '../../wire.ts';
 import { createStore } from '../store.ts';
 import { client } from './connection.ts';
 

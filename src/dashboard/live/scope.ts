@@ -1,5 +1,6 @@
 /** The chosen source, if there are several: only its data is shown. */
-import type { ComponentsBody, MonitorClient, SourceBody, TaskListQuery } from '../../client.ts';
+import type { ComponentsBody, MonitorClient, TaskListQuery } from '../../client.ts';
+import type { SourceBody } from '../../wire.ts';
 import { currentRoute } from '../route.ts';
 import { createStore } from '../store.ts';
 

@@ -1,6 +1,6 @@
 /** Loads the data of a view and refreshes it: on new events, and at an interval without events. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { EventBody } from '../../client.ts';
+import type { EventBody } from '../../wire.ts';
 import { currentRoute } from '../route.ts';
 import { useStore } from '../store.ts';
 import { isRefusal } from './connection.ts';

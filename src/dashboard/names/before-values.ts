@@ -1,4 +1,4 @@
-import type { StatsStepBody, TaskStatsBody } from '../../client.ts';
+import type { StatsStepBody, TaskStatsBody } from '../../wire.ts';
 
 type Figure = Exclude<keyof StatsStepBody, 't'>;
 

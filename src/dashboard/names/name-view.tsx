@@ -1,4 +1,4 @@
-import type { StatsCallerBody, StatsTotalsBody, TaskStatsBody } from '../../client.ts';
+import type { StatsCallerBody, StatsTotalsBody, TaskStatsBody } from '../../wire.ts';
 import { Histogram } from '../charts/histogram.tsx';
 import { type ChartLine, LineChart } from '../charts/line-chart.tsx';
 import { ThroughputChart } from '../charts/throughput-chart.tsx';

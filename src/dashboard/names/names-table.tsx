@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { StatsNameBody } from '../../client.ts';
+import type { StatsNameBody } from '../../wire.ts';
 import { Change, ratioOf } from '../parts/change.tsx';
 import { type Column, DataTable, type Order } from '../parts/data-table.tsx';
 import { Ago } from '../parts/moment.tsx';

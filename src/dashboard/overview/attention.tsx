@@ -1,4 +1,5 @@
-import type { ComponentsBody, FindingBody } from '../../client.ts';
+import type { ComponentsBody } from '../../client.ts';
+import type { FindingBody } from '../../wire.ts';
 import { allHints, clauseOf, linkOf, marksOf, type Problem, unreadVerdict, verdictOf } from '../findings.ts';
 import type { Resource } from '../live/use-resource.ts';
 import { Moment } from '../parts/moment.tsx';

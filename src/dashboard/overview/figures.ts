@@ -7,7 +7,7 @@ import type {
   StatsQueueBody,
   StatsTotalsBody,
   TaskStatsBody,
-} from '../../client.ts';
+} from '../../wire.ts';
 
 /** The figures of a period and of the previous one. What the columns lack is unknown or empty. */
 export interface Figures {

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
-import type { ComponentsBody, StatsNameBody, TaskStatsBody, WorkerCountsBody } from '../../client.ts';
+import type { ComponentsBody } from '../../client.ts';
+import type { StatsNameBody, TaskStatsBody, WorkerCountsBody } from '../../wire.ts';
 import { TopCauses } from '../failures/top-causes.tsx';
 import { NAME_ORDERS, NamesTable } from '../names/names-table.tsx';
 import { Change } from '../parts/change.tsx';

@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { type ComponentBody, MonitorClientError, type TaskStatsBody } from '../../client.ts';
+import { MonitorClientError } from '../../client.ts';
+import type { ComponentBody, TaskStatsBody } from '../../wire.ts';
 import { ThroughputChart as Chart } from '../charts/throughput-chart.tsx';
 import { CONSEQUENCE, consequencesOf } from '../failures/causes.tsx';
 import { client, connection } from '../live/connection.ts';

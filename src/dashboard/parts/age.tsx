@@ -1,4 +1,4 @@
-import type { SourceBody } from '../../client.ts';
+import type { SourceBody } from '../../wire.ts';
 import { clock } from '../live/clock.ts';
 import { useStore } from '../store.ts';
 import { millis } from '../text/moments.ts';

@@ -1,4 +1,4 @@
-import type { DrainBody, WaitBody } from '../../client.ts';
+import type { DrainBody, WaitBody } from '../../wire.ts';
 import { count } from '../text/numbers.ts';
 import { Ago } from './moment.tsx';
 

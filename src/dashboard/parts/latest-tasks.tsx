@@ -1,4 +1,4 @@
-import type { TaskBody } from '../../client.ts';
+import type { TaskBody } from '../../wire.ts';
 import { taskLink } from '../route.ts';
 import { count, seconds } from '../text/numbers.ts';
 import { callText } from '../text/states.ts';

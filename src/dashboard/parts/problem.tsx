@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import { MonitorClientError, type SourceBody } from '../../client.ts';
+import { MonitorClientError } from '../../client.ts';
+import type { SourceBody } from '../../wire.ts';
 import type { Resource } from '../live/use-resource.ts';
 import { Sources } from './age.tsx';
 

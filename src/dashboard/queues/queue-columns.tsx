@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import type { ComponentsBody, QueueBody, StatsQueueBody, TaskStatsBody } from '../../client.ts';
+import type { ComponentsBody } from '../../client.ts';
+import type { QueueBody, StatsQueueBody, TaskStatsBody } from '../../wire.ts';
 import { clock } from '../live/clock.ts';
 import type { Column } from '../parts/data-table.tsx';
 import { rounded } from '../parts/moment.tsx';

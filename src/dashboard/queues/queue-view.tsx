@@ -1,5 +1,5 @@
 import { Fragment } from 'preact';
-import type { FindingBody, QueueBody, StatsQueueBody, TaskStatsBody, WorkerBody } from '../../client.ts';
+import type { FindingBody, QueueBody, StatsQueueBody, TaskStatsBody, WorkerBody } from '../../wire.ts';
 import { canAskFor } from '../abilities.ts';
 import { LineChart } from '../charts/line-chart.tsx';
 import { QUEUE_CHART_PX, QueueChart } from '../charts/queue-chart.tsx';

@@ -1,5 +1,6 @@
 import { useMemo } from 'preact/hooks';
-import type { TaskListQuery, TaskStatsBody, TasksBody } from '../../client.ts';
+import type { TaskListQuery, TasksBody } from '../../client.ts';
+import type { TaskStatsBody } from '../../wire.ts';
 import { client } from '../live/connection.ts';
 import { historyStart } from '../live/history-start.ts';
 import { useResource } from '../live/use-resource.ts';

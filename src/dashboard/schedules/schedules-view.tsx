@@ -1,5 +1,5 @@
 import '../style/schedules.css';
-import type { ScheduleBody } from '../../client.ts';
+import type { ScheduleBody } from '../../wire.ts';
 import { clock } from '../live/clock.ts';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';

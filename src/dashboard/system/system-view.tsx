@@ -1,6 +1,7 @@
 import '../style/system.css';
 import { useMemo, useState } from 'preact/hooks';
-import type { ComponentBody, ComponentsBody, RuleBody } from '../../client.ts';
+import type { ComponentsBody } from '../../client.ts';
+import type { ComponentBody, RuleBody } from '../../wire.ts';
 import { hintsOf } from '../findings.ts';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import type { TaskDetailBody, TaskProgressBody } from '../../client.ts';
+import type { TaskDetailBody } from '../../client.ts';
+import type { TaskProgressBody } from '../../wire.ts';
 import { canAskFor } from '../abilities.ts';
 import { ErrorText } from '../failures/traceback.tsx';
 import { isConsequence } from '../graph/node-state.ts';

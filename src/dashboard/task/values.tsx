@@ -1,4 +1,5 @@
-import type { TaskDetailBody, TaskLogBody } from '../../client.ts';
+import type { TaskDetailBody } from '../../client.ts';
+import type { TaskLogBody } from '../../wire.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';

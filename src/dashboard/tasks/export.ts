@@ -1,5 +1,6 @@
 /** Exports the filtered list to a file or as a command. */
-import type { TaskBody, TaskListQuery } from '../../client.ts';
+import type { TaskListQuery } from '../../client.ts';
+import type { TaskBody } from '../../wire.ts';
 import { base, client } from '../live/connection.ts';
 
 /** Maximum number of exported tasks, limited by the memory of a tab. */

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { TaskBody } from '../../client.ts';
+import type { TaskBody } from '../../wire.ts';
 import { Ago } from '../parts/moment.tsx';
 import { findsIn, Marked, Name } from '../parts/name.tsx';
 import { EngineState, Flags, StateBadge } from '../parts/state-badge.tsx';

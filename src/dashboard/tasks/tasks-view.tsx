@@ -1,6 +1,6 @@
 import '../style/tasks.css';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { TaskBody } from '../../client.ts';
+import type { TaskBody } from '../../wire.ts';
 import { client } from '../live/connection.ts';
 import { useHoldReport } from '../live/pace.ts';
 import { useResource } from '../live/use-resource.ts';

@@ -1,6 +1,7 @@
 /** Loads the task list, keeps its first page fresh, and holds its rows while the reader points at them. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { SourceBody, TaskBody, TaskCapabilitiesBody, TaskListQuery } from '../../client.ts';
+import type { TaskListQuery } from '../../client.ts';
+import type { SourceBody, TaskBody, TaskCapabilitiesBody } from '../../wire.ts';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
 import { inPlace } from '../parts/use-hold.ts';

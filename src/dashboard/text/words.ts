@@ -1,5 +1,5 @@
 /** Each queueing system's own terms. */
-import type { SourceBody } from '../../client.ts';
+import type { SourceBody } from '../../wire.ts';
 
 /** The terms of a queueing system for the parts of a task. */
 export interface Words {

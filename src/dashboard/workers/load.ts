@@ -1,5 +1,5 @@
 /** The load of workers: which of them are stuck, and which tasks run longer than usual. */
-import type { RunningTaskBody, UnassignedTasksBody, WorkerBody } from '../../client.ts';
+import type { RunningTaskBody, UnassignedTasksBody, WorkerBody } from '../../wire.ts';
 
 /** A running task and where it runs. */
 export interface Running {

@@ -1,4 +1,4 @@
-import type { RunningTaskBody, WorkerBody } from '../../client.ts';
+import type { RunningTaskBody, WorkerBody } from '../../wire.ts';
 import { Fact } from '../parts/fact.tsx';
 import { Ago } from '../parts/moment.tsx';
 import { linkTo, taskLink, workerLink } from '../route.ts';

@@ -1,4 +1,4 @@
-import type { RunningTaskBody, WorkerBody } from '../../client.ts';
+import type { RunningTaskBody, WorkerBody } from '../../wire.ts';
 import { Status } from '../parts/state-badge.tsx';
 import { counted, duration } from '../text/numbers.ts';
 import { elapsedOf, stuckTasks } from './load.ts';

@@ -1,5 +1,6 @@
 import { useMemo } from 'preact/hooks';
-import type { WorkerBody, WorkersBody } from '../../client.ts';
+import type { WorkersBody } from '../../client.ts';
+import type { WorkerBody } from '../../wire.ts';
 import { type Column, DataTable, orderIn } from '../parts/data-table.tsx';
 import { Ago } from '../parts/moment.tsx';
 import { Empty } from '../parts/problem.tsx';

@@ -1,5 +1,6 @@
 import '../style/workers.css';
-import type { UnassignedTasksBody, WorkerBody, WorkersBody } from '../../client.ts';
+import type { WorkersBody } from '../../client.ts';
+import type { UnassignedTasksBody, WorkerBody } from '../../wire.ts';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
 import { Empty, ReadState } from '../parts/problem.tsx';

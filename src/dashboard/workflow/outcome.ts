@@ -1,5 +1,5 @@
 /** The outcome of a workflow: what failed first, its consequences, and what never ran. */
-import type { GraphEdgeBody, GraphNodeBody } from '../../client.ts';
+import type { GraphEdgeBody, GraphNodeBody } from '../../wire.ts';
 import { neverRan } from '../graph/never-ran.ts';
 import { hasFailed } from '../graph/node-state.ts';
 import { millis } from '../text/moments.ts';

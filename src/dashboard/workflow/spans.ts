@@ -1,5 +1,5 @@
 /** When each task of a workflow waited and ran. */
-import type { GraphNodeBody } from '../../client.ts';
+import type { GraphNodeBody } from '../../wire.ts';
 import { hasFailed, isConsequence } from '../graph/node-state.ts';
 import { millis } from '../text/moments.ts';
 

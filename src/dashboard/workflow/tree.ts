@@ -1,5 +1,5 @@
 /** The order of a workflow's rows: each task below its sender, the steps of a chain one after the other. */
-import type { GraphEdgeBody, GraphNodeBody } from '../../client.ts';
+import type { GraphEdgeBody, GraphNodeBody } from '../../wire.ts';
 import { isConsequence } from '../graph/node-state.ts';
 import { each, type Steps } from '../slices.ts';
 import { millis } from '../text/moments.ts';

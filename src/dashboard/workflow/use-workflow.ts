@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { GraphNodeBody, GraphState } from '../../client.ts';
+import type { GraphState } from '../../client.ts';
+import type { GraphNodeBody } from '../../wire.ts';
 import { clock } from '../live/clock.ts';
 import { each, runInSlices, type Steps } from '../slices.ts';
 import { useStore } from '../store.ts';

@@ -1,5 +1,5 @@
 /** The texts of the waterfall's rows. */
-import type { GraphNodeBody } from '../../client.ts';
+import type { GraphNodeBody } from '../../wire.ts';
 import { isConsequence, lookOfMembers } from '../graph/node-state.ts';
 import { count, counted, duration } from '../text/numbers.ts';
 import { saysMore, toneOf } from '../text/states.ts';
