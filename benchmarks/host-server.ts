@@ -56,7 +56,10 @@ function heldWorkflow(): MonitorSources {
 async function createSources(kind: string, broker: string): Promise<MonitorSources | null> {
   if (kind === 'tasks') return heldTasks();
   if (kind === 'workflow') return heldWorkflow();
-  if (kind === 'metrics') return { ...historySources('bench', metered.reader), metrics: metered.metrics };
+  if (kind === 'metrics') {
+    const sources = historySources('bench', metered.reader);
+    return { ...sources, experimental: { ...sources.experimental, openMeter: metered.openMeter } };
+  }
   if (kind === 'celery') return celerySources({ broker });
   // The control of a flood: a bare subscriber.
   const client = createClient({ url: broker });

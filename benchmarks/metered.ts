@@ -1,15 +1,15 @@
 /** A source with some 5,000 series of Celery's metrics. */
 import type { HistoryReader } from '../src/history/history.ts';
 import { createMemoryHistory } from '../src/history/memory-history.ts';
-import type { MetricsSource } from '../src/index.ts';
-import { createMetricsSource } from '../src/sources/celery/metrics/meter.ts';
+import type { Meter, MeterOptions } from '../src/source.ts';
+import { openMeter } from '../src/sources/celery/metrics/meter.ts';
 
 /** Names of tasks; each has 41 series. */
 const NAMES = 122;
 
 /** A meter counts only what happens once it is open: fill it then. */
 export function meteredSource(): {
-  readonly metrics: MetricsSource;
+  openMeter(options: MeterOptions): Meter;
   readonly reader: HistoryReader;
   fill(): void;
 } {
@@ -19,7 +19,7 @@ export function meteredSource(): {
     queues: { name: 'bench', listQueues: () => [] },
   };
   return {
-    metrics: createMetricsSource('bench', { history, parts, hasConsumers: false }),
+    openMeter: (options) => openMeter({ history, parts, hasConsumers: false }, options),
     reader: history.reader,
     fill() {
       const time = Date.now();

@@ -26,7 +26,7 @@ async function turnsOf(work: () => Promise<unknown>): Promise<number[]> {
 const rows: string[][] = [];
 for (const format of ['text', 'openmetrics'] as const) {
   const source = meteredSource();
-  const meter = source.metrics.openMeter({ hostname: false, mostSeries: 9_000 });
+  const meter = source.openMeter({ hostname: false, mostSeries: 9_000 });
   source.fill();
   const context = { signal: new AbortController().signal };
   const scrape = async (): Promise<string> => {

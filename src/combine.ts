@@ -13,14 +13,7 @@ import { checkSources } from './options/sources.ts';
 import { markBundle } from './source/bundle-mark.ts';
 import { type CombinedPart, partsOf } from './source/combined-part.ts';
 import { closeAll, noteCombination } from './source/source-users.ts';
-import type {
-  Meter,
-  MeterOptions,
-  MetricsSource,
-  MonitorSources,
-  SourcePart,
-  SourceStatus,
-} from './source.ts';
+import type { MonitorSources, SourcePart, SourceStatus } from './source.ts';
 
 type PartKind = Exclude<keyof MonitorSources, 'close'>;
 
@@ -76,7 +69,8 @@ const COMBINE: {
   queues: combineQueues,
   components: combineComponents,
   history: combineHistory,
-  metrics: (parts) => ({ openMeter: (options) => openAllMeters(parts, options) }),
+  // The router asks each of the parts.
+  experimental: () => ({}),
 };
 
 /** The parts of one kind as one. Combinations count as their parts; a single part is returned unchanged. */
@@ -128,22 +122,5 @@ function combinedStatus(parts: readonly SourcePart[]): () => SourceStatus {
       ...(!revisions.includes(undefined) && { revision: JSON.stringify(revisions) }),
       changesAt: changes.length === 0 ? null : new Date(Math.min(...changes)),
     };
-  };
-}
-
-/** One meter of several sources, which share the series. The router itself opens one meter for each source. */
-function openAllMeters(parts: readonly MetricsSource[], options: MeterOptions): Meter {
-  const mostSeries = Math.floor(options.mostSeries / parts.length);
-  const meters = parts.map((part) => part.openMeter({ ...options, mostSeries }));
-  const families = meters.flatMap((meter) => meter.families);
-  return {
-    families: families.filter(
-      ({ name }, index) => families.findIndex((other) => other.name === name) === index,
-    ),
-    collect: async (context) => (await Promise.all(meters.map((meter) => meter.collect(context)))).flat(),
-    overflow: () => meters.reduce((sum, meter) => sum + (meter.overflow?.() ?? 0), 0),
-    close: () => {
-      for (const meter of meters) meter.close();
-    },
   };
 }

@@ -16,7 +16,7 @@ import type {
 } from './model.ts';
 
 import type { Activity } from './source/activity.ts';
-import type { MetricsSource } from './source/metrics.ts';
+import type { Meter, MeterOptions } from './source/metrics.ts';
 import type { SharedNotes } from './source/shared-notes.ts';
 import type { TaskCapabilities } from './source/task-capabilities.ts';
 import type { TaskPage, TaskQuery, TaskStats, TaskStatsQuery } from './source/task-query.ts';
@@ -104,8 +104,6 @@ export interface TaskSource extends SourcePart {
    * `summarizeTasks`.
    */
   getTaskStats?(query: TaskStatsQuery, context: ReadContext): Awaitable<TaskStats>;
-  /** Called for the component `findings`, at most every few seconds. Absent: the rules that need it are `unknown`. */
-  getActivity?(context: ReadContext): Awaitable<Activity>;
 }
 
 /** Workers, called for `/api/workers/`. */
@@ -194,6 +192,20 @@ export interface HistoryStats {
 /** Called for the `history` component. */
 export interface HistorySource extends SourcePart {
   getHistoryStats(context: ReadContext): Awaitable<HistoryStats>;
+}
+
+/**
+ * Calls whose form is not settled: they are exempt from semantic versioning, and may change or go in any version. Their
+ * types have no public names.
+ */
+export interface ExperimentalSource extends SourcePart {
+  /** Called for the component `findings`, at most every few seconds. Absent: the rules that need it are `unknown`. */
+  getActivity?(context: ReadContext): Awaitable<Activity>;
+  /**
+   * Called once by each router that exports its own metrics. Without an open meter, nothing is counted. Absent: the
+   * source has no series in `/metrics`.
+   */
+  openMeter?(options: MeterOptions): Meter;
   /**
    * Called once by each router with `onFinding`: lets one instance report the findings of this source for all.
    * Absent: each instance reports its own findings.
@@ -214,7 +226,8 @@ export interface MonitorSources {
   readonly queues?: QueueSource;
   readonly components?: ComponentSource;
   readonly history?: HistorySource;
-  readonly metrics?: MetricsSource;
+  /** Exempt from semantic versioning. */
+  readonly experimental?: ExperimentalSource;
   /** Called once, when the last router that shows these sources is closed. */
   close?(): Awaitable<void>;
 }

@@ -3,6 +3,7 @@ import { flag, type Read, wrongOption } from '../check-options.ts';
 import type { Component } from '../model.ts';
 import type {
   ComponentSource,
+  ExperimentalSource,
   HistorySource,
   SourceStatus,
   TaskEventSource,
@@ -148,10 +149,11 @@ function expectedFor(value: unknown): string {
 
 /** The parts of a source that a history answers. */
 export interface HistorySources {
-  readonly tasks: TaskSource & Required<Pick<TaskSource, 'getTaskTree' | 'getTaskStats' | 'getActivity'>>;
+  readonly tasks: TaskSource & Required<Pick<TaskSource, 'getTaskTree' | 'getTaskStats'>>;
   readonly workers: WorkerSource;
   readonly events: TaskEventSource;
   readonly history: HistorySource;
+  readonly experimental: ExperimentalSource & Required<Pick<ExperimentalSource, 'getActivity'>>;
 }
 
 /** Everything that was shown before is gone. */
@@ -182,7 +184,6 @@ export function historySources(
       getTask: (id, context) => reader.getTask(id, context),
       getTaskTree: (id, context) => reader.getTaskTree(id, context),
       getTaskStats: (query, context) => reader.getTaskStats(query, context),
-      getActivity: (context) => reader.getActivity(context),
     },
     workers: { name, status: status('workers'), listWorkers: (context) => reader.listWorkers(context) },
     events: {
@@ -191,5 +192,10 @@ export function historySources(
       listEvents: (query, context) => reader.listEvents(query, context),
     },
     history: { name, getHistoryStats: (context) => reader.getStats(context) },
+    experimental: {
+      name,
+      status: status('tasks'),
+      getActivity: (context) => reader.getActivity(context),
+    },
   };
 }

@@ -7,7 +7,7 @@ import type { MetricsServer } from '../metrics/metrics-proxy.ts';
 import { createOwnExporter } from '../metrics/own-exporter.ts';
 import type { Reader } from '../read.ts';
 import { partsOf } from '../source/combined-part.ts';
-import type { MetricsSource, MonitorSources } from '../source.ts';
+import type { Meter, MonitorSources, SourcePart } from '../source.ts';
 
 /** What own metrics are built from. */
 export interface OwnMetricsContext extends ResolvedOwnMetrics {
@@ -32,7 +32,8 @@ const MONITOR = 'monitor';
 export function createOwnMetrics(context: OwnMetricsContext): OwnMetrics {
   const { sources, register } = context;
   const exporter = createOwnExporter(register);
-  const parts = sources.metrics === undefined ? [] : partsOf(sources.metrics);
+  const all = sources.experimental === undefined ? [] : partsOf(sources.experimental);
+  const parts = all.filter(({ openMeter }) => openMeter !== undefined);
   const mostSeries = Math.floor((MOST_SERIES - MONITOR_SERIES) / Math.max(1, parts.length));
   const add = (collector: Collector): void => {
     try {
@@ -43,7 +44,10 @@ export function createOwnMetrics(context: OwnMetricsContext): OwnMetrics {
       throw error;
     }
   };
-  for (const part of parts) add(meterOf(context, part, mostSeries));
+  for (const part of parts) {
+    const meter = part.openMeter?.({ hostname: context.hostname, mostSeries });
+    if (meter !== undefined) add(collectorOf(context, part, meter));
+  }
   return {
     add: (collector) => add({ ...collector, source: MONITOR }),
     scrape: ({ headers }) => exporter.expose(prefersOpenMetrics(headers.accept) ? 'openmetrics' : 'text'),
@@ -58,12 +62,7 @@ export function createOwnMetrics(context: OwnMetricsContext): OwnMetrics {
 }
 
 /** The collector of a source's meter. A source that fails has no series; the others are served. */
-function meterOf(
-  { hostname, reader }: OwnMetricsContext,
-  part: MetricsSource,
-  mostSeries: number,
-): Collector {
-  const meter = part.openMeter({ hostname, mostSeries });
+function collectorOf({ reader }: OwnMetricsContext, part: SourcePart, meter: Meter): Collector {
   return {
     source: part.name,
     families: meter.families,

@@ -21,18 +21,18 @@ type Methods<Part> = Readonly<
 type Parts = Required<Omit<MonitorSources, 'close'>>;
 
 const PARTS: { readonly [Name in keyof Parts]: Methods<Parts[Name]> } = {
-  tasks: { listTasks: true, getTask: true, getTaskTree: false, getTaskStats: false, getActivity: false },
+  tasks: { listTasks: true, getTask: true, getTaskTree: false, getTaskStats: false },
   workers: { listWorkers: true },
   events: { listEvents: true },
   schedules: { listSchedules: true },
   health: { checkBroker: false, checkBackend: false, checkWorkers: false },
   queues: { listQueues: true },
   components: { listComponents: true },
-  history: { getHistoryStats: true, openNotes: false },
-  metrics: { openMeter: true },
+  history: { getHistoryStats: true },
+  experimental: { getActivity: false, openMeter: false, openNotes: false },
 };
 
-/** The parts of a source. `metrics` is an option of the monitor, too. */
+/** The parts of a source. */
 export const PART_NAMES: readonly string[] = Object.keys(PARTS);
 
 /** The option `sources` of a router. Default: an empty bundle. */

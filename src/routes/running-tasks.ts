@@ -60,7 +60,7 @@ async function readRunning(monitor: Monitor, name: string, parts: Parts): Promis
     timeoutMs: Math.floor(timeoutMs * SHARE_OF_ACTIVITY),
   };
   const [activity, queues] = await Promise.all([
-    readActivity(reads, parts.tasks),
+    readActivity(reads, parts.experimental),
     readQueues(reads, parts.queues),
   ]);
   const rows = await readRows(

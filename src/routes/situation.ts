@@ -61,7 +61,7 @@ export async function readSituation(monitor: Monitor, name: string, parts: Parts
     readQueues(reads, parts.queues),
     readSchedules(reads, parts.schedules),
     readComponents(reads, parts.components),
-    readActivity(reads, parts.tasks),
+    readActivity(reads, parts.experimental),
   ]);
   const { error, asOf } = freshnessIn(monitor, parts);
   // Too much work for the monitor is no fault of the source.
@@ -198,7 +198,7 @@ export function readComponents(
   return readList(reads, part, 'listComponents', keyed, MOST_COMPONENTS);
 }
 
-export function readActivity(reads: SourceReads, part: Parts['tasks']): Promise<Known<Activity>> {
+export function readActivity(reads: SourceReads, part: Parts['experimental']): Promise<Known<Activity>> {
   return readPart(
     reads,
     part?.getActivity === undefined ? undefined : part,

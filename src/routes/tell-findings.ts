@@ -143,8 +143,8 @@ interface FindingGroup {
 /** One group for each source with a store, and one for all others and for findings without a source, which is first. */
 function openGroups(sources: MonitorSources, report: Report): readonly FindingGroup[] {
   const shared = new Map<string, SharedNotes>();
-  for (const [name, { history }] of partsByName(sources)) {
-    const notes = history?.openNotes?.();
+  for (const [name, { experimental }] of partsByName(sources)) {
+    const notes = experimental?.openNotes?.();
     if (notes !== undefined) shared.set(name, notes);
   }
   const [first] = shared.keys();

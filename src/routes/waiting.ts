@@ -117,7 +117,7 @@ async function readParts(monitor: Monitor, name: string, parts: Parts): Promise<
   const timeoutMs = Math.floor(SHARE * monitor.options.timeoutMs);
   const reads: SourceReads = { monitor, name, failures: [], key: 'waiting', timeoutMs };
   const [activity, workers, queues] = await Promise.all([
-    readActivity(reads, parts.tasks),
+    readActivity(reads, parts.experimental),
     readWorkers(reads, parts.workers),
     readQueues(reads, parts.queues),
   ]);

@@ -1,5 +1,5 @@
 /** What a source counts for `/metrics`, in Prometheus' data model. The router writes the text format. */
-import type { Awaitable, ReadContext, SourcePart } from '../source.ts';
+import type { Awaitable, ReadContext } from '../source.ts';
 
 /** A metric with all its series. */
 export interface MetricFamily {
@@ -56,10 +56,4 @@ export interface Meter {
   overflow?(): number;
   /** Stops counting. Called once. */
   close(): void;
-}
-
-/** Counts for the router's own metrics (`metrics: { own: true }`). */
-export interface MetricsSource extends SourcePart {
-  /** Called once by each router that exports its own metrics. Without an open meter, nothing is counted. */
-  openMeter(options: MeterOptions): Meter;
 }

@@ -1,4 +1,4 @@
-/** Cases on `getActivity` of the part `tasks`. */
+/** Cases on `getActivity` of the part `experimental`. */
 import type { Activity, TaskCounts } from '../source.ts';
 import type { Bench, Checks } from './bench.ts';
 import { fail } from './shape.ts';
@@ -7,7 +7,9 @@ import { SHAPES } from './shapes.ts';
 const MINUTE_MS = 60_000;
 
 async function activityOf(bench: Bench): Promise<Activity> {
-  const activity = await bench.read('getActivity', (context) => bench.sources.tasks?.getActivity?.(context));
+  const activity = await bench.read('getActivity', (context) =>
+    bench.sources.experimental?.getActivity?.(context),
+  );
   if (activity === undefined) return bench.skip('The source has no getActivity.');
   SHAPES.activity(activity, 'getActivity');
   return activity;

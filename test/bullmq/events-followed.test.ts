@@ -7,6 +7,7 @@ import { createArrayStore } from '../helpers/array-store.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { context } from '../helpers/bullmq-read.ts';
 import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
+import { openMeter } from '../helpers/meters.ts';
 import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
 
 const BULLMQ = BULLMQ_VERSIONS[0]?.bullmq as (typeof BULLMQ_VERSIONS)[0]['bullmq'];
@@ -49,7 +50,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the event stre
     noted = [];
     noteEntries(client, noted);
     sources = bullmqSources({ connection: client, store: createArrayStore() });
-    meter = sources.metrics.openMeter(OPTIONS);
+    meter = openMeter(sources, OPTIONS);
   });
 
   afterEach(async () => {
@@ -86,7 +87,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the event stre
       const away = other.queue('away');
       await away.waitUntilReady();
       sources = bullmqSources({ queues: [queue, away], store: createArrayStore() });
-      meter = sources.metrics.openMeter(OPTIONS);
+      meter = openMeter(sources, OPTIONS);
       for (const [n, on, name] of [
         [1, app, queue],
         [2, other, away],

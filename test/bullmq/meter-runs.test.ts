@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { MetricHistogram } from '../../src/source.ts';
 import { context } from '../helpers/bullmq-read.ts';
+import { openMeter } from '../helpers/meters.ts';
 import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
 import { openSourceRedis } from './source-redis.ts';
 
@@ -136,7 +137,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the runs of a 
   afterAll(() => on?.close());
 
   it('are counted as its events tell', async () => {
-    const meter = on.sources.metrics.openMeter({ hostname: false, mostSeries: 10_000 });
+    const meter = openMeter(on.sources, { hostname: false, mostSeries: 10_000 });
     const read = async (family: string): Promise<readonly MetricHistogram[]> => {
       const series = (await meter.collect(context)).find(({ name }) => name === family);
       return [...(series?.samples ?? [])] as MetricHistogram[];

@@ -6,6 +6,7 @@ import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { context } from '../helpers/bullmq-read.ts';
 import { SAMPLED_VERSIONS } from '../helpers/bullmq-versions.ts';
 import { unsampled } from '../helpers/cases.ts';
+import { openMeter } from '../helpers/meters.ts';
 import { redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 
 const OPTIONS = { hostname: false, mostSeries: 10_000 };
@@ -62,7 +63,7 @@ describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
     });
 
     function opened(sources: BullMQSources, options = OPTIONS): Meter {
-      const meter = sources.metrics.openMeter(options);
+      const meter = openMeter(sources, options);
       open.push(sources, meter);
       return meter;
     }
@@ -200,7 +201,7 @@ unsampled(() => {
       // Queues are searched for each 15 s.
       await admin.hset('bull:away:meta', 'version', 'bullmq:6.7.0');
       const sources = bullmqSources({ connection: redis.url() });
-      const meter = sources.metrics.openMeter(OPTIONS);
+      const meter = openMeter(sources, OPTIONS);
       try {
         await until(async () => (await linesOf(meter, 'bullmq_job_count')).length === 7);
         for (const event of ['active', 'completed']) {

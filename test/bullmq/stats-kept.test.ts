@@ -94,7 +94,7 @@ describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
       await run(1);
       // Nothing in the queue tells of them.
       expect((await statsOf()).series.at(-1)).toMatchObject(KNOWN);
-      await sources.tasks.getActivity?.(context);
+      await sources.experimental.getActivity?.(context);
       const { series, totals } = await statsOf();
       expect([series[0], series.at(-1)]).toMatchObject([UNKNOWN, UNKNOWN]);
       expect(totals).toMatchObject({ since: null, succeeded: null });
@@ -107,7 +107,7 @@ describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
       await age();
       await run(3);
       const [last] = await queue.getCompleted();
-      await sources.tasks.getActivity?.(context);
+      await sources.experimental.getActivity?.(context);
       await last?.remove();
       expect((await statsOf()).series.at(-1)).toMatchObject(KNOWN);
     });
@@ -129,7 +129,7 @@ describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
     });
 
     it.fails('count the jobs that were not examined by their events (part 5)', async () => {
-      await sources.tasks.getActivity?.(context);
+      await sources.experimental.getActivity?.(context);
       await run(5);
       const { totals } = await statsOf(3);
       expect(totals?.succeeded).toBe(5);
@@ -137,7 +137,7 @@ describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
 
     it.fails('show no rate of a name whose succeeded jobs are removed (part 5)', async () => {
       queue.jobsOpts = { removeOnComplete: true };
-      await sources.tasks.getActivity?.(context);
+      await sources.experimental.getActivity?.(context);
       await run(7);
       await run(3, true);
       const [send] = (await statsOf()).names;

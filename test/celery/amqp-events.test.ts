@@ -3,6 +3,7 @@ import { type CelerySources, type CelerySourcesOptions, celerySources } from '..
 import { startTcpProxy, type TcpProxy } from '../faults/kit/tcp-proxy.ts';
 import { type AmqpPublisher, amqpPublisher, receivedEvent } from '../helpers/amqp-events.ts';
 import { componentOf, context, feedOf, stateOf } from '../helpers/celery-events.ts';
+import { openMeter } from '../helpers/meters.ts';
 import { type Rabbit, type RabbitQueue, rabbitMissing, sharedRabbit } from '../helpers/rabbitmq.ts';
 import { titleUnless, until } from '../helpers/redis-server.ts';
 
@@ -108,7 +109,7 @@ describe.skipIf(rabbitMissing !== null)(titleUnless(rabbitMissing, "Celery's eve
 
   it('that were delivered but not taken when the connection was cut arrive afterwards, and count once', async () => {
     const { sources, proxy, publish, cursor } = await open();
-    const meter = sources.metrics.openMeter({ hostname: false, mostSeries: 1_000 });
+    const meter = openMeter(sources, { hostname: false, mostSeries: 1_000 });
     const before = await cursor();
     for (let cut = 0; cut < 5; cut += 1) {
       const publishing = publish(cut * 100, (cut + 1) * 100);

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { type CelerySourcesOptions, celerySources } from '../../src/celery.ts';
 import { type AmqpPublisher, amqpPublisher } from '../helpers/amqp-events.ts';
 import { componentOf } from '../helpers/celery-events.ts';
+import { openMeter } from '../helpers/meters.ts';
 import { rabbitMissing } from '../helpers/rabbitmq.ts';
 import { titleUnless, until } from '../helpers/redis-server.ts';
 import { queryOf } from '../helpers/task-query.ts';
@@ -82,7 +83,7 @@ describe.skipIf(rabbitMissing !== null)(titleUnless(rabbitMissing, 'tasks that w
     ]);
     expect(total).toBe(2);
     expect(await queue('mail')).toMatchObject({ reserved: null, consumers: 0, oldestDueAt: null });
-    const activity = await sources.tasks.getActivity?.(context);
+    const activity = await sources.experimental.getActivity?.(context);
     expect(activity?.open.waiting).toEqual([
       expect.objectContaining({ queue: 'mail', count: 2, states: ['PENDING'], since: expect.any(Number) }),
     ]);
@@ -92,7 +93,7 @@ describe.skipIf(rabbitMissing !== null)(titleUnless(rabbitMissing, 'tasks that w
   it('are counted for metrics by their events, and their queue with its consumers', async () => {
     await fill('mail', 3);
     const { sources, publish, queue } = await open({ control: false });
-    const meter = sources.metrics.openMeter({ hostname: false, mostSeries: 1_000 });
+    const meter = openMeter(sources, { hostname: false, mostSeries: 1_000 });
     publish(sentEvent('a'), 'task.sent');
     await until(async () => (await queue('mail'))?.waiting === 3);
     const read = async () =>
@@ -128,7 +129,7 @@ describe.skipIf(rabbitMissing !== null)(titleUnless(rabbitMissing, 'tasks that w
     const task = () => sources.tasks.getTask('later', context);
     expect(await task()).toMatchObject({ state: 'PENDING', queue: 'qq', eta: new Date(due), flags: [] });
     // It is not due, so it does not wait.
-    const waiting = async () => (await sources.tasks.getActivity?.(context))?.open.waiting;
+    const waiting = async () => (await sources.experimental.getActivity?.(context))?.open.waiting;
     expect(await waiting()).toEqual([]);
     await until(async () => (await task())?.flags?.includes('overdue') === true);
     expect(await waiting()).toMatchObject([{ queue: 'qq', since: due }]);

@@ -39,7 +39,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'tasks that end without a
 
   it('are flagged, also after a restart of the monitor, and one that runs is not', async () => {
     await until(async () => (await flagged()).length === 4, 90_000);
-    const { open } = (await sources.tasks.getActivity?.(context)) ?? {};
+    const { open } = (await sources.experimental.getActivity?.(context)) ?? {};
     expect((await tasks()).map(({ state }) => state).sort()).toEqual([
       ...['STARTED', 'STARTED', 'STARTED', 'STARTED', 'WAITING_FOR_GODOT'],
     ]);

@@ -265,7 +265,7 @@ describe('a hint that RabbitMQ refuses the queues of workers', () => {
 describe('rules about tasks', () => {
   it('go on after a reconnect, once a worker has reported a task', async () => {
     const { event, broker, sources, pass } = deployment();
-    const blind = async () => (await sources.tasks.getActivity(context)).blind;
+    const blind = async () => (await sources.experimental.getActivity(context)).blind;
     await pass(1);
     expect(await blind()).toBe('No worker has reported a task yet.');
     event('received', { name: 'shop.pay' });

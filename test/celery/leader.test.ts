@@ -307,8 +307,8 @@ const READS: Readonly<Record<string, (instance: Instance) => unknown>> = {
       // These two say who leads.
       ({ key }) => key !== 'collector' && key !== 'history.store',
     ),
-  open: async ({ sources }) => (await sources.tasks.getActivity(context)).open.waiting,
-  blind: async ({ sources }) => (await sources.tasks.getActivity(context)).blind,
+  open: async ({ sources }) => (await sources.experimental.getActivity(context)).open.waiting,
+  blind: async ({ sources }) => (await sources.experimental.getActivity(context)).blind,
 };
 
 /** Getters become fields. */

@@ -11,7 +11,7 @@ const START = Date.parse('2026-11-21T03:00:00Z');
 function metered(options: Partial<MeterOptions> = {}, deployment: ArrayDeploymentOptions = {}) {
   holdTime(START);
   const array = openArrayDeployment({ control: false, ...deployment });
-  const meter = array.sources.metrics.openMeter({ hostname: false, mostSeries: 9_000, ...options });
+  const meter = array.sources.experimental.openMeter({ hostname: false, mostSeries: 9_000, ...options });
   onTestFinished(() => meter.close());
   const message = (type: string, fields: object): void =>
     array.hear({ type, pid: 7, clock: 1, utcoffset: 0, timestamp: Date.now() / 1000, ...fields });

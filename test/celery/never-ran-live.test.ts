@@ -141,7 +141,7 @@ describe.skipIf(missing !== null)(
         const failed = (stats?.series ?? []).reduce((sum, step) => sum + (step.failed ?? 0), 0);
         expect(failed).toBe(4);
         expect(stats?.states).toEqual({ SUCCESS: 4, FAILURE: 11 });
-        const counts = (await sources.tasks.getActivity?.(context))?.counts;
+        const counts = (await sources.experimental.getActivity?.(context))?.counts;
         const [from, to] = [Date.now() - 3_600_000, Date.now() + 60_000];
         const failures: readonly number[] = (counts?.names() ?? []).map(
           (name: string) => counts?.counts(name, from, to).failed ?? 0,

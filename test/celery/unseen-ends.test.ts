@@ -35,7 +35,7 @@ describe('a task of which nothing more is heard', () => {
     deployment.hear({ type, uuid: 'a', timestamp: Date.now() / 1000, ...WORKER, ...fields });
   }
   const flags = async () => (await deployment.task('a'))?.flags ?? [];
-  const open = async () => (await deployment.sources.tasks.getActivity(context)).open;
+  const open = async () => (await deployment.sources.experimental.getActivity(context)).open;
   /** How often the workers were asked what they run. */
   const asked = (): number => deployment.broker.asked.filter((command) => command === 'active').length;
   const queue = (): void => void deployment.waiting.push({ queue: 'celery', raw: waitingMessage('a') });

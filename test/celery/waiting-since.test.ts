@@ -14,7 +14,7 @@ function deployment() {
     /** What waits by queue, as findings and the page's first view read it. */
     async groups() {
       await pass(11_000);
-      return (await answered(array.sources.tasks.getActivity(context))).open.waiting;
+      return (await answered(array.sources.experimental.getActivity(context))).open.waiting;
     },
   };
 }

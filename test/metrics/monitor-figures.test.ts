@@ -7,6 +7,7 @@ import { combineSources, createMonitorRouter, type MonitorSources } from '../../
 import { memorySources } from '../../src/memory.ts';
 import { ask } from '../helpers/ask.ts';
 import { askStream } from '../helpers/ask-stream.ts';
+import { openMeter } from '../helpers/meters.ts';
 import { until } from '../helpers/redis-server.ts';
 import { linesOf, serve, textOf } from './own-metrics-kit.ts';
 import { isInstalled } from './real-process.ts';
@@ -220,7 +221,7 @@ describe('figures of the monitor itself', () => {
   it('are listed in the docs, like those of BullMQ', async () => {
     const page = readFileSync(new URL('../../docs/metrics.md', import.meta.url), 'utf8');
     const sources = bullmqSources({ connection: 'redis://127.0.0.1:9' });
-    const meter = sources.metrics.openMeter({ hostname: false, mostSeries: 100 });
+    const meter = openMeter(sources, { hostname: false, mostSeries: 100 });
     meter.close();
     sources.close();
     const text = await textOf((await serve({ sources: shop(), metrics: { own: true } })).base);

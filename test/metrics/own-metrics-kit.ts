@@ -12,7 +12,7 @@ export function countingSource(
   const source = {
     opened: [] as object[],
     closed: 0,
-    metrics: {
+    experimental: {
       name,
       engine: name,
       openMeter(options: object) {

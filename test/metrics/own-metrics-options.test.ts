@@ -93,7 +93,7 @@ describe('the option metrics', () => {
 
   it('refuses a source whose metrics have wrong names, or differ from those of another', () => {
     const named = (name: string, type: 'counter' | 'gauge', of = 'jobs'): MonitorSources => ({
-      metrics: {
+      experimental: {
         name: of,
         openMeter: () => ({ families: [{ name, help: 'Jobs.', type }], collect: () => [], close() {} }),
       },
@@ -103,7 +103,7 @@ describe('the option metrics', () => {
     expect(create(named('jobs', 'counter'))).toThrow(/_total at the end of counters only/);
     expect(create(named('jobs-done', 'gauge'))).toThrow(/'jobs-done' of the source 'jobs'/);
     const two = combineSources(named('jobs', 'gauge'), {
-      metrics: {
+      experimental: {
         name: 'mails',
         openMeter: () => ({
           families: [{ name: 'jobs', help: 'Jobs.', type: 'histogram', bounds: [1] }],

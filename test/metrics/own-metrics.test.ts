@@ -101,7 +101,7 @@ describe('own metrics', () => {
   it('are served without the series of a source that fails, which the host hears of', async () => {
     const errors: unknown[] = [];
     const broken: MonitorSources = {
-      metrics: {
+      experimental: {
         name: 'broken',
         openMeter: () => ({
           families: [{ name: 'broken_total', help: 'Nothing.', type: 'counter' }],
@@ -129,7 +129,7 @@ describe('own metrics', () => {
       open = resolve;
     });
     const sources: MonitorSources = {
-      metrics: {
+      experimental: {
         name: 'jobs',
         openMeter: () => ({
           families: [{ name: 'jobs', help: 'Jobs.', type: 'gauge' }],

@@ -116,6 +116,9 @@ function slowQueue(): MonitorSources & { isEmpty: boolean } {
       name: 'shop',
       listTasks: () => ({ tasks: [], next: null, total: 0 }),
       getTask: () => null,
+    },
+    experimental: {
+      name: 'shop',
       getActivity: () => ({
         ...{ since: 0, blind: null, silent: [], recent },
         counts: { since: 0, others: '', names: () => [], quantile: () => null },

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { MonitorOptions } from '../../src/index.ts';
+import type { MonitorOptions, ReadContext } from '../../src/index.ts';
 import { combineSources } from '../../src/index.ts';
 import { memorySources } from '../../src/memory.ts';
 import type { MonitorSources, TaskSource } from '../../src/source.ts';
@@ -94,14 +94,14 @@ describe('the component findings', () => {
   it('looks once in some seconds, however many ask', async () => {
     const queue = backlog();
     let reads = 0;
-    const tasks = {
-      ...queue.tasks,
-      getActivity: (context: Parameters<typeof queue.tasks.getActivity>[0]) => {
+    const experimental = {
+      ...queue.experimental,
+      getActivity: (context: ReadContext) => {
         reads += 1;
-        return queue.tasks.getActivity(context);
+        return queue.experimental.getActivity(context);
       },
     };
-    const host = await serveSources({ ...queue, tasks });
+    const host = await serveSources({ ...queue, experimental });
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());
     await Promise.all(Array.from({ length: 64 }, () => host.get('/api/components/')));

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createMonitorClient } from '../../src/client.ts';
 import { combineSources } from '../../src/index.ts';
 import { type MemorySources, memorySources } from '../../src/memory.ts';
-import type { MonitorSources, TaskSource } from '../../src/source.ts';
+import type { MonitorSources } from '../../src/source.ts';
 import type { ProblemBody, WorkerBody, WorkersBody } from '../../src/wire.ts';
 import { EXPRESS } from '../helpers/hosts.ts';
 import { type Host, serve } from '../router/host-kit.ts';
@@ -166,8 +166,8 @@ describe('running tasks of several sources', () => {
   ])('are unknown where the source %s, and its workers are listed', async (_what, getActivity) => {
     const queue = memorySources({ name: 'jobs' });
     addWorker(queue, 'w1@h');
-    const tasks = { ...queue.tasks, getActivity } as unknown as TaskSource;
-    const { 'w1@h': worker } = await workersOf(await serveSources({ ...queue, tasks }));
+    const experimental = { ...queue.experimental, getActivity } as unknown as typeof queue.experimental;
+    const { 'w1@h': worker } = await workersOf(await serveSources({ ...queue, experimental }));
     expect(worker).toMatchObject({ running: null, running_total: null, stuck: null });
   });
 });

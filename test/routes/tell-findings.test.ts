@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { createMonitorRouter, type MonitorOptions } from '../../src/index.ts';
+import { createMonitorRouter, type MonitorOptions, type ReadContext } from '../../src/index.ts';
 import { memorySources } from '../../src/memory.ts';
 import { createArrayStore } from '../helpers/array-store.ts';
 import { backlog, fill, listen, ONE, pass, passUntil, stopClock } from './tell-kit.ts';
@@ -76,14 +76,17 @@ describe('onFinding', () => {
   it('is not called after close(), which does not wait for one that hangs, nor are sources read', async () => {
     const queue = backlog();
     let reads = 0;
-    const tasks = {
-      ...queue.tasks,
-      getActivity: (context: Parameters<typeof queue.tasks.getActivity>[0]) => {
+    const experimental = {
+      ...queue.experimental,
+      getActivity: (context: ReadContext) => {
         reads += 1;
-        return queue.tasks.getActivity(context);
+        return queue.experimental.getActivity(context);
       },
     };
-    const { close, heard } = listen({ sources: { ...queue, tasks }, onFinding: () => new Promise(() => {}) });
+    const { close, heard } = listen({
+      sources: { ...queue, experimental },
+      onFinding: () => new Promise(() => {}),
+    });
     await passUntil(() => heard.length === 1);
     await close();
     const before = reads;
@@ -94,17 +97,17 @@ describe('onFinding', () => {
   it('is not called for what was found while the router was closed', async () => {
     const queue = backlog();
     let answer = (): void => {};
-    const tasks = {
-      ...queue.tasks,
-      async getActivity(context: Parameters<typeof queue.tasks.getActivity>[0]) {
+    const experimental = {
+      ...queue.experimental,
+      async getActivity(context: ReadContext) {
         await new Promise<void>((resolve) => {
           answer = resolve;
         });
-        return queue.tasks.getActivity(context);
+        return queue.experimental.getActivity(context);
       },
     };
-    const asked = vi.spyOn(tasks, 'getActivity');
-    const { close, heard } = listen({ sources: { ...queue, tasks } });
+    const asked = vi.spyOn(experimental, 'getActivity');
+    const { close, heard } = listen({ sources: { ...queue, experimental } });
     await passUntil(() => asked.mock.calls.length > 0);
     await close();
     answer();

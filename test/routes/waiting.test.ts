@@ -76,8 +76,7 @@ describe('waiting_for of a task', () => {
         silent: [],
       }),
     };
-    const { sources, listQueues, getTask } = shop();
-    Object.assign(sources.tasks ?? {}, broken);
+    const { sources, listQueues, getTask } = shop({ experimental: { name: 'shop', ...broken } as never });
     const onError = vi.fn();
     const host = await serve(EXPRESS, { sources, onError });
     expect((await waitOf(host))?.code).toBe('unknown');

@@ -11,7 +11,7 @@ import type {
 
 /** A whole bundle, every part of it there. */
 export type WholeSources = {
-  readonly [Part in Exclude<keyof MonitorSources, 'metrics'>]-?: NonNullable<MonitorSources[Part]>;
+  readonly [Part in Exclude<keyof MonitorSources, 'experimental'>]-?: NonNullable<MonitorSources[Part]>;
 };
 
 /** What a task is sorted by. */

@@ -5,9 +5,10 @@ import { markBundle, withEngine } from '../../source/bundle-mark.ts';
 import type {
   Awaitable,
   ComponentSource,
+  ExperimentalSource,
   HealthSource,
   HistorySource,
-  MetricsSource,
+  MeterOptions,
   MonitorSources,
   QueueSource,
   ReadContext,
@@ -25,7 +26,7 @@ import { createEventSource } from './events/event-feed.ts';
 import { createItemMemory } from './events/feed-items.ts';
 import { createStreamEnds } from './events/stream-ends.ts';
 import { createStreamFollower } from './events/stream-follower.ts';
-import { createMetricsSource } from './metrics/job-meter.ts';
+import { openMeter } from './metrics/job-meter.ts';
 import { createQueueSource } from './queues/queue-source.ts';
 import { createJobStore, type JobStore } from './recorded/job-store.ts';
 import { withRemoved } from './recorded/with-removed.ts';
@@ -45,7 +46,7 @@ export interface BullMQSources extends MonitorSources {
   readonly queues: QueueSource;
   readonly components: ComponentSource;
   readonly events: TaskEventSource;
-  readonly metrics: MetricsSource;
+  readonly experimental: ExperimentalSource;
   /** Only with a `store`. */
   readonly history?: HistorySource;
   /**
@@ -81,7 +82,7 @@ export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
   const memory = createItemMemory();
   const activity = createActivity(redis, ends, memory);
   const stats = { keptSince: createKeptSince(activity.endedJobs), queues: activity.queues };
-  const tasks = { ...taskSource(name, redis, stats), getActivity: activity.read };
+  const tasks = taskSource(name, redis, stats);
   const parts = {
     tasks: withCauses(recorded === null ? tasks : withRemoved(tasks, redis, stats, recorded)),
     schedules: createScheduleSource(name, redis),
@@ -90,7 +91,13 @@ export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
     queues: createQueueSource(name, redis),
     components: componentSource(name, redis, recorded),
     events: createEventSource(name, redis, ends, memory),
-    metrics: createMetricsSource(name, redis, follower),
+    experimental: {
+      name,
+      status: redis.status,
+      getActivity: activity.read,
+      openMeter: (options: MeterOptions) => openMeter(redis, follower, options),
+      ...(recorded === null ? {} : { openNotes: recorded.openNotes }),
+    },
     ...(recorded === null ? {} : { history: historySource(name, recorded) }),
   };
   return markBundle({
@@ -112,8 +119,8 @@ function componentSource(name: string, redis: BullMQRedis, recorded: JobStore | 
   };
 }
 
-function historySource(name: string, { reader, openNotes }: JobStore): HistorySource {
-  return { name, getHistoryStats: (context) => reader.getStats(context), openNotes };
+function historySource(name: string, { reader }: JobStore): HistorySource {
+  return { name, getHistoryStats: (context) => reader.getStats(context) };
 }
 
 function withCauses(tasks: TaskSource): TaskSource {

@@ -12,8 +12,8 @@ import type { Deployment } from './deployment.ts';
 import { withWaiting } from './queues/waiting-tasks.ts';
 
 /** The parts that a Celery source answers. */
-export type CeleryParts = Required<Omit<MonitorSources, 'close' | 'tasks' | 'metrics'>> &
-  Pick<HistorySources, 'tasks'>;
+export type CeleryParts = Required<Omit<MonitorSources, 'close' | 'tasks' | 'experimental'>> &
+  Pick<HistorySources, 'tasks' | 'experimental'>;
 
 /** Every part of a source. */
 export function createAnswers(name: string, reader: HistoryReader, deployment: Deployment): CeleryParts {
@@ -33,6 +33,9 @@ export function createAnswers(name: string, reader: HistoryReader, deployment: D
         const stats = await tasks.getTaskStats(query, context);
         return deployment.sight().blind === null ? stats : withoutMoves(stats);
       },
+    },
+    experimental: {
+      ...known.experimental,
       getActivity: async (context) => withSight(await reader.getActivity(context), deployment),
     },
     workers: deployment.withInspection(workers),

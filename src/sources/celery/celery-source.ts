@@ -2,10 +2,10 @@ import type { History } from '../../history/history.ts';
 import { createMemoryHistory } from '../../history/memory-history.ts';
 import type { RetentionOptions } from '../../history/retention.ts';
 import { withEngine } from '../../source/bundle-mark.ts';
-import type { MetricsSource } from '../../source.ts';
+import type { Meter, MeterOptions } from '../../source.ts';
 import type { CeleryParts } from './answers.ts';
 import { type LiveOptions, openLive } from './live.ts';
-import { createMetricsSource, type MeterContext } from './metrics/meter.ts';
+import { type MeterContext, openMeter } from './metrics/meter.ts';
 
 /** Longest text of a stored value in characters, unless `retention.maxValueLength` is set. */
 const VALUE_LENGTH = 65_536;
@@ -18,7 +18,7 @@ export interface CelerySourceOptions extends Omit<LiveOptions, 'valueLength'> {
 
 /** A source that can be closed. */
 export type ClosableParts = CeleryParts & {
-  readonly metrics: MetricsSource;
+  readonly experimental: { openMeter(options: MeterOptions): Meter };
   close(): Promise<void>;
 };
 
@@ -50,9 +50,12 @@ export function closable(
   close: () => Promise<void>,
 ): ClosableParts {
   let closing: Promise<void> | null = null;
-  const metrics = createMetricsSource(parts.tasks.name, { ...meter, parts });
+  const experimental = {
+    ...parts.experimental,
+    openMeter: (options: MeterOptions) => openMeter({ ...meter, parts }, options),
+  };
   return {
-    ...withEngine({ ...parts, metrics }, 'celery'),
+    ...withEngine({ ...parts, experimental }, 'celery'),
     close() {
       closing ??= close();
       return closing;

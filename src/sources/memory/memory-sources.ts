@@ -138,7 +138,7 @@ export function memorySources(options: MemorySourcesOptions = {}): MemorySources
     tasks: withInstanceMarks(parts.tasks, reader.instance),
     ...schedulePart(resolved),
     ...(status === undefined ? {} : { components: componentsOf(name, status) }),
-    ...(openNotes === undefined ? {} : { history: { ...parts.history, openNotes } }),
+    ...(openNotes === undefined ? {} : { experimental: { ...parts.experimental, openNotes } }),
     health: { name, checkWorkers: (context) => checkWorkers(reader, context) },
     record: (record) => guarded(() => writer.recordTask(toTaskChange(record, now))),
     recordWorker: (record) => guarded(() => writer.recordWorker(toWorkerChange(record, now))),

@@ -12,14 +12,7 @@ import {
   WAIT_BOUNDS,
 } from '../../../metrics/durations.ts';
 import { asFields, asNumber } from '../../../redis/replies.ts';
-import type {
-  Meter,
-  MeterOptions,
-  MetricFamily,
-  MetricHistogram,
-  MetricsSource,
-  MetricValue,
-} from '../../../source.ts';
+import type { Meter, MeterOptions, MetricFamily, MetricHistogram, MetricValue } from '../../../source.ts';
 import { signalWithin } from '../../../waiting.ts';
 import { type BullMQRedis, type QueueAccess, serversOf } from '../access/queue-access.ts';
 import type { QueueRef } from '../access/queue-reads.ts';
@@ -142,17 +135,10 @@ const READ_MS = 3_000;
 
 const debug = debugChannel('bullmq');
 
-/** Opens meters. Without one, nothing is read. */
-export function createMetricsSource(
-  name: string,
-  redis: BullMQRedis,
-  follower: StreamFollower,
-): MetricsSource {
-  return { name, status: redis.status, openMeter: (options) => openMeter(redis, follower, options) };
-}
-
-/** Half of the series is for the figures of queues, the other half for durations. */
-function openMeter(redis: BullMQRedis, follower: StreamFollower, { mostSeries }: MeterOptions): Meter {
+/**
+ * Half of the series is for the figures of queues, the other half for durations. Without an open meter, nothing is read.
+ */
+export function openMeter(redis: BullMQRedis, follower: StreamFollower, { mostSeries }: MeterOptions): Meter {
   const mostQueues = Math.max(1, Math.floor(mostSeries / 2 / SERIES_OF_QUEUE) - 1);
   const durations = createDurationSeries(Math.max(2, Math.floor(mostSeries / 2 / SERIES_EACH)));
   const events = createEventCounter(follower, durations.add);

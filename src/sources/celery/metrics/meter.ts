@@ -2,7 +2,14 @@
 import type { HeardWorker, History } from '../../../history/history.ts';
 import type { Queue } from '../../../model.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
-import type { MetricSeries, MetricsSource, MetricValue, ReadContext, SourcePart } from '../../../source.ts';
+import type {
+  Meter,
+  MeterOptions,
+  MetricSeries,
+  MetricValue,
+  ReadContext,
+  SourcePart,
+} from '../../../source.ts';
 import type { CeleryParts } from '../answers.ts';
 import { FAMILIES, NAMES } from './families.ts';
 import { createTaskCounts } from './task-counts.ts';
@@ -18,26 +25,21 @@ export interface MeterContext {
 /** The share of all series that is for workers and queues. */
 const GAUGES = 1 / 4;
 
-/** The part `metrics` of a source. */
-export function createMetricsSource(name: string, context: MeterContext): MetricsSource {
+/** Counts from now on. */
+export function openMeter(context: MeterContext, { hostname, mostSeries }: MeterOptions): Meter {
+  const mostGauges = Math.floor(mostSeries * GAUGES);
+  const tasks = createTaskCounts({ hostname, mostSeries: mostSeries - mostGauges });
+  const stop = context.history.onEvent(tasks.count);
+  let overflow = 0;
   return {
-    name,
-    openMeter({ hostname, mostSeries }) {
-      const mostGauges = Math.floor(mostSeries * GAUGES);
-      const tasks = createTaskCounts({ hostname, mostSeries: mostSeries - mostGauges });
-      const stop = context.history.onEvent(tasks.count);
-      let overflow = 0;
-      return {
-        families: FAMILIES,
-        async collect(read) {
-          const [gauges, left] = limited(await readGauges(context, read), mostGauges);
-          overflow += left;
-          return [...tasks.read(), ...gauges];
-        },
-        overflow: () => tasks.overflow() + overflow,
-        close: stop,
-      };
+    families: FAMILIES,
+    async collect(read) {
+      const [gauges, left] = limited(await readGauges(context, read), mostGauges);
+      overflow += left;
+      return [...tasks.read(), ...gauges];
     },
+    overflow: () => tasks.overflow() + overflow,
+    close: stop,
   };
 }
 

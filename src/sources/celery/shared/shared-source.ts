@@ -48,7 +48,7 @@ export function createLedSource({ name, history, connect, hasConsumers }: LedSou
   const shared = {
     ...parts,
     components: withStoreComponent(components, history),
-    history: { ...parts.history, openNotes: history.openNotes },
+    experimental: { ...parts.experimental, openNotes: history.openNotes },
   };
   return closable(shared, meter, async () => {
     await leading?.close();
@@ -139,7 +139,6 @@ function switchedParts(name: string, now: () => Answering): CeleryParts {
       getTask: (id, context) => now().parts.tasks.getTask(id, context),
       getTaskTree: (id, context) => now().parts.tasks.getTaskTree(id, context),
       getTaskStats: (query, context) => now().parts.tasks.getTaskStats(query, context),
-      getActivity: (context) => now().parts.tasks.getActivity(context),
     },
     workers: { ...part('workers'), listWorkers: (context) => now().parts.workers.listWorkers(context) },
     events: {
@@ -147,6 +146,10 @@ function switchedParts(name: string, now: () => Answering): CeleryParts {
       listEvents: (query, context) => now().parts.events.listEvents(query, context),
     },
     history: { name, getHistoryStats: (context) => now().parts.history.getHistoryStats(context) },
+    experimental: {
+      ...part('experimental'),
+      getActivity: (context) => now().parts.experimental.getActivity(context),
+    },
     queues: { ...part('queues'), listQueues: (context) => now().parts.queues.listQueues(context) },
     schedules: {
       ...part('schedules'),
