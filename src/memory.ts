@@ -1,4 +1,3 @@
-export type { RetentionOptions } from './history/retention.ts';
 export type { MemoryRecord } from './sources/memory/memory-record.ts';
 export {
   type MemoryQueueRecord,

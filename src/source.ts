@@ -21,7 +21,6 @@ import type { SharedNotes } from './source/shared-notes.ts';
 import type { TaskCapabilities } from './source/task-capabilities.ts';
 import type { TaskPage, TaskQuery, TaskStats, TaskStatsQuery } from './source/task-query.ts';
 
-export type { CauseGroup } from './causes/cause-groups.ts';
 export type * from './source/activity.ts';
 export type * from './source/metrics.ts';
 export type * from './source/shared-notes.ts';
@@ -31,12 +30,9 @@ export type {
   Comparison,
   ConditionFigure,
   ConditionText,
-  FigureCondition,
   TaskCondition,
-  TextCondition,
 } from './source/task-condition.ts';
 export type {
-  PageEnd,
   QueueDepths,
   TaskPage,
   TaskPosition,

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { type CelerySettings, type CeleryTransportOptions, celerySources } from '../../src/celery.ts';
+import { type CelerySettings, celerySources } from '../../src/celery.ts';
+import type { CeleryTransportOptions } from '../../src/sources/celery/settings.ts';
 import { componentOf } from '../helpers/celery-events.ts';
 
 /** The names to which a deployment in database 7 listens, patterns as Redis takes them. */

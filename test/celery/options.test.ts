@@ -31,7 +31,10 @@ describe('the options of celerySources', () => {
     [undefined, /'options' must be an object such as \{ broker: /],
     ['redis://', /'options' must be an object such as \{ broker: /],
     [{}, /'broker' is missing/],
-    [{ broker: 3 }, /'broker' must be a URL such as/],
+    [
+      { broker: 3 },
+      /'broker' must be a URL such as .*, or a connection made by connect\(\) of amqplib, .*; it is 3/,
+    ],
     [{ broker: { duplicate: () => {} } }, /package redis, version 5 or 6/],
     [{ broker, brokerUrl: 'x' }, /'brokerUrl' is not an option.*Write broker instead/],
     [{ broker, result_backend: 'x' }, /Write backend instead/],

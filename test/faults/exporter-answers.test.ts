@@ -6,7 +6,7 @@ import { Agent } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo, LookupFunction } from 'node:net';
 import { expect, onTestFinished, vi } from 'vitest';
-import type { MetricsOptions } from '../../src/index.ts';
+import type { MonitorOptions } from '../../src/index.ts';
 import { makeCertificates, tlsMissing } from '../helpers/certificates.ts';
 import { INVALID_ANSWERS, SLOW_ANSWERS } from '../metrics/exporter-scripts.ts';
 import { answer, BODY, healthy, type Script, startExporter, TEXT } from '../metrics/fake-exporter.ts';
@@ -19,7 +19,7 @@ const INVALID = { status: 502, code: 'exporter_invalid' } as const;
 /** Asks a monitor of this exporter; what the exporter said, and where it is, must not be in a problem. */
 async function scrape(
   { serve, expectAnswer }: FaultBench,
-  metrics: MetricsOptions | string,
+  metrics: NonNullable<MonitorOptions['metrics']>,
   expected: Parameters<FaultBench['expectAnswer']>[2],
 ) {
   const host = await serve({ metrics });

@@ -5,7 +5,7 @@ import type { Server } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished, vi } from 'vitest';
-import type { MetricsOptions, MonitorRouter } from '../../src/index.ts';
+import type { MonitorOptions, MonitorRouter } from '../../src/index.ts';
 import { ask } from '../helpers/ask.ts';
 import { EXPRESS } from '../helpers/hosts.ts';
 
@@ -33,7 +33,7 @@ export const PROXY_VERSIONS: readonly { readonly name: string; use(): void }[] =
 ];
 
 /** Mounts a monitor that scrapes this exporter. */
-export async function mount(metrics: MetricsOptions | string | false): Promise<MetricsHost> {
+export async function mount(metrics: NonNullable<MonitorOptions['metrics']>): Promise<MetricsHost> {
   const app = EXPRESS.express();
   app.disable('x-powered-by');
   const server = createServer(app).listen(0, '127.0.0.1');

@@ -1,6 +1,6 @@
 import type { Express } from 'express';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { MonitorOptions, Refusal } from '../../src/index.ts';
+import type { MonitorOptions } from '../../src/index.ts';
 import type { ProblemBody } from '../../src/wire.ts';
 import { ask } from '../helpers/ask.ts';
 import { cpuMs } from '../helpers/cpu-time.ts';
@@ -45,7 +45,7 @@ describe.each(EXPRESS_MAJORS)('on $name, authorize', (major) => {
     ['rejects with nothing', () => Promise.reject(undefined)],
     ['forgets to return', () => undefined as unknown as boolean],
     ['returns something truthy that is not true', () => 'yes' as unknown as boolean],
-    ['returns an unknown status', () => ({ status: 200 }) as unknown as Refusal],
+    ['returns an unknown status', () => ({ status: 200 }) as never],
     ['returns a challenge that is no header', () => ({ status: 401, challenge: 'Basic\r\nSet-Cookie: a=b' })],
     ['does not decide in time', () => NEVER],
     ['redirects to another site', () => ({ redirect: 'https://evil.example/login' })],

@@ -1,7 +1,5 @@
 /** The only place that chooses how broker, result backend and schedules are read. */
-import type { GivenAmqpConnection } from '../../amqp/host-connection.ts';
 import { createRedisReader } from '../../redis/connection-reader.ts';
-import type { CeleryRedisClient } from '../../redis/node-redis.ts';
 import type { RedisReader } from '../../redis/reader.ts';
 import { createRedisResultBackend } from './backends/redis/redis-result-backend.ts';
 import type { ResultWriter } from './backends/sql/result-tables.ts';
@@ -20,12 +18,6 @@ import { redbeatKeys } from './schedules/redbeat-settings.ts';
 import type { CelerySettings } from './settings.ts';
 import type { ResolvedSql } from './sql/sql-options.ts';
 import { createSqlReader } from './sql/sql-reader.ts';
-
-/** A broker or result backend as a host gives it: a URL, or a client of a supported package. */
-export type GivenConnection = string | CeleryRedisClient;
-
-/** A broker as a host gives it: also a connection of `amqplib`, or a function that makes one. */
-export type GivenBroker = GivenConnection | GivenAmqpConnection;
 
 /** The options that decide where data is read from. */
 interface GivenConnections {

@@ -12,7 +12,7 @@ import { type RetentionOptions, retentionOption } from '../../history/retention.
 import type { HistoryStore } from '../../history/store.ts';
 import { readCollect, refuseBareTexts, storeOption } from '../../history/store-parts.ts';
 import { createSourceRedactor, type RedactFunction, type RedactOptions } from '../../redact.ts';
-import type { EventQueueOptions, GivenBroker, GivenConnection } from './connect.ts';
+import type { EventQueueOptions } from './connect.ts';
 import type { OnReady } from './readiness.ts';
 import { type CelerySettings, checkSettings } from './settings.ts';
 import { type CelerySqlOptions, readSqlOptions } from './sql/sql-options.ts';
@@ -20,7 +20,7 @@ import { type CelerySqlOptions, readSqlOptions } from './sql/sql-options.ts';
 /** Options of `celerySources`. */
 export interface CelerySourcesOptions {
   /**
-   * The broker, either as a URL or as a client.
+   * The broker, either as a URL or as a client; anything else throws, with what to write.
    *
    * URL of RabbitMQ: `amqp://user:password@host:5672/vhost` or `amqps://…`, which needs the package `amqplib` (2.1 or
    * later). Several URLs are separated by `;`, and the next one is tried when a host does not answer.
@@ -41,7 +41,7 @@ export interface CelerySourcesOptions {
    *
    * Default: `settings.broker_url`. If that is neither Redis nor RabbitMQ, only results are read.
    */
-  readonly broker?: GivenBroker;
+  readonly broker?: unknown;
   /** Bounds of the queue in which RabbitMQ collects events for this instance. Only with RabbitMQ. */
   readonly eventQueue?: EventQueueOptions;
   /**
@@ -49,7 +49,7 @@ export interface CelerySourcesOptions {
    * has final states that events miss, so set it if the app has one. `null`: do not read results. Default:
    * `settings.result_backend`; without either there is none, as in Celery itself.
    */
-  readonly backend?: GivenConnection | null;
+  readonly backend?: unknown;
   /**
    * The database in which the app keeps results (`django-db`, `db+…`) or the schedules of django-celery-beat. The
    * source only reads it, through a function that runs statements on your own client. Results are read from it unless

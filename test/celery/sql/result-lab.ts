@@ -1,4 +1,5 @@
 /** Tables of results as migrations of Django and SQLAlchemy make them, and a backend that reads them. */
+
 import type { CelerySqlOptions } from '../../../src/celery.ts';
 import { createSqlResultBackend } from '../../../src/sources/celery/backends/sql/sql-result-backend.ts';
 import type { ResultBackend } from '../../../src/sources/celery/result-backend.ts';

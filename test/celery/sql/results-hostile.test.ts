@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CelerySqlQuery } from '../../../src/celery.ts';
+import type { CelerySqlOptions } from '../../../src/celery.ts';
 import { context } from '../../helpers/celery-events.ts';
 import { postgresMissing } from '../../helpers/postgres.ts';
 import { titleUnless, until } from '../../helpers/redis-server.ts';
@@ -21,7 +21,7 @@ describe.skipIf(postgresMissing !== null)(
       database = opened;
     });
 
-    async function watch(query: CelerySqlQuery = database.sql.query): Promise<Watched> {
+    async function watch(query: CelerySqlOptions['query'] = database.sql.query): Promise<Watched> {
       const watched = database.watch({ ...database.sql, query });
       await until(() => watched.ups.length > 0);
       return watched;

@@ -192,9 +192,10 @@ function clientEndpoint(client: CeleryRedisClient, url: string | undefined): Red
 /** @throws TypeError that says what to write */
 function checkClient(value: unknown, option: string): CeleryRedisClient {
   if (isDuplicable(value)) return value;
-  const expected =
+  const redis =
     'a URL such as redis://host:6379/0, or a client made by createClient() of the package redis, version 5 or 6';
-  throw wrongOption('celerySources', option, expected, value);
+  const amqp = 'or a connection made by connect() of amqplib, or a function that makes one';
+  throw wrongOption('celerySources', option, option === 'broker' ? `${redis}, ${amqp}` : redis, value);
 }
 
 /** The database number in a URL of the configuration. Clients of Sentinels do not reveal theirs. */
