@@ -81,7 +81,7 @@ app.use('/bare/:status/:bytes', (request, response) => {
   response.end(Buffer.alloc(Number(request.params.bytes), ' '));
 });
 if (sources !== null) {
-  app.use('/monitor', createMonitorRouter({ sources, authorize: false, metrics: { own: true } }));
+  app.use('/monitor', createMonitorRouter({ sources, authorize: false, metrics: true }));
   metered.fill();
   app.use('/refused', createMonitorRouter({ authorize: () => false }));
 }

@@ -22,7 +22,7 @@ const monitor = createMonitorRouter({
     celerySources({ broker: url, backend: url, retention: { maxTasks: 5_000, maxEvents: 2_000 } }),
     bullmqSources({ connection: url }),
   ),
-  metrics: exporter,
+  exporter,
   authorize: false,
   timeoutMs: 2_000,
 });

@@ -127,6 +127,22 @@ export function group<Table extends Readonly<Record<string, Read<unknown>>>>(
   return (given = {}, { caller, option }) => readOptions(caller, given, table, { ...words, group: option });
 }
 
+/** The same, or `true` for all defaults, or `false` for none of it: `null`. */
+export function optionalGroup<Table extends Readonly<Record<string, Read<unknown>>>>(
+  table: Table,
+  words: Omit<TableWords, 'group'>,
+  fallback: boolean,
+): Read<OptionsOf<Table> | null> {
+  return (given = fallback, { caller, option }) => {
+    if (given === false) return null;
+    const options = given === true ? {} : given;
+    if (!isRecord(options)) {
+      throw wrongOption(caller, option, `true, false or an object such as ${words.example}`, given);
+    }
+    return readOptions(caller, options, table, { ...words, group: option });
+  };
+}
+
 /**
  * A value that passes a test.
  *

@@ -2,7 +2,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { MonitorErrorCode } from './errors.ts';
 import type { OnFinding } from './findings/on-finding.ts';
-import type { MetricsOptions, OwnMetricsOptions } from './metrics/metrics-options.ts';
+import type { ExporterOptions } from './metrics/exporter-options.ts';
+import type { MetricsOptions } from './metrics/metrics-options.ts';
 import type { RedactFunction, RedactOptions } from './redact.ts';
 import type { Awaitable, MonitorSources } from './source.ts';
 import type { TaskDetailBody } from './wire.ts';
@@ -180,11 +181,10 @@ export type OnError = (error: unknown, context: MonitorErrorContext) => void;
 export interface MonitorOptions<Request extends IncomingMessage = IncomingMessage> {
   /** Where the data comes from. A route whose part is absent answers 501. Default: none. */
   readonly sources?: MonitorSources;
-  /**
-   * What `/metrics` serves: with `{ own: true }` this library's own metrics, or the answer of an exporter, given by
-   * its URL or options. Default: `/metrics` answers 404.
-   */
-  readonly metrics?: OwnMetricsOptions | MetricsOptions | string | false;
+  /** Whether `/metrics` serves this library's own metrics, and how. Default: `/metrics` answers 404. */
+  readonly metrics?: MetricsOptions | boolean;
+  /** An exporter whose answer `/metrics` serves instead: its URL, or options. Default: none. */
+  readonly exporter?: ExporterOptions | string;
   /**
    * Decides who may see what. `false`: the host guards this mount itself. Default: everyone may see everything, which
    * causes a warning in production (`NODE_ENV=production`).

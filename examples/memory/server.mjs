@@ -49,7 +49,7 @@ const monitor = createMonitorRouter({
     },
     queues: { name: 'shop', listQueues: shop.listQueues },
   },
-  metrics: exporter.url,
+  exporter: exporter.url,
   // The page marks the deploys in its charts, and compares the time since with the time before.
   markers: () => shop.deploys(),
   // Where else to look for a task: in your app, its logs or its errors.

@@ -73,7 +73,7 @@ const CLOSE_MS = 1_200;
 
 /** Creates the state of one router. */
 export function createMonitor(options: ResolvedOptions): Monitor {
-  const { sources, limits, timeoutMs, ownMetrics: own } = options;
+  const { sources, limits, timeoutMs, metrics: own, exporter } = options;
   const redactor = createRedactor(options.redact);
   const figures = own === null ? null : createFigures();
   const report = openReport(options, redactor, figures);
@@ -82,7 +82,7 @@ export function createMonitor(options: ResolvedOptions): Monitor {
   const onCall = figures?.countRead;
   const reader = createReader({ timeoutMs, concurrency, perPart, report, lastAnswers, onCall });
   const ownMetrics = own === null ? null : createOwnMetrics({ ...own, sources, reader });
-  const metrics = options.metrics === null ? ownMetrics : createMetricsProxy(options.metrics);
+  const metrics = exporter === null ? ownMetrics : createMetricsProxy(exporter);
   const markers = createMarkers({ markers: options.markers, report, redact: redactor.text });
   const answers = createLruCache<AnswerEntry>(ANSWERS);
   const guard = createGuard(options, report);

@@ -1,8 +1,8 @@
-/** `GET /metrics` with `metrics: { own: true }`: what the sources count, and figures about the monitor. */
+/** `GET /metrics` with the option `metrics`: what the sources count, and figures about the monitor. */
 import { isMonitorError } from '../errors.ts';
 import { type Collector, loadPromClient, MONITOR_SERIES, MOST_SERIES } from '../metrics/exposition.ts';
 import { prefersOpenMetrics } from '../metrics/formats.ts';
-import type { ResolvedOwnMetrics } from '../metrics/metrics-options.ts';
+import type { ResolvedMetrics } from '../metrics/metrics-options.ts';
 import type { MetricsServer } from '../metrics/metrics-proxy.ts';
 import { createOwnExporter } from '../metrics/own-exporter.ts';
 import type { Reader } from '../read.ts';
@@ -10,7 +10,7 @@ import { partsOf } from '../source/combined-part.ts';
 import type { Meter, MonitorSources, SourcePart } from '../source.ts';
 
 /** What own metrics are built from. */
-export interface OwnMetricsContext extends ResolvedOwnMetrics {
+export interface OwnMetricsContext extends ResolvedMetrics {
   readonly sources: MonitorSources;
   readonly reader: Reader;
 }

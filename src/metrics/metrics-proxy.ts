@@ -5,9 +5,9 @@ import { isMonitorError, MonitorError } from '../errors.ts';
 import { createLruCache } from '../lru-cache.ts';
 import { type Call, createSingleFlight, type OnLeave, WAITER_LEFT } from '../single-flight.ts';
 import { waitFor } from '../waiting.ts';
+import type { ResolvedExporter } from './exporter-options.ts';
 import type { MetricsReply } from './exporter-reply.ts';
 import { preferredFormat } from './formats.ts';
-import type { ResolvedMetrics } from './metrics-options.ts';
 import { type Scrape, scrapeExporter } from './scrape.ts';
 
 /** One client's request. */
@@ -44,7 +44,7 @@ const debug = debugChannel('metrics');
 
 /** Sent with every scrape. A request with this header comes from a monitor: scraping again would cause a loop. */
 const LOOP_HEADER = 'x-express-task-monitor-scrape';
-const LOOP = 'The metrics exporter is a task monitor itself. Point metrics.url at the exporter.';
+const LOOP = 'The metrics exporter is a task monitor itself. Point exporter.url at the exporter.';
 const CLOSED = 'The monitor was closed.';
 
 /** How long after the start of a scrape its reply answers later requests, in milliseconds. */
@@ -61,7 +61,7 @@ const OLD_MS = 30_000;
 const WAIT_MS = 1_000;
 
 /** Creates the proxy. */
-export function createMetricsProxy(resolved: ResolvedMetrics): MetricsServer {
+export function createMetricsProxy(resolved: ResolvedExporter): MetricsServer {
   const scrapes = createSingleFlight<MetricsReply>();
   const aborts = new Set<AbortController>();
   const kept = createKeptReplies();
@@ -149,7 +149,7 @@ function createKeptReplies() {
 }
 
 /** Those of the host and ours. */
-function headersOf(resolved: ResolvedMetrics, accept: string | undefined): Scrape['headers'] {
+function headersOf(resolved: ResolvedExporter, accept: string | undefined): Scrape['headers'] {
   const ours = { 'accept-encoding': 'identity', [LOOP_HEADER]: '1' };
   return { ...resolved.requestHeaders(), ...ours, ...(accept !== undefined && { accept }) };
 }

@@ -7,9 +7,9 @@ import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import { Readable, Writable } from 'node:stream';
 import { MonitorError } from '../errors.ts';
 import { settleInTime } from '../waiting.ts';
+import type { ResolvedExporter } from './exporter-options.ts';
 import { type MetricsReply, readReply } from './exporter-reply.ts';
 import { refuseForbidden } from './forbidden-address.ts';
-import type { ResolvedMetrics } from './metrics-options.ts';
 
 /** What is requested from the exporter. */
 export interface Scrape {
@@ -26,7 +26,7 @@ export interface Scrape {
  * @throws MonitorError `exporter_invalid`, `exporter_unavailable` or `exporter_timeout`
  */
 export async function scrapeExporter(
-  resolved: ResolvedMetrics,
+  resolved: ResolvedExporter,
   scrape: Scrape,
   signal: AbortSignal,
 ): Promise<MetricsReply> {
@@ -69,7 +69,7 @@ function createShadows({ path, headers }: Scrape): Shadows {
 }
 
 /** The proxy is loaded at the first scrape, since loading takes time and may warn (DEP0060). */
-async function forward(resolved: ResolvedMetrics, { request, response }: Shadows): Promise<MetricsReply> {
+async function forward(resolved: ResolvedExporter, { request, response }: Shadows): Promise<MetricsReply> {
   const { createProxyMiddleware, debugProxyErrorsPlugin, proxyEventsPlugin } = await loadProxy();
   return new Promise((resolve, reject) => {
     // The scrape may have ended while the proxy was loading.

@@ -4,6 +4,7 @@ import {
   type OptionPlace,
   type OptionsOf,
   type OptionTable,
+  optionalGroup,
   type Read,
   readOptions,
   text,
@@ -11,7 +12,6 @@ import {
 } from '../check-options.ts';
 import type { DashboardLink, DashboardOptions } from '../options.ts';
 import { isWebLink } from '../text/web-link.ts';
-import { isRecord } from '../values.ts';
 
 /** {@link DashboardOptions}, checked, with every default filled in. */
 export type ResolvedDashboard = OptionsOf<typeof TABLE>;
@@ -38,15 +38,8 @@ const TABLE = {
   logo: checked(isWebLink, URL_EXPECTED, null),
 } satisfies OptionTable<DashboardOptions>;
 
-/** @returns `null` when the page is disabled */
-export function readDashboard(given: unknown, { caller, option }: OptionPlace): ResolvedDashboard | null {
-  if (given === false) return null;
-  const options = given === undefined || given === true ? {} : given;
-  const example = "{ title: 'Shop' }";
-  if (!isRecord(options))
-    throw wrongOption(caller, option, `true, false or an object such as ${example}`, given);
-  return readOptions(caller, options, TABLE, { example, group: option });
-}
+/** The option `dashboard`; `null`: the page is disabled. */
+export const readDashboard = optionalGroup(TABLE, { example: "{ title: 'Shop' }" }, true);
 
 function readLinks(given: unknown, { caller, option }: OptionPlace): readonly DashboardLink[] {
   if (given === undefined) return [];

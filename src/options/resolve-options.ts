@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import {
-  asGiven,
   callback,
   flag,
   group,
@@ -14,8 +13,8 @@ import {
   wholeNumber,
 } from '../check-options.ts';
 import type { OnFinding } from '../findings/on-finding.ts';
-import type { MetricsOptions } from '../metrics/metrics-options.ts';
-import { resolveMetrics, resolveOwnMetrics } from '../metrics/metrics-options.ts';
+import { readExporter } from '../metrics/exporter-options.ts';
+import { readMetrics } from '../metrics/metrics-options.ts';
 import type {
   Authorize,
   HealthOptions,
@@ -54,7 +53,8 @@ const HEALTH = {
 
 const TABLE = {
   sources: readSources,
-  metrics: asGiven,
+  metrics: readMetrics,
+  exporter: readExporter,
   authorize: readAuthorize,
   redact: readRedact,
   limits: group(LIMITS, { example: '{ preview: 256 }' }),
@@ -83,13 +83,14 @@ export type ResolvedOptions = ReturnType<typeof resolveOptions>;
  */
 export function resolveOptions(given: unknown = {}) {
   const words = { example: '{ sources: memorySources() }', hints: HINTS };
-  const { metrics, ...options } = readOptions(MONITOR, given, TABLE, words);
-  const ownMetrics = resolveOwnMetrics(metrics);
+  const options = readOptions(MONITOR, given, TABLE, words);
+  if (options.metrics !== null && options.exporter !== null) {
+    throw new TypeError(
+      `${MONITOR}: 'metrics' and 'exporter' cannot be served together: two concatenated expositions are not a valid one. Remove 'exporter', and let Prometheus scrape it, too.`,
+    );
+  }
   return Object.freeze({
     ...options,
-    ownMetrics,
-    /** The exporter that is proxied. */
-    metrics: ownMetrics === null ? resolveMetrics(metrics as MetricsOptions | undefined) : null,
     /** Whether the host has not set `authorize`. */
     unguarded: (given as MonitorOptions).authorize === undefined,
   });

@@ -28,12 +28,12 @@ export const metricsRoute = defineRoute({
   body: null,
   errors: ['metrics_disabled', 'exporter_invalid', 'exporter_unavailable', 'exporter_timeout'],
   cached: false,
-  passes: ({ options }) => options.metrics?.query ?? [],
+  passes: ({ options }) => options.exporter?.query ?? [],
   open(monitor) {
     const { metrics, ownMetrics, options, report } = monitor;
     if (ownMetrics !== null) ownMetrics.add(collectFigures(monitor));
     return ({ pairs }) => {
-      const query = new URLSearchParams(pairs.filter(([name]) => options.metrics?.query.includes(name)));
+      const query = new URLSearchParams(pairs.filter(([name]) => options.exporter?.query.includes(name)));
       return async (request, response) => {
         if (metrics === null) throw new MonitorError('metrics_disabled');
         try {

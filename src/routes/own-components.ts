@@ -32,7 +32,7 @@ export async function describeMetrics({ options, metrics }: Monitor): Promise<Co
   const reachable = (await metrics?.check()) ?? null;
   const status = reachable === null ? 'unknown' : reachable ? 'up' : 'down';
   return ownComponent('metrics', metrics === null ? 'disabled' : status, {
-    url: options.metrics?.displayUrl ?? null,
+    url: options.exporter?.displayUrl ?? null,
   });
 }
 

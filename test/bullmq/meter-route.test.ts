@@ -22,7 +22,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'own metrics of
   async function served(name: string): Promise<string> {
     const queue = app.queue(name);
     const sources = bullmqSources({ queues: [queue] });
-    const { base } = await serve({ sources, metrics: { own: true } });
+    const { base } = await serve({ sources, metrics: true });
     app.worker(name, async () => {}, { name: 'ann' });
     await queue.addBulk(['send', 'send', 'sort'].map((job) => ({ name: job, data: {} })));
     await app.settled(queue, 3, 'completed');

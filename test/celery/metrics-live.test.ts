@@ -39,7 +39,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, "Celery's metrics"), () =
     sources = celerySources({ broker: redis.url(1), backend: redis.url(2) });
     await until(() => sources.tasks.status?.().ok === true);
     routers = [true, false].map((hostname) =>
-      createMonitorRouter({ sources, authorize: false, metrics: { own: true, hostname } }),
+      createMonitorRouter({ sources, authorize: false, metrics: { hostname } }),
     );
     const host = EXPRESS.express();
     for (const [at, router] of routers.entries()) host.use(['/whole', '/short'][at] as string, router);

@@ -19,10 +19,10 @@ const INVALID = { status: 502, code: 'exporter_invalid' } as const;
 /** Asks a monitor of this exporter; what the exporter said, and where it is, must not be in a problem. */
 async function scrape(
   { serve, expectAnswer }: FaultBench,
-  metrics: NonNullable<MonitorOptions['metrics']>,
+  exporter: NonNullable<MonitorOptions['exporter']>,
   expected: Parameters<FaultBench['expectAnswer']>[2],
 ) {
-  const host = await serve({ metrics });
+  const host = await serve({ exporter });
   const reply = await expectAnswer(host, '/metrics', expected);
   // Again, with the proxy's module loaded.
   await expectAnswer(host, '/metrics', expected);
@@ -150,7 +150,7 @@ faultCase(34, `an endless answer to ${CLIENTS} clients at once`, async (bench) =
     flood();
   };
   const exporter = await startExporter(endless);
-  const host = await bench.serve({ metrics: exporter.url });
+  const host = await bench.serve({ exporter: exporter.url });
   let most = 0;
   const before = process.memoryUsage().arrayBuffers;
   const watch = setInterval(() => {
@@ -192,7 +192,7 @@ faultCase(36, 'hostile headers of a whole answer', async (bench) => {
   const body = 'a{b="\xe9\xff\x00"} 1\n';
   const exporter = await startExporter((socket) => socket.end(answer(body, HOSTILE_HEADERS), 'latin1'));
   const host = await bench.serve(
-    { metrics: exporter.url },
+    { exporter: exporter.url },
     { before: (app) => void app.disable('x-powered-by') },
   );
   const { headers, bytes } = await bench.expectAnswer(host, '/metrics', { status: 200 });

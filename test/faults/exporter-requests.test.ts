@@ -15,7 +15,7 @@ async function serveExporter({
 }: FaultBench): Promise<{ host: Host; exporter: FakeExporter; port: number }> {
   const exporter = await startExporter(healthy);
   const host = await serve(
-    { metrics: exporter.url },
+    { exporter: exporter.url },
     {
       mount: PATH,
       before: (app) => void app.get('/last', (_request, response) => void response.end('LAST')),
@@ -129,7 +129,7 @@ faultCase(40, 'an exporter that is the monitor itself', async ({ serve, expectAn
     onward.write(head);
     onward.pipe(socket);
   });
-  const host = await serve({ metrics: relay.url.replace('/metrics', '/monitor/metrics') });
+  const host = await serve({ exporter: relay.url.replace('/metrics', '/monitor/metrics') });
   port = Number(new URL(host.url).port);
   await expectAnswer(host, '/metrics', { status: 502, code: 'exporter_invalid' });
   expect(relay.opened()).toBe(1);

@@ -61,7 +61,7 @@ faultCase(
       const [, , url] = process.argv;
       const context = { signal: new AbortController().signal };
       const bundles = [celerySources({ broker: url, backend: url }), bullmqSources({ connection: url }), memorySources()];
-      for (const sources of bundles) createMonitorRouter({ sources, metrics: 'http://127.0.0.1:9/metrics' });
+      for (const sources of bundles) createMonitorRouter({ sources, exporter: 'http://127.0.0.1:9/metrics' });
       const reads = bundles.map(({ tasks }) => Promise.resolve(tasks.getTask('mail:1', context)).catch(() => {}));
       // Nothing of the library keeps the process: for so long something else does.
       const busy = setTimeout(() => {}, 60_000);
@@ -103,7 +103,7 @@ faultCase(65, 'a hundred monitors with an exporter come and go on one server', a
   ];
   const before = count();
   for (let index = 0; index < 100; index += 1) {
-    current = createMonitorRouter({ metrics: exporter.url, authorize: false });
+    current = createMonitorRouter({ exporter: exporter.url, authorize: false });
     if (index % 2 === 0) {
       expect((await ask(`${host.url}/other`, '/metrics', { ours: false })).text).toBe(BODY);
     }

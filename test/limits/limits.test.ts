@@ -145,7 +145,7 @@ describe('a limit', () => {
       [body.length, 200],
       [body.length - 1, 502],
     ] as const) {
-      const { get } = await serve(EXPRESS, { metrics: { url: exporter.url, maxBytes } });
+      const { get } = await serve(EXPRESS, { exporter: { url: exporter.url, maxBytes } });
       expect([maxBytes, (await get('/metrics')).status]).toEqual([maxBytes, status]);
     }
   });

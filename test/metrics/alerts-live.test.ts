@@ -94,7 +94,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'an incident that Prometh
     };
     app = celeryApp(settings, 'incident');
     const sources = combineSources(celerySources({ settings }), bullmqSources({ connection: redis.url() }));
-    router = await serveForAll(sources, () => [], { metrics: { own: true, hostname: true } });
+    router = await serveForAll(sources, () => [], { metrics: { hostname: true } });
     const rules = readFileSync(join(ROOT, 'docs/grafana/alerts.yml'), 'utf8');
     prometheus = await startPrometheus({ tasks: `${router.base}/metrics` }, inSeconds(rules));
     workers = await startWorkers();

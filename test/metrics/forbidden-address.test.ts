@@ -73,12 +73,12 @@ const ALLOWED = [
 /** Creates a router that would scrape this address. */
 function scrape(address: string): void {
   const host = address.includes(':') && !address.startsWith('[') ? `[${address}]` : address;
-  createMonitorRouter({ metrics: { url: `http://${host}:9808/metrics` }, authorize: false });
+  createMonitorRouter({ exporter: { url: `http://${host}:9808/metrics` }, authorize: false });
 }
 
 describe('an address', () => {
   it.each(FORBIDDEN)('%s must not be scraped', (address) => {
-    expect(() => scrape(address)).toThrow(/'metrics\.url' must not be a link-local address/);
+    expect(() => scrape(address)).toThrow(/'exporter\.url' must not be a link-local address/);
   });
 
   it.each(ALLOWED)('%s may be scraped', (address) => {

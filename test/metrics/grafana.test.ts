@@ -85,7 +85,7 @@ it('the dashboard and the rules name only series that are exported', async () =>
     celerySources({ broker: 'redis://127.0.0.1:1' }),
     bullmqSources({ connection: 'redis://127.0.0.1:1' }),
   );
-  const { get } = await serve(EXPRESS, { sources, metrics: { own: true } });
+  const { get } = await serve(EXPRESS, { sources, metrics: true });
   const { text } = await get('/metrics');
   const exported = new Set(
     [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].flatMap(([, name, type]) =>

@@ -33,12 +33,12 @@ export const PROXY_VERSIONS: readonly { readonly name: string; use(): void }[] =
 ];
 
 /** Mounts a monitor that scrapes this exporter. */
-export async function mount(metrics: NonNullable<MonitorOptions['metrics']>): Promise<MetricsHost> {
+export async function mount(exporter?: MonitorOptions['exporter']): Promise<MetricsHost> {
   const app = EXPRESS.express();
   app.disable('x-powered-by');
   const server = createServer(app).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const router = EXPRESS.createMonitorRouter({ metrics, authorize: false });
+  const router = EXPRESS.createMonitorRouter({ ...(exporter && { exporter }), authorize: false });
   const count = { arrived: 0, waiting: 0 };
   app.use('/deep/monitor/metrics', (_request, response, next) => {
     count.arrived += 1;

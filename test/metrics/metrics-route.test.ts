@@ -41,7 +41,7 @@ describe('GET /metrics', () => {
   });
 
   it('answers 404 while no exporter is configured', async () => {
-    const { base } = await mount(false);
+    const { base } = await mount();
     const { status, body } = await ask<ProblemBody>(base, '/metrics');
     expect([status, body.code]).toEqual([404, 'metrics_disabled']);
     expect(await statusOf(base)).toBe('disabled');
@@ -75,7 +75,7 @@ describe('GET /metrics', () => {
       register('data:text/javascript,' + encodeURIComponent(${JSON.stringify(hook)}));`;
     const script = `import { createServer } from 'node:http';
       import { createMonitorRouter } from './src/index.ts';
-      const options = { authorize: false, dashboard: false, metrics: 'http://127.0.0.1:9/metrics', onError() {} };
+      const options = { authorize: false, dashboard: false, exporter: 'http://127.0.0.1:9/metrics', onError() {} };
       const router = createMonitorRouter(options);
       const server = createServer(router).listen(0, '127.0.0.1', async () => {
         const url = 'http://127.0.0.1:' + server.address().port;

@@ -79,7 +79,7 @@ describe('figures of all sources', () => {
     const sources = memorySources({ name: 'shop' });
     const since = Date.now() - 3 * MINUTE;
     for (const id of ['a', 'b']) sources.record({ id, state: 'PENDING', queue: 'mail', timestamp: since });
-    const { base } = await serve({ sources, metrics: { own: true } });
+    const { base } = await serve({ sources, metrics: true });
     const text = await textOf(base);
     const [oldest = '', ...others] = figures(text, 'queue_oldest_due_seconds');
     expect(oldest).toMatch(/^queue_oldest_due_seconds\{source="shop",queue="mail"\} \d/);
@@ -89,7 +89,7 @@ describe('figures of all sources', () => {
   });
 
   it('come from what the rules judge', async () => {
-    const { base } = await serve({ sources: shop(), metrics: { own: true } });
+    const { base } = await serve({ sources: shop(), metrics: true });
     const text = await textOf(base);
     expect(figures(text, 'source_up')).toEqual(['source_up{source="shop"} 1']);
     expect(figures(text, 'queue_length')).toEqual(
@@ -121,7 +121,7 @@ describe('figures of all sources', () => {
   });
 
   it('add up the queues beyond some hundred', async () => {
-    const { base } = await serve({ sources: shop(500), metrics: { own: true } });
+    const { base } = await serve({ sources: shop(500), metrics: true });
     const lines = figures(await textOf(base), 'queue_length');
     expect(lines).toHaveLength(401);
     const rest = Array.from({ length: 100 }, (_, index) => 400 + index).reduce(
@@ -135,7 +135,7 @@ describe('figures of all sources', () => {
     const broken = { listWorkers: () => Promise.reject(new Error('away')), name: 'sad' };
     const queues = { name: 'sad', listQueues: () => [{ name: 'q', waiting: null }] as never };
     const sources = combineSources({ workers: broken, queues }, memorySources({ name: 'glad' }));
-    const { base } = await serve({ sources, metrics: { own: true }, onError() {} });
+    const { base } = await serve({ sources, metrics: true, onError() {} });
     const text = await textOf(base);
     expect(figures(text, 'source_up').toSorted()).toEqual([
       'source_up{source="glad"} 1',
@@ -154,7 +154,7 @@ describe('figures of the monitor itself', () => {
   it('count answers by route and status, and their errors', async () => {
     const { base } = await serve({
       sources: memorySources(),
-      metrics: { own: true },
+      metrics: true,
       authorize: (incoming) => incoming.headers['x-name'] !== 'mallory',
     });
     await ask(base, '/api/tasks/');
@@ -183,7 +183,7 @@ describe('figures of the monitor itself', () => {
   });
 
   it('say how many streams are open', async () => {
-    const { base } = await serve({ sources: memorySources(), metrics: { own: true } });
+    const { base } = await serve({ sources: memorySources(), metrics: true });
     const streams = async (): Promise<string | undefined> => figures(await textOf(base), 'streams')[0];
     const open = await askStream(base, '/api/events/latest/');
     await until(async () => (await streams()) === 'streams 1');
@@ -192,7 +192,7 @@ describe('figures of the monitor itself', () => {
   });
 
   it('see how long the event loop was blocked', async () => {
-    const { base } = await serve({ sources: memorySources(), metrics: { own: true } });
+    const { base } = await serve({ sources: memorySources(), metrics: true });
     const name = 'event_loop_delay_seconds';
     await until(async () => !figures(await textOf(base), `${name}_count`).includes(`${name}_count 0`));
     const until300 = performance.now() + 300;
@@ -224,7 +224,7 @@ describe('figures of the monitor itself', () => {
     const meter = openMeter(sources, { hostname: false, mostSeries: 100 });
     meter.close();
     sources.close();
-    const text = await textOf((await serve({ sources: shop(), metrics: { own: true } })).base);
+    const text = await textOf((await serve({ sources: shop(), metrics: true })).base);
     const own = [...text.matchAll(/^# TYPE (task_monitor_\w+)/gm)].map(([, name]) => name);
     expect(own.length).toBeGreaterThan(10);
     const names = [...own, ...meter.families.map(({ name }) => name)];
@@ -236,7 +236,7 @@ describe('figures of the monitor itself', () => {
       ? 'have names as promtool wants them'
       : 'have names (skipped: install prometheus)',
     async () => {
-      const { base } = await serve({ sources: shop(), metrics: { own: true } });
+      const { base } = await serve({ sources: shop(), metrics: true });
       const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {
         input: await textOf(base),
         encoding: 'utf8',

@@ -50,7 +50,7 @@ describe('the option metrics', () => {
       register('data:text/javascript,' + encodeURIComponent(${JSON.stringify(hook)}));`;
     const script = `import { createServer } from 'node:http';
       import { createMonitorRouter } from './src/index.ts';
-      const router = createMonitorRouter({ authorize: false, dashboard: false, metrics: { own: true } });
+      const router = createMonitorRouter({ authorize: false, dashboard: false, metrics: true });
       const server = createServer(router).listen(0, '127.0.0.1', async () => {
         const url = 'http://127.0.0.1:' + server.address().port;
         const { status, code, detail } = await (await fetch(url + '/metrics')).json();
@@ -73,20 +73,14 @@ describe('the option metrics', () => {
   });
 
   it.each<readonly [string, unknown, RegExp]>([
-    ['an exporter as well', { own: true, url: 'http://127.0.0.1:9100/metrics' }, /cannot be served together/],
-    ['own: false', { own: false }, /write metrics: \{ own: true, … \}, or metrics: false/],
-    ['hostname alone', { hostname: true }, /write metrics: \{ own: true, … \}/],
-    [
-      'a hostname that is no boolean',
-      { own: true, hostname: 'yes' },
-      /'metrics.hostname' must be true or false/,
-    ],
+    ['a text', 'http://127.0.0.1:9100/metrics', /'metrics' must be true, false or an object such as/],
+    ['a hostname that is no boolean', { hostname: 'yes' }, /'metrics.hostname' must be true or false/],
     [
       'something else as a registry',
       { register: {} },
       /'metrics.register' must be a Registry of prom-client/,
     ],
-    ['an unknown member', { own: true, hostnames: true }, /Did you mean 'metrics.hostname'|hostname/],
+    ['an unknown member', { hostnames: true }, /Did you mean 'hostname'/],
   ])('refuses %s', (_, metrics, message) => {
     expect(() => createMonitorRouter({ authorize: false, metrics: metrics as never })).toThrow(message);
   });
@@ -99,7 +93,7 @@ describe('the option metrics', () => {
       },
     });
     const create = (sources: MonitorSources) => () =>
-      createMonitorRouter({ sources, authorize: false, metrics: { own: true } });
+      createMonitorRouter({ sources, authorize: false, metrics: true });
     expect(create(named('jobs', 'counter'))).toThrow(/_total at the end of counters only/);
     expect(create(named('jobs-done', 'gauge'))).toThrow(/'jobs-done' of the source 'jobs'/);
     const two = combineSources(named('jobs', 'gauge'), {

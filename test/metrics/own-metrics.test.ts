@@ -12,7 +12,7 @@ const OPENMETRICS =
 
 describe('own metrics', () => {
   it('are Prometheus text by default, and OpenMetrics for whom prefers it', async () => {
-    const { base } = await serve({ sources: countingSource(), metrics: { own: true } });
+    const { base } = await serve({ sources: countingSource(), metrics: true });
     const { status, headers, bytes } = await ask(base, '/metrics');
     expect(status).toBe(200);
     expect(headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
@@ -47,7 +47,7 @@ describe('own metrics', () => {
   });
 
   it.skipIf(!isInstalled('promtool'))('are valid for promtool', async () => {
-    const { base } = await serve({ sources: countingSource('jobs', 500), metrics: { own: true } });
+    const { base } = await serve({ sources: countingSource('jobs', 500), metrics: true });
     const { stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {
       input: await textOf(base),
       encoding: 'utf8',
@@ -60,7 +60,7 @@ describe('own metrics', () => {
 
   it('open one meter for each source, and close it with the router', async () => {
     const sources = countingSource();
-    const { router } = await serve({ sources, metrics: { own: true, hostname: true } });
+    const { router } = await serve({ sources, metrics: { hostname: true } });
     expect(sources.opened).toEqual([{ hostname: true, mostSeries: 9_000 }]);
     await router.close();
     expect(sources.closed).toBe(1);
@@ -75,7 +75,7 @@ describe('own metrics', () => {
 
   it('carry the label source where two sources have the same metric', async () => {
     const [jobs, mails] = [countingSource(), countingSource('mails')];
-    const { base } = await serve({ sources: combineSources(jobs, mails), metrics: { own: true } });
+    const { base } = await serve({ sources: combineSources(jobs, mails), metrics: true });
     expect(linesOf(await textOf(base), 'jobs_waiting')).toEqual([
       'jobs_waiting{queue="a\\"b\\\\c\\nd",source="jobs"} 7',
       'jobs_waiting{queue="a\\"b\\\\c\\nd",source="mails"} 7',
@@ -84,7 +84,7 @@ describe('own metrics', () => {
   });
 
   it('leave out the series beyond 10,000, and count them', async () => {
-    const { base } = await serve({ sources: countingSource('jobs', 10_500), metrics: { own: true } });
+    const { base } = await serve({ sources: countingSource('jobs', 10_500), metrics: true });
     const text = await textOf(base);
     expect(text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))).toHaveLength(10_000);
     expect(
@@ -112,7 +112,7 @@ describe('own metrics', () => {
     };
     const { base } = await serve({
       sources: combineSources(countingSource(), broken),
-      metrics: { own: true },
+      metrics: true,
       onError: (_error, { source, call, code }) => void errors.push([source, call, code]),
     });
     const text = await textOf(base);
@@ -145,14 +145,14 @@ describe('own metrics', () => {
       if (++arrived === 64) open();
       return true;
     };
-    const { base } = await serve({ sources, metrics: { own: true }, authorize, timeoutMs: 60_000 });
+    const { base } = await serve({ sources, metrics: true, authorize, timeoutMs: 60_000 });
     const texts = await Promise.all(Array.from({ length: 64 }, () => textOf(base)));
     expect(new Set(texts).size).toBe(1);
     expect(collected).toBe(1);
   });
 
   it('are a component that is up', async () => {
-    const { base } = await serve({ sources: countingSource(), metrics: { own: true } });
+    const { base } = await serve({ sources: countingSource(), metrics: true });
     const { body } = await ask<ComponentsBody>(base, '/api/components/');
     expect(body.metrics).toMatchObject({ enabled: true, status: 'up', url: null });
   });

@@ -162,7 +162,7 @@ describe('the recipes for autoscaling', () => {
     ),
     async () => {
       const source = slowQueue();
-      const { base } = await serve({ sources: source, metrics: { own: true } });
+      const { base } = await serve({ sources: source, metrics: true });
       const prometheus = await startPrometheus({ monitor: `${base}/metrics` });
       onTestFinished(() => prometheus.close());
       const queries = [recipe('query'), recipe('metricsQuery')];

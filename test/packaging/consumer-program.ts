@@ -36,7 +36,7 @@ async function main() {
   });
   const queue = memorySources();
   queue.record({ id: '1', state: 'SUCCESS', name: 'mail.send' });
-  const monitor = createMonitorRouter({ sources: queue, metrics: urlOf(exporter) + '/metrics', authorize: false });
+  const monitor = createMonitorRouter({ sources: queue, exporter: urlOf(exporter) + '/metrics', authorize: false });
   // Nothing answers there: the host must not notice.
   const celery = createMonitorRouter({
     sources: celerySources({ broker: 'redis://127.0.0.1:1/0' }),

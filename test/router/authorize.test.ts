@@ -109,7 +109,7 @@ describe.each(EXPRESS_MAJORS)('on $name, authorize', (major) => {
   });
 
   it('is asked before the query is parsed', async () => {
-    const options = { authorize: () => false, metrics: 'http://127.0.0.1:9/metrics' };
+    const options = { authorize: () => false, exporter: 'http://127.0.0.1:9/metrics' };
     // Express 4 parses the query of every request with a parser of its own.
     const before = (app: Express): void => void app.set('query parser', false);
     const { get } = await serve(major, options, { before });
@@ -143,7 +143,7 @@ describe('authorize', () => {
       app.set('query parser', false);
       app.get('/bare', (_request, response) => void response.status(403).json({ code: 'forbidden' }));
     };
-    const options = { authorize: () => false, metrics: 'http://127.0.0.1:9/metrics' };
+    const options = { authorize: () => false, exporter: 'http://127.0.0.1:9/metrics' };
     const { get, url } = await serve(EXPRESS, options, { before });
     const pairs = `?1=1${'&%'.repeat(7_898)}`;
     const price = async (send: () => Promise<unknown>): Promise<number> => {

@@ -147,7 +147,7 @@ describe('a process with a monitor', () => {
   it('ends by itself when it imports the library, makes a router, and never closes it', async () => {
     const script = `
       import { createMonitorRouter } from './src/index.ts';
-      createMonitorRouter({ metrics: 'http://127.0.0.1:9/metrics' });
+      createMonitorRouter({ exporter: 'http://127.0.0.1:9/metrics' });
       console.log(process.getActiveResourcesInfo().filter((name) => /Timeout|TCP|Immediate/.test(name)).join());`;
     expect(await run(script)).toEqual({ code: 0, output: '\n' });
   });
@@ -164,7 +164,7 @@ describe('a process with a monitor', () => {
           asked += 1;
           return request.url.includes('task-1') ? never() : true;
         },
-        metrics: 'http://127.0.0.1:9/metrics',
+        exporter: 'http://127.0.0.1:9/metrics',
         timeoutMs: 60_000,
         onError() {},
         sources: {
@@ -196,7 +196,7 @@ describe('a process with a monitor', () => {
     const count = () => process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0);
     const before = count();
     for (let index = 0; index < 200; index += 1) {
-      const router = createMonitorRouter({ authorize: false, metrics: 'http://127.0.0.1:9/metrics' });
+      const router = createMonitorRouter({ authorize: false, exporter: 'http://127.0.0.1:9/metrics' });
       if (index % 2 === 0) await router.close();
     }
     expect(count()).toBe(before);

@@ -109,7 +109,7 @@ describe('/api/components/', () => {
   });
 
   it('shows the exporter without user, password and query, and whether it answers', async () => {
-    const { get } = await serve(EXPRESS, { metrics: 'http://user:hunter2@127.0.0.1:9/metrics?a=hunter2' });
+    const { get } = await serve(EXPRESS, { exporter: 'http://user:hunter2@127.0.0.1:9/metrics?a=hunter2' });
     // Nobody waits for it for longer than a second.
     await until(
       async () => (await get<ComponentsBody>('/api/components/')).body.metrics?.status !== 'unknown',

@@ -39,8 +39,8 @@ export const exporterTarget = defineTarget({
   ),
   async open() {
     exporter = await startExporter((socket) => socket.end(reply, 'latin1'));
-    const metrics = { url: exporter.url, query: ['n'], timeoutMs: 10_000 };
-    router = createMonitorRouter({ metrics, authorize: false });
+    const options = { url: exporter.url, query: ['n'], timeoutMs: 10_000 };
+    router = createMonitorRouter({ exporter: options, authorize: false });
     app.use(router);
   },
   async close() {

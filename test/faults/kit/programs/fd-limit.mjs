@@ -16,7 +16,7 @@ await once(exporter, 'listening');
 
 const monitor = createMonitorRouter({
   sources: memorySources(),
-  metrics: `http://127.0.0.1:${exporter.address().port}/metrics`,
+  exporter: `http://127.0.0.1:${exporter.address().port}/metrics`,
   authorize: false,
 });
 const app = express();

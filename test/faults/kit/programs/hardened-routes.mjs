@@ -14,7 +14,7 @@ const sources = memorySources();
 sources.record({ id: 'a', state: 'SUCCESS', name: 'shop.pay', args: [1, { password: 'x' }] });
 const monitor = createMonitorRouter({
   sources,
-  metrics: `http://127.0.0.1:${exporter.address().port}/metrics`,
+  exporter: `http://127.0.0.1:${exporter.address().port}/metrics`,
   authorize: () => true,
 });
 const server = createServer(express().use('/monitor', monitor)).listen(0, '127.0.0.1');

@@ -7,10 +7,10 @@ import { createMonitorRouter, type MonitorOptions } from '../../src/index.ts';
 const URL_TEXT = 'http://127.0.0.1:9100/metrics';
 
 /** For what a JavaScript user may write. */
-const create = (metrics: unknown) =>
-  createMonitorRouter({ authorize: false, metrics: metrics as NonNullable<MonitorOptions['metrics']> });
+const create = (exporter: unknown) =>
+  createMonitorRouter({ authorize: false, exporter: exporter as NonNullable<MonitorOptions['exporter']> });
 
-describe('the option metrics, for an exporter', () => {
+describe('the option exporter', () => {
   it.each([
     ['a number', 9100],
     ['null', null],
@@ -62,7 +62,7 @@ describe('the option metrics, for an exporter', () => {
     ['an agent of the other protocol again', { url: 'https://127.0.0.1/', agent: new HttpAgent() }],
   ])('refuses %s with a sentence that names the option', (_name, option) => {
     expect(() => create(option)).toThrow(TypeError);
-    expect(() => create(option)).toThrow(/^express-task-monitor: '?metrics\b.*[.?]$/);
+    expect(() => create(option)).toThrow(/^express-task-monitor: '?exporter\b.*[.?]$/);
   });
 
   it('never repeats a secret in what it throws', () => {
