@@ -11,8 +11,8 @@ export const MONITOR = 'express-task-monitor';
 /** A table with one row per key, so that the compiler finds missing keys. */
 export type KeysOf<T> = Readonly<Record<keyof T, true>>;
 
-/** Bounds and default of a whole number. */
-export interface IntegerBounds {
+/** Bounds and default of a number. */
+export interface NumberBounds {
   readonly least: number;
   readonly most: number;
   readonly fallback: number;
@@ -164,9 +164,24 @@ export function checked<Value, Default = never>(
 /** A value that is checked elsewhere, together with others. */
 export const asGiven: Read<unknown> = (given) => given;
 
-/** A whole number within bounds. */
-export function wholeNumber(bounds: IntegerBounds): Read<number> {
-  return (given, { caller, option }) => readInteger(caller, option, given, bounds);
+/** A whole number within bounds; the fallback when it is absent. */
+export function wholeNumber(bounds: NumberBounds): Read<number> {
+  return numberOf(Number.isInteger, 'a whole number', bounds);
+}
+
+/** Days within bounds, also parts of a day. */
+export function days(bounds: NumberBounds): Read<number> {
+  return numberOf(Number.isFinite, 'a number of days', bounds);
+}
+
+function numberOf(
+  isRight: (given: number) => boolean,
+  what: string,
+  { least, most, fallback }: NumberBounds,
+): Read<number> {
+  const isWithin = (given: unknown): given is number =>
+    typeof given === 'number' && isRight(given) && given >= least && given <= most;
+  return checked(isWithin, `${what} from ${least} to ${most}, such as ${fallback}`, fallback);
 }
 
 /** A text that passes a test. Parameters as for {@link checked}. */
@@ -222,21 +237,6 @@ export function sourceName(fallback: string): Read<string> {
     if (isSourceName(name)) return name;
     throw wrongOption(caller, option, `1 to 64 of A-Z a-z 0-9 _ -, such as '${fallback}'`, given);
   };
-}
-
-/** Reads a whole number within bounds; the fallback when it is absent. */
-function readInteger(
-  caller: string,
-  option: string,
-  value: unknown,
-  { least, most, fallback }: IntegerBounds,
-): number {
-  if (value === undefined) return fallback;
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > most) {
-    const expected = `a whole number from ${least} to ${most}, such as ${fallback}`;
-    throw wrongOption(caller, option, expected, value);
-  }
-  return value;
 }
 
 /** Describes the type of a value without showing the value. */

@@ -72,13 +72,11 @@ export interface LimitOptions {
    * Most nodes of one graph, however many are requested; a larger graph is `truncated`. 1 to 20,000. Default 20,000.
    */
   readonly nodes?: number;
-  /** Most concurrent reads of sources; requests beyond this limit answer `overloaded`. 1 to 10,000. Default 64. */
-  readonly concurrency?: number;
   /**
-   * Most concurrent reads of one part of a source (its tasks, its workers …), so that a slow part does not affect the
-   * others; requests beyond this limit answer `overloaded`. 1 to 10,000. Default 32.
+   * Most concurrent reads of sources. One part of a source (its tasks, its workers …) gets half of them, so that a slow
+   * part does not affect the others; requests beyond either answer `overloaded`. 1 to 10,000. Default 64.
    */
-  readonly perSource?: number;
+  readonly concurrency?: number;
   /**
    * Most concurrent streams (Server-Sent Events); requests beyond this limit answer `overloaded`. 0 to 100,000.
    * Default 1,000.
@@ -94,8 +92,6 @@ export interface LimitOptions {
 
 /** How `/healthcheck` behaves. */
 export interface HealthOptions<Request extends IncomingMessage = IncomingMessage> {
-  /** Status when a check fails: 503, which load balancers understand, or 200 as celery_root answers. Default 503. */
-  readonly failStatus?: 200 | 503;
   /** Allows control pings to workers, which are messages through the broker. Default false: heartbeats decide. */
   readonly ping?: boolean;
   /** How long a result is reused for later probes, in milliseconds. 0 to 60,000. Default 1,000. */

@@ -14,7 +14,7 @@ const timeline = createTimeline(Date.now() - 2 * 3_600_000);
 const exporter = await startExporter(() => shop.listQueues());
 const queue = memorySources({
   name: 'shop',
-  retention: { maxTasks: 30_000, maxAgeMs: 6 * 3_600_000 },
+  retention: { maxTasks: 30_000, taskDays: 1 / 4 },
   schedules: () => shop.schedules(),
   // A real queue leaves this out.
   now: timeline.now,

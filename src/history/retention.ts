@@ -1,14 +1,14 @@
-import { type OptionTable, type Read, readOptions, wholeNumber } from '../check-options.ts';
+import { days, type OptionTable, type Read, readOptions, wholeNumber } from '../check-options.ts';
 
 /** Bounds of a history. The first one that is reached evicts the oldest tasks. */
 export interface RetentionOptions {
   /** Most tasks held. 1 to 10,000,000. Default 100,000. */
   readonly maxTasks?: number;
   /**
-   * Longest time since the last change of a task arrived, in milliseconds, by this process's clock. Older tasks that
-   * are read from storage are ignored. Default 7 days.
+   * Days for which tasks are held after their last change arrived, by this process's clock; also parts of a day, such
+   * as `1 / 4`. Older tasks that are read from storage are ignored. Up to 36,500. Default 7.
    */
-  readonly maxAgeMs?: number;
+  readonly taskDays?: number;
   /** Most memory of the tasks and their values, estimated, in bytes. At least 1 MiB. Default 256 MiB. */
   readonly maxBytes?: number;
   /** Most memory of values longer than 1 KiB, in bytes. Default a quarter of `maxBytes`. */
@@ -19,25 +19,30 @@ export interface RetentionOptions {
   readonly maxEvents?: number;
   /** Most workers; beyond it, those silent for longest are dropped. Default 1,000. */
   readonly maxWorkers?: number;
-  /** How long an offline worker stays listed, in milliseconds. Default 24 hours. */
-  readonly workerExpiryMs?: number;
+  /** Days for which an offline worker stays listed; also parts of a day. Up to 36,500. Default 1. */
+  readonly workerDays?: number;
 }
 
-/** Every bound, set. */
-export type Retention = Required<RetentionOptions>;
+/** Every bound, set; times in milliseconds. */
+export interface Retention extends Required<Omit<RetentionOptions, 'taskDays' | 'workerDays'>> {
+  readonly maxAgeMs: number;
+  readonly workerExpiryMs: number;
+}
 
 const DAY_MS = 24 * 60 * 60_000;
 const MIB = 1024 * 1024;
+/** From some ten seconds to a hundred years. */
+const DAYS = { least: 0.0001, most: 36_500 };
 
 const TABLE = {
   maxTasks: wholeNumber({ least: 1, most: 10_000_000, fallback: 100_000 }),
-  maxAgeMs: wholeNumber({ least: 1_000, most: Number.MAX_SAFE_INTEGER, fallback: 7 * DAY_MS }),
+  taskDays: days({ ...DAYS, fallback: 7 }),
   maxBytes: wholeNumber({ least: MIB, most: Number.MAX_SAFE_INTEGER, fallback: 256 * MIB }),
   maxValueBytes: wholeNumber({ least: 0, most: Number.MAX_SAFE_INTEGER, fallback: 64 * MIB }),
   maxValueLength: wholeNumber({ least: 16, most: 16 * MIB, fallback: 65_536 }),
   maxEvents: wholeNumber({ least: 1, most: 1_000_000, fallback: 10_000 }),
   maxWorkers: wholeNumber({ least: 1, most: 100_000, fallback: 1_000 }),
-  workerExpiryMs: wholeNumber({ least: 1_000, most: Number.MAX_SAFE_INTEGER, fallback: DAY_MS }),
+  workerDays: days({ ...DAYS, fallback: 1 }),
 } satisfies OptionTable<RetentionOptions>;
 
 /**
@@ -52,9 +57,10 @@ export function resolveRetention(
   caller: string,
   example = '{ maxTasks: 100_000 }',
 ): Retention {
-  const retention = readOptions(caller, options, TABLE, { example, group: 'retention' });
-  if ((options as RetentionOptions).maxValueBytes !== undefined) return retention;
-  return { ...retention, maxValueBytes: Math.floor(retention.maxBytes / 4) };
+  const words = { example, group: 'retention' };
+  const { taskDays, workerDays, ...bounds } = readOptions(caller, options, TABLE, words);
+  const { maxValueBytes = Math.floor(bounds.maxBytes / 4) } = options as RetentionOptions;
+  return { ...bounds, maxValueBytes, maxAgeMs: taskDays * DAY_MS, workerExpiryMs: workerDays * DAY_MS };
 }
 
 /** The option `retention` of a source, which passes it on to its history. */

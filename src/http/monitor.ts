@@ -78,9 +78,9 @@ export function createMonitor(options: ResolvedOptions): Monitor {
   const figures = own === null ? null : createFigures();
   const report = openReport(options, redactor, figures);
   const lastAnswers = createLruCache<LastAnswer>(ANSWERS);
-  const { concurrency, perSource: perPart } = limits;
+  const { concurrency } = limits;
   const onCall = figures?.countRead;
-  const reader = createReader({ timeoutMs, concurrency, perPart, report, lastAnswers, onCall });
+  const reader = createReader({ timeoutMs, concurrency, report, lastAnswers, onCall });
   const ownMetrics = own === null ? null : createOwnMetrics({ ...own, sources, reader });
   const metrics = exporter === null ? ownMetrics : createMetricsProxy(exporter);
   const markers = createMarkers({ markers: options.markers, report, redact: redactor.text });

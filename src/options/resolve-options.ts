@@ -38,13 +38,11 @@ const LIMITS = {
   page: wholeNumber({ least: 1, most: 1_000, fallback: 1_000 }),
   nodes: wholeNumber({ least: 1, most: 20_000, fallback: 20_000 }),
   concurrency: wholeNumber({ least: 1, most: 10_000, fallback: 64 }),
-  perSource: wholeNumber({ least: 1, most: 10_000, fallback: 32 }),
   streams: wholeNumber({ least: 0, most: 100_000, fallback: 1_000 }),
   streamBytes: wholeNumber({ least: 1_048_576, most: 17_179_869_184, fallback: 67_108_864 }),
 } satisfies OptionTable<LimitOptions>;
 
 const HEALTH = {
-  failStatus: oneOf([200, 503], 503),
   ping: flag(false),
   reuseMs: wholeNumber({ least: 0, most: 60_000, fallback: 1_000 }),
   findings: oneOf(['critical', 'warning'], 'critical'),
@@ -61,7 +59,7 @@ const TABLE = {
   clientKey: callback<ReadRequest>('(request) => request.ip'),
   timeoutMs: wholeNumber({ least: 1, most: 600_000, fallback: 5_000 }),
   onFinding: callback<OnFinding>('(finding, { link }) => sendMail(finding.summary)'),
-  health: group(HEALTH, { example: '{ failStatus: 200 }' }),
+  health: group(HEALTH, { example: '{ ping: true }' }),
   dashboard: readDashboard,
   markers: callback<Markers>("() => [{ at: new Date(), text: 'v4.12' }]"),
   taskLinks: callback<TaskLinks>("(task) => [{ text: 'Logs', url: '/logs?id=' + task.task_id }]"),

@@ -49,10 +49,8 @@ export interface Reader {
 export interface ReaderOptions {
   /** Milliseconds. */
   readonly timeoutMs: number;
-  /** Maximum number of concurrent reads. */
+  /** Maximum number of concurrent reads; half of them of one part. */
   readonly concurrency: number;
-  /** Maximum number of concurrent reads of one part. */
-  readonly perPart: number;
   readonly report: Report;
   /** Last data of the parts of combined parts. Default: none is kept. */
   readonly lastAnswers?: LastAnswers;

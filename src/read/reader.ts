@@ -112,7 +112,7 @@ function readsOf({ parts }: ReaderState, part: SourcePart): PartReads {
 }
 
 function isFull({ open, options }: ReaderState, { calls }: PartReads): boolean {
-  return open.size >= options.concurrency || calls.size >= options.perPart;
+  return open.size >= options.concurrency || calls.size >= options.concurrency / 2;
 }
 
 /** Starts the deadline of a call. */

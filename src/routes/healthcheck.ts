@@ -33,7 +33,6 @@ export const healthcheck = defineRoute({
   errors: [],
   cached: false,
   open(monitor) {
-    const { failStatus } = monitor.options.health;
     return ({ values }) =>
       async (request, response) => {
         const checks = await readChecks(monitor, values.checks, request);
@@ -45,7 +44,7 @@ export const healthcheck = defineRoute({
           checks,
         };
         const json = Buffer.from(JSON.stringify(body));
-        sendFresh(request, response, ok ? 200 : failStatus, 'application/json; charset=utf-8', json);
+        sendFresh(request, response, ok ? 200 : 503, 'application/json; charset=utf-8', json);
       };
   },
 });

@@ -77,7 +77,7 @@ function openSource({ events = EVENTS, published = PUBLISHED, stored = STORED } 
     enableEvents: false,
     readResults: true,
     // The recordings are older than a history keeps tasks.
-    retention: { maxAgeMs: 100 * 365 * 86_400_000 },
+    retention: { taskDays: 36_500 },
     closeConnections: async () => {
       await broker.close();
       await backend.close();

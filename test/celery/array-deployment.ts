@@ -8,7 +8,7 @@ import { type ArrayBroker, createArrayBroker } from './array-broker.ts';
 import { type ArrayResultBackend, createArrayResultBackend } from './array-result-backend.ts';
 
 /** The recordings are older than any retention by the time somebody runs this. */
-export const LONG = { maxAgeMs: 100 * 365 * 86_400_000 };
+export const LONG = { taskDays: 36_500 };
 
 /** What a deployment has, and how it is read. */
 export interface ArrayDeploymentOptions extends Partial<Omit<CelerySourceOptions, 'broker' | 'backend'>> {

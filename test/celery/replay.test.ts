@@ -18,7 +18,7 @@ import { queryOf } from '../helpers/task-query.ts';
 const context = { signal: new AbortController().signal };
 
 /** The recordings are older than any retention by the time somebody runs this. */
-const retention = { maxAgeMs: 100 * 365 * 86_400_000 };
+const retention = { taskDays: 36_500 };
 
 const isResult = ({ channel }: Published): boolean => channel.startsWith('celery-task');
 

@@ -53,7 +53,7 @@ export interface PlainOptions {
 }
 
 /** The recordings are older than a history keeps tasks. */
-export const RETENTION = { maxAgeMs: 100 * 365 * 86_400_000, maxTasks: 1_000 };
+export const RETENTION = { taskDays: 36_500, maxTasks: 1_000 };
 
 /** A source whose broker and result backend are arrays. */
 export function openPlain({

@@ -148,7 +148,7 @@ describe('a task that is missing', () => {
 
 describe('what would be kept', () => {
   it('is anything within the age while there is room', () => {
-    const { history, tell } = ticking({ maxAgeMs: 10_000, maxTasks: 3 });
+    const { history, tell } = ticking({ taskDays: 10_000 / 86_400_000, maxTasks: 3 });
     tell({ id: 'a', type: 'succeeded' });
     expect(history.index.wouldKeep(T0 - 8_000)).toBe(true);
     expect(history.index.wouldKeep(T0 - 9_001)).toBe(false);

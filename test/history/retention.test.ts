@@ -54,7 +54,7 @@ describe('retention', () => {
 
   it('drops tasks by age since they came in, as the clock goes on, whatever the sender says', async () => {
     let now = T0;
-    const history = createMemoryHistory({ now: () => now, maxAgeMs: 10_000 });
+    const history = createMemoryHistory({ now: () => now, taskDays: 10_000 / 86_400_000 });
     for (const change of many(5)) history.writer.recordTask({ ...change, time: T0 - 30 * 86_400_000 });
     expect((await page(history)).total).toBe(5);
     now = T0 + 5_000;
@@ -138,7 +138,11 @@ describe('retention', () => {
     for (const [options, message] of [
       [{ maxTasks: 0 }, /'retention\.maxTasks' must be a whole number from 1 /],
       [{ maxTasks: 1.5 }, /maxTasks/],
-      [{ maxAgeMs: Number.NaN }, /maxAgeMs/],
+      [
+        { taskDays: Number.NaN },
+        /'retention\.taskDays' must be a number of days from 0\.0001 to 36500, such as 7; it is NaN/,
+      ],
+      [{ workerDays: 0 }, /workerDays/],
       [{ maxBytes: 10 }, /maxBytes' must be a whole number from 1048576/],
     ] as const) {
       expect(() => createMemoryHistory(options)).toThrow(message);

@@ -152,7 +152,7 @@ describe('a message that was read, not heard', () => {
   });
 
   it('is not kept when it is older than anything that is kept', async () => {
-    const { history } = clocked({ maxAgeMs: DAY });
+    const { history } = clocked({ taskDays: 1 });
     history.writer.recordTask(read({ id: 'old', type: 'succeeded', time: T0 - DAY - 1 }));
     history.writer.recordTask(read({ id: 'stale', type: 'started', heardAt: T0 - DAY - 1 }));
     history.writer.recordTask(read({ id: 'new', type: 'succeeded', time: T0 - DAY }));

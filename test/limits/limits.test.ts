@@ -69,7 +69,7 @@ describe('a limit', () => {
     const shop = createShop();
     const tasks = { ...shop.sources.tasks, listTasks: () => hold({ tasks: [], next: null, total: 0 }) };
     const sources = { ...shop.sources, tasks };
-    const { get } = await serve(EXPRESS, { sources, limits: { perSource: 2 }, timeoutMs: 60_000 });
+    const { get } = await serve(EXPRESS, { sources, limits: { concurrency: 4 }, timeoutMs: 60_000 });
     const passed = [get('/api/tasks/?limit=1'), get('/api/tasks/?limit=2')];
     await until(() => held() === 2);
     const refused = await get<ProblemBody>('/api/tasks/?limit=3');

@@ -33,7 +33,7 @@ describe('a reader', () => {
     const listTasks = vi.fn(() => answer.promise);
     const checkBroker = async () => ({ ok: true });
     const { ask, get } = await setUp(listTasks, {
-      limits: { concurrency: 2 },
+      limits: { concurrency: 4 },
       sources: {
         tasks: { name: 'fake', listTasks, getTask: () => null },
         health: { name: 'fake', checkBroker, checkBackend: checkBroker },

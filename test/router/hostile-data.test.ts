@@ -112,7 +112,7 @@ describe('a source', () => {
     };
     const { get } = await serve(EXPRESS, {
       sources: { tasks: { ...createShop().sources.tasks, listTasks } },
-      limits: { concurrency: 2 },
+      limits: { concurrency: 4 },
       timeoutMs: 3_000,
     });
     const one = await Promise.all([1, 2, 3].map((limit) => get<ProblemBody>(`/api/tasks/?limit=${limit}`)));

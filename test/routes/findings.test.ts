@@ -195,8 +195,8 @@ describe('the check findings of /healthcheck', () => {
     const timestamp = Date.now() - 45 * 60_000;
     for (const name of ['mail', 'images'])
       queue.record({ id: `old ${name}`, state: 'PENDING', name, queue: name, timestamp });
-    const found = await check({ sources: queue, health: { failStatus: 200 } });
-    expect([found.status, found.body.ok]).toEqual([200, false]);
+    const found = await check({ sources: queue });
+    expect([found.status, found.body.ok]).toEqual([503, false]);
     expect(found.body.checks.findings?.error).toMatch(/^Queue .*45 min ago.* \(and 1 more\)$/);
     expect(found.body.checks.findings?.latency_ms).toBeGreaterThanOrEqual(0);
   });

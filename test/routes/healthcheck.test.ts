@@ -81,12 +81,6 @@ describe('/healthcheck', () => {
     expect(body.checks.broker?.error).toBe('It is gone.');
   });
 
-  it('fails with 200 when the host wants it so', async () => {
-    const failing = { ...well, checkBroker: () => ({ ok: false }) };
-    const { status, body } = await check(failing, { health: { failStatus: 200 } });
-    expect([status, body.ok]).toEqual([200, false]);
-  });
-
   it.each([
     [
       'throws',

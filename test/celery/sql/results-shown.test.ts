@@ -52,7 +52,7 @@ describe.skipIf(postgresMissing !== null)(
           done,
           created: done,
         });
-        const sources = database.monitor(database.sql, { retention: { maxAgeMs: 100 * 365 * 86_400_000 } });
+        const sources = database.monitor(database.sql, { retention: { taskDays: 36_500 } });
         await until(async () => (await taskOf(sources, 'ok')) !== null);
         const ok = await taskOf(sources, 'ok');
         expect(ok).toMatchObject({

@@ -88,7 +88,7 @@ function* addOpen(
   const scratch = createMemoryState({
     maxTasks: open.size + 1,
     maxBytes: Number.MAX_SAFE_INTEGER,
-    maxAgeMs: Number.MAX_SAFE_INTEGER,
+    taskDays: 36_500,
     maxEvents: 1,
     now: memory.flags.now,
   });

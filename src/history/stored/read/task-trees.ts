@@ -94,7 +94,7 @@ function* findWorkflow(
   const state = createMemoryState({
     maxTasks: nodes.size + 1,
     maxBytes: Number.MAX_SAFE_INTEGER,
-    maxAgeMs: Number.MAX_SAFE_INTEGER,
+    taskDays: 36_500,
     maxEvents: 1,
     maxWorkers: 1,
     now: Date.now,

@@ -36,7 +36,7 @@ export interface FoundTasks {
 const FOUND: RetentionOptions = {
   maxTasks: 1_000,
   maxBytes: 16 * 1024 * 1024,
-  maxAgeMs: Number.MAX_SAFE_INTEGER,
+  taskDays: 36_500,
   maxEvents: 1,
   maxWorkers: 1,
 };
