@@ -23,8 +23,6 @@ import { createActivity } from './activity/activity.ts';
 import { createComponentSource } from './components/component-source.ts';
 import { readSettings } from './components/queue-figures.ts';
 import { createEventSource } from './events/event-feed.ts';
-import { createItemMemory } from './events/feed-items.ts';
-import { createStreamEnds } from './events/stream-ends.ts';
 import { createStreamFollower } from './events/stream-follower.ts';
 import { openMeter } from './metrics/job-meter.ts';
 import { createQueueSource } from './queues/queue-source.ts';
@@ -78,9 +76,7 @@ export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
   const redis = createBullMQRedis(resolved);
   const follower = createStreamFollower(redis);
   const recorded = resolved.store === null ? null : createJobStore(resolved, resolved.store, follower);
-  const ends = createStreamEnds(redis);
-  const memory = createItemMemory();
-  const activity = createActivity(redis, ends, memory);
+  const activity = createActivity(redis, follower);
   const stats = { keptSince: createKeptSince(activity.endedJobs), queues: activity.queues };
   const tasks = taskSource(name, redis, stats);
   const parts = {
@@ -90,7 +86,7 @@ export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
     health: createHealth(name, redis),
     queues: createQueueSource(name, redis),
     components: componentSource(name, redis, recorded),
-    events: createEventSource(name, redis, ends, memory),
+    events: createEventSource(name, redis),
     experimental: {
       name,
       status: redis.status,

@@ -4,7 +4,7 @@
  * the jobs that the queue still has.
  */
 
-import { createMinuteAggregate } from '../../../history/aggregate/minute-aggregate.ts';
+import { createMinuteAggregate, type MinuteAggregate } from '../../../history/aggregate/minute-aggregate.ts';
 import type { QueueHistory } from '../../../history/aggregate/queue-history.ts';
 import { asCount } from '../../../redis/replies.ts';
 import { shareCalls } from '../../../single-flight.ts';
@@ -12,24 +12,15 @@ import type { Activity, LostTasks, OpenTaskSummary, TaskGroup } from '../../../s
 import { type BullMQRedis, type QueueAccess, serversOf } from '../access/queue-access.ts';
 import { inPortions, keyCommand, type QueueRef, taskIdOf } from '../access/queue-reads.ts';
 import { depthsInterval, readNextDelayed, recordDepths } from '../components/oldest-due.ts';
-import type { ItemMemory } from '../events/feed-items.ts';
-import type { StreamEnds, WatchedStream } from '../events/stream-ends.ts';
+import type { StepConsumer } from '../events/job-steps.ts';
+import type { StreamFollower } from '../events/stream-follower.ts';
 import { type ActiveJob, readActiveJobs } from '../workers/active-jobs.ts';
 import { readWorkerConnections } from '../workers/worker-connections.ts';
-import {
-  type Counting,
-  countEnded,
-  countEvents,
-  countedSince,
-  type EndedJobs,
-  type FollowedQueue,
-  followQueue,
-} from './count-events.ts';
+import { countEnded } from './count-ended.ts';
+import { type CountedQueue, countEvents, countedSince, type EndedJobs } from './count-events.ts';
 import { judgedStalls } from './stalls.ts';
 
 /** Bounds of one answer. The rest is read for the next one. */
-const MOST_ENTRIES = 40_000;
-const MOST_CHARACTERS = 16_000_000;
 const MOST_ENDED = 5_000;
 const MOST_MS = 2_000;
 /** Time limit of a read in milliseconds. */
@@ -48,35 +39,36 @@ export interface ActivityReader {
   readonly endedJobs: (queue: QueueRef) => Iterable<EndedJobs>;
 }
 
-export function createActivity(redis: BullMQRedis, ends: StreamEnds, memory: ItemMemory): ActivityReader {
-  const counting: Counting = { memory, counts: createMinuteAggregate(COUNTS_BYTES) };
-  const state: ActivityState = { ends, counting, followed: new Map(), depthsDueAt: Number.NEGATIVE_INFINITY };
+export function createActivity(redis: BullMQRedis, follower: StreamFollower): ActivityReader {
+  const counts = createMinuteAggregate(COUNTS_BYTES);
+  const events = countEvents(counts);
+  const state: ActivityState = { follower, counts, events, depthsDueAt: Number.NEGATIVE_INFINITY };
   return {
     read: shareCalls(() => readActivity(redis.within({ timeoutMs: READ_MS }), state)),
-    queues: counting.counts.queues,
-    endedJobs: ({ name }) => state.followed.get(name)?.samples.values() ?? [],
+    queues: counts.queues,
+    endedJobs: ({ name }) => events.get(name)?.samples.values() ?? [],
   };
 }
 
 interface ActivityState {
-  readonly ends: StreamEnds;
-  readonly counting: Counting;
-  readonly followed: Map<string, FollowedQueue>;
+  readonly follower: StreamFollower;
+  readonly counts: MinuteAggregate;
+  readonly events: StepConsumer<CountedQueue>;
   /** When the depths of queues are to be read again. */
   depthsDueAt: number;
 }
 
 async function readActivity(access: QueueAccess, state: ActivityState): Promise<Activity> {
-  const { ends, counting, followed } = state;
-  const { counts } = counting;
+  const { counts, events } = state;
   const queues = await access.queues();
   const [isWhole, open] = await Promise.all([
-    ends.look(access, queues).then((all) => countAll(access, counting, followAll(followed, all))),
+    countAll(access, state, queues),
     summarizeOpen(access, queues, Date.now()),
     readDepths(access, state, queues),
   ]);
+  const counted = queues.flatMap(({ name }) => events.get(name) ?? []);
   return {
-    since: Math.max(0, ...[...followed.values()].map(countedSince)),
+    since: Math.max(0, ...counted.map(countedSince)),
     blind: isWhole ? null : READING,
     counts,
     open,
@@ -85,7 +77,7 @@ async function readActivity(access: QueueAccess, state: ActivityState): Promise<
     growing: counts.queues.growing(Date.now()),
     recent: (queue) => counts.queues.recent(queue, Date.now()),
     ...judgedStalls(
-      [...followed.values()].map(({ stalls }) => stalls),
+      counted.map(({ stalls }) => stalls),
       Date.now(),
     ),
   };
@@ -96,7 +88,7 @@ async function readDepths(
   state: ActivityState,
   queues: readonly QueueRef[],
 ): Promise<void> {
-  const { counts } = state.counting;
+  const { counts } = state;
   const now = Date.now();
   if (now < state.depthsDueAt) return;
   state.depthsDueAt = now + depthsInterval(queues.length);
@@ -107,40 +99,17 @@ async function readDepths(
   await recordDepths(access, { recordQueue }, queues);
 }
 
-/** The present queues. Removed ones are dropped. */
-function followAll(
-  followed: Map<string, FollowedQueue>,
-  all: readonly WatchedStream[],
-): readonly FollowedQueue[] {
-  const present = all.map((watched) => {
-    const known = followed.get(watched.queue.name);
-    return known?.watched === watched ? known : followQueue(watched, Date.now());
-  });
-  followed.clear();
-  for (const one of present) followed.set(one.watched.queue.name, one);
-  return present;
-}
-
 /** @returns whether all events have been counted */
 async function countAll(
   access: QueueAccess,
-  counting: Counting,
-  followed: readonly FollowedQueue[],
+  { follower, counts, events }: ActivityState,
+  queues: readonly QueueRef[],
 ): Promise<boolean> {
-  const count = Math.max(1, followed.length);
-  const until = performance.now() + MOST_MS;
-  let isWhole = true;
-  for await (const some of inPortions(followed)) {
-    const counted = some.map((queue) => {
-      const budget = { entries: MOST_ENTRIES / count, size: MOST_CHARACTERS / count, until };
-      return countEvents(access, counting, queue, budget);
-    });
-    for (const isCounted of await Promise.all(counted)) isWhole &&= isCounted;
-  }
-  const gaps = followed.filter(({ gap }) => gap !== null);
+  const isWhole = await follower.catchUp(events, access, MOST_MS);
+  const gaps = queues.flatMap(({ name }) => events.get(name) ?? []).filter(({ gap }) => gap !== null);
   const most = Math.max(1, Math.floor(MOST_ENDED / Math.max(1, gaps.length)));
   for await (const some of inPortions(gaps)) {
-    await Promise.all(some.map((queue) => countEnded(access, counting, queue, most)));
+    await Promise.all(some.map((queue) => countEnded(access, counts, queue, most)));
   }
   return isWhole;
 }

@@ -2,8 +2,9 @@
  * Jobs that stalled: their worker died, or was too busy to keep its lock, so that another worker took them and ran them
  * again. Told by the events of their queue.
  */
-import type { TaskEvent } from '../../../model.ts';
 import type { RepeatedRun, RepeatedTask, WorkerDeath } from '../../../source.ts';
+import type { JobStep } from '../events/job-machine.ts';
+import type { StreamEntry } from '../events/stream-entry.ts';
 import { STALLED_TOO_OFTEN } from '../jobs/job-facts.ts';
 
 const REPEATED_MS = 60 * 60_000;
@@ -31,29 +32,29 @@ export function createStalls(): Stalls {
   return { jobs: new Map(), deaths: [] };
 }
 
-/** @param startedAt when the run began that the job is in; `null`: not known */
-export function noteEvent(
+/** Processes a step of a job. @param worker of the run that it is about; `null`: not known */
+export function noteStep(
   stalls: Stalls,
-  { type, taskId, worker = null, detail }: TaskEvent,
-  name: string | null,
-  startedAt: number | null,
-  time: number,
+  taskId: string,
+  { type, job: { name, startedAt } }: JobStep,
+  entry: StreamEntry,
+  worker: string | null,
 ): void {
-  if (taskId == null) return;
+  const { time } = entry;
   const job = stalls.jobs.get(taskId);
   if (type === 'stalled' && startedAt !== null) {
-    noteDeath(stalls, { id: taskId, name, worker, startedAt }, time);
-    const runs = job?.runs ?? [{ worker, startedAt, endedAt: null }];
+    noteDeath(stalls, { id: taskId, name, worker: null, startedAt }, time);
+    const runs = job?.runs ?? [{ worker: null, startedAt, endedAt: null }];
     keep(stalls.jobs, taskId, { name, runs, isWaiting: true });
-  } else if (type === 'task-started' && job?.isWaiting === true) {
-    job.runs = [...job.runs, { worker, startedAt: time, endedAt: null }];
+  } else if (job === undefined || type === null) return;
+  else if (type === 'task-started' && job.isWaiting) {
+    job.runs = [...job.runs, { worker: null, startedAt: time, endedAt: null }];
     job.isWaiting = false;
-  } else if (type === 'task-failed' && detail === STALLED_TOO_OFTEN) {
-    if (job !== undefined) job.runs = job.runs.slice(0, -1);
-  } else if (job !== undefined && ENDS.has(type)) {
+  } else if (type === 'task-failed' && entry.fields.get('failedReason') === STALLED_TOO_OFTEN) {
+    job.runs = job.runs.slice(0, -1);
+  } else if (ENDS.has(type)) {
     const last = job.runs.at(-1);
-    if (last?.endedAt === null)
-      job.runs = [...job.runs.slice(0, -1), { ...last, worker: worker ?? last.worker, endedAt: time }];
+    if (last?.endedAt === null) job.runs = [...job.runs.slice(0, -1), { ...last, worker, endedAt: time }];
   }
 }
 

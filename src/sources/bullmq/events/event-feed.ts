@@ -3,7 +3,7 @@ import { mergeSortedAsync } from '../../../merge-sorted.ts';
 import type { TaskEvent } from '../../../model.ts';
 import type { TaskEventPage, TaskEventQuery, TaskEventSource } from '../../../source.ts';
 import type { BullMQRedis } from '../access/queue-access.ts';
-import type { ItemMemory } from './feed-items.ts';
+import { createItemMemory } from './feed-items.ts';
 import {
   createFeedStream,
   type FeedPosition,
@@ -19,11 +19,11 @@ import {
   writeCursor,
 } from './feed-stream.ts';
 import {
+  createStreamEnds,
   FRESH_MS,
   floorOf,
   lastIdOf,
   positionAt,
-  type StreamEnds,
   type WatchedStream,
 } from './stream-ends.ts';
 import type { StreamPosition } from './stream-entry.ts';
@@ -43,12 +43,9 @@ interface Start {
   readonly cursor: string | null;
 }
 
-export function createEventSource(
-  name: string,
-  redis: BullMQRedis,
-  ends: StreamEnds,
-  memory: ItemMemory,
-): TaskEventSource {
+export function createEventSource(name: string, redis: BullMQRedis): TaskEventSource {
+  const ends = createStreamEnds(redis);
+  const memory = createItemMemory();
   return {
     name,
     status() {

@@ -149,6 +149,11 @@ const LARGE = 16_384;
 /** The mark of a stream of which nothing has been read. */
 export const START: ReadMark = { id: BEGINNING, witness: BEGINNING };
 
+/** The mark behind everything before this time, in milliseconds since 1970. What was removed behind it is not known. */
+export function markBehindTime(time: number): ReadMark {
+  return { id: `${Math.max(0, Math.floor(time))}-0`, witness: null };
+}
+
 /** The mark behind these entries; at the start if there are none. */
 export function markBehind(entries: readonly StreamEntry[]): ReadMark {
   const id = entries.at(-1)?.id;
@@ -243,19 +248,33 @@ async function readBehindTime(
   ]);
   const entries = entriesOf(behind);
   const before = entriesOf(earlier)[0]?.id ?? null;
-  const hasGap = before === null && (await isTrimmed(access, queue));
+  const hasGap = before === null && (await readLost(access, [queue])).size > 0;
   return { entries, isEnd: entries.length < count, hasGap, before };
 }
 
 /**
- * Whether the stream has lost entries since it began, or may have: Redis before 7 does not count them. A
- * stream that does not exist has lost none.
+ * The streams that have lost entries since they began, or may have: Redis before 7 does not count them. A stream that
+ * does not exist has lost none.
+ *
+ * @returns up to when, in milliseconds since 1970; `Infinity`: none is left
  */
-async function isTrimmed(access: QueueAccess, queue: QueueRef): Promise<boolean> {
-  const [reply] = await access.read([{ queue, command: ['XINFO', 'STREAM', queue.key('events')] }]);
-  const facts = factsOf(reply);
-  const [length, added] = [asNumber(facts.get('length')), asNumber(facts.get('entries-added'))];
-  return length !== null && (added === null || added > length);
+export async function readLost(
+  access: QueueAccess,
+  queues: readonly QueueRef[],
+): Promise<ReadonlyMap<QueueRef, number>> {
+  const replies = await access.read(
+    queues.map((queue) => ({ queue, command: ['XINFO', 'STREAM', queue.key('events')] })),
+  );
+  const lost = new Map<QueueRef, number>();
+  for (const [index, queue] of queues.entries()) {
+    const facts = factsOf(replies[index]);
+    const [length, added] = [asNumber(facts.get('length')), asNumber(facts.get('entries-added'))];
+    const [first] = entriesOf([facts.get('first-entry')]);
+    if (length !== null && (added === null || added > length)) {
+      lost.set(queue, first?.time ?? Number.POSITIVE_INFINITY);
+    }
+  }
+  return lost;
 }
 
 /** Pairs in RESP 2; in RESP 3 a map, which each client represents in its own way. */

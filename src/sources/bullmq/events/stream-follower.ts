@@ -1,6 +1,6 @@
 /**
- * Follows the event streams of all queues for those that need each entry: the meter and the recorder. Those that have
- * read a stream equally far share its reads.
+ * Follows the event streams of all queues for those that need each entry: the counts, the meter and the recorder. Those
+ * that have read a stream equally far share its reads.
  */
 import { debugChannel } from '../../../debug.ts';
 import { pause, waitFor } from '../../../waiting.ts';
@@ -33,10 +33,6 @@ export interface StreamNews {
 
 /** What takes the entries of streams. */
 export interface StreamConsumer {
-  /** How long to wait between two reads, in milliseconds for each queue. */
-  readonly msPerQueue: number;
-  /** Whether it takes entries now. */
-  isOn(): boolean;
   /** How far it has read those of these streams that it follows. */
   marksOf(queues: readonly QueueRef[]): ReadonlyMap<string, ReadMark>;
   /**
@@ -54,6 +50,14 @@ export function moveMarks(marks: ReadMarks, news: readonly StreamNews[]): void {
   for (const { queue, entries } of news) marks.set(queue.name, markBehind(entries));
 }
 
+/** A consumer for which the streams are read all the time. */
+export interface SteadyConsumer extends StreamConsumer {
+  /** How long to wait between two reads, in milliseconds for each queue. */
+  readonly msPerQueue: number;
+  /** Whether it takes entries now. */
+  isOn(): boolean;
+}
+
 /** Follows the streams while somebody takes their entries. */
 export interface StreamFollower {
   /**
@@ -61,7 +65,14 @@ export interface StreamFollower {
    *
    * @returns a function that ends it. It resolves when the consumer takes nothing any more
    */
-  follow(consumer: StreamConsumer): () => Promise<void>;
+  follow(consumer: SteadyConsumer): () => Promise<void>;
+  /**
+   * Reads for a consumer until it has everything, or this many milliseconds have passed.
+   *
+   * @returns whether it has everything
+   * @throws RedisError if a stream cannot be read
+   */
+  catchUp(consumer: StreamConsumer, access: QueueAccess, ms: number): Promise<boolean>;
 }
 
 /** How long to wait between two reads, in milliseconds: after one that found something, and after any other. */
@@ -73,7 +84,7 @@ const MOST_AT_ONCE = 2_000;
 
 /** A consumer that is being read for. */
 interface Member {
-  readonly consumer: StreamConsumer;
+  readonly consumer: SteadyConsumer;
   readonly closing: AbortController;
   /** `null`: it waits for entries. */
   taking: Promise<void> | null;
@@ -112,7 +123,22 @@ export function createStreamFollower(redis: BullMQRedis): StreamFollower {
         await member.taking;
       };
     },
+    async catchUp(consumer, access, ms) {
+      const until = performance.now() + ms;
+      const queues = await access.queues();
+      for (;;) {
+        const found = await readAll(access, state, queues, [consumer.marksOf(queues)], rethrow);
+        const news = [...found.values()];
+        await consumer.take(news, queues, access);
+        if (!news.some(({ hasMore }) => hasMore)) return true;
+        if (performance.now() > until) return false;
+      }
+    },
   };
+}
+
+function rethrow(error: unknown): never {
+  throw error;
 }
 
 async function run(state: FollowerState): Promise<void> {
@@ -140,7 +166,7 @@ async function readOnce(state: FollowerState, free: readonly Member[]): Promise<
   const access = redis.within({ timeoutMs: READ_MS });
   const queues = await access.queues();
   const marked = free.map(({ consumer }) => consumer.marksOf(queues));
-  const found = await readAll(access, state, queues, marked);
+  const found = await readAll(access, state, queues, marked, noteFailure);
   const taken = free.map(async (member, index) => {
     const news = queues.flatMap((queue) => found.get(keyOf(queue, marked[index]?.get(queue.name))) ?? []);
     if (members.has(member)) await give(redis, member, news, queues);
@@ -157,8 +183,9 @@ function keyOf(queue: QueueRef, mark: ReadMark | undefined): string {
 }
 
 /**
- * Reads each stream from each of its marks. A server that is away does not affect the others.
+ * Reads each stream from each of its marks.
  *
+ * @param onFailure of a server. The others are read all the same
  * @returns by {@link keyOf}; those without new entries are left out
  */
 async function readAll(
@@ -166,6 +193,7 @@ async function readAll(
   { batches }: FollowerState,
   queues: readonly QueueRef[],
   marked: readonly ReadonlyMap<string, ReadMark>[],
+  onFailure: (error: unknown) => unknown,
 ): Promise<ReadonlyMap<string, StreamNews>> {
   const found = new Map<string, StreamNews>();
   const share = Math.ceil(MOST_AT_ONCE / Math.max(1, queues.length));
@@ -180,13 +208,14 @@ async function readAll(
     }
     const parts = await readStreams(access, [...reads.values()]);
     for (const [index, [key, { queue, mark }]] of [...reads].entries()) {
-      const { entries = [], isEnd = true, hasGap = false } = parts[index] ?? {};
-      if (entries.length === 0) continue;
+      const { entries = [], isEnd = true, hasGap: isUnsure = false } = parts[index] ?? {};
+      const hasGap = isUnsure && mark.id !== BEGINNING;
+      if (entries.length === 0 && !hasGap) continue;
       batches.set(queue.name, fitBatch(batches.get(queue.name) ?? FIRST_BATCH, entries));
-      found.set(key, { queue, entries, hasGap: hasGap && mark.id !== BEGINNING, hasMore: !isEnd });
+      found.set(key, { queue, entries, hasGap, hasMore: !isEnd });
     }
   });
-  await Promise.all(servers.map((server) => server.catch(noteFailure)));
+  await Promise.all(servers.map((server) => server.catch(onFailure)));
   return found;
 }
 

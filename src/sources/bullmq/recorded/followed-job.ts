@@ -1,5 +1,6 @@
 /** The data that events and reads have reported about a job until it ends, and the changes that are then recorded. */
 import type { TaskChange } from '../../../history/history.ts';
+import { type JobTrace, stepJob, unknownJob } from '../events/job-machine.ts';
 import type { StreamEntry } from '../events/stream-entry.ts';
 import type { JobFacts } from '../jobs/job-facts.ts';
 import { cutFields, isOfChild, jobProgress, type TaskTexts, textsOf, traceIn } from '../jobs/job-row.ts';
@@ -18,8 +19,7 @@ export interface JobReading {
 
 /** A job that has not ended. Times in milliseconds since 1970. */
 export interface FollowedJob {
-  /** Its name in the event that reported it. */
-  readonly name: string | null;
+  trace: JobTrace;
   /** When the event reported that it was added, by the clock of Redis; `null`: that was not seen. */
   readonly addedAt: number | null;
   /** The latest reading, with the texts of all readings; `null`: it could never be read. */
@@ -49,8 +49,17 @@ const MOST_TIMES = 50;
 /** The clocks of Redis and of workers may differ by this much, in milliseconds. */
 const CLOCKS_MS = 2_000;
 
-export function followJob(name: string | null, addedAt: number | null): FollowedJob {
-  return { name, addedAt, reading: null, progress: null, starts: [], retries: [], isStale: false };
+/** @param addedAt `null`: that was not seen */
+export function followJob(addedAt: number | null): FollowedJob {
+  return {
+    trace: unknownJob(null),
+    addedAt,
+    reading: null,
+    progress: null,
+    starts: [],
+    retries: [],
+    isStale: false,
+  };
 }
 
 /** Adds the data that was read about a job. Texts of earlier readings stay, unless they have been read anew. */
@@ -66,42 +75,36 @@ export function addReading(job: FollowedJob, reading: JobReading): void {
  * @returns how the job ended; `null`: it has not
  */
 export function addEvent(job: FollowedJob, entry: StreamEntry, isRead: boolean): JobEnd | null {
-  const { event, fields, time } = entry;
-  const prev = fields.get('prev');
-  switch (event) {
-    case 'active':
+  const { fields, time } = entry;
+  const { type, job: trace, isReturn } = stepJob(job.trace, entry, undefined);
+  job.trace = trace;
+  // A job whose runs were not seen may be one that was never taken.
+  if (isReturn && (entry.event === 'waiting' || job.starts.length > 0)) addReturn(job, time, isRead);
+  switch (type) {
+    case 'task-started':
       if (job.starts.length < MOST_TIMES) job.starts.push(time);
       return null;
-    case 'waiting':
-      if (prev === 'active') addReturn(job, time, isRead);
-      return null;
-    case 'delayed':
-      if (job.starts.length > 0) addReturn(job, time, isRead);
-      return null;
-    case 'completed': {
-      const text = entry.returnValue;
-      const values = text === null || text === '' ? {} : { returnvalue: { text, isCut: false } };
-      return { type: 'succeeded', time, values, detail: null };
-    }
-    case 'failed': {
-      const text = fields.get('failedReason') ?? '';
+    case 'task-succeeded':
+      return { type: 'succeeded', time, values: valuesIn('returnvalue', entry.returnValue), detail: null };
+    case 'task-failed':
       return {
         type: 'failed',
         time,
-        values: text === '' ? {} : { failedReason: textValue(text) },
+        values: valuesIn('failedReason', fields.get('failedReason')),
         detail: null,
       };
+    case 'removed': {
+      const prev = fields.get('prev');
+      const detail = prev === undefined ? 'removed' : `removed, was ${prev}`;
+      return { type: 'revoked', time, values: {}, detail };
     }
-    case 'removed':
-      return {
-        type: 'revoked',
-        time,
-        values: {},
-        detail: prev === undefined ? 'removed' : `removed, was ${prev}`,
-      };
     default:
       return null;
   }
+}
+
+function valuesIn(field: 'returnvalue' | 'failedReason', text: string | null | undefined): JobValues {
+  return text ? { [field]: field === 'returnvalue' ? { text, isCut: false } : textValue(text) } : {};
 }
 
 /** Processes the progress that a job reports. @param job `undefined`: it is not followed */
@@ -156,7 +159,7 @@ export function changesOf(
   // Each message has the fields by which it is counted.
   const own = {
     id,
-    name: facts?.name ?? job.name,
+    name: facts?.name ?? job.trace.name,
     queue,
     ...due,
     ...({ origin: 'event', stored: true, isLogged: true } as const),

@@ -216,10 +216,7 @@ function* takeEntries(
       addProgress(jobs.get(taskId), entry);
       continue;
     }
-    const job =
-      entry.event === 'added'
-        ? followJob(entry.fields.get('name') ?? null, entry.time)
-        : (jobs.get(taskId) ?? followJob(null, null));
+    const job = entry.event === 'added' ? followJob(entry.time) : (jobs.get(taskId) ?? followJob(null));
     if (lastAdded.get(taskId) === entry) lastAdded.delete(taskId);
     const read = lastAdded.has(taskId) ? null : (readings.get(taskId) ?? null);
     const own = read !== null && isOfLife(read, job, entry.time) ? read : null;
