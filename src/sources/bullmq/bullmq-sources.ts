@@ -21,7 +21,6 @@ import { type BullMQSourcesOptions, resolveOptions } from './access/options.ts';
 import { type BullMQRedis, createBullMQRedis, type QueueAccess } from './access/queue-access.ts';
 import { createActivity } from './activity/activity.ts';
 import { createComponentSource } from './components/component-source.ts';
-import { readSettings } from './components/queue-figures.ts';
 import { createEventSource } from './events/event-feed.ts';
 import { createStreamFollower } from './events/stream-follower.ts';
 import { openMeter } from './metrics/job-meter.ts';
@@ -173,7 +172,7 @@ async function findProblem(redis: BullMQRedis, context: ReadContext): Promise<Re
 }
 
 async function readAll(access: QueueAccess): Promise<void> {
-  await readSettings(access, await access.queues());
+  await access.readParts(await access.queues(), ['settings']);
 }
 
 async function checkWorkers(access: QueueAccess): Promise<WorkerHealthCheck> {

@@ -11,16 +11,15 @@ import { asFields } from '../../../redis/replies.ts';
 import type { ReadContext, SourceStatus } from '../../../source.ts';
 import type { GivenQueue, ResolvedOptions } from './options.ts';
 import { createQueueDiscovery } from './queue-discovery.ts';
+import { createReadParts, type ReadParts } from './queue-parts.ts';
 import {
   createQueueReads,
   createQueueRef,
-  createReadEach,
   type JobRef,
   keyCommand,
   type QueueCommand,
   type QueueRef,
   type ReadCommands,
-  type ReadEach,
   splitJobKey,
   splitTaskId,
   taskIdOf,
@@ -58,8 +57,7 @@ export interface QueueAccess {
    * @throws RedisError when Redis is unreachable, late, or refuses one of them
    */
   readonly read: ReadCommands;
-  /** Reads the same of each queue: lengths, settings and heads, which several parts ask for in one look. */
-  readonly readEach: ReadEach;
+  readonly readParts: ReadParts;
   /** One reader per Redis, for commands about a server and not about a queue. */
   readonly readers: readonly RedisReader[];
   /** The jobs of these task ids, which need not exist; `null` if no queue has that name. */
@@ -80,7 +78,7 @@ export function createBullMQRedis({ from, redactor }: ResolvedOptions): BullMQRe
   const deployment = from.kind === 'queues' ? givenQueues(from.queues) : discoveredQueues(from);
   const { readers, prefixes, known } = deployment;
   const readWithin = createQueueReads();
-  const readEachWithin = createReadEach();
+  const readPartsWithin = createReadParts();
 
   async function check(signal?: AbortSignal): Promise<RedisProblem | null> {
     const problems = await Promise.all(readers.map((reader) => reader.check(signal)));
@@ -115,7 +113,7 @@ export function createBullMQRedis({ from, redactor }: ResolvedOptions): BullMQRe
         readers,
         queues,
         read: readWithin(options),
-        readEach: readEachWithin(options),
+        readParts: readPartsWithin(options),
         async find(taskIds) {
           const byName = new Map((await queues()).map((queue) => [queue.name, queue]));
           return taskIds.map((taskId) => {

@@ -2,12 +2,12 @@
 
 import type { HistoryWriter } from '../../../history/history.ts';
 import { asCount, asScored, asTexts } from '../../../redis/replies.ts';
-import { type QueueAccess, serversOf } from '../access/queue-access.ts';
-import type { JobRef, QueueRef } from '../access/queue-reads.ts';
+import { type QueueAccess, readPer, serversOf } from '../access/queue-access.ts';
+import { type JobRef, keyCommand, type QueueRef } from '../access/queue-reads.ts';
 import { factsCommand, factsOf, type JobFacts } from '../jobs/job-facts.ts';
 import { dueTime, isMarker } from '../jobs/job-sets.ts';
 import { type JobValue, readValues } from '../jobs/job-values.ts';
-import { NEXT_TWO, readTakeable } from './queue-figures.ts';
+import { readTakeable } from './queue-figures.ts';
 
 /** Number of priorities that are examined, from those that run last. */
 const MOST_PRIORITIES = 16;
@@ -53,67 +53,50 @@ export async function readNextDelayed(
   access: QueueAccess,
   queues: readonly QueueRef[],
 ): Promise<readonly (JobRef & { readonly due: number })[]> {
-  const next = await access.readEach(
-    queues,
-    (queue) => [['ZRANGE', queue.key('delayed'), '0', '2', 'WITHSCORES']],
-    ([reply], queue) =>
-      asScored(reply).map(({ member, score }) => ({ queue, id: member, due: dueTime(score) })),
+  const next = await access.readParts(queues, ['nextDelayed']);
+  return [...next].flatMap(([queue, { nextDelayed }]) =>
+    asScored(nextDelayed).map(({ member, score }) => ({ queue, id: member, due: dueTime(score) })),
   );
-  return [...next.values()].flat();
 }
 
 /** The next job of each waiting list and of each priority. */
 async function readHeads(access: QueueAccess, queues: readonly QueueRef[]): Promise<readonly JobRef[]> {
-  const prioritized: QueueRef[] = [];
-  const heads = await access.readEach(
-    queues,
-    (queue) => [
-      ['LRANGE', queue.key('wait'), ...NEXT_TWO],
-      ['LRANGE', queue.key('paused'), ...NEXT_TWO],
-      ['ZCARD', queue.key('prioritized')],
-    ],
-    ([wait, paused, size], queue) => {
-      if (asCount(size) > 0) prioritized.push(queue);
-      return [...nextOf(queue, wait), ...nextOf(queue, paused)];
-    },
-  );
-  return [...heads.values(), ...(await readFirst(access, prioritized)).values()].flat();
+  const parts = await access.readParts(queues, ['nextWaiting', 'nextPaused', 'prioritized']);
+  const prioritized = queues.filter((queue) => asCount(parts.get(queue)?.prioritized) > 0);
+  const heads = [...parts].flatMap(([queue, { nextWaiting, nextPaused }]) => [
+    ...nextOf(queue, nextWaiting),
+    ...nextOf(queue, nextPaused),
+  ]);
+  return [...heads, ...(await readFirst(access, prioritized))];
 }
 
 /** Scores of jobs of one priority span this much: bullmq, includes/getPriorityScore.lua. */
 const PRIORITY_SPAN = 0x1_0000_0000;
 
 /** The next job of each priority. The priorities are found by skipping from one to the next, those that run last first. */
-async function readFirst(
-  access: QueueAccess,
-  queues: readonly QueueRef[],
-): Promise<ReadonlyMap<QueueRef, readonly JobRef[]>> {
+async function readFirst(access: QueueAccess, queues: readonly QueueRef[]): Promise<readonly JobRef[]> {
   const starts = new Map(queues.map((queue) => [queue, [] as number[]]));
   for (let left = queues; left.length > 0; ) {
-    const next = await access.readEach(
-      left,
-      (queue) => {
+    const next = await access.read(
+      left.map((queue) => {
         const last = starts.get(queue)?.at(-1);
         const below = last === undefined ? '+inf' : `(${last}`;
-        const key = queue.key('prioritized');
-        return [['ZREVRANGEBYSCORE', key, below, '-inf', 'WITHSCORES', 'LIMIT', '0', '1']];
-      },
-      ([reply]) => asScored(reply)[0]?.score,
+        const limit = ['WITHSCORES', 'LIMIT', 0, 1] as const;
+        return keyCommand(queue, 'ZREVRANGEBYSCORE', 'prioritized', below, '-inf', ...limit);
+      }),
     );
-    left = left.filter((queue) => {
-      const [score, known] = [next.get(queue), starts.get(queue)];
+    left = left.filter((queue, index) => {
+      const [score, known] = [asScored(next[index])[0]?.score, starts.get(queue)];
       if (score === undefined || known === undefined) return false;
       return known.push(Math.floor(score / PRIORITY_SPAN) * PRIORITY_SPAN) < MOST_PRIORITIES;
     });
   }
-  return access.readEach(
-    queues,
-    (queue) =>
-      (starts.get(queue) ?? []).map((start) => {
-        return ['ZRANGEBYSCORE', queue.key('prioritized'), String(start), '+inf', 'LIMIT', '0', '1'];
-      }),
-    (replies, queue) => replies.flatMap((reply) => nextOf(queue, reply)),
+  const first = await readPer(access, queues, (queue) =>
+    (starts.get(queue) ?? []).map((start) =>
+      keyCommand(queue, 'ZRANGEBYSCORE', 'prioritized', start, '+inf', 'LIMIT', 0, 1),
+    ),
   );
+  return [...first].flatMap(([queue, replies]) => replies.flatMap((reply) => nextOf(queue, reply)));
 }
 
 /** The job that runs next. The last entry of a list may be a mark of an older BullMQ instead of a job. */

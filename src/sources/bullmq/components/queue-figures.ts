@@ -1,12 +1,11 @@
 /** Sizes and settings of queues: a handful of commands each, however many jobs there are. */
 
-import type { RedisCommand } from '../../../redis/client.ts';
 import { asCount, asFields, asNumber, asTexts } from '../../../redis/replies.ts';
-import { type Steps, scheduler } from '../../../scheduler.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
+import type { QueueReplies } from '../access/queue-parts.ts';
 import type { QueueRef } from '../access/queue-reads.ts';
 import { isMarker } from '../jobs/job-sets.ts';
-import { type ActiveJobs, readActiveJobs } from '../workers/active-jobs.ts';
+import { readActiveJobs } from '../workers/active-jobs.ts';
 import type { WorkersByQueue } from '../workers/worker-connections.ts';
 
 /** Jobs in each of BullMQ's states, as its own `getJobCounts` counts them. */
@@ -36,80 +35,53 @@ export interface QueueFigures {
   readonly version: string | null;
 }
 
-/** Range of the last two entries of a list: a job runs next, unless it is a mark. */
-export const NEXT_TWO = ['-2', '-1'] as const;
+/** Lists of jobs that a free worker could take, with what runs next. */
+const TAKEABLE = ['waiting', 'nextWaiting', 'paused', 'nextPaused', 'prioritized'] as const;
 
-/** In the order in which {@link figuresOf} reads their replies. */
-const PARTS: readonly (readonly [name: string, part: string, ...args: string[]])[] = [
-  ['HMGET', 'meta', 'paused', 'concurrency', 'version', 'max'],
-  ['LLEN', 'wait'],
-  // The last entry may be a mark of an older BullMQ, which is no job.
-  ['LRANGE', 'wait', ...NEXT_TWO],
-  ['LLEN', 'paused'],
-  ['LRANGE', 'paused', ...NEXT_TWO],
-  ['ZCARD', 'prioritized'],
-  ['ZCARD', 'delayed'],
-  ['ZCARD', 'waiting-children'],
-  ['LLEN', 'active'],
-  ['ZCARD', 'completed'],
-  ['ZCARD', 'failed'],
-  ['ZCARD', 'repeat'],
-];
+const FIGURES = [
+  ...TAKEABLE,
+  ...(['settings', 'delayed', 'children', 'active', 'completed', 'failed', 'schedules'] as const),
+] as const;
 
-export function readQueueFigures(
+export async function readQueueFigures(
   access: QueueAccess,
   queues: readonly QueueRef[],
 ): Promise<ReadonlyMap<QueueRef, QueueFigures>> {
-  return access.readEach(queues, (queue) => commandsOf(queue, PARTS), figuresOf);
+  const read = await access.readParts(queues, FIGURES);
+  return new Map([...read].map(([queue, replies]) => [queue, figuresOf(replies)]));
 }
 
-const SETTINGS = PARTS.slice(0, 1);
-
-/** The jobs of a queue that a free worker could take: the {@link PARTS} that {@link takeable} adds up. */
-const TAKEABLE = PARTS.slice(1, 6);
-
 /** How many jobs a free worker could take now, by queue: five commands each. */
-export function readTakeable(
+export async function readTakeable(
   access: QueueAccess,
   queues: readonly QueueRef[],
 ): Promise<ReadonlyMap<QueueRef, number>> {
-  return access.readEach(
-    queues,
-    (queue) => commandsOf(queue, TAKEABLE),
-    ([wait, lastWaiting, paused, lastPaused, prioritized]) =>
-      jobsIn(wait, lastWaiting) + jobsIn(paused, lastPaused) + asCount(prioritized),
-  );
+  const read = await access.readParts(queues, TAKEABLE);
+  return new Map([...read].map(([queue, replies]) => [queue, takeable(takeableOf(replies))]));
 }
 
-/** Reads the settings of queues, which exist as long as they do. */
-export async function readSettings(access: QueueAccess, queues: readonly QueueRef[]): Promise<void> {
-  await access.readEach(
-    queues,
-    (queue) => commandsOf(queue, SETTINGS),
-    () => {},
-  );
+function takeableOf(
+  replies: QueueReplies<(typeof TAKEABLE)[number]>,
+): Pick<JobCounts, 'waiting' | 'paused' | 'prioritized'> {
+  return {
+    waiting: jobsIn(replies.waiting, replies.nextWaiting),
+    paused: jobsIn(replies.paused, replies.nextPaused),
+    prioritized: asCount(replies.prioritized),
+  };
 }
 
-function commandsOf(queue: QueueRef, parts: typeof PARTS): readonly RedisCommand[] {
-  return parts.map(([name, part, ...args]) => [name, queue.key(part), ...args]);
-}
-
-function figuresOf(replies: readonly unknown[]): QueueFigures {
-  const [meta, wait, lastWaiting, paused, lastPaused, prioritized, delayed, children, ...rest] = replies;
-  const [active, completed, failed, schedules] = rest;
-  const [isPaused, concurrency, version, most] = asFields(meta);
+function figuresOf(replies: QueueReplies<(typeof FIGURES)[number]>): QueueFigures {
+  const [isPaused, concurrency, version, most] = asFields(replies.settings);
   return {
     counts: {
-      waiting: jobsIn(wait, lastWaiting),
-      paused: jobsIn(paused, lastPaused),
-      prioritized: asCount(prioritized),
-      delayed: asCount(delayed),
-      'waiting-children': asCount(children),
-      active: asCount(active),
-      completed: asCount(completed),
-      failed: asCount(failed),
+      ...takeableOf(replies),
+      delayed: asCount(replies.delayed),
+      'waiting-children': asCount(replies.children),
+      active: asCount(replies.active),
+      completed: asCount(replies.completed),
+      failed: asCount(replies.failed),
     },
-    schedules: asCount(schedules),
+    schedules: asCount(replies.schedules),
     isPaused: (isPaused ?? null) !== null,
     concurrency: asNumber(concurrency),
     rateLimit: asNumber(most),
@@ -117,6 +89,7 @@ function figuresOf(replies: readonly unknown[]): QueueFigures {
   };
 }
 
+/** The last entry may be a mark of an older BullMQ, which is no job. */
 function jobsIn(length: unknown, last: unknown): number {
   return Math.max(0, asCount(length) - (isMarker(asTexts(last).at(-1) ?? '') ? 1 : 0));
 }
@@ -171,29 +144,19 @@ export async function readQueueReports(
     readActiveJobs(access, queues),
     connected,
   ]);
-  return scheduler.run('queues', reportsOf(queues, figures, active, workers));
-}
-
-function* reportsOf(
-  queues: readonly QueueRef[],
-  figures: ReadonlyMap<QueueRef, QueueFigures>,
-  active: ReadonlyMap<QueueRef, ActiveJobs>,
-  workers: WorkersByQueue,
-): Steps<readonly QueueReport[]> {
-  const reports: QueueReport[] = [];
-  for (const queue of queues) {
+  return queues.flatMap((queue): QueueReport[] => {
     const [own, held] = [figures.get(queue), active.get(queue)];
-    if (own === undefined || held === undefined) continue;
-    reports.push({
-      ...own,
-      name: queue.name,
-      waiting: takeable(own.counts),
-      reserved: own.counts.active,
-      consumers: workers?.get(queue)?.length ?? null,
-      stalled: held.jobs.filter(({ isLost }) => isLost).length,
-      isWhole: held.isWhole,
-    });
-    yield;
-  }
-  return reports;
+    if (own === undefined || held === undefined) return [];
+    return [
+      {
+        ...own,
+        name: queue.name,
+        waiting: takeable(own.counts),
+        reserved: own.counts.active,
+        consumers: workers?.get(queue)?.length ?? null,
+        stalled: held.jobs.filter(({ isLost }) => isLost).length,
+        isWhole: held.isWhole,
+      },
+    ];
+  });
 }

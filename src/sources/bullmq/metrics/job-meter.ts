@@ -14,8 +14,8 @@ import {
 import { asFields, asNumber } from '../../../redis/replies.ts';
 import type { Meter, MeterOptions, MetricFamily, MetricHistogram, MetricValue } from '../../../source.ts';
 import { signalWithin } from '../../../waiting.ts';
-import { type BullMQRedis, type QueueAccess, serversOf } from '../access/queue-access.ts';
-import type { QueueRef } from '../access/queue-reads.ts';
+import { type BullMQRedis, type QueueAccess, readPer, serversOf } from '../access/queue-access.ts';
+import { keyCommand, type QueueRef } from '../access/queue-reads.ts';
 import { type QueueFigures, readQueueFigures } from '../components/queue-figures.ts';
 import type { StreamFollower } from '../events/stream-follower.ts';
 import { type CountDuration, createEventCounter, type EventCounter } from './event-counter.ts';
@@ -235,15 +235,13 @@ function noteFailure(error: unknown): readonly [] {
 async function readServer(access: QueueAccess, queues: readonly QueueRef[]): Promise<readonly QueueCounts[]> {
   const [figures, kept] = await Promise.all([
     readQueueFigures(access, queues),
-    access.readEach(
-      queues,
-      (queue) => ['metrics:completed', 'metrics:failed'].map((part) => ['HMGET', queue.key(part), 'count']),
-      (replies) => replies.map(countOf),
+    readPer(access, queues, (queue) =>
+      ['metrics:completed', 'metrics:failed'].map((part) => keyCommand(queue, 'HMGET', part, 'count')),
     ),
   ]);
   return queues.map((queue) => {
     const own = figures.get(queue);
-    const [completed = null, failed = null] = kept.get(queue) ?? [];
+    const [completed = null, failed = null] = (kept.get(queue) ?? []).map(countOf);
     return {
       queue: queue.name,
       states: own === undefined ? [] : statesOf(own),

@@ -55,12 +55,8 @@ async function listSchedules(access: QueueAccess): Promise<readonly Schedule[]> 
 }
 
 async function findEntries(access: QueueAccess, queues: readonly QueueRef[]): Promise<readonly EntryRef[]> {
-  const sizes = await access.readEach(
-    queues,
-    (queue) => [['ZCARD', queue.key('repeat')]],
-    ([size]) => asCount(size),
-  );
-  const counts = [...sizes].map(([queue, count]) => ({ queue, count }));
+  const sizes = await access.readParts(queues, ['schedules']);
+  const counts = [...sizes].map(([queue, { schedules }]) => ({ queue, count: asCount(schedules) }));
   const shares = shareOut(counts.filter(({ count }) => count > 0));
   // One command for each queue: between two, an entry that runs would move.
   const replies = await access.read(

@@ -2,7 +2,7 @@
 
 import { asCount, asTexts } from '../../../redis/replies.ts';
 import { type QueueAccess, readFields } from '../access/queue-access.ts';
-import type { JobRef, QueueRef } from '../access/queue-reads.ts';
+import { type JobRef, keyCommand, type QueueRef } from '../access/queue-reads.ts';
 import { shortText, timeOf } from '../jobs/job-facts.ts';
 import { findLostJobs } from '../jobs/job-loader.ts';
 import { isMarker } from '../jobs/job-sets.ts';
@@ -35,19 +35,15 @@ export async function readActiveJobs(
   access: QueueAccess,
   queues: readonly QueueRef[],
 ): Promise<ReadonlyMap<QueueRef, ActiveJobs>> {
-  const counts = await access.readEach(
-    queues,
-    (queue) => [['LLEN', queue.key('active')]],
-    ([length]) => asCount(length),
-  );
+  const parts = await access.readParts(queues, ['active']);
+  const counts = new Map([...parts].map(([queue, { active }]) => [queue, asCount(active)]));
   const busy = queues.filter((queue) => counts.get(queue) !== 0);
   const share = Math.max(1, Math.floor(MOST_JOBS / Math.max(1, busy.length)));
-  const lists = await access.readEach(
-    busy,
-    (queue) => [['LRANGE', queue.key('active'), String(-share), '-1']],
-    ([list], queue) => jobsOf(queue, list),
+  const lists = await access.read(busy.map((queue) => keyCommand(queue, 'LRANGE', 'active', -share, -1)));
+  const jobs = await withWorkers(
+    access,
+    busy.flatMap((queue, index) => jobsOf(queue, lists[index])),
   );
-  const jobs = await withWorkers(access, [...lists.values()].flat());
   const found = new Map(queues.map((queue) => [queue, [] as ActiveJob[]]));
   for (const job of jobs) found.get(job.queue)?.push(job);
   return new Map(
