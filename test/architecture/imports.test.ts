@@ -110,12 +110,11 @@ const BULLMQ_RANKS: Readonly<Record<string, number>> = {
   workers: 2,
   activity: 3,
   components: 3,
-  tasks: 3,
-  health: 4,
-  queues: 4,
   recorded: 4,
+  tasks: 5,
+  queues: 4,
   metrics: 4,
-  'bullmq-sources': 5,
+  'bullmq-sources': 6,
 };
 
 /** Packages, and the only places that import them. */

@@ -19,19 +19,19 @@ import type {
 } from '../../source.ts';
 import { type BullMQSourcesOptions, resolveOptions } from './access/options.ts';
 import { type BullMQRedis, createBullMQRedis, type QueueAccess } from './access/queue-access.ts';
-import { createActivity } from './activity/activity.ts';
+import { type ActivityReader, createActivity } from './activity/activity.ts';
 import { createComponentSource } from './components/component-source.ts';
 import { createEventSource } from './events/event-feed.ts';
 import { createStreamFollower } from './events/stream-follower.ts';
 import { openMeter } from './metrics/job-meter.ts';
 import { createQueueSource } from './queues/queue-source.ts';
 import { createJobStore, type JobStore } from './recorded/job-store.ts';
-import { withRemoved } from './recorded/with-removed.ts';
 import { createScheduleSource } from './schedules/schedules.ts';
+import type { JobReads } from './tasks/removed-jobs.ts';
 import { readTaskDetail } from './tasks/task-detail.ts';
 import { listTasks, searchCauses } from './tasks/task-list.ts';
-import { createKeptSince, readTaskStats, type StatsReads } from './tasks/task-stats.ts';
-import { readFlowTree } from './tasks/task-tree.ts';
+import { createKeptSince, readTaskStats } from './tasks/task-stats.ts';
+import { readTree } from './tasks/task-tree.ts';
 import { createWorkerSource, readWorkers, WORKERS_HIDDEN } from './workers/read-workers.ts';
 
 /** The result of `bullmqSources`. */
@@ -76,10 +76,8 @@ export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
   const follower = createStreamFollower(redis);
   const recorded = resolved.store === null ? null : createJobStore(resolved, resolved.store, follower);
   const activity = createActivity(redis, follower);
-  const stats = { keptSince: createKeptSince(activity.endedJobs), queues: activity.queues };
-  const tasks = taskSource(name, redis, stats);
   const parts = {
-    tasks: withCauses(recorded === null ? tasks : withRemoved(tasks, redis, stats, recorded)),
+    tasks: taskSource(name, redis, activity, recorded),
     schedules: createScheduleSource(name, redis),
     workers: createWorkerSource(name, redis),
     health: createHealth(name, redis),
@@ -118,27 +116,32 @@ function historySource(name: string, { reader }: JobStore): HistorySource {
   return { name, getHistoryStats: (context) => reader.getStats(context) };
 }
 
-function withCauses(tasks: TaskSource): TaskSource {
-  const { listTasks: list, getTaskStats: sum } = tasks;
-  return {
-    ...tasks,
-    listTasks: (query, context) => list(searchCauses(query), context),
-    ...(sum !== undefined && {
-      getTaskStats: (query, context) => sum({ ...query, filter: searchCauses(query.filter) }, context),
-    }),
-  };
-}
-
-function taskSource(name: string, redis: BullMQRedis, stats: Omit<StatsReads, 'access'>): TaskSource {
-  const { within } = redis;
+function taskSource(
+  name: string,
+  redis: BullMQRedis,
+  activity: ActivityReader,
+  store: JobStore | null,
+): TaskSource {
+  const data = { keptSince: createKeptSince(activity.endedJobs), queues: activity.queues };
+  const readsOf = (context: ReadContext): JobReads => ({
+    access: redis.within(context),
+    recorded: store?.reader ?? null,
+    context,
+  });
   return {
     name,
     knowsConditions: true,
     status: redis.status,
-    listTasks: (query, context) => listTasks(within(context), query),
-    getTask: (id, context) => readTaskDetail(within(context), id),
-    getTaskTree: (id, context) => readFlowTree(within(context), id),
-    getTaskStats: (query, context) => readTaskStats({ ...stats, access: within(context) }, query),
+    listTasks: (query, context) => listTasks(readsOf(context), searchCauses(query)),
+    getTask: (id, context) => readTaskDetail(readsOf(context), id),
+    getTaskTree: (id, context) => readTree(readsOf(context), id),
+    getTaskStats(asked, context) {
+      const query = { ...asked, filter: searchCauses(asked.filter) };
+      if (store === null) return readTaskStats(readsOf(context), data, query);
+      return store.readStats(query, context, (own, within, since) =>
+        readTaskStats(readsOf(within), data, own, since),
+      );
+    },
   };
 }
 

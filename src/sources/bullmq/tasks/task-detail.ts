@@ -16,13 +16,19 @@ import { childrenOf } from '../jobs/job-family.ts';
 import { findJobs, loadWithValues } from '../jobs/job-loader.ts';
 import { type KnownJob, traceIn, tracesOf } from '../jobs/job-row.ts';
 import { DETAIL_BOUNDS, type JobValues, readValues } from '../jobs/job-values.ts';
+import { findRemoved, type JobReads } from './removed-jobs.ts';
 
 const MOST_CHILDREN = 20_000;
 /** Runs that a timeline lists one by one. */
 const MOST_RUNS = 100;
 
-/** Answers `getTask`: one job with its children, and its timeline from attempts, stack traces and logs. */
-export async function readTaskDetail(access: QueueAccess, taskId: string): Promise<TaskDetail | null> {
+/** Answers `getTask`. */
+export async function readTaskDetail(reads: JobReads, taskId: string): Promise<TaskDetail | null> {
+  return (await readLiveDetail(reads.access, taskId)) ?? findRemoved(reads, taskId);
+}
+
+/** A job in Redis with its children, and its timeline from attempts, stack traces and logs. */
+async function readLiveDetail(access: QueueAccess, taskId: string): Promise<TaskDetail | null> {
   const [ref = null] = await access.find([taskId]);
   if (ref === null) return null;
   const [job = null] = await findJobs(access, [ref], true);

@@ -14,7 +14,8 @@ import type { KnownJob } from '../jobs/job-row.ts';
 import { setsOf } from '../jobs/job-sets.ts';
 import { ROW_BOUNDS } from '../jobs/job-values.ts';
 import { createWalk, type Walk, type WalkPlan } from '../walk/walk.ts';
-import { MOST_JOBS, readFlow } from './task-tree.ts';
+import { type JobReads, type ListLive, listWithRemoved } from './removed-jobs.ts';
+import { MOST_JOBS, readTree } from './task-tree.ts';
 
 const NOTHING: TaskPage = { tasks: [], next: null, total: 0 };
 /** Bounds of the rows that are read at a time when filters may drop some of them. */
@@ -23,30 +24,33 @@ const LARGEST_BATCH = 500;
 /** Jobs whose values are read at a time when only some of them contain the searched text. */
 const SEARCHED_AT_ONCE = 100;
 
-/**
- * Answers `listTasks`. By time, without a filter or with one of queue or state, a page reads only the jobs that it
- * shows, and the newest of sets that time does not sort. (PENDING and RETRY share their sets, so that a filter of one of
- * them drops the other.) Filters by id look these jobs up; filters by root and parent read that flow. Everything else
- * looks at up to `scan` rows for one answer.
- *
- * @param large of lists by time: whether the list of one large set continues in its own order
- */
-export async function listTasks(
-  access: QueueAccess,
-  query: TaskQuery,
-  large: 'newest' | 'newest by time' = 'newest',
-): Promise<TaskPage> {
+/** Answers `listTasks`. Filters by root and parent read that flow. */
+export async function listTasks(reads: JobReads, query: TaskQuery): Promise<TaskPage> {
+  const { groupId, rootId, parentId, scan } = query;
   // BullMQ has no groups.
-  if (query.groupId !== null) return NOTHING;
+  if (groupId !== null) return NOTHING;
+  const top = rootId ?? parentId;
+  if (top === null) return listWithRemoved(reads, query, listLive);
+  const flow = await readTree(reads, top, { bounds: ROW_BOUNDS, most: Math.min(scan, MOST_JOBS) });
+  if (flow !== null) {
+    const page = selectTasks(flow.tasks, query);
+    return flow.truncated === true ? { ...page, total: null } : page;
+  }
+  // No job has a root that does not exist; a parent may be removed before its children.
+  return rootId !== null ? NOTHING : listWithRemoved(reads, query, listLive);
+}
+
+/**
+ * Lists the jobs in Redis. By time, without a filter or with one of queue or state, a page reads only the jobs that it
+ * shows, and the newest of sets that time does not sort. (PENDING and RETRY share their sets, so that a filter of one of
+ * them drops the other.) Filters by id look these jobs up. Everything else looks at up to `scan` rows for one answer.
+ */
+const listLive: ListLive = async (access, query, large) => {
   const ids = idsIn(query);
   // A few jobs are looked up: a walk would examine its share of all others first.
   if (ids !== null) return selectTasks(await findTasks(access, ids, true, ROW_BOUNDS), query);
-  const flow = await listFlow(access, query);
-  if (flow !== null) return flow;
-  // No job has a root that does not exist; a parent may be removed before its children.
-  if (query.rootId !== null) return NOTHING;
   return query.sort === 'timestamp' ? listByTime(access, query, large) : listSorted(access, query);
-}
+};
 
 /** The ids of which a query accepts no others; `null`: it accepts any. */
 function idsIn({ conditions }: TaskQuery): readonly string[] | null {
@@ -145,16 +149,6 @@ async function loadMatching(
     found.push(...loaded.filter((task) => query.q === null || query.search(task)));
   }
   return found.slice(0, most);
-}
-
-/** The flow of a root or a parent, its nearest {@link MOST_JOBS} jobs: read whole, then filtered and sorted. */
-async function listFlow(access: QueueAccess, query: TaskQuery): Promise<TaskPage | null> {
-  const id = query.rootId ?? query.parentId;
-  const [top = null] = id === null ? [] : await access.find([id]);
-  const flow = top === null ? null : await readFlow(access, top, Math.min(query.scan, MOST_JOBS));
-  if (flow === null) return null;
-  const page = selectTasks(await loadTasks(access, flow.jobs, ROW_BOUNDS), query);
-  return flow.isCut ? { ...page, total: null } : page;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { QueueHistory } from '../../../history/aggregate/queue-history.ts';
-import type { Task, TaskTree } from '../../../model.ts';
+import type { Task } from '../../../model.ts';
 import { asCount, asScored } from '../../../redis/replies.ts';
 import { scheduler } from '../../../scheduler.ts';
 import {
@@ -15,6 +15,7 @@ import { statsWindow } from '../../../select/stats-steps.ts';
 import { figuresOf } from '../../../select/task-figures.ts';
 import { passesFilters } from '../../../select/task-filter.ts';
 import { createStatsAccumulator } from '../../../select/task-stats.ts';
+import { ALL_TASKS } from '../../../source/task-query.ts';
 import type { TaskStats, TaskStatsQuery } from '../../../source.ts';
 import { type QueueAccess, readFields, readPer } from '../access/queue-access.ts';
 import { keyCommand, type QueueRef, taskIdOf } from '../access/queue-reads.ts';
@@ -25,7 +26,8 @@ import type { KnownJob } from '../jobs/job-row.ts';
 import { JOB_SETS, setsOf } from '../jobs/job-sets.ts';
 import { ROW_BOUNDS } from '../jobs/job-values.ts';
 import { createWalk } from '../walk/walk.ts';
-import { MOST_JOBS, readFlow } from './task-tree.ts';
+import { type JobReads, removedOnes, walkRecorded } from './removed-jobs.ts';
+import { MOST_JOBS, readTree } from './task-tree.ts';
 
 const BATCH = 500;
 /** Most failed jobs whose texts are read to find their causes. */
@@ -41,46 +43,27 @@ interface ReadWindow {
   readonly keptFrom: number;
 }
 
-/** The data from which statistics are made. */
-export interface StatsReads {
-  readonly access: QueueAccess;
+/** The data from which statistics are made, besides jobs. */
+export interface StatsData {
   readonly keptSince: KeptSince;
   /** The queues over time. */
   readonly queues: QueueHistory;
 }
 
-/** Recorded jobs, for statistics. */
-export interface RecordedTasks {
-  /** Since when jobs are recorded; `null`: not yet. */
-  readonly since: Date | null;
-  /** A flow with its removed jobs; `null`: there is none. */
-  flow(rootId: string): Promise<TaskTree | null>;
-  /**
-   * Adds the removed jobs of the window.
-   *
-   * @param known jobs that were read from Redis
-   * @param isWhole whether that is all of them
-   * @returns whether all were added
-   */
-  eachRemoved(
-    query: TaskStatsQuery,
-    known: ReadonlySet<string>,
-    isWhole: boolean,
-    add: (task: Task) => void,
-  ): Promise<boolean>;
-}
-
 /**
  * Answers `getTaskStats` from the jobs that last changed in the window, newest first, up to as many as one
  * answer may look at. If the window holds more, the figures are those of its newest part.
+ *
+ * @param recordedSince since when jobs are recorded; `null`: they are not, or not yet
  */
 export async function readTaskStats(
-  reads: StatsReads,
+  reads: JobReads,
+  { keptSince, queues }: StatsData,
   query: TaskStatsQuery,
-  recorded: RecordedTasks | null = null,
+  recordedSince: Date | null = null,
 ): Promise<TaskStats> {
   const { filter } = query;
-  const { access, queues } = reads;
+  const { access, recorded } = reads;
   let knownFrom = Number.NEGATIVE_INFINITY;
   let examinedFrom = Number.NEGATIVE_INFINITY;
   const figures = createStatsAccumulator(query, {
@@ -97,12 +80,12 @@ export async function readTaskStats(
   const { rootId } = filter;
   const { isWhole, readFrom, keptFrom } =
     rootId === null
-      ? await eachInWindow(reads, query, add)
-      : await eachInFlow(access, rootId, query, recorded, add);
+      ? await eachInWindow(access, keptSince, query, add)
+      : await eachInFlow(reads, rootId, query, add);
   examinedFrom = readFrom;
-  knownFrom = Math.max(readFrom, Math.min(keptFrom, recorded?.since?.getTime() ?? keptFrom));
+  knownFrom = Math.max(readFrom, Math.min(keptFrom, recordedSince?.getTime() ?? keptFrom));
   const isComplete =
-    recorded === null || rootId !== null || (await recorded.eachRemoved(query, seen, isWhole, add));
+    recorded === null || rootId !== null || (await eachRemoved(reads, query, seen, isWhole, add));
   const stats = await scheduler.run('stats', figures.result());
   // With a store, they are among its counts.
   const samples = recorded === null ? queues.samples(filter.queues) : [];
@@ -121,34 +104,59 @@ function withMoreCauses(stats: TaskStats): TaskStats {
 }
 
 async function eachInFlow(
-  access: QueueAccess,
+  reads: JobReads,
   rootId: string,
-  query: TaskStatsQuery,
-  recorded: RecordedTasks | null,
+  { filter }: TaskStatsQuery,
   add: (task: Task) => void,
 ): Promise<ReadWindow> {
-  if (recorded !== null) {
-    const tree = await recorded.flow(rootId);
-    for (const task of tree?.tasks ?? []) add(task);
-    return { isWhole: tree !== null && tree.truncated !== true, ...SINCE_EVER };
-  }
-  const [root = null] = await access.find([rootId]);
-  const flow = root === null ? null : await readFlow(access, root, Math.min(query.filter.scan, MOST_JOBS));
-  const { tasks } = await tasksOf(access, flow?.jobs ?? [], query, MOST_FAILED);
-  for (const task of tasks) add(task);
-  return { isWhole: flow?.isCut !== true, ...SINCE_EVER };
+  const most = Math.min(filter.scan, MOST_JOBS);
+  const tree = await readTree(reads, rootId, { bounds: ROW_BOUNDS, most });
+  for (const task of tree?.tasks ?? []) add(task);
+  return { isWhole: tree?.truncated !== true, ...SINCE_EVER };
 }
 
 const SINCE_EVER = { readFrom: Number.NEGATIVE_INFINITY, keptFrom: Number.NEGATIVE_INFINITY };
 
+/**
+ * Adds the removed jobs of the window.
+ *
+ * @param known jobs that were read from Redis
+ * @param isWhole whether that is all of them
+ * @returns whether all were added
+ */
+async function eachRemoved(
+  reads: JobReads,
+  query: TaskStatsQuery,
+  known: ReadonlySet<string>,
+  isWhole: boolean,
+  add: (task: Task) => void,
+): Promise<boolean> {
+  const { now, filter, callers } = query;
+  const { after, sort, order } = ALL_TASKS;
+  const until = filter.until ?? new Date(now.getTime() + 1);
+  // Children have other names.
+  const names = callers === true ? [] : filter.names;
+  const window = { ...filter, after, sort, order, names, since: new Date(windowStart(query)), until };
+  let left = filter.scan;
+  for await (const rows of walkRecorded(reads, window, filter.scan)) {
+    left -= rows.length;
+    const others = rows.filter(({ task }) => !known.has(task.id));
+    // If all jobs of the window have been read, the others are gone.
+    const gone = isWhole ? others.map(({ task }) => task) : await removedOnes(reads, others);
+    for (const task of gone) add(task);
+  }
+  return left > 0;
+}
+
 /** Since when a job must have changed, in milliseconds. */
-export function windowStart({ minutes, now, filter }: TaskStatsQuery): number {
+function windowStart({ minutes, now, filter }: TaskStatsQuery): number {
   return Math.max(now.getTime() - minutes * 60_000, filter.since?.getTime() ?? Number.NEGATIVE_INFINITY);
 }
 
 /** Reads the jobs in Redis that last changed in the window, newest first, and a few others. */
 async function eachInWindow(
-  { access, keptSince }: StatsReads,
+  access: QueueAccess,
+  keptSince: KeptSince,
   query: TaskStatsQuery,
   add: (task: Task) => void,
 ): Promise<ReadWindow> {
@@ -196,7 +204,7 @@ async function tasksOf(
   { filter, now, causes = 0 }: TaskStatsQuery,
   most: number,
 ): Promise<{ readonly tasks: readonly Task[]; readonly failed: number }> {
-  if (filter.rootId !== null || filter.q !== null) {
+  if (filter.q !== null) {
     return { tasks: await loadTasks(access, jobs, ROW_BOUNDS), failed: 0 };
   }
   const failed = causes === 0 ? [] : jobs.filter(({ set }) => set.part === 'failed');

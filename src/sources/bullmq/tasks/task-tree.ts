@@ -1,18 +1,19 @@
-import type { TaskRelation, TaskTree } from '../../../model.ts';
+import { withoutSentWith } from '../../../history/merge/record-fields.ts';
+import type { Task, TaskDetail, TaskRelation, TaskTree } from '../../../model.ts';
+import { RedisError } from '../../../redis/problems.ts';
+import { ALL_TASKS } from '../../../source/task-query.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import type { JobRef } from '../access/queue-reads.ts';
 import { childrenOf, rootsOf } from '../jobs/job-family.ts';
-import { findJobs, loadTasks } from '../jobs/job-loader.ts';
+import { findJobs, findTasks, loadTasks } from '../jobs/job-loader.ts';
 import type { KnownJob } from '../jobs/job-row.ts';
-import { ROW_BOUNDS } from '../jobs/job-values.ts';
+import { ROW_BOUNDS, type ValueBounds } from '../jobs/job-values.ts';
+import { findRemoved, type JobReads, type RecordedJob, removedOnes, walkRecorded } from './removed-jobs.ts';
 
 /** Jobs of a flow, as many as the contract lists at most. */
 export const MOST_JOBS = 20_000;
-/** Previews are shorter. */
-export const TREE_BOUNDS = { ...ROW_BOUNDS, keep: 1_024 };
-
 /** The part of a flow that was read. */
-export interface Flow {
+interface Flow {
   /** Nearest relatives of the requested job first. */
   readonly jobs: readonly KnownJob[];
   /** The task that it begins with, or the requested one. */
@@ -28,7 +29,7 @@ export interface Flow {
  * @param most jobs to read
  * @returns `null` when there is no such job
  */
-export async function readFlow(access: QueueAccess, asked: JobRef, most: number): Promise<Flow | null> {
+async function readFlow(access: QueueAccess, asked: JobRef, most: number): Promise<Flow | null> {
   const [first = null] = await findJobs(access, [asked], true);
   if (first === null) return null;
   const jobs: KnownJob[] = [];
@@ -89,15 +90,104 @@ function relationsOf(
   return [...known, ...byReference];
 }
 
-/** Answers `getTaskTree`: the flow of a job across queues. Removed children are known by reference. */
-export async function readFlowTree(access: QueueAccess, taskId: string): Promise<TaskTree | null> {
-  const [asked = null] = await access.find([taskId]);
-  const flow = asked === null ? null : await readFlow(access, asked, MOST_JOBS);
-  if (flow === null) return null;
+/** How much of a flow to read. */
+interface TreeLimits {
+  readonly bounds: ValueBounds;
+  /** Most jobs. */
+  readonly most: number;
+}
+
+/** Previews are shorter. */
+const WHOLE_TREE: TreeLimits = { bounds: { ...ROW_BOUNDS, keep: 1_024 }, most: MOST_JOBS };
+
+/**
+ * Answers `getTaskTree`: the flow of a job across queues, from the jobs in Redis that are related to the job or its root,
+ * and those recorded under the same root. Children that are neither are known by reference.
+ *
+ * @returns `null` when there is no such job
+ */
+export async function readTree(
+  reads: JobReads,
+  id: string,
+  limits: TreeLimits = WHOLE_TREE,
+): Promise<TaskTree | null> {
+  const { access, context } = reads;
+  const own = await readLiveTree(access, id, limits);
+  const found = own === null ? await findRemoved(reads, id) : null;
+  const asked = found && withoutDetail(found);
+  if (own === null && asked === null) return null;
+  const rootId = own?.rootId ?? asked?.rootId ?? id;
+  const live = own ?? (rootId === id ? null : await readLiveTree(access, rootId, limits)) ?? NO_TREE;
+  const known = new Set(live.tasks.map((task) => task.id));
+  const rest = await readRest(reads, rootId, known, limits).catch((error: unknown) => {
+    // Without the store, the jobs in Redis are still shown.
+    if (own === null || context.signal.aborted || error instanceof RedisError) throw error;
+    return null;
+  });
+  const tasks = [...live.tasks, ...(rest ?? [])];
+  if (asked !== null && !tasks.some((task) => task.id === id)) tasks.push(asked);
   return {
-    rootId: flow.rootId,
-    tasks: await loadTasks(access, flow.jobs, TREE_BOUNDS),
-    relations: flow.relations,
-    truncated: flow.isCut,
+    rootId,
+    tasks: tasks.slice(0, MOST_JOBS),
+    relations: withParents(live.relations ?? [], tasks),
+    truncated: rest === null || live.truncated === true || tasks.length > MOST_JOBS,
   };
+}
+
+const NO_TREE: TaskTree = { rootId: '', tasks: [], relations: [], truncated: false };
+
+async function readLiveTree(
+  access: QueueAccess,
+  taskId: string,
+  { bounds, most }: TreeLimits,
+): Promise<TaskTree | null> {
+  const [asked = null] = await access.find([taskId]);
+  const flow = asked === null ? null : await readFlow(access, asked, most);
+  if (flow === null) return null;
+  const { rootId, jobs, relations, isCut } = flow;
+  return { rootId, tasks: await loadTasks(access, jobs, bounds), relations, truncated: isCut };
+}
+
+function withoutDetail({
+  children: _children,
+  timeline: _timeline,
+  attempts: _attempts,
+  options: _options,
+  log: _log,
+  ahead: _ahead,
+  waitsFor: _waitsFor,
+  ...rest
+}: TaskDetail): Task {
+  const task = withoutSentWith(rest);
+  // A field that only one task shows must be left out above.
+  return task satisfies Task & { readonly [Field in Exclude<keyof TaskDetail, keyof Task>]?: never };
+}
+
+/** The recorded jobs of the flow, except known ones; jobs that are in Redis are read from there. */
+async function readRest(
+  reads: JobReads,
+  rootId: string,
+  known: ReadonlySet<string>,
+  { bounds }: TreeLimits,
+): Promise<readonly Task[]> {
+  const { access } = reads;
+  const rows: RecordedJob[] = [];
+  const flow = { ...ALL_TASKS, rootId, limit: MOST_JOBS, scan: MOST_JOBS };
+  for await (const part of walkRecorded(reads, flow, MOST_JOBS)) {
+    rows.push(...part.filter(({ task }) => !known.has(task.id)));
+  }
+  const gone = await removedOnes(reads, rows);
+  const isGone = new Set(gone.map(({ id }) => id));
+  const ids = rows.flatMap(({ task, isLater }) => (isGone.has(task.id) || isLater ? [] : [task.id]));
+  return [...gone, ...(await findTasks(access, ids, false, bounds))];
+}
+
+/** A parent runs after its children, so relations lead from child to parent. */
+function withParents(relations: readonly TaskRelation[], tasks: readonly Task[]): readonly TaskRelation[] {
+  const all = new Map(relations.map((one) => [JSON.stringify([one.parent, one.child]), one]));
+  for (const { id, parentId = null } of tasks) {
+    if (parentId === null) continue;
+    all.set(JSON.stringify([id, parentId]), { parent: id, child: parentId, relation: 'flow' });
+  }
+  return [...all.values()];
 }

@@ -7,14 +7,13 @@ import { comparePositions, sortKeyOf } from '../../../select/task-order.ts';
 import type { ReadContext, TaskPage, TaskPosition, TaskQuery } from '../../../source.ts';
 import { type QueueAccess, readFields } from '../access/queue-access.ts';
 import { mayPass } from '../jobs/job-sets.ts';
-import { listTasks } from '../tasks/task-list.ts';
-import { latestLife } from './recorded-lives.ts';
+import { latestLife } from '../recorded/recorded-lives.ts';
 
 /** Reads of the jobs in Redis and of the recorded ones, for one request. */
 export interface JobReads {
   readonly access: QueueAccess;
-  /** Rejects when the store is needed and cannot be read. */
-  readonly reader: HistoryReader;
+  /** Rejects when the store is needed and cannot be read; `null`: there is none. */
+  readonly recorded: HistoryReader | null;
   readonly context: ReadContext;
 }
 
@@ -35,9 +34,10 @@ const LEAST_ROWS = 10;
 const MOST_ROWS = 500;
 
 /** A removed job, by the id of its row. The task id of the job means the latest one that had it. */
-export async function findRemoved({ reader, context }: JobReads, id: string): Promise<TaskDetail | null> {
-  const life = await latestLife(reader, id, context);
-  const task = await reader.getTask(life?.id ?? id, context);
+export async function findRemoved({ recorded, context }: JobReads, id: string): Promise<TaskDetail | null> {
+  if (recorded === null) return null;
+  const life = await latestLife(recorded, id, context);
+  const task = await recorded.getTask(life?.id ?? id, context);
   return task && { ...detailOf(task), id };
 }
 
@@ -63,14 +63,15 @@ export async function removedOnes(
 
 /** All recorded jobs that match, including those still in Redis, `most` at most. */
 export async function* walkRecorded(
-  { reader, context }: JobReads,
+  { recorded, context }: JobReads,
   query: TaskQuery,
   most: number,
 ): AsyncGenerator<readonly RecordedJob[], void, undefined> {
+  if (recorded === null) return;
   let { after } = query;
   for (let left = most; left > 0; ) {
     const part = recordedQuery({ ...query, after, limit: Math.min(left, MOST_ROWS) });
-    const page = await reader.listTasks(part, context);
+    const page = await recorded.listTasks(part, context);
     yield page.tasks.map((task) => recordedJob(task));
     if (page.next === null) return;
     after = page.next;
@@ -78,16 +79,30 @@ export async function* walkRecorded(
   }
 }
 
+/** Lists the jobs in Redis. @param large of lists by time: which of a large set come */
+export type ListLive = (
+  access: QueueAccess,
+  query: TaskQuery,
+  large: 'newest' | 'newest by time',
+) => Promise<TaskPage>;
+
 /**
  * Lists the jobs in Redis and the removed ones. Both lists continue behind the last row that was shown, whichever it is
  * of. `total` is known if one page has all rows, or nothing that was recorded matches.
  */
-export async function listWithRemoved(reads: JobReads, query: TaskQuery): Promise<TaskPage> {
+export async function listWithRemoved(
+  reads: JobReads,
+  query: TaskQuery,
+  listLive: ListLive,
+): Promise<TaskPage> {
   const { engineStates, after, limit, order } = query;
+  const { access, recorded } = reads;
   const isAskedFor = engineStates.length === 0 || engineStates.includes(REMOVED);
-  if (!isAskedFor || !mayPass(query, 'engineState', [REMOVED])) return listTasks(reads.access, query);
-  const live = await listTasks(reads.access, query, 'newest by time');
-  const removed = await listRemoved(reads, query, live.next).catch((failure: unknown) => {
+  if (recorded === null || !isAskedFor || !mayPass(query, 'engineState', [REMOVED])) {
+    return listLive(access, query, 'newest');
+  }
+  const live = await listLive(access, query, 'newest by time');
+  const removed = await listRemoved(reads, recorded, query, live.next).catch((failure: unknown) => {
     reads.context.signal.throwIfAborted();
     return { failure };
   });
@@ -121,6 +136,7 @@ function withoutStore({ tasks, next }: TaskPage, failure: unknown, query: TaskQu
  */
 async function listRemoved(
   reads: JobReads,
+  recorded: HistoryReader,
   query: TaskQuery,
   bound: TaskPosition | null,
 ): Promise<Pick<TaskPage, 'tasks'> & { end: TaskPosition | null; isEmpty: boolean; cursorExact: boolean }> {
@@ -129,7 +145,7 @@ async function listRemoved(
   let cursorExact = true;
   for (let looked = 0; ; ) {
     const limit = Math.min(Math.max(query.limit - tasks.length, LEAST_ROWS), MOST_ROWS);
-    const page = await reads.reader.listTasks(recordedQuery({ ...query, after, limit }), reads.context);
+    const page = await recorded.listTasks(recordedQuery({ ...query, after, limit }), reads.context);
     cursorExact &&= page.cursorExact ?? true;
     // Their waits are shown less often than they are recorded.
     const rows = page.tasks.map(recordedJob).filter(({ task }) => passesConditions(task, query));
