@@ -63,7 +63,7 @@ export const streamTarget = defineTarget({
   name: 'BullMQ streams, schedulers and workers',
   share: 140,
   covers: files(
-    ...['events/stream-entry', 'events/job-machine', 'events/feed-items', 'events/feed-stream'],
+    ...['events/stream-entry', 'events/job-machine', 'events/feed-items', 'events/feed-cursor'],
     ...['schedules/schedule-entry', 'schedules/schedules', 'workers/worker-connections'],
   ),
   missing: redisMissing,

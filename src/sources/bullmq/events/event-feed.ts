@@ -2,46 +2,30 @@
 import { mergeSortedAsync } from '../../../merge-sorted.ts';
 import type { TaskEvent } from '../../../model.ts';
 import type { TaskEventPage, TaskEventQuery, TaskEventSource } from '../../../source.ts';
-import type { BullMQRedis } from '../access/queue-access.ts';
-import { createItemMemory } from './feed-items.ts';
+import type { BullMQRedis, QueueAccess } from '../access/queue-access.ts';
+import { queueKeyOf, readCursor, writeCursor } from './feed-cursor.ts';
+import { createItemMemory, type FeedItem, type ItemMemory, readItems } from './feed-items.ts';
+import { createStreamEnds, endAt, FRESH_MS, floorOf, lastIdOf, type WatchedStream } from './stream-ends.ts';
 import {
-  createFeedStream,
-  type FeedPosition,
-  type FeedReads,
-  type FeedStream,
-  itemsBehind,
-  itemsFromEnd,
-  positionOf,
-  queueKeyOf,
-  readCursor,
-  SLACK_MS,
-  takeItem,
-  writeCursor,
-} from './feed-stream.ts';
-import {
-  createStreamEnds,
-  FRESH_MS,
-  floorOf,
-  lastIdOf,
-  positionAt,
-  type WatchedStream,
-} from './stream-ends.ts';
-import type { StreamPosition } from './stream-entry.ts';
+  BEGINNING,
+  backwardCommand,
+  compareIds,
+  entriesOf,
+  fitBatch,
+  readLost,
+  readStreams,
+  timeOf,
+} from './stream-entry.ts';
 
 /** Entries that are looked at for one answer. */
 const MOST_SCANNED = 20_000;
 /** After this many entries without a match, the cursor moves past them, so that they are not read again. */
 const MOST_SKIPPED = 1_000;
-
-/** Where a page begins in every stream. */
-interface Start {
-  readonly streams: readonly FeedStream[];
-  /** Milliseconds since 1970 up to which streams have been read that have no position of their own. */
-  readonly floor: number;
-  readonly hasGap: boolean;
-  /** The cursor of the request. */
-  readonly cursor: string | null;
-}
+/**
+ * How far entries of a stream that is not in the cursor may be behind those of others, in milliseconds: streams
+ * are read at different moments and, in a cluster, have different clocks.
+ */
+const SLACK_MS = 60_000;
 
 export function createEventSource(name: string, redis: BullMQRedis): TaskEventSource {
   const ends = createStreamEnds(redis);
@@ -61,36 +45,90 @@ export function createEventSource(name: string, redis: BullMQRedis): TaskEventSo
       const all = await ends.look(access, await access.queues());
       const reads = { access, memory };
       if (query.since === null) return listNewest(reads, all, query);
-      return listBehind(reads, startOf(all, query.since, Date.now()), query);
+      return listBehind(reads, await startOf(access, all, query.since), query);
     },
   };
 }
 
-function startOf(
+/** Reads of items for one request. */
+interface FeedReads {
+  readonly access: QueueAccess;
+  readonly memory: ItemMemory;
+}
+
+/** A stream that is being read. */
+interface FeedStream {
+  readonly watched: WatchedStream;
+  /** The last entry that was taken; {@link BEGINNING}: none. */
+  position: string;
+  /** Items that were read; from `index` on they have not been taken. */
+  items: readonly FeedItem[];
+  index: number;
+  /** Whether there are no others behind `items`. */
+  isEnd: boolean;
+  /** Whether entries behind the position were removed before they could be read. */
+  hasGap: boolean;
+}
+
+/** Where a page begins in every stream. */
+interface Start {
+  readonly streams: readonly FeedStream[];
+  /** Milliseconds since 1970 up to which streams have been read that have no position of their own. */
+  readonly floor: number;
+  readonly hasGap: boolean;
+  /** The cursor of the request. */
+  readonly cursor: string | null;
+}
+
+async function startOf(
+  access: QueueAccess,
   all: readonly WatchedStream[],
   since: NonNullable<TaskEventQuery['since']>,
-  now: number,
-): Start {
+): Promise<Start> {
   if ('time' in since) {
-    const time = Math.min(since.time.getTime(), now);
+    const time = Math.min(since.time.getTime(), Date.now());
     const hasGap = all.some(({ lostAt }) => lostAt >= time);
-    const streams = all.map((watched) => createFeedStream(watched, positionAt(watched, time)));
+    const streams = await streamsAt(access, all, floorOf(time), (watched) => endAt(watched, time));
     return { streams, floor: Math.max(0, floorOf(time) - SLACK_MS), hasGap, cursor: null };
   }
-  const position = readCursor(since.cursor);
-  if (position === null) {
-    const streams = all.map((watched) => createFeedStream(watched, { floor: 0 }));
-    return { streams, floor: 0, hasGap: true, cursor: null };
-  }
-  const { floor, read } = position;
-  const streams = all.map((watched) => {
-    const id = read.get(queueKeyOf(watched.queue.name));
-    return createFeedStream(watched, id === undefined ? { floor } : { id });
-  });
-  const keys = new Set(streams.map(({ key }) => key));
+  const cursor = readCursor(since.cursor);
+  const { floor, read } = cursor ?? { floor: 0, read: new Map<string, string>() };
+  const streams = await streamsAt(access, all, floor, ({ queue }) => read.get(queueKeyOf(queue.name)));
+  const keys = new Set(all.map(({ queue }) => queueKeyOf(queue.name)));
   // The entries of a queue that has been removed are gone.
-  const hasGap = [...read.keys()].some((key) => !keys.has(key));
-  return { streams, floor, hasGap, cursor: since.cursor };
+  const hasGap = cursor === null || [...read.keys()].some((key) => !keys.has(key));
+  return { streams, floor, hasGap, cursor: cursor === null ? null : since.cursor };
+}
+
+/**
+ * The streams at their positions.
+ *
+ * @param floor those that have none were read up to and including this millisecond
+ */
+async function streamsAt(
+  access: QueueAccess,
+  all: readonly WatchedStream[],
+  floor: number,
+  positionOf: (watched: WatchedStream) => string | undefined,
+): Promise<readonly FeedStream[]> {
+  const ends = all.map((watched) => {
+    const last = lastIdOf(watched) ?? BEGINNING;
+    return { watched, last, id: positionOf(watched) ?? (timeOf(last) <= floor ? last : null) };
+  });
+  const others = ends.filter(({ id }) => id === null).map(({ watched }) => watched);
+  const before = await access.read(others.map(({ queue }) => backwardCommand(queue, String(floor), 1)));
+  const found = new Map(others.map((watched, index) => [watched, entriesOf(before[index])[0]?.id]));
+  const places = ends.map(({ watched, last, id }) => {
+    const position = id ?? found.get(watched) ?? BEGINNING;
+    return { watched, position, isEnd: position === last };
+  });
+  const isFromBeginning = ({ position, isEnd }: (typeof places)[number]): boolean =>
+    position === BEGINNING && !isEnd;
+  const lost = await readLost(
+    access,
+    places.filter(isFromBeginning).map(({ watched: { queue } }) => queue),
+  );
+  return places.map((place) => ({ ...place, items: [], index: 0, hasGap: lost.has(place.watched.queue) }));
 }
 
 /** Lists the oldest matching items behind the start, newest first. */
@@ -99,7 +137,7 @@ async function listBehind(reads: FeedReads, start: Start, query: TaskEventQuery)
   const matches = matcherOf(query);
   const found: TaskEvent[] = [];
   /** Positions before the items that were taken since the last one that matched. */
-  let skipped: { readonly stream: FeedStream; readonly from: StreamPosition }[] = [];
+  let skipped: { readonly stream: FeedStream; readonly from: string }[] = [];
   let scanned = 0;
   const batch = (): number => batchSize(query.limit + scanned, streams.length);
   const merged = mergeSortedAsync(
@@ -111,7 +149,8 @@ async function listBehind(reads: FeedReads, start: Start, query: TaskEventQuery)
     if (done || next === undefined) break;
     const { stream, item } = next;
     skipped.push({ stream, from: stream.position });
-    takeItem(next);
+    stream.index += 1;
+    stream.position = item.id;
     scanned += 1;
     if (item.event === null || !matches(item.event)) continue;
     found.push(item.event);
@@ -122,7 +161,7 @@ async function listBehind(reads: FeedReads, start: Start, query: TaskEventQuery)
   const isFar = skipped.length >= MOST_SKIPPED;
   if (!isFar) for (const { stream, from } of skipped.toReversed()) stream.position = from;
   const isSame = start.cursor !== null && found.length === 0 && !gap && !isFar;
-  const cursor = isSame ? (start.cursor ?? '') : writeCursor(endOf(streams, start.floor));
+  const cursor = isSame ? (start.cursor ?? '') : cursorAt(streams, start.floor);
   return { events: found.reverse(), cursor, gap };
 }
 
@@ -131,15 +170,57 @@ function batchSize(count: number, streams: number): number {
   return Math.max(10, Math.ceil((2 * count) / Math.max(1, streams)));
 }
 
-function endOf(streams: readonly FeedStream[], floor: number): FeedPosition {
+/** @param floor up to when all streams have been read in any case */
+function cursorAt(streams: readonly FeedStream[], floor: number): string {
   const read = new Map<string, string>();
   let highest = Number.POSITIVE_INFINITY;
-  for (const { key, position, items } of streams) {
-    if ('id' in position) read.set(key, position.id);
+  for (const { watched, position, items } of streams) {
+    if (position !== BEGINNING) read.set(queueKeyOf(watched.queue.name), position);
     // Nothing of this stream has been taken.
     else if (items.length > 0) highest = floor;
   }
-  return positionOf(read, floor, highest);
+  const newest = Math.max(...[...read.values()].map(timeOf));
+  return writeCursor({
+    floor: read.size === 0 ? floor : Math.max(0, Math.min(newest - SLACK_MS, highest)),
+    read,
+  });
+}
+
+/**
+ * The items after the stream's position, oldest first.
+ *
+ * @param batch how many entries to read at a time
+ */
+async function* itemsBehind(
+  reads: FeedReads,
+  stream: FeedStream,
+  batch: () => number,
+): AsyncGenerator<{ readonly stream: FeedStream; readonly item: FeedItem }, void, undefined> {
+  for (;;) {
+    const item = stream.items[stream.index];
+    if (item !== undefined) yield { stream, item };
+    else if (stream.isEnd) return;
+    else await readOn(reads, stream, batch());
+  }
+}
+
+async function readOn({ access, memory }: FeedReads, stream: FeedStream, batch: number): Promise<void> {
+  const { watched, position } = stream;
+  const { queue } = watched;
+  const mark = { id: position, witness: position };
+  const [part] = await readStreams(access, [{ queue, mark, count: Math.min(batch, watched.batch) }]);
+  const { entries = [], isEnd = true, hasGap = true } = part ?? {};
+  watched.batch = fitBatch(watched.batch, entries);
+  stream.items = await readItems(access, memory, queue, entries);
+  stream.index = 0;
+  stream.isEnd = isEnd;
+  if (!hasGap || position === BEGINNING) return;
+  stream.hasGap = true;
+  // The entry at the position was removed. If there are no newer ones, it continues with those that exist now.
+  const last = lastIdOf(watched);
+  if (entries.length === 0) {
+    stream.position = last !== null && compareIds(last, position) < 0 ? last : BEGINNING;
+  }
 }
 
 /** Lists the newest matching items, and returns the position after all items. */
@@ -148,11 +229,11 @@ async function listNewest(
   all: readonly WatchedStream[],
   query: TaskEventQuery,
 ): Promise<TaskEventPage> {
-  const ids = all.flatMap((watched) => {
-    const id = lastIdOf(watched);
-    return id === null ? [] : [[queueKeyOf(watched.queue.name), id] as const];
+  const atEnd = all.map((watched) => {
+    const position = lastIdOf(watched) ?? BEGINNING;
+    return { watched, position, items: [], index: 0, isEnd: true, hasGap: false };
   });
-  const cursor = writeCursor(positionOf(new Map(ids), 0, Number.POSITIVE_INFINITY));
+  const cursor = cursorAt(atEnd, 0);
   const matches = matcherOf(query);
   const events: TaskEvent[] = [];
   // Among items of the same time, the one of the last queue is the newest.
@@ -166,6 +247,24 @@ async function listNewest(
     if (item.event !== null && matches(item.event)) events.push(item.event);
   }
   return { events, cursor, gap: false };
+}
+
+/** Items of a stream from its last look on, newest first. */
+async function* itemsFromEnd(
+  { access, memory }: FeedReads,
+  watched: WatchedStream,
+  batch: number,
+): AsyncGenerator<FeedItem, void, undefined> {
+  const { queue } = watched;
+  for (let end = lastIdOf(watched); end !== null; ) {
+    const count = Math.min(batch, watched.batch);
+    const [reply] = await access.read([backwardCommand(queue, end, count)]);
+    const entries = entriesOf(reply).toReversed();
+    watched.batch = fitBatch(watched.batch, entries);
+    const items = await readItems(access, memory, queue, entries);
+    yield* items.toReversed();
+    end = entries.length < count ? null : `(${items[0]?.id}`;
+  }
 }
 
 /** Whether an item passes the filters of a query. */

@@ -6,12 +6,12 @@ import { withDeadline } from '../../../redis/deadline.ts';
 import type { BullMQRedis, QueueAccess } from '../access/queue-access.ts';
 import { inPortions, type QueueRef } from '../access/queue-reads.ts';
 import {
+  BEGINNING,
   FIRST_BATCH,
   markBehind,
   type ReadMark,
   readStreams,
   type StreamPart,
-  type StreamPosition,
 } from './stream-entry.ts';
 
 /** How long a look may count as the latest, in milliseconds. */
@@ -46,15 +46,15 @@ export function lastIdOf({ ends }: WatchedStream): string | null {
 }
 
 /**
- * The position of a moment by our clock. It is usually the moment of an answer, which showed what had been found by
- * then. If nobody looked then, entries are placed by the clock of Redis, less the maximum age of an answer.
+ * The last entry at a moment by our clock. It is usually the moment of an answer, which showed what had been found by
+ * then. `undefined`: nobody looked then, and entries are placed by the clock of Redis, behind {@link floorOf}.
  */
-export function positionAt({ ends }: WatchedStream, time: number): StreamPosition {
+export function endAt({ ends }: WatchedStream, time: number): string | undefined {
   const end = ends.findLast(({ from, until }) => time >= from && time - until <= FRESH_MS);
-  if (end === undefined) return { floor: floorOf(time) };
-  return end.mark === null ? { floor: 0 } : { id: end.mark.id };
+  return end && (end.mark?.id ?? BEGINNING);
 }
 
+/** By the clock of Redis, less the maximum age of an answer. */
 export function floorOf(time: number): number {
   return Math.max(0, Math.ceil(time) - FRESH_MS - 1);
 }

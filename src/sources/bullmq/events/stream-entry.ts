@@ -92,9 +92,6 @@ function shorten(text: string): string {
   return `${Buffer.from(kept.slice(0, end)).toString()}…`;
 }
 
-/** Where to continue: behind an entry that was there, or behind a millisecond. */
-export type StreamPosition = { readonly id: string } | { readonly floor: number };
-
 /** Entries behind a position. */
 export interface StreamPart {
   /** Oldest first. */
@@ -213,43 +210,6 @@ export function backwardCommand(queue: QueueRef, end: string, count: number): Qu
 /** Entries from this id on, itself included. */
 function forwardCommand(queue: QueueRef, start: string, count: number): QueueCommand {
   return keyCommand(queue, 'XRANGE', 'events', start, '+', 'COUNT', count);
-}
-
-/** A part whose place in the stream is known. */
-export interface PlacedPart extends StreamPart {
-  /** The entry right before it; `null` when it is not known. */
-  readonly before: string | null;
-}
-
-/** Reads up to `count` entries behind a position. */
-export async function readBehind(
-  access: QueueAccess,
-  queue: QueueRef,
-  position: StreamPosition,
-  count: number,
-): Promise<PlacedPart> {
-  if ('floor' in position) return readBehindTime(access, queue, position.floor, count);
-  const { id } = position;
-  const [part] = await readStreams(access, [{ queue, mark: { id, witness: id }, count }]);
-  const { entries = [], isEnd = true, hasGap = true } = part ?? {};
-  return { entries, isEnd, hasGap, before: hasGap ? null : id };
-}
-
-/** @param floor in milliseconds since 1970 */
-async function readBehindTime(
-  access: QueueAccess,
-  queue: QueueRef,
-  floor: number,
-  count: number,
-): Promise<PlacedPart> {
-  const [behind, earlier] = await access.read([
-    forwardCommand(queue, String(floor + 1), count),
-    keyCommand(queue, 'XREVRANGE', 'events', floor, '-', 'COUNT', 1),
-  ]);
-  const entries = entriesOf(behind);
-  const before = entriesOf(earlier)[0]?.id ?? null;
-  const hasGap = before === null && (await readLost(access, [queue])).size > 0;
-  return { entries, isEnd: entries.length < count, hasGap, before };
 }
 
 /**
