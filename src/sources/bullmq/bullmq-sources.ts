@@ -20,6 +20,7 @@ import type {
 import { type BullMQSourcesOptions, resolveOptions } from './access/options.ts';
 import { type BullMQRedis, createBullMQRedis, type QueueAccess } from './access/queue-access.ts';
 import { type ActivityReader, createActivity } from './activity/activity.ts';
+import { createKeptSince } from './activity/kept-since.ts';
 import { createComponentSource } from './components/component-source.ts';
 import { createEventSource } from './events/event-feed.ts';
 import { createStreamFollower } from './events/stream-follower.ts';
@@ -30,7 +31,7 @@ import { createScheduleSource } from './schedules/schedules.ts';
 import type { JobReads } from './tasks/removed-jobs.ts';
 import { readTaskDetail } from './tasks/task-detail.ts';
 import { listTasks, searchCauses } from './tasks/task-list.ts';
-import { createKeptSince, readTaskStats } from './tasks/task-stats.ts';
+import { readTaskStats } from './tasks/task-stats.ts';
 import { readTree } from './tasks/task-tree.ts';
 import { createWorkerSource, readWorkers, WORKERS_HIDDEN } from './workers/read-workers.ts';
 

@@ -5,15 +5,14 @@ import { type QueueAccess, readFields } from '../access/queue-access.ts';
 import { type JobRef, keyCommand } from '../access/queue-reads.ts';
 import { shortText, timeOf } from '../jobs/job-facts.ts';
 import { findConsequences } from '../jobs/job-loader.ts';
-import { type CountedQueue, closeGap, type EndedJob, type EndedPart } from './count-events.ts';
+import { type CountedQueue, closeGap, ENDED_PARTS, type EndedJob, type EndedPart } from './count-events.ts';
+import { readKept } from './kept-since.ts';
 
 /** The rules compare with this time before now at most; for the run times of a day, a few jobs are enough. */
 const NEEDED_MS = 80 * 60_000;
 const ENOUGH_JOBS = 5_000;
 /** More jobs of one gap are not read. */
 const MOST_JOBS = 100_000;
-
-const PARTS: readonly EndedPart[] = ['completed', 'failed'];
 
 /**
  * Reads a part of a queue's gap, newest jobs first.
@@ -28,20 +27,21 @@ export async function countEnded(
 ): Promise<void> {
   const { queue, gap } = counted;
   if (gap === null) return;
-  const oldest = await readOldest(access, counted);
+  const [kept] = await readKept(access, [queue]);
+  const oldest = kept?.oldest ?? { completed: null, failed: null };
   if (!(await keepsJobs(access, counted, oldest))) {
     closeGap(counted);
     return;
   }
   const lists = await access.read(
-    PARTS.map((part) => {
+    ENDED_PARTS.map((part) => {
       const limit = ['WITHSCORES', 'LIMIT', gap.read[part], most] as const;
       return keyCommand(queue, 'ZREVRANGEBYSCORE', part, gap.edge, gap.from, ...limit);
     }),
   );
   let reached = gap.from;
   let isRead = true;
-  for (const [index, part] of PARTS.entries()) {
+  for (const [index, part] of ENDED_PARTS.entries()) {
     const found = asScored(lists[index]).map(({ member, score }) => ({ queue, id: member, time: score }));
     const uncounted = found.filter(({ id }) => !gap.counted.has(id));
     await countJobs(access, counts, part, uncounted);
@@ -56,17 +56,6 @@ export async function countEnded(
   const read = gap.read.completed + gap.read.failed;
   const isEnough = Date.now() - reached > NEEDED_MS && read >= ENOUGH_JOBS;
   if (isRead || isEnough || read >= MOST_JOBS) closeGap(counted);
-}
-
-/** When the oldest job of each set ended. */
-async function readOldest(
-  access: QueueAccess,
-  { queue }: CountedQueue,
-): Promise<Readonly<Record<EndedPart, number | null>>> {
-  const [completed, failed] = await access.read(
-    PARTS.map((part) => keyCommand(queue, 'ZRANGE', part, 0, 0, 'WITHSCORES')),
-  );
-  return { completed: asScored(completed)[0]?.score ?? null, failed: asScored(failed)[0]?.score ?? null };
 }
 
 /** Whether the jobs whose end was observed still exist, except for those that are older than a whole set. */

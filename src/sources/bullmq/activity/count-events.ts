@@ -16,7 +16,8 @@ const COUNTED_MS = 24 * 60 * 60_000;
 const EDGE_MS = 2_000;
 
 /** The sets of jobs that have ended. */
-export type EndedPart = 'completed' | 'failed';
+export const ENDED_PARTS = ['completed', 'failed'] as const;
+export type EndedPart = (typeof ENDED_PARTS)[number];
 
 /** A time in which events were removed from the stream before they were read. Sets of ended jobs may fill it. */
 export interface Gap {

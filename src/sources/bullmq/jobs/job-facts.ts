@@ -136,32 +136,18 @@ export interface JobContent {
 }
 
 /**
- * Reads the small fields.
+ * Reads the small fields of jobs. With texts, those that Redis says are small are read whole: that takes two commands for
+ * a small job, whatever it has.
  *
+ * @param withTexts whether most of them will be shown
  * @returns `null` for a job that does not exist
  */
-export async function readFacts(
+export async function readContents(
   read: ReadCommands,
   jobs: readonly SetEntry[],
+  withTexts: boolean,
 ): Promise<readonly (JobContent | null)[]> {
-  const replies = await read(jobs.map(({ queue, id }) => factsCommand(queue, id)));
-  return replies.map((reply) => {
-    const facts = factsOf(reply);
-    return facts === null ? null : { facts, values: null, size: null };
-  });
-}
-
-/**
- * Reads jobs that will most likely be shown: those that Redis says are small with their texts, of the others the
- * small fields. That takes two commands for a small job, whatever it has.
- *
- * @returns `null` for a job that does not exist
- */
-export async function readSmallJobs(
-  read: ReadCommands,
-  jobs: readonly SetEntry[],
-): Promise<readonly (JobContent | null)[]> {
-  const sizes = (await read(jobs.map(sizeCommand))).map(sizeOf);
+  const sizes = withTexts ? (await read(jobs.map(sizeCommand))).map(sizeOf) : [];
   const asked = jobs.map((job, index) => {
     const size = sizes[index] ?? null;
     return { job, size, fields: size === null || size > ALWAYS_READ ? [] : textsOf(job) };

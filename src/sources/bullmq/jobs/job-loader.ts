@@ -10,8 +10,7 @@ import {
   factsOf,
   type JobContent,
   type JobFacts,
-  readFacts,
-  readSmallJobs,
+  readContents,
   type SetEntry,
 } from './job-facts.ts';
 import { rootsOf } from './job-family.ts';
@@ -39,7 +38,7 @@ export async function loadKnown(
   withTexts: boolean,
 ): Promise<readonly KnownJob[]> {
   const missing = found.filter(({ content }) => content === null);
-  const contents = await (withTexts ? readSmallJobs : readFacts)(access.read, missing);
+  const contents = await readContents(access.read, missing, withTexts);
   const late = new Map(missing.map((entry, index) => [entry, contents[index] ?? null]));
   const jobs = found.flatMap((entry) => {
     const content = entry.content ?? late.get(entry) ?? null;

@@ -1,7 +1,6 @@
 /** Answers `listTasks` from the jobs in Redis. */
-import { mergeSorted } from '../../../merge-sorted.ts';
 import type { Task } from '../../../model.ts';
-import { type Steps, scheduler } from '../../../scheduler.ts';
+import { scheduler, sortInSteps } from '../../../scheduler.ts';
 import { selectTasks } from '../../../select/select-tasks.ts';
 import { passesConditions } from '../../../select/task-conditions.ts';
 import { passesFilters } from '../../../select/task-filter.ts';
@@ -116,7 +115,7 @@ function showsMostJobs({ names, workers, parentId, conditions }: TaskQuery): boo
 }
 
 /** A walk over the sets of the queues and states of a query. */
-async function walkOfQuery(
+export async function walkOfQuery(
   access: QueueAccess,
   query: TaskQuery,
   plan: Pick<WalkPlan, 'after' | 'order' | 'withTexts' | 'large'>,
@@ -159,20 +158,21 @@ async function listSorted(access: QueueAccess, query: TaskQuery): Promise<TaskPa
   const { limit, order, after, scan } = query;
   const withTexts = query.q !== null && showsMostJobs(query);
   const walk = await walkOfQuery(access, query, { after: null, order: 'desc', withTexts, large: 'all' });
-  const batches: (readonly SortedRow[])[] = [];
+  const matching: SortedRow[] = [];
   let loading: Promise<readonly SortedRow[]> = Promise.resolve([]);
   for (let left = scan; left > 0; ) {
     const found = await walk.next(Math.min(LARGEST_BATCH, left));
-    batches.push(await loading);
-    loading = sortBatch(access, found, query, withTexts);
+    matching.push(...(await loading));
+    loading = matchingRows(access, found, query, withTexts);
     // The next jobs are found meanwhile. If that fails, these are not awaited.
     loading.catch(() => {});
     if (found.length === 0) break;
     left -= found.length;
   }
   const isWhole = !(await walk.hasMore());
-  batches.push(await loading);
-  const rows = await scheduler.run('sort', mergeBatches(batches, query), access.options);
+  matching.push(...(await loading));
+  const compare = (a: SortedRow, b: SortedRow): number => comparePositions(a, b, order);
+  const rows = await scheduler.run('sort', sortInSteps(matching, compare), access.options);
   const begin = after === null ? 0 : rows.findIndex((row) => comparePositions(row, after, order) > 0);
   const shown = begin < 0 ? [] : rows.slice(begin, begin + limit);
   const tasks = await loadTasks(
@@ -194,45 +194,23 @@ interface SortedRow extends TaskPosition {
   readonly job: KnownJob;
 }
 
-/** Those of the jobs that match, sorted. */
-async function sortBatch(
+/** Those of the jobs that match. */
+async function matchingRows(
   access: QueueAccess,
   found: readonly FoundJob[],
   query: TaskQuery,
   withTexts: boolean,
 ): Promise<readonly SortedRow[]> {
-  const { q, sort, order } = query;
+  const { q, sort } = query;
   const jobs = await loadKnown(access, found, withTexts);
   const searched = q === null ? null : await loadMatching(access, jobs, query, jobs.length);
   const ids = searched === null ? null : new Set(searched.map(({ id }) => id));
   const now = Date.now();
-  const rows: SortedRow[] = [];
-  for (const job of jobs) {
+  return jobs.flatMap((job) => {
     const task = bareTask(access, job, now);
     const matches = ids === null ? passesFilters(task, query) : ids.has(task.id);
-    if (!matches) continue;
-    rows.push({
-      key: sortKeyOf(task, sort),
-      id: task.id,
-      job: job.values === null ? job : { ...job, values: null },
-    });
-  }
-  return rows.sort((a, b) => comparePositions(a, b, order));
-}
-
-/** Rows that are merged in one step, which takes less than a millisecond. */
-const STEP = 500;
-
-function* mergeBatches(
-  batches: readonly (readonly SortedRow[])[],
-  { order }: TaskQuery,
-): Steps<readonly SortedRow[]> {
-  const rows: SortedRow[] = [];
-  for (const row of mergeSorted(batches, (a, b) => comparePositions(a, b, order))) {
-    rows.push(row);
-    if (rows.length % STEP === 0) yield;
-  }
-  return rows;
+    return matches ? [{ key: sortKeyOf(task, sort), id: task.id, job: { ...job, values: null } }] : [];
+  });
 }
 
 /** Redis has no index of causes: they are matched like a searched text, by the rows of failed jobs. */

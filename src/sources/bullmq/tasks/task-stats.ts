@@ -1,6 +1,5 @@
 import type { QueueHistory } from '../../../history/aggregate/queue-history.ts';
 import type { Task } from '../../../model.ts';
-import { asCount, asScored } from '../../../redis/replies.ts';
 import { scheduler } from '../../../scheduler.ts';
 import {
   type CallerFigures,
@@ -17,16 +16,15 @@ import { passesFilters } from '../../../select/task-filter.ts';
 import { createStatsAccumulator } from '../../../select/task-stats.ts';
 import { ALL_TASKS } from '../../../source/task-query.ts';
 import type { TaskStats, TaskStatsQuery } from '../../../source.ts';
-import { type QueueAccess, readFields, readPer } from '../access/queue-access.ts';
-import { keyCommand, type QueueRef, taskIdOf } from '../access/queue-reads.ts';
-import type { EndedJob, EndedJobs } from '../activity/count-events.ts';
-import { readQueueFigures } from '../components/queue-figures.ts';
+import { type QueueAccess, readFields } from '../access/queue-access.ts';
+import { taskIdOf } from '../access/queue-reads.ts';
+import type { KeptSince } from '../activity/kept-since.ts';
 import { bareTask, flagConsequences, loadKnown, loadTasks } from '../jobs/job-loader.ts';
 import type { KnownJob } from '../jobs/job-row.ts';
 import { JOB_SETS, setsOf } from '../jobs/job-sets.ts';
 import { ROW_BOUNDS } from '../jobs/job-values.ts';
-import { createWalk } from '../walk/walk.ts';
 import { type JobReads, removedOnes, walkRecorded } from './removed-jobs.ts';
+import { walkOfQuery } from './task-list.ts';
 import { MOST_JOBS, readTree } from './task-tree.ts';
 
 const BATCH = 500;
@@ -164,17 +162,10 @@ async function eachInWindow(
   const all = await access.queues();
   const queues = filter.queues.length === 0 ? all : all.filter(({ name }) => filter.queues.includes(name));
   const keptFrom = await keptSince(access, queues, filter.names);
-  const walk = await createWalk(access, {
-    queues,
-    sets: setsOf(filter),
-    engineStates: filter.engineStates,
-    order: 'desc',
-    after: null,
-    since: windowStart(query),
-    until: filter.until?.getTime() ?? now.getTime() + 1,
-    withTexts: false,
-    large: 'all',
-  });
+  const until = filter.until ?? new Date(now.getTime() + 1);
+  const window = { ...filter, since: new Date(windowStart(query)), until };
+  const plan = { order: 'desc', after: null, withTexts: false, large: 'all' } as const;
+  const walk = await walkOfQuery(access, window, plan);
   let failedLeft = MOST_FAILED;
   let reached = now.getTime();
   for (let left = filter.scan; left > 0; ) {
@@ -256,100 +247,4 @@ async function readNames(access: QueueAccess, ids: readonly string[], names: Fam
       names.note({ id: taskIdOf(queue.name, id), name: replies[index]?.[0] ?? null });
     }
   }
-}
-
-/**
- * BullMQ counts in `id` every job that it adds. Where it has fewer now, some were removed, usually the ones that
- * succeeded first. Failed jobs are often kept for longer and prove nothing about the others.
- *
- * If events report jobs that ended after the kept ones, and none of a name is left, jobs are removed when they end:
- * then nothing is known about any time. A single job may have been removed by hand.
- *
- * @param names of jobs that matter; none: all
- * @returns milliseconds since 1970; `-Infinity`: no job was ever removed; `Infinity`: never known
- */
-export type KeptSince = (
-  access: QueueAccess,
-  queues: readonly QueueRef[],
-  names: readonly string[],
-) => Promise<number>;
-
-/** Jobs of a name that end with this many others of it, and are gone, were not removed by hand. */
-const ENOUGH_ENDED = 2;
-/** The end of a job may be dated this much before the event that reports it. */
-const LATE_MS = 2_000;
-
-const PARTS = ['completed', 'failed'] as const;
-
-/** The result of one read of a queue. */
-interface Kept {
-  readonly queue: QueueRef;
-  /** Number of jobs that were added to it. */
-  readonly added: number;
-  /** When the oldest job of each set ended; `null`: there is none. */
-  readonly oldest: Readonly<Record<EndedJob['part'], number | null>>;
-}
-
-/** @param endedJobs the latest jobs of a queue that ended, by name and outcome, from the events that were read */
-export function createKeptSince(endedJobs: (queue: QueueRef) => Iterable<EndedJobs>): KeptSince {
-  /** Numbers of added jobs when a removed job was found. Jobs do not come back. */
-  const removedAt = new Map<string, number>();
-
-  async function hasRemoved(access: QueueAccess, all: readonly Kept[]): Promise<readonly Kept[]> {
-    const unknown = all.filter(({ queue, added }) => (removedAt.get(queue.name) ?? Infinity) > added);
-    const figures = await readQueueFigures(
-      access,
-      unknown.map(({ queue }) => queue),
-    );
-    for (const { queue, added } of unknown) {
-      const kept = Object.values(figures.get(queue)?.counts ?? {}).reduce((sum, count) => sum + count, 0);
-      // A user without the right to GET gets no number: as if nothing had been removed.
-      if (added > kept) removedAt.set(queue.name, added);
-      else removedAt.delete(queue.name);
-    }
-    return all.filter(({ queue }) => removedAt.has(queue.name));
-  }
-
-  return async (access, queues, names) => {
-    // The number of added jobs is read first: a job added meanwhile must not look like a removed one.
-    const all = await readKept(access, queues);
-    const removing = await hasRemoved(access, all);
-    if (await removesAny(access, removing, endedJobs, names)) return Number.POSITIVE_INFINITY;
-    const times = removing.map(({ oldest }) => oldest.completed ?? Number.POSITIVE_INFINITY);
-    return Math.max(Number.NEGATIVE_INFINITY, ...times);
-  };
-}
-
-async function readKept(access: QueueAccess, queues: readonly QueueRef[]): Promise<readonly Kept[]> {
-  const read = await readPer(access, queues, (queue) => [
-    { queue, command: ['GET', queue.key('id')], isOptional: true },
-    ...PARTS.map((part) => keyCommand(queue, 'ZRANGE', part, 0, 0, 'WITHSCORES')),
-  ]);
-  return [...read].map(([queue, [added, completed, failed]]) => {
-    const oldest = {
-      completed: asScored(completed)[0]?.score ?? null,
-      failed: asScored(failed)[0]?.score ?? null,
-    };
-    return { queue, added: asCount(added), oldest };
-  });
-}
-
-/** Whether jobs of a name are gone that ended after others which are kept. */
-async function removesAny(
-  access: QueueAccess,
-  kept: readonly Kept[],
-  endedJobs: (queue: QueueRef) => Iterable<EndedJobs>,
-  names: readonly string[],
-): Promise<boolean> {
-  const groups = kept.flatMap(({ queue, oldest }) =>
-    [...endedJobs(queue)].flatMap(({ name, jobs }) => {
-      if (names.length > 0 && name !== null && !names.includes(name)) return [];
-      const keys = jobs.filter(({ part, time }) => time > (oldest[part] ?? 0) + LATE_MS);
-      return keys.length < ENOUGH_ENDED ? [] : [{ queue, keys: keys.map(({ jobId }) => queue.key(jobId)) }];
-    }),
-  );
-  const replies = await access.read(
-    groups.map(({ queue, keys }) => ({ queue, command: ['EXISTS', ...keys] })),
-  );
-  return replies.some((reply) => asCount(reply) === 0);
 }

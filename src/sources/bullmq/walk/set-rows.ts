@@ -4,7 +4,7 @@ import { asNumber, asScored, asTexts } from '../../../redis/replies.ts';
 import { comparePositions } from '../../../select/task-order.ts';
 import type { TaskPosition } from '../../../source.ts';
 import { keyCommand, type QueueRef, type ReadCommands, taskIdOf } from '../access/queue-reads.ts';
-import { type JobContent, lastChange, readFacts, readSmallJobs, type SetEntry } from '../jobs/job-facts.ts';
+import { type JobContent, lastChange, readContents, type SetEntry } from '../jobs/job-facts.ts';
 import { isMarker, type JobSet } from '../jobs/job-sets.ts';
 
 /** A set of a queue. */
@@ -91,7 +91,7 @@ async function readRows(
 ): Promise<readonly (SetRow | null)[]> {
   const { queue, set } = from;
   const jobs = members.map((member) => ({ queue, set, ...member }));
-  const contents = await (withTexts ? readSmallJobs : readFacts)(read, jobs);
+  const contents = await readContents(read, jobs, withTexts);
   return jobs.map((job, index) => {
     const content = isMarker(job.id) ? null : (contents[index] ?? null);
     return content && rowOf(from, job, lastChange(set, job.score, content.facts), content);
