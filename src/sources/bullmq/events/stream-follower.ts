@@ -3,7 +3,7 @@
  * that have read a stream equally far share its reads.
  */
 import { debugChannel } from '../../../debug.ts';
-import { pause, waitFor } from '../../../waiting.ts';
+import { pause } from '../../../waiting.ts';
 import { type BullMQRedis, type QueueAccess, serversOf } from '../access/queue-access.ts';
 import type { QueueRef } from '../access/queue-reads.ts';
 import {
@@ -13,7 +13,9 @@ import {
   markBehind,
   type ReadMark,
   readStreams,
+  START,
   type StreamEntry,
+  type StreamPart,
   type StreamRead,
 } from './stream-entry.ts';
 
@@ -75,60 +77,65 @@ export interface StreamFollower {
   catchUp(consumer: StreamConsumer, access: QueueAccess, ms: number): Promise<boolean>;
 }
 
-/** How long to wait between two reads, in milliseconds: after one that found something, and after any other. */
+/**
+ * How often streams are read, in milliseconds: after a read that found something, and after any other. All consumers are
+ * read for at the same moments, so that they share the reads.
+ */
 const BUSY_MS = 250;
 const IDLE_MS = 1_000;
+const SHARED_MS = 100;
 const READ_MS = 4_000;
 /** Approximate number of entries that are read from all streams at once. */
 const MOST_AT_ONCE = 2_000;
 
-/** A consumer that is being read for. */
-interface Member {
-  readonly consumer: SteadyConsumer;
-  readonly closing: AbortController;
-  /** `null`: it waits for entries. */
-  taking: Promise<void> | null;
-}
-
-interface FollowerState {
-  readonly redis: BullMQRedis;
-  readonly members: Set<Member>;
+/** What consumers share. */
+interface SharedReads {
   /** How many entries to read of each stream at once, by queue name. */
   readonly batches: Map<string, number>;
-  /** Ends the pause before the next read. */
-  waking: AbortController;
-  isRunning: boolean;
+  /** The latest reads, by queue and mark. */
+  readonly latest: Map<
+    string,
+    { readonly at: number; readonly by: StreamConsumer; readonly part: Promise<StreamPart | undefined> }
+  >;
 }
 
 const debug = debugChannel('bullmq');
 
 export function createStreamFollower(redis: BullMQRedis): StreamFollower {
-  const state: FollowerState = {
-    redis,
-    members: new Set(),
-    batches: new Map(),
-    waking: new AbortController(),
-    isRunning: false,
-  };
+  const shared: SharedReads = { batches: new Map(), latest: new Map() };
+
+  /** @returns how often to read, in milliseconds; 0: at once */
+  async function takeOnce(consumer: SteadyConsumer, signal: AbortSignal): Promise<number> {
+    const access = redis.within({ timeoutMs: READ_MS, signal });
+    const queues = await access.queues();
+    const news = await readNews(access, shared, queues, consumer, noteFailure);
+    if (signal.aborted) return 0;
+    await consumer.take(news, queues, access);
+    if (news.some(({ hasMore }) => hasMore)) return 0;
+    return Math.max(news.length > 0 ? BUSY_MS : IDLE_MS, queues.length * consumer.msPerQueue);
+  }
+
+  async function follow(consumer: SteadyConsumer, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const ms = consumer.isOn() ? await takeOnce(consumer, signal).catch(noteFailure) : IDLE_MS;
+      await pause(ms === 0 ? 0 : ms - (performance.now() % ms), signal);
+    }
+  }
+
   return {
     follow(consumer) {
-      const member: Member = { consumer, closing: new AbortController(), taking: null };
-      state.members.add(member);
-      state.waking.abort();
-      if (!state.isRunning) void run(state);
-      return async () => {
-        state.members.delete(member);
-        member.closing.abort();
-        if (state.members.size === 0) state.waking.abort();
-        await member.taking;
+      const closing = new AbortController();
+      const ended = follow(consumer, closing.signal);
+      return () => {
+        closing.abort();
+        return ended;
       };
     },
     async catchUp(consumer, access, ms) {
       const until = performance.now() + ms;
       const queues = await access.queues();
       for (;;) {
-        const found = await readAll(access, state, queues, [consumer.marksOf(queues)], rethrow);
-        const news = [...found.values()];
+        const news = await readNews(access, shared, queues, consumer, rethrow);
         await consumer.take(news, queues, access);
         if (!news.some(({ hasMore }) => hasMore)) return true;
         if (performance.now() > until) return false;
@@ -141,97 +148,60 @@ function rethrow(error: unknown): never {
   throw error;
 }
 
-async function run(state: FollowerState): Promise<void> {
-  const { members } = state;
-  state.isRunning = true;
-  while (members.size > 0) {
-    const waking = new AbortController();
-    state.waking = waking;
-    const free = [...members].filter(({ consumer, taking }) => taking === null && consumer.isOn());
-    const ms = free.length === 0 ? IDLE_MS : await readOnce(state, free).catch(noteFailure);
-    await pause(ms, waking.signal);
-  }
-  state.isRunning = false;
-}
-
 /** @returns how long to wait before trying again, in milliseconds */
 function noteFailure(error: unknown): number {
   debug('events cannot be followed: %s', error instanceof Error ? error.message : 'unknown');
   return IDLE_MS;
 }
 
-/** Reads the streams once. @returns how long to wait before the next read, in milliseconds */
-async function readOnce(state: FollowerState, free: readonly Member[]): Promise<number> {
-  const { redis, members } = state;
-  const access = redis.within({ timeoutMs: READ_MS });
-  const queues = await access.queues();
-  const marked = free.map(({ consumer }) => consumer.marksOf(queues));
-  const found = await readAll(access, state, queues, marked, noteFailure);
-  const taken = free.map(async (member, index) => {
-    const news = queues.flatMap((queue) => found.get(keyOf(queue, marked[index]?.get(queue.name))) ?? []);
-    if (members.has(member)) await give(redis, member, news, queues);
-  });
-  // One that is slow does not delay the others.
-  await waitFor(Promise.all(taken), members.size > 1 ? { ms: IDLE_MS } : {});
-  if ([...found.values()].some(({ hasMore }) => hasMore)) return 0;
-  const msPerQueue = Math.min(...free.map(({ consumer }) => consumer.msPerQueue));
-  return Math.max(found.size > 0 ? BUSY_MS : IDLE_MS, queues.length * msPerQueue);
-}
-
-function keyOf(queue: QueueRef, mark: ReadMark | undefined): string {
-  return `${queue.name}:${mark?.id}`;
-}
-
 /**
- * Reads each stream from each of its marks.
+ * Reads what is new in each stream.
  *
  * @param onFailure of a server. The others are read all the same
- * @returns by {@link keyOf}; those without new entries are left out
  */
-async function readAll(
+async function readNews(
   access: QueueAccess,
-  { batches }: FollowerState,
+  shared: SharedReads,
   queues: readonly QueueRef[],
-  marked: readonly ReadonlyMap<string, ReadMark>[],
+  consumer: StreamConsumer,
   onFailure: (error: unknown) => unknown,
-): Promise<ReadonlyMap<string, StreamNews>> {
-  const found = new Map<string, StreamNews>();
-  const share = Math.ceil(MOST_AT_ONCE / Math.max(1, queues.length));
+): Promise<readonly StreamNews[]> {
+  const marks = consumer.marksOf(queues);
+  const news: StreamNews[] = [];
   const servers = serversOf(access, queues).map(async (server) => {
-    const reads = new Map<string, StreamRead & { readonly mark: ReadMark }>();
-    for (const queue of server.queues) {
-      const count = Math.min(share, batches.get(queue.name) ?? FIRST_BATCH);
-      for (const marks of marked) {
-        const mark = marks.get(queue.name);
-        if (mark !== undefined) reads.set(keyOf(queue, mark), { queue, mark, count });
-      }
-    }
-    const parts = await readStreams(access, [...reads.values()]);
-    for (const [index, [key, { queue, mark }]] of [...reads].entries()) {
+    const followed = server.queues.filter(({ name }) => marks.has(name));
+    const share = Math.ceil(MOST_AT_ONCE / Math.max(1, queues.length));
+    const reads = followed.map((queue) => {
+      const count = Math.min(share, shared.batches.get(queue.name) ?? FIRST_BATCH);
+      return { queue, mark: marks.get(queue.name) ?? START, count };
+    });
+    const parts = await Promise.all(readShared(access, shared, reads, consumer));
+    for (const [index, { queue, mark }] of reads.entries()) {
       const { entries = [], isEnd = true, hasGap: isUnsure = false } = parts[index] ?? {};
       const hasGap = isUnsure && mark.id !== BEGINNING;
       if (entries.length === 0 && !hasGap) continue;
-      batches.set(queue.name, fitBatch(batches.get(queue.name) ?? FIRST_BATCH, entries));
-      found.set(key, { queue, entries, hasGap, hasMore: !isEnd });
+      shared.batches.set(queue.name, fitBatch(shared.batches.get(queue.name) ?? FIRST_BATCH, entries));
+      news.push({ queue, entries, hasGap, hasMore: !isEnd });
     }
   });
   await Promise.all(servers.map((server) => server.catch(onFailure)));
-  return found;
+  return news;
 }
 
-/** Resolves when the consumer has taken the news, or has failed: then it rests. */
-async function give(
-  redis: BullMQRedis,
-  member: Member,
-  news: readonly StreamNews[],
-  queues: readonly QueueRef[],
-): Promise<void> {
-  const { consumer, closing } = member;
-  const access = redis.within({ timeoutMs: READ_MS, signal: closing.signal });
-  const taken = consumer.take(news, queues, access).then(() => 0, noteFailure);
-  const rested = taken.then((ms) => (ms === 0 ? undefined : pause(ms, closing.signal)));
-  member.taking = rested.finally(() => {
-    member.taking = null;
-  });
-  await taken;
+/** What others have just read is not read again. */
+function readShared(
+  access: QueueAccess,
+  { latest }: SharedReads,
+  reads: readonly (StreamRead & { readonly mark: ReadMark })[],
+  by: StreamConsumer,
+): readonly Promise<StreamPart | undefined>[] {
+  const at = performance.now();
+  for (const [key, read] of latest) if (at - read.at > SHARED_MS) latest.delete(key);
+  const keyOf = ({ queue, mark }: (typeof reads)[number]): string => `${queue.name}:${mark.id}`;
+  const missing = reads.filter((read) => (latest.get(keyOf(read))?.by ?? by) === by);
+  const parts = readStreams(access, missing);
+  for (const [index, read] of missing.entries()) {
+    latest.set(keyOf(read), { at, by, part: parts.then((all) => all[index]) });
+  }
+  return reads.map(async (read) => latest.get(keyOf(read))?.part);
 }
