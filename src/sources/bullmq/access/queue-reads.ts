@@ -163,14 +163,3 @@ export function replyOf(outcome: Outcome | undefined): unknown {
   if (outcome?.problem && !NO_SUCH_VALUE.has(outcome.problem.code)) throw new RedisError(outcome.problem);
   return outcome?.reply ?? null;
 }
-
-/** A few commands for each, and what follows from the replies, take a few milliseconds of a turn. */
-const QUEUES_AT_ONCE = 25;
-
-/** Some of many queues at a time. Between two portions, other work of the process gets its turn. */
-export async function* inPortions<Item>(items: readonly Item[]): AsyncGenerator<readonly Item[]> {
-  for (let from = 0; from < items.length; from += QUEUES_AT_ONCE) {
-    if (from > 0) await nextTurn();
-    yield items.slice(from, from + QUEUES_AT_ONCE);
-  }
-}

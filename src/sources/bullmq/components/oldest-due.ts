@@ -2,11 +2,12 @@
 
 import type { HistoryWriter } from '../../../history/history.ts';
 import { asCount, asScored, asTexts } from '../../../redis/replies.ts';
+import { isTime, recordOf } from '../../../values.ts';
 import { type QueueAccess, readPer, serversOf } from '../access/queue-access.ts';
 import { type JobRef, keyCommand, type QueueRef } from '../access/queue-reads.ts';
 import { factsCommand, factsOf, type JobFacts } from '../jobs/job-facts.ts';
 import { dueTime, isMarker } from '../jobs/job-sets.ts';
-import { type JobValue, readValues } from '../jobs/job-values.ts';
+import { type JobValue, jsonIn, readValues } from '../jobs/job-values.ts';
 import { readTakeable } from './queue-figures.ts';
 
 /** Number of priorities that are examined, from those that run last. */
@@ -112,12 +113,8 @@ function waitingSince({ addedAt, processedAt }: JobFacts, opts: JobValue | undef
 }
 
 function delayIn(opts: JobValue | undefined): number {
-  try {
-    const { delay }: { readonly delay?: unknown } = JSON.parse(opts?.text ?? '{}') ?? {};
-    return typeof delay === 'number' && delay > 0 && delay <= 8.64e15 ? delay : 0;
-  } catch {
-    return 0;
-  }
+  const delay = recordOf(jsonIn(opts))?.delay;
+  return isTime(delay) ? Math.max(0, delay) : 0;
 }
 
 /** Between two readings, in milliseconds. */

@@ -4,15 +4,8 @@
  */
 import { withDeadline } from '../../../redis/deadline.ts';
 import type { BullMQRedis, QueueAccess } from '../access/queue-access.ts';
-import { inPortions, type QueueRef } from '../access/queue-reads.ts';
-import {
-  BEGINNING,
-  FIRST_BATCH,
-  markBehind,
-  type ReadMark,
-  readStreams,
-  type StreamPart,
-} from './stream-entry.ts';
+import type { QueueRef } from '../access/queue-reads.ts';
+import { BEGINNING, FIRST_BATCH, markBehind, type ReadMark, readStreams } from './stream-entry.ts';
 
 /** How long a look may count as the latest, in milliseconds. */
 export const FRESH_MS = 1_000;
@@ -90,11 +83,9 @@ export function createStreamEnds(redis: BullMQRedis): StreamEnds {
   async function lookAt(all: readonly WatchedStream[]): Promise<void> {
     const access = redis.within({ timeoutMs: LOOK_MS });
     const at = Date.now();
-    for await (const some of inPortions(all)) {
-      const hasNews = await lookAtSome(access, some, at);
-      // Before the first look, nothing has been shown. A later portion may fail.
-      if (hasNews && lookedAt > Number.NEGATIVE_INFINITY) revision += 1;
-    }
+    const hasNews = await lookAtAll(access, all, at);
+    // Before the first look, nothing has been shown.
+    if (hasNews && lookedAt > Number.NEGATIVE_INFINITY) revision += 1;
     // Queues may have been removed.
     const kept = new Set(all);
     for (const [name, stream] of streams) if (!kept.has(stream)) streams.delete(name);
@@ -134,27 +125,31 @@ export function createStreamEnds(redis: BullMQRedis): StreamEnds {
 }
 
 /** A stream without new entries costs one command. @returns whether one of them has new ones, or has lost some */
-async function lookAtSome(access: QueueAccess, some: readonly WatchedStream[], at: number): Promise<boolean> {
-  const known = some.filter(({ ends }) => ends.at(-1)?.mark != null);
+async function lookAtAll(access: QueueAccess, all: readonly WatchedStream[], at: number): Promise<boolean> {
+  const marks = all.map(({ ends }) => ends.at(-1)?.mark ?? null);
   const parts = await readStreams(
     access,
-    known.map(({ queue, ends }) => ({ queue, mark: ends.at(-1)?.mark ?? null, count: 1 })),
+    all.map(({ queue }, index) => ({ queue, mark: marks[index] ?? null, count: 1 })),
   );
-  const news = new Map(known.map((stream, index) => [stream, parts[index]]));
-  const isSame = (part: StreamPart | undefined): boolean => part?.entries.length === 0 && !part.hasGap;
-  const moved = some.filter((stream) => !isSame(news.get(stream)));
-  const last = await readStreams(
+  const moved = all.filter((_, index) => {
+    const { entries = [], hasGap = false } = parts[index] ?? {};
+    return marks[index] != null && (entries.length > 0 || hasGap);
+  });
+  const newest = await readStreams(
     access,
     moved.map(({ queue }) => ({ queue, mark: null, count: 1 })),
   );
+  const latest = new Map(moved.map((stream, index) => [stream, newest[index]]));
   let hasNews = false;
-  for (const stream of some) {
-    const index = moved.indexOf(stream);
+  for (const [index, stream] of all.entries()) {
+    const known = marks[index] ?? null;
+    // Without a mark, the newest entry was read at once.
+    const part = known === null ? parts[index] : latest.get(stream);
+    const entries = part?.entries ?? [];
+    const mark = part === undefined ? known : entries.length === 0 ? null : markBehind(entries);
+    if (parts[index]?.hasGap) stream.lostAt = at;
     const end = stream.ends.at(-1);
-    const entries = last[index]?.entries ?? [];
-    const mark = index < 0 ? (end?.mark ?? null) : entries.length === 0 ? null : markBehind(entries);
-    if (news.get(stream)?.hasGap) stream.lostAt = at;
-    if (end !== undefined && mark?.id === end.mark?.id) end.until = at;
+    if (end !== undefined && mark?.id === known?.id) end.until = at;
     else {
       hasNews = true;
       stream.ends.push({ mark, from: at, until: at });

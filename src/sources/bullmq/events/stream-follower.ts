@@ -83,7 +83,9 @@ export interface StreamFollower {
  */
 const BUSY_MS = 250;
 const IDLE_MS = 1_000;
-const SHARED_MS = 100;
+/** For how long a read may be that of another consumer, in milliseconds: if it found something, and if not. */
+const SHARED_MS = 2_000;
+const FRESH_MS = 100;
 const READ_MS = 4_000;
 /** Approximate number of entries that are read from all streams at once. */
 const MOST_AT_ONCE = 2_000;
@@ -95,7 +97,7 @@ interface SharedReads {
   /** The latest reads, by queue and mark. */
   readonly latest: Map<
     string,
-    { readonly at: number; readonly by: StreamConsumer; readonly part: Promise<StreamPart | undefined> }
+    { until: number; readonly by: StreamConsumer; readonly part: Promise<StreamPart | undefined> }
   >;
 }
 
@@ -188,7 +190,7 @@ async function readNews(
   return news;
 }
 
-/** What others have just read is not read again. */
+/** What others have read from the same mark is not read again. */
 function readShared(
   access: QueueAccess,
   { latest }: SharedReads,
@@ -196,12 +198,26 @@ function readShared(
   by: StreamConsumer,
 ): readonly Promise<StreamPart | undefined>[] {
   const at = performance.now();
-  for (const [key, read] of latest) if (at - read.at > SHARED_MS) latest.delete(key);
+  for (const [key, { until }] of latest) if (at > until) latest.delete(key);
   const keyOf = ({ queue, mark }: (typeof reads)[number]): string => `${queue.name}:${mark.id}`;
   const missing = reads.filter((read) => (latest.get(keyOf(read))?.by ?? by) === by);
   const parts = readStreams(access, missing);
+  // Who waits for it gets the error; nobody else does.
+  parts.catch(() => {
+    for (const read of missing) latest.delete(keyOf(read));
+  });
   for (const [index, read] of missing.entries()) {
-    latest.set(keyOf(read), { at, by, part: parts.then((all) => all[index]) });
+    const part = parts.then((all) => {
+      if (all[index]?.entries.length === 0) own.until = at + FRESH_MS;
+      return all[index];
+    });
+    const own = { until: at + SHARED_MS, by, part };
+    latest.set(keyOf(read), own);
   }
-  return reads.map(async (read) => latest.get(keyOf(read))?.part);
+  const isOwn = new Set(missing);
+  return reads.map(async (read) => {
+    const part = await latest.get(keyOf(read))?.part;
+    // There may be more by now.
+    return part === undefined || isOwn.has(read) ? part : { ...part, isEnd: part.entries.length === 0 };
+  });
 }

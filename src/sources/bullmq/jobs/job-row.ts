@@ -13,7 +13,7 @@ import { isRecord } from '../../../values.ts';
 import { taskIdOf } from '../access/queue-reads.ts';
 import { type JobContent, type JobFacts, lastChange, type SetEntry, STALLED_TOO_OFTEN } from './job-facts.ts';
 import { dueTime, stateIn } from './job-sets.ts';
-import type { JobValue, JobValues, ValueField } from './job-values.ts';
+import { type JobValue, type JobValues, jsonIn, parseJson, type ValueField } from './job-values.ts';
 
 /** A job that was found, and the data that was read about it. */
 export interface KnownJob extends SetEntry, JobContent {
@@ -164,7 +164,7 @@ const OPTION_NAMES: Readonly<Record<string, string>> = {
 
 /** The options of a job under the names by which they were given. */
 function shownOptions(value: JobValue | undefined): JobValue | undefined {
-  const stored = value === undefined || value.isCut ? null : parse(value.text);
+  const stored = jsonIn(value);
   if (!isRecord(stored) || value === undefined) return value;
   const named = Object.entries(stored).map(([name, option]) => [
     Object.hasOwn(OPTION_NAMES, name) ? OPTION_NAMES[name] : name,
@@ -175,21 +175,20 @@ function shownOptions(value: JobValue | undefined): JobValue | undefined {
 
 /** The trace in which a job was added, as `telemetry` of its queue has written it (bullmq, `opts.telemetry.metadata`). */
 export function traceIn(options: JobValue | undefined): string | null {
-  const stored = options === undefined || options.isCut ? null : parse(options.text);
-  const carrier = isRecord(stored) && typeof stored.tm === 'string' ? parse(stored.tm) : null;
+  const stored = jsonIn(options);
+  const carrier = isRecord(stored) && typeof stored.tm === 'string' ? parseJson(stored.tm) : null;
   return isRecord(carrier) ? traceIdOf(carrier.traceparent) : null;
 }
 
 /** Text is shown without quotes, as everywhere. */
 function plain(value: JobValue | undefined): JobValue | undefined {
-  if (!value?.text.startsWith('"') || value.isCut) return value;
-  const parsed = parse(value.text);
-  return typeof parsed === 'string' ? { ...value, text: parsed } : value;
+  const parsed = value?.text.startsWith('"') ? jsonIn(value) : undefined;
+  return typeof parsed === 'string' ? { text: parsed, isCut: false } : value;
 }
 
 /** The stack traces that BullMQ keeps, one for each failed run, oldest first (bullmq, classes/job). */
 export function tracesOf(value: JobValue | undefined): readonly string[] {
-  const traces = value === undefined || value.isCut ? null : parse(value.text);
+  const traces = jsonIn(value);
   return Array.isArray(traces) ? traces.filter((trace) => typeof trace === 'string') : [];
 }
 
@@ -198,14 +197,6 @@ function lastTrace(value: JobValue | undefined): JobValue | undefined {
   if (value.isCut) return value;
   const trace = tracesOf(value).at(-1);
   return trace === undefined ? undefined : { text: trace, isCut: false };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 /** Whether BullMQ has given this reason to a parent whose child failed (bullmq, moveChildFromDependenciesIfNeeded). */
@@ -223,7 +214,7 @@ const LONGEST = 4_096;
 export function jobProgress(value: JobValue | undefined): TaskProgress | null {
   if (value === undefined) return null;
   const { text } = value;
-  const given = value.isCut || text.length > LONGEST ? undefined : parseProgress(text);
+  const given = text.length > LONGEST ? undefined : jsonIn(value);
   if (given === null || typeof given === 'boolean') return null;
   const shown = typeof given === 'string' ? given : text;
   return (
@@ -232,13 +223,4 @@ export function jobProgress(value: JobValue | undefined): TaskProgress | null {
       ? null
       : { current: null, total: null, percent: null, text: shown.slice(0, LONGEST_PROGRESS) })
   );
-}
-
-/** `undefined` for a text that is not JSON. */
-function parseProgress(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

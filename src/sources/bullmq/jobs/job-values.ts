@@ -20,6 +20,20 @@ export interface JobValue {
 /** Texts of one job. Texts that it does not have are absent. */
 export type JobValues = Partial<Record<ValueField, JobValue>>;
 
+/** `undefined` for a text that is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The data in a text; `undefined` if it is cut or not JSON. */
+export function jsonIn(value: JobValue | undefined): unknown {
+  return value === undefined || value.isCut ? undefined : parseJson(value.text);
+}
+
 /** Which texts of a job to read. */
 interface ValueRequest {
   readonly job: JobRef;

@@ -18,7 +18,7 @@ import {
 } from '../events/stream-follower.ts';
 import { factsCommand, factsOf } from '../jobs/job-facts.ts';
 import { rootsOf } from '../jobs/job-family.ts';
-import { ALWAYS_READ, readValues, type ValueBounds, type ValueField } from '../jobs/job-values.ts';
+import { ALWAYS_READ, parseJson, readValues, type ValueBounds, type ValueField } from '../jobs/job-values.ts';
 import {
   addEvent,
   addedAtOf,
@@ -351,19 +351,11 @@ function writePositions(marks: ReadMarks): string {
 /** @returns no positions for a text that has none */
 function readPositions(text: string | null): ReadMarks {
   const marks: ReadMarks = new Map();
-  for (const entry of listIn(text)) {
+  const entries = parseJson(text ?? '');
+  for (const entry of Array.isArray(entries) ? entries : []) {
     const [name, id]: readonly unknown[] = Array.isArray(entry) ? entry : [];
     if (typeof name === 'string' && typeof id === 'string' && isStreamId(id))
       marks.set(name, { id, witness: null });
   }
   return marks;
-}
-
-function listIn(text: string | null): readonly unknown[] {
-  try {
-    const parsed: unknown = JSON.parse(text ?? '[]');
-    return Array.isArray(parsed) ? parsed : [];
-  } catch {
-    return [];
-  }
 }

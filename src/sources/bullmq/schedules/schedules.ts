@@ -5,9 +5,10 @@ import { redactSchedule } from '../../../redact.ts';
 import { asCount, asScored } from '../../../redis/replies.ts';
 import type { ScheduleSource } from '../../../source.ts';
 import { everyText } from '../../../text/every-text.ts';
+import { recordOf } from '../../../values.ts';
 import type { BullMQRedis, QueueAccess } from '../access/queue-access.ts';
 import { keyCommand, type QueueRef } from '../access/queue-reads.ts';
-import type { JobValue } from '../jobs/job-values.ts';
+import { type JobValue, jsonIn } from '../jobs/job-values.ts';
 import { readLastRuns } from './last-runs.ts';
 import {
   type EntryFacts,
@@ -175,13 +176,8 @@ function scheduleText({ every, pattern, startsAt, endsAt, limit }: EntryFacts): 
 }
 
 function runOptions(options: JobValue | undefined): RunOptions {
-  try {
-    const { repeat } = JSON.parse(options?.text ?? '{}') as { readonly repeat?: Partial<RunOptions> };
-    return { count: numberOf(repeat?.count), limit: numberOf(repeat?.limit) };
-  } catch {
-    // The text was cut, or another program wrote it.
-    return { count: null, limit: null };
-  }
+  const given = recordOf(recordOf(jsonIn(options))?.repeat);
+  return { count: numberOf(given?.count), limit: numberOf(given?.limit) };
 }
 
 function numberOf(value: unknown): number | null {
