@@ -32,7 +32,7 @@ export interface EventCounter {
 /** A thousand queues are read no more often than each two seconds. */
 const PER_QUEUE_MS = 2;
 /** Events of this time before are read for the names of jobs, and for when they began to wait or run. */
-const BEFORE_MS = 10 * 60_000;
+const BEFORE_MS = 60_000;
 
 /** Entries that are counted by the name of their job. */
 const NAMED: ReadonlySet<string> = new Set(['active', 'completed', 'failed']);
