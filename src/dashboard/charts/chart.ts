@@ -1,44 +1,24 @@
-/** Shared by the charts of the page: steps and scales. */
-import type { ComponentChildren } from 'preact';
+/** Shared by the charts of the page: their figures, steps and scales. */
 import { count, seconds } from '../text/numbers.ts';
-
-/** A time to mark in charts, such as a deployment. */
-export interface ChartMarker {
-  /** ISO 8601. */
-  readonly at: string;
-  readonly text: string;
-  readonly url: string | null;
-}
 
 /** Meanings that have a colour. */
 export type Tone = 'failed' | 'retried' | 'succeeded' | 'running' | 'waiting' | 'cancelled';
 
-/** The properties of every chart over time. */
-export interface TimeChartProps {
-  /** What it shows, in a few words. */
-  readonly label: string;
-  /** Start of each step in ISO 8601, oldest first. */
-  readonly times: readonly string[];
-  readonly stepSeconds: number;
-  /** Whether its figures are numbers per step, which it then says. Default true. */
-  readonly isRate?: boolean;
-  readonly markers?: readonly ChartMarker[] | undefined;
-  /** Called with the start and the end of a range that the reader has selected, in ISO 8601. Default: no selection. */
-  readonly onRange?: ((from: string, to: string) => void) | undefined;
-  /** Further entries of the legend. Default: none. */
-  readonly more?: ComponentChildren;
-  /** Filters of what the chart shows, for its links to tasks and failures. Default: none. */
-  readonly filters?: Readonly<Record<string, string | readonly string[]>> | undefined;
-}
+/**
+ * How figures are drawn: as columns on top of each other, as columns of limited width in the middle of their steps, or
+ * as lines: `thick` for p95, `thin` for p50, `dashed` for the previous period.
+ */
+export type Look = 'columns' | 'bars' | 'thick' | 'thin' | 'dashed';
 
 /** One figure of each step. */
-export interface Row {
-  readonly key: string;
+export interface Series {
   readonly label: string;
-  /** Symbol before the label. */
-  readonly mark: string;
+  readonly look: Look;
   /** Names its colour. */
   readonly tone: Tone;
+  /** Symbol before the label. */
+  readonly mark: string;
+  readonly unit: 'count' | 'seconds';
   /** `null`: unknown. */
   readonly values: readonly (number | null)[];
   /** The figure in words. */
@@ -47,30 +27,65 @@ export interface Row {
   readonly total?: string;
   /** Whether it is shown. Default true. */
   readonly isOn?: boolean;
-  /** Shows this row alone, or all of them again. */
+  /** Shows these figures alone, or all of them again. */
   readonly isolate?: () => void;
+}
+
+/** A drawing area with its own axis of values. */
+export interface Panel {
+  /** Pixels. */
+  readonly height: number;
+  /** All columns or all lines, of one unit. */
+  readonly series: readonly Series[];
+  /** Whether the period covers a step only in part, so that its columns are pale. Default: it covers all. */
+  readonly isPart?: readonly boolean[];
+}
+
+const LINE_MARKS = { thick: '━', thin: '─', dashed: '╌' } as const;
+
+/** The figures of a line. */
+export function lineOf(
+  look: keyof typeof LINE_MARKS,
+  label: string,
+  values: Series['values'],
+  options: Partial<Pick<Series, 'unit' | 'tone' | 'mark' | 'format'>> = {},
+): Series {
+  const { unit = 'count' } = options;
+  const format = unit === 'seconds' ? seconds : count;
+  return { label, look, values, unit, tone: 'running', mark: LINE_MARKS[look], format, ...options };
 }
 
 const NICE = [1, 1.2, 1.6, 2, 3, 4, 6, 8, 10];
 
 /** Rounds up to 1, 1.2, 1.6, 2, 3, 4, 6, 8, 10, 12 …: maxima of an axis that are easy to halve. 1 for 0. */
-export function niceMost(value: number): number {
+function niceMost(value: number): number {
   if (value <= 0) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
   return Number(((NICE.find((step) => step * power >= value) ?? 10) * power).toPrecision(2));
 }
 
 /** The same for seconds: whole minutes or hours for longer durations. */
-export function niceSeconds(value: number): number {
+function niceSeconds(value: number): number {
   const unit = [86_400, 3_600, 60].find((length) => value > length) ?? 1;
   return niceMost(value / unit) * unit;
 }
 
-/** A count on an axis. Fractions of a task get no label. */
-export const axisCount = (value: number): string => (Number.isInteger(value) ? count(value) : '');
+/** The axis of a panel: its upper end, and its values in words. Fractions of a task get no label. */
+export function axisOf({ series }: Panel) {
+  const [first] = series;
+  const most = first?.look === 'columns' ? greatest(sumsOf(series)) : greatest(...series.map(valuesOf));
+  return first?.unit === 'seconds'
+    ? { most: niceSeconds(most), textOf: (value: number) => (value === 0 ? '0' : seconds(value)) }
+    : { most: niceMost(most), textOf: (value: number) => (Number.isInteger(value) ? count(value) : '') };
+}
 
-/** A duration on an axis, in seconds. */
-export const axisSeconds = (value: number): string => (value === 0 ? '0' : seconds(value));
+const valuesOf = ({ values }: Series): Series['values'] => values;
+
+/** The heights of columns on top of each other. */
+const sumsOf = (series: readonly Series[]): readonly number[] =>
+  (series[0]?.values ?? []).map((_, step) =>
+    series.reduce((sum, { values }) => sum + (values[step] ?? 0), 0),
+  );
 
 /** The greatest known value; 0 when none is known. */
 export const greatest = (...rows: readonly (readonly (number | null)[])[]): number =>
@@ -85,29 +100,21 @@ export function stepInWords(seconds: number): string {
   return seconds % 86_400 === 0 ? `${seconds / 86_400} days` : `${seconds / 3_600} h`;
 }
 
-/** Index of the step with this time; `null` if it is before or after all steps. */
-export function stepAt(starts: readonly number[], stepMs: number, at: number | null): number | null {
-  if (at === null) return null;
-  const index = starts.findLastIndex((start) => start <= at);
-  const start = starts[index];
-  return start === undefined || at >= start + stepMs ? null : index;
-}
-
-/** The value of a row at one step, in words; `null` if unknown. */
-export function valueAt({ values, format }: Row, index: number): string | null {
+/** The figure of one step, in words; `null` if unknown. */
+export function valueAt({ values, format }: Series, index: number): string | null {
   const value = values[index] ?? null;
   return value === null ? null : format(value);
 }
 
-/** Whether no value of any row is known. */
-export const isUnknown = (rows: readonly Row[]): boolean =>
-  rows.every(({ values }) => values.every((value) => value === null));
+/** Whether no figure is known. */
+export const isUnknown = (series: readonly Series[]): boolean =>
+  series.every(({ values }) => values.every((value) => value === null));
 
-/** The values of all rows at one step, in words; unknown ones are left out. */
-export function stepInText(rows: readonly Row[], index: number): string {
-  const known = rows.flatMap((row) => {
-    const value = valueAt(row, index);
-    return value === null || row.isOn === false ? [] : `${value} ${row.label}`;
+/** All figures of one step, in words; unknown ones are left out. */
+export function stepInText(series: readonly Series[], index: number): string {
+  const known = series.flatMap((one) => {
+    const value = valueAt(one, index);
+    return value === null || one.isOn === false ? [] : `${value} ${one.label}`;
   });
   return known.length === 0 ? 'unknown' : known.join(', ');
 }

@@ -1,16 +1,16 @@
 import { useEffect, useRef } from 'preact/hooks';
+import type { MarkerBody } from '../../wire.ts';
 import { linkTo } from '../route.ts';
 import { zone } from '../settings.ts';
 import { useStore } from '../store.ts';
 import { chartTime } from '../text/moments.ts';
-import type { ChartMarker } from './chart.ts';
 
 /** A place in a chart for which links are offered. */
 export interface OfferedPlace {
   /** Start of the place, in milliseconds since 1970; `null`: markers only. */
   readonly from: number | null;
   readonly until: number;
-  readonly markers: readonly ChartMarker[];
+  readonly markers: readonly MarkerBody[];
   /** Whether it is a range to apply. */
   readonly isRange: boolean;
   /** Whether it was requested by keyboard. */
@@ -24,14 +24,6 @@ const MOST_MARKERS = 5;
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 
-function onPointerOutside(box: { readonly current: Element | null }, close: () => void): () => void {
-  function onDown({ target }: PointerEvent): void {
-    if (!(target instanceof Node && box.current?.contains(target) === true)) close();
-  }
-  document.addEventListener('pointerdown', onDown);
-  return () => document.removeEventListener('pointerdown', onDown);
-}
-
 /** Links for a place in a chart: its tasks, the failures since a marker, the range. */
 export function Offer(props: {
   readonly place: OfferedPlace;
@@ -39,16 +31,20 @@ export function Offer(props: {
   readonly end: number;
   readonly spanMs: number;
   readonly filters: Readonly<Record<string, string | readonly string[]>>;
-  readonly onRange: ((from: string, to: string) => void) | undefined;
+  readonly showRange: (from: number, until: number) => void;
   readonly close: () => void;
 }) {
-  const { place, end, spanMs, filters, onRange, close } = props;
+  const { place, end, spanMs, filters, showRange, close } = props;
   const { from, until, markers, isRange, takesFocus, x } = place;
   const box = useRef<HTMLDivElement>(null);
   const chosen = useStore(zone);
   useEffect(() => {
     if (takesFocus) box.current?.querySelector<HTMLElement>('a, button')?.focus();
-    return onPointerOutside(box, close);
+    function onDown({ target }: PointerEvent): void {
+      if (!(target instanceof Node && box.current?.contains(target) === true)) close();
+    }
+    document.addEventListener('pointerdown', onDown);
+    return () => document.removeEventListener('pointerdown', onDown);
   }, [place]);
   function onKeyDown(event: KeyboardEvent): void {
     if (event.key !== 'Escape') return;
@@ -70,8 +66,8 @@ export function Offer(props: {
     >
       {from !== null && (
         <>
-          {isRange && onRange !== undefined && (
-            <button type="button" class="small" onClick={() => onRange(iso(from), iso(until))}>
+          {isRange && (
+            <button type="button" class="small" onClick={() => showRange(from, until)}>
               Show {period}
             </button>
           )}
@@ -92,7 +88,7 @@ export function Offer(props: {
   );
 }
 
-function MarkerLinks(props: { readonly marker: ChartMarker; readonly time: string; readonly link: string }) {
+function MarkerLinks(props: { readonly marker: MarkerBody; readonly time: string; readonly link: string }) {
   const { marker, time, link } = props;
   const { text, url } = marker;
   return (

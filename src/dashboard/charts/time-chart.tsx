@@ -1,37 +1,129 @@
+import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { MarkerBody, TaskStatsBody } from '../../wire.ts';
+import { go, linkHere } from '../route.ts';
 import { zone } from '../settings.ts';
 import { createStore, useStore } from '../store.ts';
 import { axisLabel, chartTime } from '../text/moments.ts';
-import { Caption, ChartTable } from './caption.tsx';
-import { type ChartMarker, type Row, stepAt, stepInText, stepInWords, type TimeChartProps } from './chart.ts';
+import { isUnknown, type Panel, type Series, stepInText, stepInWords } from './chart.ts';
+import { ChartFrame } from './chart-frame.tsx';
 import { Offer, type OfferedPlace } from './offer.tsx';
-import { type Panel, PanelDrawing, useWidth } from './panel.tsx';
-import { Slider } from './slider.tsx';
-import type { StepRange } from './use-steps.ts';
+import type { StepRange } from './slider.tsx';
 
-/** The content of a chart: its figures in words, and their drawing. */
-interface ChartContent {
-  readonly rows: readonly Row[];
+/** The properties of every chart over time. */
+export interface TimeChartProps {
+  /** What it shows, in a few words. */
+  readonly label: string;
+  /** The statistics from which its figures are: their steps and markers. */
+  readonly stats: TaskStatsBody;
   readonly panels: readonly Panel[];
+  /** Whether its figures are numbers per step, which it then says. Default false. */
+  readonly isRate?: boolean;
+  /** Further entries of the legend. Default: none. */
+  readonly more?: ComponentChildren;
+  /** Filters of what the chart shows, for its links to tasks and failures. Default: none. */
+  readonly filters?: Readonly<Record<string, string | readonly string[]>>;
 }
 
-const NO_MARKERS: readonly ChartMarker[] = [];
+/** The time that the reader points at in one of the charts, in milliseconds since 1970; `null`: none. */
+const cursor = createStore<number | null>(null);
+
+const NO_FILTERS = {};
+
+/**
+ * A chart over time, with markers. A range that is selected in it becomes the period.
+ *
+ * @param props.legend its figures, if some of them are not drawn. Default: those of the panels
+ */
+export function TimeChart(props: TimeChartProps & { readonly legend?: readonly Series[] }) {
+  const { label, stats, panels, isRate = false, more, filters = NO_FILTERS } = props;
+  const { legend = panels.flatMap(({ series }) => series) } = props;
+  const { starts, stepMs, end, spanMs, names, labels } = useTimes(stats);
+  const at = useStore(cursor);
+  const [place, setPlace] = useState<OfferedPlace | null>(null);
+  // Another view must not keep the pointer's position.
+  useEffect(() => () => cursor.set(null), []);
+  const markers = stats.markers.filter((marker) => {
+    const time = Date.parse(marker.at);
+    return time >= (starts[0] ?? 0) && time < end;
+  });
+  const index = at === null || at >= end ? -1 : starts.findLastIndex((start) => start <= at);
+  if (isUnknown(legend)) return <p class="dim">Not recorded in this period.</p>;
+
+  function pick([first, last]: StepRange, how: 'mouse' | 'touch' | 'keys'): void {
+    const [from, until] = [starts[first] ?? 0, (starts[last] ?? 0) + stepMs];
+    const isRange = last > first;
+    if (isRange && how !== 'touch') {
+      showRange(from, until);
+      return;
+    }
+    const here = markers.filter((marker) => Date.parse(marker.at) >= from && Date.parse(marker.at) < until);
+    const x = ((first + last + 1) / 2 / starts.length) * 100;
+    setPlace({ from, until, markers: here, isRange, takesFocus: how === 'keys', x });
+  }
+
+  return (
+    <ChartFrame
+      label={label}
+      legend={legend}
+      panels={panels}
+      more={more}
+      head="Time"
+      steps={names}
+      index={index < 0 ? null : index}
+      when={names[index] ?? (isRate ? `per ${stepInWords(stats.step_seconds)}` : '')}
+      textOf={(step) => `${names[step]}: ${stepInText(legend, step)}`}
+      point={(step) => cursor.set(step === null ? null : (starts[step] ?? null))}
+      pick={pick}
+      hasMarkers={markers.length > 0}
+      over={(width) => (
+        <>
+          {width > 0 && (
+            <MarkerLines markers={markers} from={starts[0] ?? 0} end={end} width={width} open={setPlace} />
+          )}
+          {place !== null && (
+            <Offer
+              place={place}
+              end={end}
+              spanMs={spanMs}
+              filters={filters}
+              showRange={showRange}
+              close={() => setPlace(null)}
+            />
+          )}
+        </>
+      )}
+      axis={() => (
+        <div class="chart-times num dim" aria-hidden="true">
+          {labels.map((text, tick) => (
+            <span key={tick}>{text}</span>
+          ))}
+        </div>
+      )}
+    />
+  );
+}
+
+function showRange(from: number, until: number): void {
+  const [start, end] = [new Date(from).toISOString(), new Date(until).toISOString()];
+  go(linkHere({ from: start, to: end, range: null }));
+}
 
 /** The steps of a chart in milliseconds since 1970, and in words. */
-function useTimes(times: readonly string[], stepSeconds: number) {
+function useTimes({ series, step_seconds }: TaskStatsBody) {
   const chosen = useStore(zone);
-  const starts = useMemo(() => times.map((time) => Date.parse(time)), [times]);
-  const stepMs = stepSeconds * 1_000;
-  const from = starts[0] ?? 0;
-  const end = (starts.at(-1) ?? 0) + stepMs;
+  const starts = useMemo(() => series.map(({ t }) => Date.parse(t)), [series]);
+  const stepMs = step_seconds * 1_000;
   const spanMs = (starts.length - 1) * stepMs;
   return {
     starts,
     stepMs,
-    from,
-    end,
+    end: (starts.at(-1) ?? 0) + stepMs,
     spanMs,
-    timeOf: (index: number): string => chartTime(new Date(starts[index] ?? 0), chosen, spanMs),
+    names: useMemo(
+      () => starts.map((start) => chartTime(new Date(start), chosen, spanMs)),
+      [starts, chosen, spanMs],
+    ),
     /** Five labels under the chart. */
     labels: [0, 0.25, 0.5, 0.75, 1].map((part) => {
       const start = starts[Math.round(part * (starts.length - 1))];
@@ -40,132 +132,24 @@ function useTimes(times: readonly string[], stepSeconds: number) {
   };
 }
 
-type Times = ReturnType<typeof useTimes>;
-
-/** A chart over time: its legend with values, its panels over one time axis, markers, ranges, and a table. */
-export function TimeChart(props: TimeChartProps & ChartContent) {
-  const { label, times, stepSeconds, rows, isRate = true, more } = props;
-  const unit = isRate ? `per ${stepInWords(stepSeconds)}` : '';
-  const at = useStore(cursor);
-  const [isTable, setTable] = useState(false);
-  const steps = useTimes(times, stepSeconds);
-  const index = stepAt(steps.starts, steps.stepMs, at);
-  // Another view must not keep the pointer's position.
-  useEffect(() => () => cursor.set(null), []);
-  return (
-    <figure class="chart">
-      <Caption
-        rows={rows}
-        more={more}
-        index={index}
-        isTable={isTable}
-        setTable={setTable}
-        when={index === null ? unit : steps.timeOf(index)}
-      />
-      {isTable ? (
-        <ChartTable
-          label={label}
-          rows={rows}
-          head="Time"
-          steps={times.map((_, step) => steps.timeOf(step))}
-        />
-      ) : (
-        <Plot {...props} index={index} steps={steps} />
-      )}
-    </figure>
-  );
-}
-
-/** The drawing, with the pointed step and the selection. */
-function Plot(
-  props: TimeChartProps & ChartContent & { readonly index: number | null; readonly steps: Times },
-) {
-  const { label, markers = NO_MARKERS, onRange, filters = {}, rows, panels, index, steps } = props;
-  const { starts, stepMs, from, end, spanMs, timeOf, labels } = steps;
-  const count = starts.length;
-  const { box, width } = useWidth();
-  const [place, setPlace] = useState<OfferedPlace | null>(null);
-  const groups = useMemo(() => groupMarkers(markers, from, end, width), [markers, from, end, width]);
-  const drawings = useMemo(
-    () => panels.map((panel) => <PanelDrawing key={panel.key} panel={panel} width={width} count={count} />),
-    [panels, width, count],
-  );
-
-  function pick([first, last]: StepRange, how: 'mouse' | 'touch' | 'keys'): void {
-    const [start, until] = [starts[first] ?? 0, (starts[last] ?? 0) + stepMs];
-    const isRange = last > first;
-    if (isRange && how !== 'touch') {
-      onRange?.(new Date(start).toISOString(), new Date(until).toISOString());
-      return;
-    }
-    const here = markers.filter(({ at }) => Date.parse(at) >= start && Date.parse(at) < until);
-    const x = ((first + last + 1) / 2 / count) * 100;
-    setPlace({ from: start, until, markers: here, isRange, takesFocus: how === 'keys', x });
-  }
-
-  return (
-    <div class="chart-plot">
-      <div class={groups.length > 0 ? 'chart-area with-markers' : 'chart-area'} ref={box}>
-        {drawings}
-        <Slider
-          label={label}
-          index={index}
-          pick={pick}
-          count={count}
-          textOf={(step) => `${timeOf(step)}: ${stepInText(rows, step)}`}
-          hasRanges={onRange !== undefined}
-          point={(step) => cursor.set(step === null ? null : (starts[step] ?? null))}
-        />
-        {width > 0 && <MarkerLines groups={groups} width={width} open={setPlace} end={end} />}
-        {place !== null && (
-          <Offer
-            place={place}
-            end={end}
-            spanMs={spanMs}
-            filters={filters}
-            onRange={onRange}
-            close={() => setPlace(null)}
-          />
-        )}
-      </div>
-      <div class="chart-times num dim" aria-hidden="true">
-        {labels.map((text, tick) => (
-          <span key={tick}>{text}</span>
-        ))}
-      </div>
-    </div>
-  );
-}
-
 /** Markers that are too close to each other to be distinguished. */
 interface MarkerGroup {
   /** Pixels from the left edge of the first one. */
   readonly x: number;
   /** Oldest first. */
-  readonly markers: readonly ChartMarker[];
+  readonly markers: readonly MarkerBody[];
 }
 
 const NEAR_PX = 8;
 
-/**
- * The markers within a period, those less than 8 px apart merged.
- *
- * @param from start of the period, in milliseconds since 1970
- * @param until its end
- * @param width pixels of the period
- */
+/** Merges markers less than 8 px apart. @param markers oldest first */
 function groupMarkers(
-  markers: readonly ChartMarker[],
-  from: number,
-  until: number,
-  width: number,
+  markers: readonly MarkerBody[],
+  placeOf: (marker: MarkerBody) => number,
 ): readonly MarkerGroup[] {
-  const groups: { x: number; last: number; markers: ChartMarker[] }[] = [];
-  const sorted = markers.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at));
-  for (const marker of sorted) {
-    const at = Date.parse(marker.at);
-    if (!(at >= from && at < until)) continue;
-    const x = ((at - from) / (until - from)) * width;
+  const groups: { x: number; last: number; markers: MarkerBody[] }[] = [];
+  for (const marker of markers) {
+    const x = placeOf(marker);
     const group = groups.at(-1);
     if (group !== undefined && x - group.last < NEAR_PX) {
       group.markers.push(marker);
@@ -174,9 +158,6 @@ function groupMarkers(
   }
   return groups;
 }
-
-/** The time that the reader points at in one of the charts, in milliseconds since 1970; `null`: none. */
-const cursor = createStore<number | null>(null);
 
 /** Width of a character of a marker's text, and of its surroundings, in pixels. */
 const [CHARACTER_PX, AROUND_PX] = [7, 24];
@@ -199,12 +180,15 @@ function textsOf(groups: readonly MarkerGroup[], width: number): readonly (strin
 
 /** Dashed lines at the markers, each with its text if there is room for it. */
 function MarkerLines(props: {
-  readonly groups: readonly MarkerGroup[];
-  readonly width: number;
+  readonly markers: readonly MarkerBody[];
+  readonly from: number;
   readonly end: number;
+  readonly width: number;
   readonly open: (place: OfferedPlace) => void;
 }) {
-  const { groups, width, end, open } = props;
+  const { from, end, width, open } = props;
+  const placeOf = ({ at }: MarkerBody): number => ((Date.parse(at) - from) / (end - from)) * width;
+  const groups = groupMarkers(props.markers, placeOf);
   const texts = textsOf(groups, width);
   return (
     <>

@@ -9,7 +9,7 @@ import { LatestTasks } from '../parts/latest-tasks.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { Empty, ReadState } from '../parts/problem.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
-import { stepsOf, tasksWithStats, usePrevious, useRange } from '../range/use-range.ts';
+import { tasksWithStats, usePrevious, useRange } from '../range/use-range.ts';
 import { linkTo, nameLink, workerLink } from '../route.ts';
 import { count } from '../text/numbers.ts';
 import { NewBadge } from './causes.tsx';
@@ -100,10 +100,9 @@ function Cause(props: {
       <section class="panel">
         <h2>Failures over time</h2>
         <ThroughputChart
-          {...stepsOf(stats)}
           label="Failures over time"
-          series={stats.series}
-          kinds={['failed']}
+          stats={stats}
+          isFailedOnly
           height={120}
           filters={{ cause: cause.cause }}
         />

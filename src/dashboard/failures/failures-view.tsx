@@ -11,7 +11,7 @@ import { type Column, DataTable, type Order, orderIn } from '../parts/data-table
 import { Ago } from '../parts/moment.tsx';
 import { Empty, ReadState } from '../parts/problem.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
-import { stepsOf, usePrevious, useRange } from '../range/use-range.ts';
+import { usePrevious, useRange } from '../range/use-range.ts';
 import { causeLink, linkHere, linkTo } from '../route.ts';
 import { listQuery } from '../tasks/list-query.ts';
 import { millis } from '../text/moments.ts';
@@ -112,10 +112,9 @@ function Causes(props: {
       <Summary stats={stats} filters={filters} />
       <section class="panel">
         <ThroughputChart
-          {...stepsOf(stats)}
           label="Failures over time"
-          series={stats.series}
-          kinds={['failed']}
+          stats={stats}
+          isFailedOnly
           height={96}
           filters={{ ...filters, state: 'FAILURE' }}
         />

@@ -1,7 +1,8 @@
 import type { StatsCallerBody, StatsTotalsBody, TaskStatsBody } from '../../wire.ts';
+import { lineOf, type Series } from '../charts/chart.ts';
 import { Histogram } from '../charts/histogram.tsx';
-import { type ChartLine, LineChart } from '../charts/line-chart.tsx';
 import { ThroughputChart } from '../charts/throughput-chart.tsx';
+import { TimeChart } from '../charts/time-chart.tsx';
 import { TopCauses } from '../failures/top-causes.tsx';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
@@ -11,7 +12,7 @@ import { LatestTasks } from '../parts/latest-tasks.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { NoStats, ReadState } from '../parts/problem.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
-import { stepsOf, tasksWithStats, usePrevious, useRange } from '../range/use-range.ts';
+import { tasksWithStats, usePrevious, useRange } from '../range/use-range.ts';
 import { linkTo, nameLink } from '../route.ts';
 import { count, percent, secondsOf } from '../text/numbers.ts';
 import { comparable, valuesBefore, valuesOf } from './before-values.ts';
@@ -186,10 +187,9 @@ function Throughput({ id, stats, before }: Periods & { readonly id: string }) {
     <section class="panel">
       <h2>Throughput</h2>
       <ThroughputChart
-        {...stepsOf(stats)}
         label={`Tasks of ${id}`}
         filters={{ name: id }}
-        series={stats.series}
+        stats={stats}
         before={before?.totals ?? null}
         height={CHART_PX}
       />
@@ -207,13 +207,11 @@ function Durations({ id, of, stats, before }: Periods & { readonly id: string; r
     <section class="panel">
       <h2>{title}</h2>
       <div class="beside">
-        <LineChart
-          {...stepsOf(stats)}
+        <TimeChart
           label={`${title} of ${id}`}
           filters={{ name: id }}
-          unit="seconds"
-          lines={durationLines(of, { stats, before })}
-          height={CHART_PX}
+          stats={stats}
+          panels={[{ height: CHART_PX, series: durationLines(of, { stats, before }) }]}
         />
         {classes.length > 0 && <Histogram label={`${title}s of ${id}`} classes={classes} height={CHART_PX} />}
       </div>
@@ -222,12 +220,13 @@ function Durations({ id, of, stats, before }: Periods & { readonly id: string; r
 }
 
 /** The percentiles, and the 95th of the previous period. */
-function durationLines(of: Duration, { stats, before }: Periods): readonly ChartLine[] {
-  const now: readonly ChartLine[] = [
-    { label: 'p99', values: valuesOf(stats, `${of}_p99`), look: 'thin', tone: 'waiting' },
-    { label: 'p95', values: valuesOf(stats, `${of}_p95`), look: 'thick' },
-    { label: 'p50', values: valuesOf(stats, `${of}_p50`), look: 'thin' },
+function durationLines(of: Duration, { stats, before }: Periods): readonly Series[] {
+  const unit = 'seconds';
+  const now = [
+    lineOf('thin', 'p99', valuesOf(stats, `${of}_p99`), { unit, tone: 'waiting' }),
+    lineOf('thick', 'p95', valuesOf(stats, `${of}_p95`), { unit }),
+    lineOf('thin', 'p50', valuesOf(stats, `${of}_p50`), { unit }),
   ];
   if (before === null) return now;
-  return [...now, { label: 'p95 before', values: valuesBefore(stats, before, `${of}_p95`), look: 'dashed' }];
+  return [...now, lineOf('dashed', 'p95 before', valuesBefore(stats, before, `${of}_p95`), { unit })];
 }

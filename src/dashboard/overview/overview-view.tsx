@@ -7,7 +7,7 @@ import { client, connection } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
 import { lazy } from '../parts/lazy.tsx';
 import { NoStats, ReadState } from '../parts/problem.tsx';
-import { isComparedAt, stepsOf, useRange } from '../range/use-range.ts';
+import { isComparedAt, useRange } from '../range/use-range.ts';
 import { currentRoute, linkTo } from '../route.ts';
 import { soon } from '../slices.ts';
 import { useStore } from '../store.ts';
@@ -53,9 +53,8 @@ export function OverviewView() {
         <section class="panel">
           <h2>Throughput</h2>
           <ThroughputChart
-            {...stepsOf(figures)}
             label="Tasks over time"
-            series={figures.series}
+            stats={figures}
             before={isCompared ? (before?.totals ?? null) : null}
             more={<OtherStates stats={figures} period={range.link} />}
           />

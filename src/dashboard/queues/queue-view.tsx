@@ -1,8 +1,8 @@
 import { Fragment } from 'preact';
 import type { FindingBody, QueueBody, StatsQueueBody, TaskStatsBody, WorkerBody } from '../../wire.ts';
 import { canAskFor } from '../abilities.ts';
-import { LineChart } from '../charts/line-chart.tsx';
-import { QUEUE_CHART_PX, QueueChart } from '../charts/queue-chart.tsx';
+import { greatest, lineOf } from '../charts/chart.ts';
+import { TimeChart } from '../charts/time-chart.tsx';
 import { findingsOfQueue } from '../findings.ts';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
@@ -12,9 +12,9 @@ import { LatestTasks } from '../parts/latest-tasks.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { Empty, isProblem, Problem, ReadState } from '../parts/problem.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
-import { stepsOf, useRange } from '../range/use-range.ts';
+import { useRange } from '../range/use-range.ts';
 import { linkTo, workerLink } from '../route.ts';
-import { count } from '../text/numbers.ts';
+import { count, seconds } from '../text/numbers.ts';
 import { WorkerState } from '../workers/worker-parts.tsx';
 import {
   isMissed,
@@ -167,39 +167,51 @@ function States({ queues }: { readonly queues: readonly QueueBody[] }) {
   );
 }
 
-/** Charts of the depth, the waits, and the messages that enter and leave. */
+const CHART_PX = 194;
+/** Of two panels over one axis, with the gap between them. */
+const HALF_PX = (CHART_PX - 14) / 2;
+
+/** Charts of the depth, of the waits if there were any, and of the messages that enter and leave. */
 function Charts(props: {
   readonly id: string;
   readonly stats: TaskStatsBody;
   readonly depths: StatsQueueBody;
 }) {
   const { id, stats, depths } = props;
-  const shared = { ...stepsOf(stats), filters: { queue: id } };
+  const { waiting, oldest_seconds: oldest, oldest_at_least: isAtLeast } = depths;
+  const shared = { stats, filters: { queue: id } };
   // The counts of a step that has not ended look like an outage.
   const ended = useRange().kind === 'fixed' ? undefined : -1;
+  const depth = lineOf('thick', 'waiting', waiting, { tone: 'waiting', mark: '○' });
+  const age = lineOf('thick', 'oldest due', oldest, {
+    unit: 'seconds',
+    format: (value) => (isAtLeast && value > 0 ? `≥ ${seconds(value)}` : seconds(value)),
+  });
+  const flow = [
+    lineOf('thin', 'in', depths.sent.slice(0, ended), { tone: 'waiting' }),
+    lineOf('thick', 'out', depths.received.slice(0, ended), { tone: 'succeeded' }),
+  ];
   return (
     <div class="columns even">
       <section class="panel">
         <h2>Waiting</h2>
-        <QueueChart
+        <TimeChart
           {...shared}
           label={`Waiting in ${id}`}
-          waiting={depths.waiting}
-          oldest={depths.oldest_seconds}
-          isAtLeast={depths.oldest_at_least}
+          panels={
+            greatest(oldest) > 0
+              ? [depth, age].map((line) => ({ height: HALF_PX, series: [line] }))
+              : [{ height: CHART_PX, series: [depth] }]
+          }
         />
       </section>
       <section class="panel">
         <h2>In and out</h2>
-        <LineChart
+        <TimeChart
           {...shared}
           label={`In and out of ${id}`}
-          unit="count"
-          height={QUEUE_CHART_PX}
-          lines={[
-            { label: 'in', values: depths.sent.slice(0, ended), look: 'thin', tone: 'waiting' },
-            { label: 'out', values: depths.received.slice(0, ended), look: 'thick', tone: 'succeeded' },
-          ]}
+          isRate
+          panels={[{ height: CHART_PX, series: flow }]}
         />
       </section>
     </div>

@@ -1,10 +1,9 @@
 import { useMemo } from 'preact/hooks';
 import type { TaskListQuery, TasksBody } from '../../client.ts';
-import type { TaskStatsBody } from '../../wire.ts';
 import { client } from '../live/connection.ts';
 import { historyStart } from '../live/history-start.ts';
 import { useResource } from '../live/use-resource.ts';
-import { currentRoute, go, linkHere, type Route } from '../route.ts';
+import { currentRoute, type Route } from '../route.ts';
 import { useStore } from '../store.ts';
 import { type Range, rangeOf, type StatsWindow } from './range.ts';
 
@@ -76,14 +75,4 @@ export function useStartInBefore(): Date | null {
   const { at } = useStore(historyStart);
   const start = 2 * since.getTime() - until.getTime();
   return isCompared && at !== null && at > start ? new Date(at) : null;
-}
-
-/** What charts show of statistics: their steps and markers; a range that is chosen in them becomes the period. */
-export function stepsOf({ series, step_seconds, markers }: TaskStatsBody) {
-  return {
-    times: series.map(({ t }) => t),
-    stepSeconds: step_seconds,
-    markers,
-    onRange: (from: string, to: string) => go(linkHere({ from, to, range: null })),
-  };
 }
