@@ -2,7 +2,8 @@ import type { JSX } from 'preact';
 import { useCallback, useEffect, useMemo } from 'preact/hooks';
 import { Moment } from '../parts/moment.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
-import { useRowKeys } from '../parts/use-row-keys.ts';
+import { rowKeys, useKeys } from '../parts/use-keys.ts';
+import { useWindow } from '../parts/use-window.ts';
 import { go } from '../route.ts';
 import { createStore, useStore } from '../store.ts';
 import { useMedia } from '../use-media.ts';
@@ -11,8 +12,6 @@ import { BAR_END_PX } from './bar.tsx';
 import type { Row } from './rows.ts';
 import { busyTimes, timeScale } from './time-scale.ts';
 import { type Rows, useRows } from './use-rows.ts';
-import { useTreeKeys } from './use-tree-keys.ts';
-import { useWindow } from './use-window.ts';
 import { useNow, type Workflow } from './use-workflow.ts';
 import { linkOfRow, WaterfallRow } from './waterfall-row.tsx';
 import { type Facts, factsOfRow, timesText } from './words.ts';
@@ -44,7 +43,7 @@ export function Waterfall({ workflow, taskId, isFailedOnly, goal }: WaterfallPro
   const factsOf = useFacts(workflow);
   const share = useStore(nameShare);
   const timeWidth = list.width * (isNarrow ? 1 : 1 - share / 100) - BAR_END_PX - TIME_LEFT_PX;
-  useKeys(held, list.page, factsOf);
+  useWaterfallKeys(held, list.page, factsOf);
   useEffect(() => {
     if (goal !== null) held.goTo(goal.id);
   }, [goal]);
@@ -101,7 +100,7 @@ function Tools({ held }: { readonly held: Rows }) {
   );
 }
 
-function useKeys(held: Rows, page: number, factsOf: (row: Row) => Facts): void {
+function useWaterfallKeys(held: Rows, page: number, factsOf: (row: Row) => Facts): void {
   const { rows, at } = held;
   const row = rows[at];
   function open(): void {
@@ -110,8 +109,8 @@ function useKeys(held: Rows, page: number, factsOf: (row: Row) => Facts): void {
     if (link === null) held.toggle(at);
     else go(link);
   }
-  useRowKeys(rows.length, page, held.move);
-  useTreeKeys({
+  useKeys({
+    ...rowKeys(rows.length, page, held.move),
     e: () => held.openAll('all'),
     w: () => held.openAll('none'),
     ArrowRight: () => (row?.isOpen === false ? held.toggle(at) : held.move(1)),

@@ -4,9 +4,9 @@ import { useGraph } from '../graph/use-graph.ts';
 import { Sources } from '../parts/age.tsx';
 import { lazy } from '../parts/lazy.tsx';
 import { Empty, isProblem, Loading, Problem } from '../parts/problem.tsx';
+import { useKeys } from '../parts/use-keys.ts';
 import { ViewHead } from '../parts/view-head.tsx';
 import { go, linkHere, taskLink } from '../route.ts';
-import { useTreeKeys } from './use-tree-keys.ts';
 import { useWorkflow, type Workflow } from './use-workflow.ts';
 import { Waterfall } from './waterfall.tsx';
 import { RootCause, rootName, Totals } from './workflow-head.tsx';
@@ -60,7 +60,7 @@ function Shown(
   const isAlone = graph.nodes.length === 1;
   const isLater = useLater();
   const toggleFailed = (): void => go(linkHere({ failed: isFailedOnly ? null : '1' }), true);
-  useTreeKeys({ f: toggleFailed });
+  useKeys({ f: toggleFailed });
   return (
     <div class="tall">
       <ViewHead title={rootName(workflow) ?? 'Workflow'} at={at}>

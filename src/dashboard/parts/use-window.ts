@@ -3,15 +3,17 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 /** The visible part of a scrolling list of rows. */
 export interface ListWindow {
   readonly scroller: { current: HTMLDivElement | null };
-  /** Width of the list, without its scrollbar. */
+  /** How far it is scrolled, and its size without its scrollbar; 0 until it is measured. */
+  readonly top: number;
+  readonly height: number;
   readonly width: number;
   /** Number of rows that fit on the screen. */
   readonly page: number;
-  /** The rows to render: the visible ones, some on either side, and one that must stay. */
-  indexes(count: number, kept: number): readonly number[];
+  /** The rows to render: the visible ones, some on either side, and one that must stay. Default: none */
+  indexes(count: number, kept?: number): readonly number[];
   measure(): void;
-  /** Scrolls until a row is visible: in the middle if `isCentred`. */
-  reveal(index: number, isCentred: boolean): void;
+  /** Scrolls until a row is visible: in the middle if `isCentred`. Default: as little as possible */
+  reveal(index: number, isCentred?: boolean): void;
   /** Scrolls to a row and focuses the element that matches the selector. */
   show(index: number, selector: string): void;
 }
@@ -41,7 +43,7 @@ export function useWindow(rowHeight: number, headHeight: number): ListWindow {
   }, []);
 
   const visible = Math.ceil((view.height - headHeight) / rowHeight);
-  function reveal(index: number, isCentred: boolean): void {
+  function reveal(index: number, isCentred = false): void {
     const element = scroller.current;
     if (element === null) return;
     const room = element.clientHeight - headHeight - rowHeight;
@@ -53,11 +55,11 @@ export function useWindow(rowHeight: number, headHeight: number): ListWindow {
   }
   return {
     scroller,
-    width: view.width,
+    ...view,
     page: Math.max(1, visible - 1),
     measure,
     reveal,
-    indexes(count, kept) {
+    indexes(count, kept = count) {
       const first = Math.min(Math.floor(view.top / rowHeight), Math.max(0, count - visible));
       const from = Math.max(0, first - OVERSCAN);
       const to = Math.min(count, first + visible + OVERSCAN);
@@ -67,7 +69,7 @@ export function useWindow(rowHeight: number, headHeight: number): ListWindow {
       return kept >= to && kept < count ? [...shown, kept] : shown;
     },
     show(index, selector) {
-      reveal(index, false);
+      reveal(index);
       scroller.current?.querySelector<HTMLElement>(selector)?.focus({ preventScroll: true });
     },
   };
