@@ -188,7 +188,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the frame'), () => {
     const { page } = await open('#/', {
       ...options,
       prepare: (page) =>
-        page.route(/\/search-box-[^/]*\.js$/, async (route) => {
+        page.route(/\/language-[^/]*\.js$/, async (route) => {
           await once(chunk, 'wanted');
           await route.continue();
         }),

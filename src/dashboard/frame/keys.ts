@@ -5,7 +5,7 @@ import { nextTheme, nextZone } from '../settings.ts';
 import { VIEWS, viewOf } from '../views.ts';
 import { toggleLive } from './live-button.tsx';
 import { toggleCompare } from './range-controls.tsx';
-import { focusSearch } from './search-slot.tsx';
+import { focusSearch } from './search-box.tsx';
 import { absoluteLink } from './shell.tsx';
 
 /** Keyboard shortcuts of all views. They do not apply while the reader is typing. */

@@ -1,39 +1,99 @@
-import '../style/search.css';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { canAskFor } from '../abilities.ts';
+import { loadCode } from '../parts/lazy.tsx';
 import { currentRoute, go, linkTo, type Route } from '../route.ts';
-import { SEARCH_PARAMETERS } from '../search/fields.ts';
-import { formatSearch, parseSearch, withSearch } from '../search/parse.ts';
-import { type Facets, readFacets, type Suggestion, suggest } from '../search/suggest.ts';
-import { FIELD, type PlainField } from './search-field.ts';
+import type { Facets, Suggestion } from '../search/suggest.ts';
+import { createStore, useStore } from '../store.ts';
+
+type Language = typeof import('../search/language.ts');
+
+let language: Language | null = null;
+/** Loads the search language. After a failure, the next call tries again. */
+async function loadLanguage(): Promise<Language> {
+  language ??= await loadCode(() => import('../search/language.ts'));
+  return language;
+}
+
+/** Whether the search is open on a phone, where it is hidden by default. */
+const isOpen = createStore(false);
+
+/** Moves the focus to the search. */
+export function focusSearch(): void {
+  isOpen.set(true);
+  // Immediately, so that the next key is typed there.
+  focusField();
+}
+
+function focusField(): void {
+  const field = document.querySelector<HTMLInputElement>('.frame-search input');
+  field?.focus();
+  field?.select();
+}
+
+/** The button that opens the search on a phone. */
+export function SearchToggle() {
+  const isShown = useStore(isOpen);
+  return (
+    <button
+      type="button"
+      class="frame-find"
+      aria-label="Find tasks"
+      aria-expanded={isShown}
+      onClick={() => (isShown ? isOpen.set(false) : focusSearch())}
+    >
+      <svg viewBox="0 0 16 16" width="18" height="18" aria-hidden="true">
+        <path d="M10.5 10.5 15 15M12 6.5a5.5 5.5 0 1 1-11 0 5.5 5.5 0 0 1 11 0" />
+      </svg>
+    </button>
+  );
+}
+
+/** The search. On a phone it is a separate row while it is open, or while a search is active. */
+export function SearchSlot({ isPhone }: { readonly isPhone: boolean }) {
+  const here = useStore(currentRoute);
+  const isWanted = useStore(isOpen);
+  // On a phone the field appears with this rendering.
+  useLayoutEffect(() => {
+    if (isPhone && isWanted) focusField();
+  }, [isPhone, isWanted]);
+  if (!isPhone) return <SearchBox here={here} />;
+  if (!isWanted && !here.query.has('q')) return null;
+  return (
+    <div class="frame-row">
+      <SearchBox here={here} />
+    </div>
+  );
+}
+
+/** The first supported example of each row is shown. */
+const EXAMPLES: readonly Readonly<Record<string, string>>[] = [
+  { name_prefix: 'name:mail.*', name: 'name:mail.send' },
+  { not_state: '-state:SUCCESS', state: 'state:FAILURE' },
+  { runtime_gt: 'runtime>5s' },
+  { q: '"a phrase"' },
+];
+const examples = EXAMPLES.flatMap(
+  (row) => Object.entries(row).find(([parameter]) => canAskFor(parameter))?.[1] ?? [],
+);
 
 const TYPING_MS = 250;
 
 /** The search of all views. In the list it searches while the reader types; elsewhere Enter opens the list. */
-export function SearchBox(props: {
-  readonly here: Route;
-  /** The field that the box replaces: the reader may already be typing there. */
-  readonly plain: PlainField;
-}) {
-  const { path, id, query } = props.here;
+function SearchBox({ here }: { readonly here: Route }) {
+  const { path, id, query } = here;
   const field = useRef<HTMLInputElement>(null);
-  const asking = useSearch(path === 'tasks' && id === '', query);
+  const asking = useSearch(path, path === 'tasks' && id === '', query);
   const { text, fault } = asking;
   const { options, active, open, close, type, choose, onKey } = useSuggestions(field, asking);
-  useLayoutEffect(() => {
-    const { typed, isAsked } = props.plain;
-    props.plain.typed = null;
-    if (typed === null) return;
-    if (typed.hasFocus) field.current?.focus();
-    if (typed.value === '') return;
-    type(typed.value, typed.end);
-    if (field.current !== null) field.current.value = typed.value;
-    if (typed.hasFocus) field.current?.setSelectionRange(typed.start, typed.end);
-    if (isAsked) asking.search(typed.value);
-  }, []);
   return (
     <search class="frame-search">
       <input
-        {...FIELD}
+        type="search"
+        aria-label="Search"
+        autocomplete="off"
+        spellcheck={false}
+        maxLength={2_000}
+        placeholder={examples.length > 0 ? `Search tasks: ${examples.join(' ')}` : 'Id of a task'}
         ref={field}
         role="combobox"
         aria-autocomplete="list"
@@ -65,18 +125,20 @@ export function SearchBox(props: {
 /** The completions of the term at the caret, and the keys that choose one. */
 function useSuggestions(
   field: { readonly current: HTMLInputElement | null },
-  { text, setText, search, searchSoon }: ReturnType<typeof useSearch>,
+  { text, setText, search, searchSoon, load }: ReturnType<typeof useSearch>,
 ) {
   const [facets, setFacets] = useState<Facets>({});
   const [caret, setCaret] = useState(0);
   const [isOpen, setOpen] = useState(false);
   const [active, setActive] = useState(-1);
-  const options = isOpen ? suggest(text, caret, facets) : [];
+  const options = isOpen ? (language?.suggest(text, caret, facets) ?? []) : [];
   const close = (): void => setOpen(false);
 
   function open(): void {
     setOpen(true);
-    void readFacets().then(setFacets);
+    load()
+      .then(({ readFacets }) => readFacets())
+      .then(setFacets, () => {});
   }
 
   function type(value: string, at: number): void {
@@ -146,16 +208,28 @@ function Options(props: {
 }
 
 /** The text of the box, and the search that it requests. The text does not change while the search runs. */
-function useSearch(isList: boolean, query: URLSearchParams) {
-  const asked = isList ? searchIn(query) : '';
-  const [text, setText] = useState(() => (isList ? formatSearch(query) : ''));
+function useSearch(path: string, isList: boolean, query: URLSearchParams) {
+  const [, setLoaded] = useState(false);
+  const asked = isList ? (language?.searchIn(query) ?? null) : '';
+  const [text, setText] = useState('');
   const [fault, setFault] = useState<string | null>(null);
   const timer = useRef<ReturnType<typeof setTimeout>>();
-  // The address that the box itself has set must not replace later input.
-  const own = useRef(asked);
+  // The address that the box itself has set must not replace later input; nor may one that is read after it.
+  const own = useRef<string | null>('');
+
+  async function load(): Promise<Language> {
+    const loaded = await loadLanguage();
+    setLoaded(true);
+    return loaded;
+  }
+  // On the overview, the reader may not need it.
   useEffect(() => {
-    if (asked !== own.current) {
-      setText(isList ? formatSearch(query) : '');
+    if (path !== '') load().catch(() => {});
+  }, [path]);
+  useEffect(() => {
+    if (asked === null) return;
+    if (own.current !== null && asked !== own.current) {
+      setText(isList ? (language?.formatSearch(query) ?? '') : '');
       setFault(null);
     }
     own.current = asked;
@@ -164,15 +238,20 @@ function useSearch(isList: boolean, query: URLSearchParams) {
 
   function search(value: string): void {
     clearTimeout(timer.current);
+    load().then(
+      (loaded) => request(loaded, value),
+      () => {},
+    );
+  }
+
+  function request({ parseSearch, searchIn, withSearch }: Language, value: string): void {
     try {
       const wanted = parseSearch(value);
       setFault(null);
-      const { path, id, query: here } = currentRoute.get();
+      const { path: at, id, query: now } = currentRoute.get();
       own.current = searchIn(wanted);
-      if (path !== 'tasks' || id !== '') go(linkTo('tasks', wanted));
-      else if (own.current !== searchIn(here)) {
-        go(linkTo('tasks', withSearch(here, wanted, SEARCH_PARAMETERS)), true);
-      }
+      if (at !== 'tasks' || id !== '') go(linkTo('tasks', wanted));
+      else if (own.current !== searchIn(now)) go(linkTo('tasks', withSearch(now, wanted)), true);
     } catch (error) {
       setFault(error instanceof Error ? error.message : String(error));
     }
@@ -181,16 +260,8 @@ function useSearch(isList: boolean, query: URLSearchParams) {
   function searchSoon(value: string): void {
     clearTimeout(timer.current);
     setFault(null);
+    if (language === null) own.current = null;
     if (isList) timer.current = setTimeout(() => search(value), TYPING_MS);
   }
-  return { text, setText, fault, search, searchSoon };
-}
-
-/** The part of an address that the box writes, in its order. */
-function searchIn(query: URLSearchParams): string {
-  try {
-    return parseSearch(formatSearch(query)).toString();
-  } catch {
-    return '';
-  }
+  return { text, setText, fault, load, search, searchSoon };
 }

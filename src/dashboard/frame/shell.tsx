@@ -17,7 +17,7 @@ import { contentOf } from './lazy-view.tsx';
 import { LiveButton } from './live-button.tsx';
 import { Popover } from './popover.tsx';
 import { RangeControls } from './range-controls.tsx';
-import { SearchSlot, SearchToggle } from './search-slot.tsx';
+import { SearchSlot, SearchToggle } from './search-box.tsx';
 
 const Help = lazy(async () => (await import('./help.tsx')).Help);
 

@@ -51,7 +51,7 @@ export function lazy<Props extends object>(
  *
  * @throws what the import throws, if waiting does not help: the names of files change with each version
  */
-async function loadCode<Code>(load: () => Code | Promise<Code>): Promise<Code> {
+export async function loadCode<Code>(load: () => Code | Promise<Code>): Promise<Code> {
   for (let moments = 0; ; ) {
     try {
       return await load();

@@ -4,6 +4,7 @@ import {
   FIELDS,
   type FigureField,
   LONGEST_TEXT,
+  SEARCH_PARAMETERS,
   SIGNS,
   STATES,
   type TextField,
@@ -171,12 +172,17 @@ function inQuotes(value: string): string {
 }
 
 /** The query of the page with another search. The order of the list and the period stay. */
-export function withSearch(
-  query: URLSearchParams,
-  search: URLSearchParams,
-  names: readonly string[],
-): URLSearchParams {
-  const next = new URLSearchParams([...query].filter(([name]) => !names.includes(name)));
+export function withSearch(query: URLSearchParams, search: URLSearchParams): URLSearchParams {
+  const next = new URLSearchParams([...query].filter(([name]) => !SEARCH_PARAMETERS.includes(name)));
   for (const [name, value] of search) next.append(name, value);
   return next;
+}
+
+/** The part of an address that is a search, in the order in which searches are written. */
+export function searchIn(query: URLSearchParams): string {
+  try {
+    return parseSearch(formatSearch(query)).toString();
+  } catch {
+    return '';
+  }
 }
