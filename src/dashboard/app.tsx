@@ -1,17 +1,16 @@
-import { contentOf } from './frame/lazy-view.tsx';
 import { type Branding, Shell } from './frame/shell.tsx';
 
 import { Empty } from './parts/problem.tsx';
 import { ViewHead } from './parts/view-head.tsx';
 import { currentRoute, linkTo } from './route.ts';
 import { useStore } from './store.ts';
-import { viewOf } from './views.ts';
+import { viewOf } from './views.tsx';
 
 /** The page: the frame and the current view. */
 export function App({ branding }: { readonly branding: Branding }) {
   const here = useStore(currentRoute);
   const view = viewOf(here);
-  const Content = view && contentOf(view);
+  const Content = view?.content;
   return (
     <Shell branding={branding} view={view}>
       {view === undefined || Content === undefined ? (

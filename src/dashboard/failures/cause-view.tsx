@@ -1,5 +1,5 @@
 import '../style/failures.css';
-import type { StatsCauseBody, StatsNameBody, TaskStatsBody } from '../../wire.ts';
+import type { StatsCauseBody, TaskStatsBody } from '../../wire.ts';
 import { ThroughputChart } from '../charts/throughput-chart.tsx';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
@@ -45,10 +45,13 @@ export function CauseView({ id }: { readonly id: string }) {
           cause={cause}
           stats={stats}
           before={before === null ? undefined : (before.stats?.totals.failed ?? null)}
-          period={range.link}
         />
       )}
-      {data !== null && cause === undefined && <Absent />}
+      {data !== null && cause === undefined && (
+        <Empty title="No failures with this cause in this period.">
+          <a href={linkTo('failures')}>All failures</a>
+        </Empty>
+      )}
       {data !== null && (
         <LatestTasks
           tasks={data.tasks}
@@ -61,23 +64,14 @@ export function CauseView({ id }: { readonly id: string }) {
   );
 }
 
-function Absent() {
-  return (
-    <Empty title="No failures with this cause in this period.">
-      <a href={linkTo('failures')}>All failures</a>
-    </Empty>
-  );
-}
-
 function Cause(props: {
   readonly cause: StatsCauseBody;
   readonly stats: TaskStatsBody;
   /** Failures in the previous period; `null`: unknown, `undefined`: no comparison. */
   readonly before: number | null | undefined;
-  /** Parameters of the links to lists. */
-  readonly period: Readonly<Record<string, string>>;
 }) {
-  const { cause, stats, before, period } = props;
+  const { cause, stats, before } = props;
+  const { link: period } = useRange();
   const { message, frame, first_seen, last_seen, sample } = cause;
   return (
     <>
@@ -109,9 +103,23 @@ function Cause(props: {
       </section>
       <div class="columns">
         <div class="column-side">{sample !== null && <Sample id={sample} />}</div>
-        <div class="column-side">
-          <Where names={stats.names} workers={cause.workers} cause={cause.cause} period={period} />
-        </div>
+        <section class="panel" aria-label="Where">
+          <CountedLinks
+            title="Names"
+            items={stats.names.map(({ name, failed }) => ({
+              text: name,
+              count: failed,
+              link: nameLink(name),
+              rows: linkTo('tasks', { cause: cause.cause, name, ...period }),
+            }))}
+          />
+          {cause.workers.length > 0 && (
+            <CountedLinks
+              title="Workers"
+              items={cause.workers.map((worker) => ({ text: worker, link: workerLink(worker) }))}
+            />
+          )}
+        </section>
       </div>
     </>
   );
@@ -131,34 +139,6 @@ function Sample({ id }: { readonly id: string }) {
         isCut={truncated.includes('traceback')}
         missing="The engine reported none."
       />
-    </section>
-  );
-}
-
-function Where(props: {
-  readonly names: readonly StatsNameBody[];
-  readonly workers: readonly string[];
-  readonly cause: string;
-  readonly period: Readonly<Record<string, string>>;
-}) {
-  const { names, workers, cause, period } = props;
-  return (
-    <section class="panel" aria-label="Where">
-      <CountedLinks
-        title="Names"
-        items={names.map(({ name, failed }) => ({
-          text: name,
-          count: failed,
-          link: nameLink(name),
-          rows: linkTo('tasks', { cause, name, ...period }),
-        }))}
-      />
-      {workers.length > 0 && (
-        <CountedLinks
-          title="Workers"
-          items={workers.map((worker) => ({ text: worker, link: workerLink(worker) }))}
-        />
-      )}
     </section>
   );
 }

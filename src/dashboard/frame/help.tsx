@@ -1,6 +1,6 @@
 import { helpOpen } from '../page-state.ts';
 import { Dialog } from '../parts/dialog.tsx';
-import { VIEWS } from '../views.ts';
+import { VIEWS } from '../views.tsx';
 
 const SHORTCUTS: readonly (readonly [keys: string, meaning: string])[] = [
   ...VIEWS.flatMap(({ key, title }) => (key === undefined ? [] : [[`g ${key}`, title] as const])),

@@ -42,7 +42,7 @@ function heldPace({ count: number, isPartial }: Hold): Pace {
 export function toggleLive(): void {
   const hold = held.get();
   if (isPaused.get()) isPaused.set(false);
-  else if (hold === null || hold.count === 0) isPaused.set(true);
+  else if (hold === null) isPaused.set(true);
   else hold.release();
 }
 
@@ -57,7 +57,7 @@ export function LiveButton() {
   let pace: Pace;
   if (state !== 'ok') pace = UNLIVE[state];
   else if (isStill) pace = { tone: 'retry', word: 'Paused', title: 'Resume (l)' };
-  else pace = hold === null || hold.count === 0 ? paceOf(isFed, at, now) : heldPace(hold);
+  else pace = hold === null ? paceOf(isFed, at, now) : heldPace(hold);
   const { tone, word, title } = pace;
   return (
     <span class="frame-live" role="status">

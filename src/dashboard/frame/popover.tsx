@@ -13,7 +13,8 @@ export function Popover(props: {
   readonly class?: string;
   /** Whether the current view is one of those in the panel. Default false. */
   readonly isCurrent?: boolean | undefined;
-  readonly children: () => ComponentChildren;
+  /** Rendered while it is open. */
+  readonly children: ComponentChildren;
 }) {
   const { id, text, label, isCurrent = false, children } = props;
   const panel = useRef<HTMLDivElement>(null);
@@ -43,7 +44,7 @@ export function Popover(props: {
         aria-label={label}
         onToggle={(event) => setOpen(event.newState === 'open')}
       >
-        {isOpen && children()}
+        {isOpen && children}
       </div>
     </>
   );

@@ -7,8 +7,8 @@ import { currentRoute, go, linkHere } from '../route.ts';
 import { zone } from '../settings.ts';
 import { useStore } from '../store.ts';
 import { clockTime } from '../text/moments.ts';
-import type { View } from '../views.ts';
-import { viewOf } from '../views.ts';
+import type { View } from '../views.tsx';
+import { viewOf } from '../views.tsx';
 import { Popover } from './popover.tsx';
 
 const RangeChoices = lazy(async () => (await import('./range-picker.tsx')).RangeChoices);
@@ -26,36 +26,42 @@ export function RangeControls(props: { readonly view: View | undefined; readonly
   if (view.period === 'now') return view.key !== undefined && <span class="frame-now">Now</span>;
   const isAny = view.period === 'any' && !range.isChosen;
   const text = isAny ? 'Any time' : rangeText(range, chosen);
-  const compare = view.canCompare === true && <CompareButton />;
-  const partial = view.canCompare === true && <PartialBefore />;
+  const [compare, partial] = view.canCompare === true ? [<CompareButton />, <PartialBefore />] : [];
+  const [previous, next] = isAny ? [] : [<Shift range={range} by={-1} />, <Shift range={range} by={1} />];
   const back = range.kind === 'fixed' && (
     <span class="frame-fixed">
       Fixed range · <a href={linkHere({ from: null, to: null })}>Back to live</a>
     </span>
   );
+  const choices = <RangeChoices range={range} isAny={isAny} canBeAny={view.period === 'any'} />;
+  const panel = isPhone ? (
+    <>
+      {back}
+      {partial}
+      {choices}
+      <div class="range-phone">
+        {previous}
+        {next}
+        {compare}
+      </div>
+    </>
+  ) : (
+    choices
+  );
+  const button = (
+    <Popover id="range" class="frame-range" label={`Time: ${text}`} text={text}>
+      {panel}
+    </Popover>
+  );
+  if (isPhone) return button;
   return (
     <>
-      {!isPhone && back}
-      {!isPhone && partial}
-      {!isPhone && !isAny && <Shift range={range} by={-1} />}
-      <Popover id="range" class="frame-range" label={`Time: ${text}`} text={text}>
-        {() => (
-          <>
-            {isPhone && back}
-            {isPhone && partial}
-            <RangeChoices range={range} isAny={isAny} canBeAny={view.period === 'any'} />
-            {isPhone && (
-              <div class="range-phone">
-                {!isAny && <Shift range={range} by={-1} />}
-                {!isAny && <Shift range={range} by={1} />}
-                {compare}
-              </div>
-            )}
-          </>
-        )}
-      </Popover>
-      {!isPhone && !isAny && <Shift range={range} by={1} />}
-      {!isPhone && compare}
+      {back}
+      {partial}
+      {previous}
+      {button}
+      {next}
+      {compare}
     </>
   );
 }

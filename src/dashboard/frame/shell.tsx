@@ -12,8 +12,7 @@ import { nextTheme, nextZone, theme, zone } from '../settings.ts';
 import { useStore } from '../store.ts';
 import { moment } from '../text/moments.ts';
 import { useMedia } from '../use-media.ts';
-import { VIEWS, type View, viewOf } from '../views.ts';
-import { contentOf } from './lazy-view.tsx';
+import { VIEWS, type View, viewOf } from '../views.tsx';
 import { LiveButton } from './live-button.tsx';
 import { Popover } from './popover.tsx';
 import { RangeControls } from './range-controls.tsx';
@@ -122,8 +121,8 @@ function Nav(props: {
           key={entry.path}
           href={linkTo(entry.path)}
           aria-current={isAt(entry, view) ? 'page' : undefined}
-          onPointerEnter={contentOf(entry).preload}
-          onFocus={contentOf(entry).preload}
+          onPointerEnter={entry.content.preload}
+          onFocus={entry.content.preload}
         >
           {entry.title}
         </a>
@@ -194,29 +193,24 @@ function More(props: {
   const { links, views, text: sign, isPhone, isCurrent } = props;
   return (
     <Popover id="more" class="frame-more" label="More" text={sign} isCurrent={isCurrent}>
-      {() => (
-        <>
-          {views.map(({ path, title }) => (
-            <a key={path} href={linkTo(path)}>
-              {title}
-            </a>
-          ))}
-          {isPhone && <SourceSelect />}
-          <a href={linkTo('names')}>Names</a>
-          <a href={linkTo('system')}>System</a>
-          <ZoneButton />
-          <ThemeButton />
-          <button type="button" onClick={openHelp}>
-            Keyboard
-          </button>
-          <CopyButton label="Copy link" text={absoluteLink} />
-          {links.map(({ text, url }) => (
-            <a key={url} href={url} rel="noreferrer">
-              {text}
-            </a>
-          ))}
-        </>
-      )}
+      {views.map(({ path, title }) => (
+        <a key={path} href={linkTo(path)}>
+          {title}
+        </a>
+      ))}
+      {isPhone && <SourceSelect />}
+      <a href={linkTo('names')}>Names</a>
+      <a href={linkTo('system')}>System</a>
+      <Settings />
+      <button type="button" onClick={openHelp}>
+        Keyboard
+      </button>
+      <CopyButton label="Copy link" text={absoluteLink} />
+      {links.map(({ text, url }) => (
+        <a key={url} href={url} rel="noreferrer">
+          {text}
+        </a>
+      ))}
     </Popover>
   );
 }
@@ -227,23 +221,18 @@ function openHelp(): void {
   helpOpen.set(true);
 }
 
-function ThemeButton() {
-  const chosen = useStore(theme);
-  const text = { auto: 'Auto', light: 'Light', dark: 'Dark' }[chosen];
+/** The settings, each a button that switches to the next value. */
+function Settings() {
+  const words = { auto: 'Auto', light: 'Light', dark: 'Dark', local: 'Local', utc: 'UTC' };
   return (
-    <button type="button" onClick={nextTheme} title="Theme (d)">
-      {`Theme: ${text}`}
-    </button>
-  );
-}
-
-function ZoneButton() {
-  const chosen = useStore(zone);
-  const text = chosen === 'utc' ? 'UTC' : 'Local';
-  return (
-    <button type="button" onClick={nextZone} title="Times (u)">
-      {`Times: ${text}`}
-    </button>
+    <>
+      <button type="button" onClick={nextZone} title="Times (u)">
+        {`Times: ${words[useStore(zone)]}`}
+      </button>
+      <button type="button" onClick={nextTheme} title="Theme (d)">
+        {`Theme: ${words[useStore(theme)]}`}
+      </button>
+    </>
   );
 }
 

@@ -1,7 +1,7 @@
 import type { GraphState } from '../../client.ts';
-import type { GraphNodeBody } from '../../wire.ts';
-import { CopyButton } from '../parts/copy-button.tsx';
-import { Fact } from '../parts/fact.tsx';
+import type { GraphNodeBody, StateCountsBody } from '../../wire.ts';
+import { Copyable } from '../parts/copy-button.tsx';
+import { Facts } from '../parts/fact.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { Flags, StateBadge } from '../parts/state-badge.tsx';
 import { ValueBlock } from '../parts/value-block.tsx';
@@ -41,6 +41,14 @@ export function Details({ drawn, nodes, words, onExpand }: DetailsProps) {
     );
   }
   if (node === undefined) return null;
+  const { members } = node;
+  const values = [
+    ['Error', node.traceback_preview],
+    [words.args, node.args_preview],
+    [words.kwargs, node.kwargs_preview],
+    ['Result', node.result_preview],
+    ['Stamps', node.stamps_preview],
+  ] as const;
   return (
     <>
       <h2 class="wrap">{node.task_name ?? drawn.name}</h2>
@@ -49,41 +57,30 @@ export function Details({ drawn, nodes, words, onExpand }: DetailsProps) {
           <StateBadge state={node.state} engineState={node.engine_state} /> <Flags flags={node.flags} />
         </p>
       )}
-      <dl class="facts">
-        <Fact
-          name="ID"
-          value={
-            <>
-              <span class="mono wrap">{node.id}</span> <CopyButton text={node.id} what="id" />
-            </>
-          }
-        />
-        {node.kind !== null && <Fact name="Kind" value={node.kind} />}
-        {node.members !== null && (
-          <Fact
-            name="Members"
-            value={`${count(node.members.success)} of ${count(node.members.total)} succeeded, ${count(node.members.failure)} failed`}
-          />
-        )}
-        {node.worker !== null && <Fact name="Worker" value={node.worker} />}
-        {node.queue !== null && <Fact name="Queue" value={node.queue} />}
-        {node.started_at !== null && <Fact name="Started" value={<Moment at={node.started_at} />} />}
-        {node.duration_ms !== null && <Fact name="Took" value={duration(node.duration_ms)} />}
-        {node.retries !== null && node.retries > 0 && <Fact name="Retries" value={count(node.retries)} />}
-      </dl>
+      <Facts
+        facts={[
+          ['ID', <Copyable key="id" text={node.id} what="id" />],
+          ['Kind', node.kind],
+          ['Members', members && membersText(members)],
+          ['Worker', node.worker],
+          ['Queue', node.queue],
+          ['Started', node.started_at && <Moment at={node.started_at} />],
+          ['Took', node.duration_ms !== null && duration(node.duration_ms)],
+          ['Retries', node.retries !== null && node.retries > 0 && count(node.retries)],
+        ]}
+      />
       {node.kind === 'group' ? (
         <a href={linkTo('tasks', { group_id: node.id })}>List the members</a>
       ) : (
         <a href={taskLink(node.id)}>Open the task</a>
       )}
-      {node.traceback_preview !== null && <ValueBlock label="Error" text={node.traceback_preview} />}
-      {node.args_preview !== null && <ValueBlock label={words.args} text={node.args_preview} />}
-      {node.kwargs_preview !== null && <ValueBlock label={words.kwargs} text={node.kwargs_preview} />}
-      {node.result_preview !== null && <ValueBlock label="Result" text={node.result_preview} />}
-      {node.stamps_preview !== null && <ValueBlock label="Stamps" text={node.stamps_preview} />}
+      {values.map(([label, text]) => text !== null && <ValueBlock key={label} label={label} text={text} />)}
     </>
   );
 }
+
+const membersText = ({ total, success, failure }: StateCountsBody): string =>
+  `${count(success)} of ${count(total)} succeeded, ${count(failure)} failed`;
 
 function NodeList({ nodes }: { readonly nodes: readonly GraphNodeBody[] }) {
   return (

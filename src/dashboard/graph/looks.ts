@@ -1,15 +1,9 @@
 /** The colour and the second line of a drawn node. */
 import type { GraphNodeBody } from '../../wire.ts';
-import { count, duration } from '../text/numbers.ts';
+import { duration } from '../text/numbers.ts';
 import { saysMore, toneOf } from '../text/states.ts';
-import { isConsequence, lookOfMembers } from './node-state.ts';
+import { isConsequence, type Look, lookOfMembers } from './node-state.ts';
 import type { DrawnNode } from './structure.ts';
-
-/** How a node is drawn. */
-export interface Look {
-  readonly tone: string;
-  readonly line: string;
-}
 
 /** How a node is drawn in the current state of its tasks. */
 export function lookOf(drawn: DrawnNode, nodes: ReadonlyMap<string, GraphNodeBody>): Look {
@@ -32,18 +26,6 @@ function stateOf(node: GraphNodeBody | undefined): string | null {
 
 function lookOfMany(states: readonly (string | null)[]): Look {
   const of = (state: string): number => states.filter((candidate) => candidate === state).length;
-  const [failed, succeeded] = [of('FAILURE'), of('SUCCESS')];
-  const isDone = succeeded === states.length;
-  const tone =
-    failed > 0
-      ? 'failure'
-      : isDone
-        ? 'success'
-        : states.some((state) => state === 'STARTED')
-          ? 'running'
-          : 'waiting';
-  return {
-    tone,
-    line: `${count(succeeded)} of ${count(states.length)} done${failed > 0 ? `, ${count(failed)} failed` : ''}`,
-  };
+  const [success, failure, running] = [of('SUCCESS'), of('FAILURE'), of('STARTED')];
+  return lookOfMembers({ total: states.length, success, failure, running, retry: 0 });
 }

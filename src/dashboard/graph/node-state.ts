@@ -11,11 +11,17 @@ export function hasFailed(node: Pick<GraphNodeBody, 'state' | 'flags'>): boolean
   return (node.state === 'FAILURE' || node.state === 'REJECTED') && !isConsequence(node);
 }
 
-/** The tone of a group, and the outcome of its members in words. */
-export function lookOfMembers({ total, success, failure, running, retry }: StateCountsBody): {
+/** How tasks are drawn: their colour, and their state in words. */
+export interface Look {
   readonly tone: string;
   readonly line: string;
-} {
+}
+
+/** The tone of a group, and the outcome of its members in words. */
+export function lookOfMembers(
+  counts: Pick<StateCountsBody, 'total' | 'success' | 'failure' | 'running' | 'retry'>,
+): Look {
+  const { total, success, failure, running, retry } = counts;
   const isDone = success === total && total > 0;
   const others = running + retry > 0 ? 'running' : isDone ? 'success' : 'waiting';
   return {

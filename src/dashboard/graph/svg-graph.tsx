@@ -1,6 +1,6 @@
 import type { GraphNodeBody } from '../../wire.ts';
+import { type Layout, LINES, NODE, type Point } from './layout.ts';
 import { lookOf } from './looks.ts';
-import { type Layout, LINES, NODE, type Point } from './points.ts';
 import type { DrawnNode, Structure } from './structure.ts';
 import { short, titleLines, titleOf } from './titles.ts';
 

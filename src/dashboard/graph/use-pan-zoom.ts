@@ -1,25 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type Layout, NODE, type Point } from './points.ts';
+import { type Layout, NODE, type Point } from './layout.ts';
 
 /** Maps drawing coordinates to the screen: `screen = drawing × k + (x, y)`. */
 export interface View {
   readonly x: number;
   readonly y: number;
   readonly k: number;
-}
-
-/** The current view of a drawing, and the actions that change it. */
-export interface PanZoom {
-  readonly view: View;
-  readonly ref: { current: HTMLDivElement | null };
-  readonly size: { readonly width: number; readonly height: number };
-  zoom(factor: number): void;
-  showAll(): void;
-  centre(point: Point): void;
-  /** Centres a node that is not completely visible. */
-  reveal(point: Point): void;
-  /** Whether the pointer moved while it was down: the click at the end of a drag must be ignored. */
-  wasDragged(): boolean;
 }
 
 const SMALLEST = 0.02;
@@ -36,7 +22,7 @@ function startOf(length: number, room: number, at: number): number {
 
 /** Pans and zooms by wheel, drag, pinch and buttons. @param first point to show if the drawing does not fit */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: listeners, timers and their clean-up share local variables
-export function usePanZoom(layout: Layout, layoutKey: unknown, first: Point | undefined): PanZoom {
+export function usePanZoom(layout: Layout, layoutKey: unknown, first: Point | undefined) {
   const ref = useRef<HTMLDivElement | null>(null);
   const [size, setSize] = useState({ width: 800, height: 500 });
   const [view, setView] = useState<View>({ x: 0, y: 0, k: 1 });
@@ -122,16 +108,16 @@ export function usePanZoom(layout: Layout, layoutKey: unknown, first: Point | un
   return {
     view,
     ref,
-    size,
-    zoom: (factor) => zoomAt(factor, size.width / 2, size.height / 2),
+    zoom: (factor: number) => zoomAt(factor, size.width / 2, size.height / 2),
     showAll,
-    centre(point) {
+    centre(point: Point) {
       setView((before) => {
         const k = Math.max(before.k, 0.7);
         return { k, x: size.width / 2 - point.x * k, y: size.height / 2 - point.y * k };
       });
     },
-    reveal(point) {
+    /** Centres a node that is not completely visible. */
+    reveal(point: Point) {
       const { width, height } = latest.current.size;
       setView((before) => {
         const { k } = before;
@@ -141,6 +127,7 @@ export function usePanZoom(layout: Layout, layoutKey: unknown, first: Point | un
         return isInSight ? before : { k, x: width / 2 - point.x * k, y: height / 2 - point.y * k };
       });
     },
+    /** Whether the pointer moved while it was down: the click at the end of a drag must be ignored. */
     wasDragged: () => dragged.current > DRAG_PX,
   };
 }

@@ -12,39 +12,22 @@ export interface News {
   readonly isPartial: boolean;
 }
 
-/** Rows that stay where they are. */
+/** Rows that stay where they are, although there are changes. */
 export interface Hold extends News {
   /** Shows the changes. */
   readonly release: () => void;
 }
 
-/** All rows that are held now; `null`: none. */
+/** The rows that are held now; `null`: none, or nothing has changed. */
 export const held = createStore<Hold | null>(null);
 
-const holds = new Map<symbol, Hold>();
-
-function update(): void {
-  const all = [...holds.values()];
-  const most = all.toSorted((a, b) => b.count - a.count)[0];
-  const release = (): void => {
-    for (const hold of all) hold.release();
-  };
-  held.set(most === undefined ? null : { ...most, release });
-}
-
-/** Tells the frame that rows are held, so that it shows this. @param release shows the changes that arrived */
-export function useHoldReport(isHeld: boolean, release: () => void, news: News | null = null): void {
+/** Tells the frame what has changed while rows are held. @param release shows it */
+export function useHoldReport(news: News | null, release: () => void): void {
   const latest = useRef(release);
   latest.current = release;
-  const [count, isPartial] = [news?.count ?? 0, news?.isPartial === true];
+  const { count = 0, isPartial = false } = news ?? {};
   useEffect(() => {
-    if (!isHeld) return undefined;
-    const key = Symbol('hold');
-    holds.set(key, { count, isPartial, release: () => latest.current() });
-    update();
-    return () => {
-      holds.delete(key);
-      update();
-    };
-  }, [isHeld, count, isPartial]);
+    held.set(count === 0 ? null : { count, isPartial, release: () => latest.current() });
+  }, [count, isPartial]);
+  useEffect(() => () => held.set(null), []);
 }

@@ -59,18 +59,12 @@ function isChosen({ source }: { readonly source: string | null }): boolean {
 }
 
 function ofChosen(body: ComponentsBody): ComponentsBody {
-  const entries = Object.entries(body).map(([key, component]) => {
-    const { queues, findings, rules, workers } = component;
-    return [
-      key,
-      {
-        ...component,
-        ...(queues !== undefined && { queues: queues.filter(isChosen) }),
-        ...(findings !== undefined && { findings: findings.filter(isChosen) }),
-        ...(rules !== undefined && { rules: rules.filter(isChosen) }),
-        ...(workers !== undefined && { workers: workers.filter(isChosen) }),
-      },
-    ] as const;
+  const parts = Object.entries(body).map(([key, component]) => {
+    const lists = (['queues', 'findings', 'rules', 'workers'] as const).flatMap((name) => {
+      const items: readonly { readonly source: string | null }[] | undefined = component[name];
+      return items === undefined ? [] : [[name, items.filter(isChosen)] as const];
+    });
+    return [key, { ...component, ...Object.fromEntries(lists) }] as const;
   });
-  return Object.fromEntries(entries);
+  return Object.fromEntries(parts);
 }

@@ -75,12 +75,24 @@ export function NameView({ id }: { readonly id: string }) {
           <Figures stats={stats} before={before === null ? undefined : statsBefore} />
           <Durations id={id} of="runtime" stats={stats} before={statsBefore} />
           <div class="columns even">
-            <Throughput id={id} stats={stats} before={statsBefore} />
+            <section class="panel">
+              <h2>Throughput</h2>
+              <ThroughputChart
+                label={`Tasks of ${id}`}
+                filters={{ name: id }}
+                stats={stats}
+                before={statsBefore?.totals ?? null}
+                height={CHART_PX}
+              />
+            </section>
             <Durations id={id} of="wait" stats={stats} before={statsBefore} />
           </div>
           <div class="columns even">
             <TopCauses stats={stats} before={statsBefore} filters={{ name: id }} />
-            <Related stats={stats} />
+            <section class="panel beside" aria-label="Callers">
+              <Callers title="Called by" callers={stats.callers} none="No task with a known name sends it." />
+              <Callers title="Calls" callers={stats.callees} none="It sends no tasks with a known name." />
+            </section>
           </div>
         </>
       )}
@@ -146,20 +158,11 @@ function Figures(props: {
   );
 }
 
-/** The senders of these tasks, and the tasks that they send. */
-function Related({ stats: { callers = null, callees = null } }: { readonly stats: TaskStatsBody }) {
-  return (
-    <section class="panel beside" aria-label="Callers">
-      <Callers title="Called by" callers={callers} none="No task with a known name sends it." />
-      <Callers title="Calls" callers={callees} none="It sends no tasks with a known name." />
-    </section>
-  );
-}
-
+/** The senders of these tasks, or the tasks that they send. */
 function Callers(props: {
   readonly title: string;
-  /** `null`: unknown. */
-  readonly callers: readonly StatsCallerBody[] | null;
+  /** Nothing if unknown. */
+  readonly callers: readonly StatsCallerBody[] | null | undefined;
   readonly none: string;
 }) {
   const { title, callers, none } = props;
@@ -170,7 +173,7 @@ function Callers(props: {
   }));
   return (
     <div>
-      <CountedLinks title={title} items={items} none={callers === null ? 'Unknown for this period.' : none} />
+      <CountedLinks title={title} items={items} none={callers ? none : 'Unknown for this period.'} />
     </div>
   );
 }
@@ -179,22 +182,6 @@ function Callers(props: {
 interface Periods {
   readonly stats: TaskStatsBody;
   readonly before: TaskStatsBody | null;
-}
-
-/** How many tasks of a name ended. */
-function Throughput({ id, stats, before }: Periods & { readonly id: string }) {
-  return (
-    <section class="panel">
-      <h2>Throughput</h2>
-      <ThroughputChart
-        label={`Tasks of ${id}`}
-        filters={{ name: id }}
-        stats={stats}
-        before={before?.totals ?? null}
-        height={CHART_PX}
-      />
-    </section>
-  );
 }
 
 const TITLES = { runtime: 'Run time', wait: 'Wait' } as const;

@@ -1,12 +1,15 @@
 import type { ComponentChildren } from 'preact';
-import type { StatsNameBody } from '../../wire.ts';
+import type { StatsNameBody, TaskStatsBody } from '../../wire.ts';
 import { Change, ratioOf } from '../parts/change.tsx';
 import { type Column, DataTable, type Order } from '../parts/data-table.tsx';
 import { Ago } from '../parts/moment.tsx';
 import { Name } from '../parts/name.tsx';
-import { linkTo, nameLink } from '../route.ts';
+import type { Range } from '../range/range.ts';
+import { isComparedAt, useRange } from '../range/use-range.ts';
+import { currentRoute, linkTo, nameLink } from '../route.ts';
+import { useStore } from '../store.ts';
 import { millis } from '../text/moments.ts';
-import { count, percent, seconds } from '../text/numbers.ts';
+import { count, percent, seconds, secondsOf } from '../text/numbers.ts';
 
 /** A name with its figures in the previous period; `null`: it had none, or they are not loaded yet. */
 export interface NameFigures {
@@ -63,26 +66,23 @@ const cellOf =
 
 /** Statistics per task name. */
 export function NamesTable(props: {
-  readonly names: readonly StatsNameBody[];
+  readonly stats: TaskStatsBody;
   /** Names of the previous period; `null`: unknown. */
   readonly before: readonly StatsNameBody[] | null;
   /** Most names to show. Default: all. */
   readonly most?: number;
-  /** Whether each figure is compared with the previous period; the run time always is. */
-  readonly isCompared: boolean;
-  /** Parameters of the links to the failures. */
-  readonly period: Readonly<Record<string, string>>;
-  /** Writes a duration. */
-  readonly timeText: (value: number | null) => string;
   readonly order: Order<NameFigures>;
 }) {
-  const { names, before, most, order } = props;
+  const { stats, before, most, order } = props;
+  const { link } = useRange();
+  // The run time always is.
+  const isCompared = isComparedAt(useStore(currentRoute));
   const earlier = new Map(before?.map((figures) => [figures.name, figures]));
   return (
     <DataTable
       class="named"
-      columns={columnsFor(props)}
-      rows={names.map((now) => ({ now, before: earlier.get(now.name) ?? null }))}
+      columns={columnsFor(secondsOf(stats), isCompared, link)}
+      rows={stats.names.map((now) => ({ now, before: earlier.get(now.name) ?? null }))}
       keyOf={({ now }) => now.name}
       order={order}
       most={most}
@@ -90,10 +90,12 @@ export function NamesTable(props: {
   );
 }
 
+/** @param timeText writes a duration @param period parameters of the links to the failures */
 function columnsFor(
-  props: Pick<Parameters<typeof NamesTable>[0], 'isCompared' | 'period' | 'timeText'>,
+  timeText: (value: number | null) => string,
+  isCompared: boolean,
+  period: Range['link'],
 ): readonly Column<NameFigures>[] {
-  const { isCompared, period, timeText } = props;
   return [
     {
       title: 'Name',
@@ -162,10 +164,7 @@ function columnsFor(
   ];
 }
 
-function Failed(props: {
-  readonly figures: StatsNameBody;
-  readonly period: Readonly<Record<string, string>>;
-}) {
+function Failed(props: { readonly figures: StatsNameBody; readonly period: Range['link'] }) {
   const { name, count: all, failed } = props.figures;
   if (failed === 0) return <span class="dim">0</span>;
   return (

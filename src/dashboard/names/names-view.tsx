@@ -4,7 +4,6 @@ import { orderIn } from '../parts/data-table.tsx';
 import { Empty, NoStats, ReadState } from '../parts/problem.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import { usePrevious, useRange } from '../range/use-range.ts';
-import { secondsOf } from '../text/numbers.ts';
 import { comparable } from './before-values.ts';
 import { NAME_ORDERS, NamesTable } from './names-table.tsx';
 
@@ -23,24 +22,20 @@ export function NamesView({ query }: { readonly query: URLSearchParams }) {
   const before = usePrevious('names', async (window, signal) =>
     client.tasks({ limit: 0, ...window }, { signal }),
   );
-  const names = data?.stats?.names ?? [];
+  const stats = data?.stats;
+  const names = stats?.names ?? [];
   return (
     <>
       <ViewHead title="Names" at={at} />
       <ReadState what="the names" of={resource} />
-      {data?.stats === null && <NoStats />}
-      {data?.stats != null && names.length === 0 && (
-        <Empty title="No task with a name changed in this period." />
-      )}
-      {names.length > 0 && (
+      {stats === null && <NoStats />}
+      {stats != null && names.length === 0 && <Empty title="No task with a name changed in this period." />}
+      {stats != null && names.length > 0 && (
         <section class="panel" aria-label="Names">
           <NamesTable
-            names={names}
+            stats={stats}
             before={comparable(before?.stats)?.names ?? null}
             order={orderIn(query, NAME_ORDERS)}
-            isCompared={before !== null}
-            period={range.isChosen ? {} : { range: '1h' }}
-            timeText={secondsOf(data?.stats ?? {})}
           />
         </section>
       )}

@@ -15,8 +15,10 @@ import {
   waitingOf,
   waitingText,
 } from '../queues/queue-columns.tsx';
-import { linkTo } from '../route.ts';
-import { count, counted, duration, secondsOf } from '../text/numbers.ts';
+import { isComparedAt } from '../range/use-range.ts';
+import { currentRoute, linkTo } from '../route.ts';
+import { useStore } from '../store.ts';
+import { count, counted, duration } from '../text/numbers.ts';
 import { areAllBullMQ } from '../text/words.ts';
 
 const MOST_QUEUES = 5;
@@ -31,30 +33,18 @@ const CHOICES = [
 ] as const;
 
 /** The lists below the overview's chart: causes, queues, names, and the status of each part. */
-export function Lists(props: {
-  readonly figures: TaskStatsBody | null;
-  /** The previous period; `null`: unknown. */
-  readonly before: TaskStatsBody | null;
-  /** Whether each figure is compared with the previous period. */
-  readonly isCompared: boolean;
-  readonly components: ComponentsBody | null;
-  /** Parameters of the links to the tasks. */
-  readonly period: Readonly<Record<string, string>>;
-}) {
-  const { figures, before, isCompared, components, period } = props;
+export function Lists(props: Periods) {
+  const { components, figures, before } = props;
+  const isCompared = isComparedAt(useStore(currentRoute));
+  const compared = isCompared ? before : null;
   return (
     <>
       <div class="columns even">
-        {figures !== null && <TopCauses stats={figures} before={isCompared ? before : null} />}
-        <Queues components={components} stats={figures} before={isCompared ? before : null} />
+        {figures !== null && <TopCauses stats={figures} before={compared} />}
+        <Queues {...props} before={compared} />
       </div>
       {figures !== null && figures.names.length > 0 && (
-        <Names
-          stats={figures}
-          before={before?.names ?? null}
-          isCompared={isCompared && before !== null}
-          period={period}
-        />
+        <Names stats={figures} before={before?.names ?? null} />
       )}
       <StatusLine components={components} />
       <History components={components} />
@@ -62,15 +52,16 @@ export function Lists(props: {
   );
 }
 
-/** The queues with the oldest due tasks, then those with the most waiting tasks. */
-function Queues(props: {
+interface Periods {
   readonly components: ComponentsBody | null;
-  readonly stats: TaskStatsBody | null;
-  /** The previous period; `null`: no comparison, or unknown. */
+  readonly figures: TaskStatsBody | null;
+  /** The previous period; `null`: unknown. */
   readonly before: TaskStatsBody | null;
-}) {
-  const { components, stats, before } = props;
-  const all = queueRows(components, stats);
+}
+
+/** The queues with the oldest due tasks, then those with the most waiting tasks. */
+function Queues({ components, figures, before }: Periods) {
+  const all = queueRows(components, figures);
   const known = all.filter((queue) => waitingOf(queue) !== null);
   if (known.length === 0) return null;
   const { name, waiting, oldest, workers } = QUEUE_COLUMNS;
@@ -110,12 +101,8 @@ function Names(props: {
   readonly stats: TaskStatsBody;
   /** Names of the previous period; `null`: unknown. */
   readonly before: readonly StatsNameBody[] | null;
-  /** Whether each figure is compared with the previous period. */
-  readonly isCompared: boolean;
-  /** Parameters of the links to the tasks. */
-  readonly period: Readonly<Record<string, string>>;
 }) {
-  const { stats, before, isCompared, period } = props;
+  const { stats, before } = props;
   const [by, choose] = useState<(typeof CHOICES)[number][0]>('change');
   return (
     <section class="panel">
@@ -137,13 +124,10 @@ function Names(props: {
         </a>
       </div>
       <NamesTable
-        names={stats.names}
+        stats={stats}
         before={before}
         most={MOST_NAMES}
         order={{ by, isReversed: false, compare: NAME_ORDERS[by], isOffered: false }}
-        isCompared={isCompared}
-        period={period}
-        timeText={secondsOf(stats)}
       />
     </section>
   );

@@ -56,18 +56,12 @@ export function OverviewView() {
             label="Tasks over time"
             stats={figures}
             before={isCompared ? (before?.totals ?? null) : null}
-            more={<OtherStates stats={figures} period={range.link} />}
+            more={<OtherStates stats={figures} />}
           />
         </section>
       )}
       {tasks?.stats === null && <NoStats />}
-      <Lists
-        figures={listed.now}
-        before={listed.before}
-        isCompared={isCompared}
-        period={range.link}
-        components={listed.components}
-      />
+      <Lists figures={listed.now} before={listed.before} components={listed.components} />
     </>
   );
 }
@@ -91,11 +85,8 @@ function problemOf(component: ComponentBody | undefined): MonitorClientError | n
 }
 
 /** The states that the legend of the chart lacks, each with its number of tasks, and failures that do not count there. */
-function OtherStates(props: {
-  readonly stats: TaskStatsBody;
-  readonly period: Readonly<Record<string, string>>;
-}) {
-  const { stats, period } = props;
+function OtherStates({ stats }: { readonly stats: TaskStatsBody }) {
+  const { link: period } = useRange();
   const consequences = consequencesOf(stats);
   const others = Object.entries(stats.states)
     .filter(([state, number]) => number > 0 && !IN_LEGEND.has(state))

@@ -34,6 +34,15 @@ export function CopyButton({
   );
 }
 
+/** A text, and a button that copies it. @param props.what what it is */
+export function Copyable({ text, what }: { readonly text: string; readonly what: string }) {
+  return (
+    <>
+      <span class="mono wrap">{text}</span> <CopyButton text={text} what={what} />
+    </>
+  );
+}
+
 /** Copies a text. Browsers offer the clipboard API on secure origins only. Elsewhere use `execCommand`. */
 export async function copyText(text: string): Promise<boolean> {
   try {

@@ -1,24 +1,30 @@
 import type { ComponentChildren } from 'preact';
 import { count } from '../text/numbers.ts';
 
-interface FactProps {
-  readonly name: string;
-  /** `null`: unknown. */
-  readonly value: ComponentChildren;
-}
-
-/** One line of a list of facts. */
-export function Fact({ name, value }: FactProps) {
+/** A list of facts, without those that are unknown or do not apply. */
+export function Facts(props: {
+  readonly facts: readonly (readonly [name: string, value: ComponentChildren])[];
+  /** Whether the names are long. Default false. */
+  readonly isWide?: boolean;
+}) {
+  const { facts, isWide = false } = props;
   return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{value ?? <span class="dim">unknown</span>}</dd>
-    </div>
+    <dl class={isWide ? 'facts wide' : 'facts'}>
+      {facts.map(
+        ([name, value]) =>
+          value && (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ),
+      )}
+    </dl>
   );
 }
 
 /** One figure in a row of figures. */
-export function Tile({ name, value }: FactProps) {
+export function Tile({ name, value }: { readonly name: string; readonly value: ComponentChildren }) {
   return (
     <div>
       <dt>{name}</dt>

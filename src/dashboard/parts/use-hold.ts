@@ -1,5 +1,4 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { useHoldReport } from '../live/pace.ts';
 
 /** Milliseconds for which rows stay after the pointer has left them: enough to reach the button that shows the news. */
 const LEAVE_MS = 400;
@@ -32,10 +31,6 @@ export function useHold() {
     const isGone = !(rows.current instanceof Node && rows.current.contains(document.activeElement));
     if (isFocused && isGone) setFocused(false);
   });
-  useHoldReport(isHovered || isFocused, () => {
-    setHovered(false);
-    setFocused(false);
-  });
   const focus: FocusHolders = {
     onFocusIn(event) {
       rows.current = event.currentTarget;
@@ -45,6 +40,10 @@ export function useHold() {
   };
   return {
     isHeld: isHovered || isFocused,
+    release() {
+      setHovered(false);
+      setFocused(false);
+    },
     /** For the element that contains the rows and the actions on them. */
     pointer: {
       onPointerEnter(event: PointerEvent) {

@@ -13,8 +13,6 @@ import { useStore } from '../store.ts';
 import { fullMoment, millis } from '../text/moments.ts';
 import { counted, duration, seconds } from '../text/numbers.ts';
 import { callText, chartToneOf } from '../text/states.ts';
-import '../style/squares.css';
-import type { Tone } from '../charts/chart.ts';
 
 /** Lists the periodic schedules. */
 export function SchedulesView() {
@@ -67,11 +65,6 @@ const LATE = 60_000;
 const isMissed = (row: ScheduleBody): boolean => dueAt(row) <= Date.now() - LATE;
 
 function columnsFor(rows: readonly ScheduleBody[], isOneOfSeveral: boolean): readonly Column<ScheduleBody>[] {
-  const runs: Column<ScheduleBody> = {
-    title: 'Last 20 runs',
-    phone: 'end',
-    cell: (row) => <Runs row={row} />,
-  };
   return [
     { title: 'Name', isHead: true, cell: (row) => <Named row={row} isOneOfSeveral={isOneOfSeveral} /> },
     {
@@ -103,7 +96,11 @@ function columnsFor(rows: readonly ScheduleBody[], isOneOfSeveral: boolean): rea
         </>
       ),
     },
-    ...(rows.some(({ last_runs }) => last_runs !== null) ? [runs] : []),
+    {
+      title: 'Last 20 runs',
+      phone: 'end',
+      cell: (row) => rows.some(({ last_runs }) => last_runs !== null) && <Runs row={row} />,
+    },
     { title: 'Missed', phone: 'beside', cell: (row) => isMissed(row) && <Missed row={row} /> },
   ];
 }
@@ -131,20 +128,36 @@ function Named({ row, isOneOfSeveral }: { readonly row: ScheduleBody; readonly i
   );
 }
 
-/** The outcomes of the latest runs, each with a link to its task, the latest one at the end. */
+const MARKS = {
+  failed: '■',
+  retried: '↻',
+  succeeded: '✓',
+  running: '●',
+  waiting: '○',
+  cancelled: '–',
+} as const;
+
+/** The outcomes of the latest runs, each with a link to its task, the latest at the end. A phone shows seven. */
 function Runs({ row: { name, last_runs: runs, source } }: { readonly row: ScheduleBody }) {
   const chosen = useStore(zone);
   if (runs === null) return <span class="dim">unknown</span>;
   if (runs.length === 0) return <span class="dim">none yet</span>;
-  const outcomes = runs.toReversed().map(({ task_id, state, at, runtime }) => ({
-    key: task_id,
-    tone: chartToneOf(state),
-    label: [state ?? 'unknown', fullMoment(new Date(at), chosen), runtime === null ? null : seconds(runtime)]
-      .filter((text) => text !== null)
-      .join(', '),
-    link: taskLink(task_id, source),
-  }));
-  return <Squares label={`Latest runs of ${name}`} outcomes={outcomes} />;
+  return (
+    <ul class="squares" aria-label={`Latest runs of ${name}`}>
+      {runs.toReversed().map(({ task_id, state, at, runtime }) => {
+        const tone = chartToneOf(state);
+        const time = fullMoment(new Date(at), chosen);
+        const label = [state ?? 'unknown', time, runtime === null ? [] : seconds(runtime)].flat().join(', ');
+        return (
+          <li key={task_id}>
+            <a href={taskLink(task_id, source)} aria-label={label} title={label}>
+              <i class={`square fill-${tone}`}>{MARKS[tone]}</i>
+            </a>
+          </li>
+        );
+      })}
+    </ul>
+  );
 }
 
 function Next({ row: { next_run_at: at, timezone } }: { readonly row: ScheduleBody }) {
@@ -240,38 +253,4 @@ const isNumber = (text: string): boolean => /^\d{1,2}$/.test(text);
 function stepOf(field: string, whole: number): number | null {
   const step = Number(/^\*\/(\d{1,2})$/.exec(field)?.[1] ?? 0);
   return step > 1 && whole % step === 0 ? step : null;
-}
-
-/** One outcome of {@link Squares}. */
-export interface Outcome {
-  readonly key: string;
-  readonly tone: Tone;
-  /** What happened and when, in words. */
-  readonly label: string;
-  readonly link: string;
-}
-
-const MARKS: Readonly<Record<Tone, string>> = {
-  failed: '■',
-  retried: '↻',
-  succeeded: '✓',
-  running: '●',
-  waiting: '○',
-  cancelled: '–',
-} as const;
-
-/** Outcomes of the latest runs, each with a link, the latest one at the end. A phone shows the latest seven. */
-export function Squares(props: { readonly label: string; readonly outcomes: readonly Outcome[] }) {
-  const { label, outcomes } = props;
-  return (
-    <ul class="squares" aria-label={label}>
-      {outcomes.map(({ key, tone, label: text, link }) => (
-        <li key={key}>
-          <a href={link} aria-label={text} title={text}>
-            <i class={`square fill-${tone}`}>{MARKS[tone]}</i>
-          </a>
-        </li>
-      ))}
-    </ul>
-  );
 }

@@ -6,7 +6,7 @@ import { hintsOf } from '../findings.ts';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
-import { Fact } from '../parts/fact.tsx';
+import { Facts } from '../parts/fact.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { Empty, Loading, Problem, ReadState } from '../parts/problem.tsx';
 import { Status } from '../parts/state-badge.tsx';
@@ -88,7 +88,7 @@ function Metrics() {
 }
 
 /** Every known component of the deployment with its settings. */
-export function Components({ components }: { readonly components: ComponentsBody }) {
+function Components({ components }: { readonly components: ComponentsBody }) {
   return (
     <div class="system-parts">
       {Object.entries(components).map(([key, component]) => (
@@ -103,6 +103,19 @@ function Component({ name: key, component }: { readonly name: string; readonly c
   const hints = hintsOf(config);
   const hidden = useStore(dismissed);
   const settings = Object.entries(config ?? {}).filter(([setting]) => !/^hint(?:s|_codes)$/.test(setting));
+  const facts = [
+    ['URL', url !== null && <Url url={url} />],
+    ['Process', pid],
+    [
+      'Queues',
+      queues && (queues.map((queue) => `${queue.name} (${waiting(queue.waiting)})`).join(', ') || 'none'),
+    ],
+    ['Checks', rules && `${rules.filter(hasRun).length} of ${count(rules.length)} ran`],
+    ...settings.map(
+      ([setting, value]) =>
+        [setting.replaceAll('_', ' '), <Setting key={setting} name={setting} value={value} />] as const,
+    ),
+  ] as const;
   return (
     <section class="panel" aria-label={key}>
       <div class="panel-head">
@@ -121,32 +134,12 @@ function Component({ name: key, component }: { readonly name: string; readonly c
           )}
         </div>
       ))}
-      <dl class="facts wide">
-        {url !== null && <Fact name="URL" value={<Url url={url} />} />}
-        {pid !== null && <Fact name="Process" value={String(pid)} />}
-        {queues !== undefined && (
-          <Fact
-            name="Queues"
-            value={queues.map((queue) => `${queue.name} (${waiting(queue.waiting)})`).join(', ') || 'none'}
-          />
-        )}
-        {rules !== undefined && <Fact name="Checks" value={checksText(rules)} />}
-        {settings.map(([setting, value]) => (
-          <Fact
-            key={setting}
-            name={setting.replaceAll('_', ' ')}
-            value={<Setting name={setting} value={value} />}
-          />
-        ))}
-      </dl>
+      <Facts facts={facts} isWide />
     </section>
   );
 }
 
-function checksText(rules: readonly RuleBody[]): string {
-  const ran = rules.filter(({ status }) => status !== 'unknown').length;
-  return `${ran} of ${count(rules.length)} ran`;
-}
+const hasRun = ({ status }: RuleBody): boolean => status !== 'unknown';
 
 const waiting = (value: number | null): string =>
   value === null ? 'unknown' : counted(value, 'waiting', 'waiting');

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { TaskDetailBody } from '../../client.ts';
-import { CopyButton } from '../parts/copy-button.tsx';
-import { Fact } from '../parts/fact.tsx';
+import { Copyable } from '../parts/copy-button.tsx';
+import { Facts } from '../parts/fact.tsx';
 import { Ago, Moment } from '../parts/moment.tsx';
 import { linkTo, taskLink } from '../route.ts';
 import { seconds } from '../text/numbers.ts';
@@ -9,10 +9,10 @@ import { wordsFor } from '../text/words.ts';
 import { isAlone } from './near-tasks.tsx';
 
 /** What else is known of a task, beside its head. */
-export function Facts({ task }: { readonly task: TaskDetailBody }) {
+export function Details({ task }: { readonly task: TaskDetailBody }) {
   const { task_id, root_id, group_id, time_limits } = task;
-  const facts: readonly (readonly [name: string, value: ComponentChildren])[] = [
-    ['ID', copied('id', task_id)],
+  const facts = [
+    ['ID', <Copyable text={task_id} what="id" />],
     ['ETA', timeAndAge(task.eta)],
     ['Sent', time(task.sent)],
     ['Received', time(task.received)],
@@ -20,20 +20,18 @@ export function Facts({ task }: { readonly task: TaskDetailBody }) {
     ['Finished', time(task.finished)],
     ['Expires', time(task.expires)],
     ['Time limits', time_limits && limits(time_limits)],
-    ['Trace', task.trace_id && copied('trace id', task.trace_id)],
+    ['Trace', task.trace_id && <Copyable text={task.trace_id} what="trace id" />],
     [wordsFor(task.sources, task.source).parent, idLink(task.parent_id)],
     ['Root', root_id !== task_id && idLink(root_id)],
     ['Group', group_id && idLink(group_id, linkTo('tasks', { group_id }))],
     ['Chord body', idLink(task.chord_id)],
     ['Workflow', isAlone(task) && 'none'],
     ['Source', task.source],
-  ];
+  ] as const;
   return (
     <section class="panel">
       <h2>Details</h2>
-      <dl class="facts">
-        {facts.map(([name, value]) => value && <Fact key={name} name={name} value={value} />)}
-      </dl>
+      <Facts facts={facts} />
     </section>
   );
 }
@@ -55,12 +53,6 @@ export const timeAndAge = (at: string | null): ComponentChildren =>
       </span>
     </>
   );
-
-const copied = (what: string, text: string): ComponentChildren => (
-  <>
-    <span class="mono wrap">{text}</span> <CopyButton text={text} what={what} />
-  </>
-);
 
 const idLink = (id: string | null, link = taskLink(id ?? '')): ComponentChildren =>
   id && (

@@ -12,7 +12,7 @@ import { ViewHead } from '../parts/view-head.tsx';
 import { linkTo } from '../route.ts';
 import { useStore } from '../store.ts';
 import { Attempts } from './attempts.tsx';
-import { Facts } from './facts.tsx';
+import { Details } from './facts.tsx';
 import { isAlone, NearTasks, useNear } from './near-tasks.tsx';
 import { TaskHead } from './task-head.tsx';
 import { JobLog, Timeline, Values } from './values.tsx';
@@ -68,7 +68,7 @@ function Known({ task }: { readonly task: TaskDetailBody }) {
         <div class="column-side">
           <Attempts task={task} />
           {!isAlone(task) && timeline}
-          <Facts task={task} />
+          <Details task={task} />
         </div>
       </div>
     </>

@@ -31,7 +31,7 @@ const ROWS_AHEAD = 6;
 /** The task list with its filters. */
 export function TasksView({ query }: { readonly query: URLSearchParams }) {
   const [isScrolled, setScrolled] = useState(false);
-  const { isHeld, pointer, focus } = useHold();
+  const { isHeld, release, pointer, focus } = useHold();
   const isNarrow = useMedia('(max-width: 760px)');
   const rowHeight = isNarrow ? 58 : 28;
   const list = useTaskList(
@@ -40,7 +40,11 @@ export function TasksView({ query }: { readonly query: URLSearchParams }) {
     isHeld || isScrolled,
   );
   const { rows, total, hasMore, error, isLoading } = list;
-  useHoldReport(isHeld || isScrolled, () => showNews(list), list.news);
+  useHoldReport(isHeld || isScrolled ? list.news : null, () => {
+    release();
+    list.release();
+    document.querySelector('.scroller')?.scrollTo(0, 0);
+  });
   const words = wordsFor(list.sources ?? []);
   const counts = totalText(rows.length, total, hasMore);
   const isEmpty = rows.length === 0 && !isLoading && error === null && !hasMore;
@@ -128,11 +132,6 @@ function Rows(props: {
       />
     </div>
   );
-}
-
-function showNews(list: TaskList): void {
-  list.release();
-  document.querySelector('.scroller')?.scrollTo(0, 0);
 }
 
 function totalText(shown: number, total: number | null, hasMore: boolean): string {

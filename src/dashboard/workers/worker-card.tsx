@@ -1,5 +1,5 @@
 import type { RunningTaskBody, WorkerBody } from '../../wire.ts';
-import { Fact } from '../parts/fact.tsx';
+import { Facts } from '../parts/fact.tsx';
 import { Ago } from '../parts/moment.tsx';
 import { linkTo, taskLink, workerLink } from '../route.ts';
 import { counted, duration } from '../text/numbers.ts';
@@ -42,7 +42,7 @@ export function WorkerCard(props: {
         </span>
       </div>
       <Tasks worker={worker} at={at} most={isWhole ? Number.POSITIVE_INFINITY : MOST_TASKS} />
-      <Facts worker={worker} at={writtenAt} isOpen={isWhole} />
+      <Details worker={worker} at={writtenAt} isOpen={isWhole} />
     </section>
   );
 }
@@ -57,11 +57,7 @@ function Tasks(props: { readonly worker: WorkerBody; readonly at: number; readon
   const more = (total ?? running.length) - shown.length;
   return (
     <>
-      <ul class="running" aria-label="Running now">
-        {shown.map((task) => (
-          <RunningTask key={task.task_id} task={task} source={source} at={at} />
-        ))}
-      </ul>
+      <RunningTasks tasks={shown} source={source} at={at} />
       {more > 0 && (
         <a href={Number.isFinite(most) ? workerLink(hostname) : tasksLink(hostname)}>
           {counted(more, 'more task')} ›
@@ -74,35 +70,35 @@ function Tasks(props: { readonly worker: WorkerBody; readonly at: number; readon
 const tasksLink = (hostname: string): string =>
   linkTo('tasks', { worker: hostname, state: 'STARTED', sort: 'started', order: 'asc' });
 
-/** One running task: its name, its arguments and how long it has run. */
-export function RunningTask(props: {
-  readonly task: RunningTaskBody;
+/** Running tasks, each with its name, its arguments and how long it has run. */
+export function RunningTasks(props: {
+  readonly tasks: readonly RunningTaskBody[];
   readonly source: string;
   readonly at: number;
 }) {
-  const { task, source, at } = props;
+  const { tasks, source, at } = props;
   return (
-    <li>
-      <div class="one-line">
-        {task.stuck === true && <StuckMark />}
-        <a href={taskLink(task.task_id, source)}>{task.name ?? task.task_id}</a>{' '}
-        <span class="mono dim">{callText(task.args, task.kwargs)}</span>
-      </div>
-      <Elapsed task={task} at={at} />
-    </li>
+    <ul class="running" aria-label="Running now">
+      {tasks.map((task) => (
+        <li key={task.task_id}>
+          <div class="one-line">
+            {task.stuck === true && <StuckMark />}
+            <a href={taskLink(task.task_id, source)}>{task.name ?? task.task_id}</a>{' '}
+            <span class="mono dim">{callText(task.args, task.kwargs)}</span>
+          </div>
+          <Elapsed task={task} at={at} />
+        </li>
+      ))}
+    </ul>
   );
 }
 
-/** The current uptime of a worker. An answer stays valid while only this changes. @param at time of the answer */
-function uptimeOf({ uptime_seconds: seconds, status }: WorkerBody, at: number): number | null {
-  if (seconds === null) return null;
-  return seconds * 1_000 + (status === 'online' ? Math.max(0, Date.now() - at) : 0);
-}
-
-function Facts(props: { readonly worker: WorkerBody; readonly at: number; readonly isOpen: boolean }) {
+function Details(props: { readonly worker: WorkerBody; readonly at: number; readonly isOpen: boolean }) {
   const { worker, at, isOpen } = props;
   const { hostname, registered_tasks: names } = worker;
-  const uptime = uptimeOf(worker, at);
+  // An answer stays valid while only the uptime changes.
+  const since = worker.status === 'online' ? Math.max(0, Date.now() - at) : 0;
+  const uptime = worker.uptime_seconds === null ? null : worker.uptime_seconds * 1_000 + since;
   const facts = [
     ['Processed', worker.processed === null ? null : counted(worker.processed, 'task')],
     ['Pool', worker.pool],
@@ -115,9 +111,7 @@ function Facts(props: { readonly worker: WorkerBody; readonly at: number; readon
   return (
     <details open={isOpen}>
       <summary>Details</summary>
-      <dl class="facts">
-        {facts.map(([name, value]) => value !== null && <Fact key={name} name={name} value={value} />)}
-      </dl>
+      <Facts facts={facts} />
       <a href={linkTo('tasks', { worker: hostname })}>All its tasks ›</a>
       {names !== null && names.length > 0 && (
         <>

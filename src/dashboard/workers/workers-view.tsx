@@ -9,7 +9,7 @@ import { ViewHead } from '../parts/view-head.tsx';
 import { linkHere, linkTo } from '../route.ts';
 import { count, counted } from '../text/numbers.ts';
 import { byTrouble, keyOf } from './load.ts';
-import { RunningTask, WorkerCard } from './worker-card.tsx';
+import { RunningTasks, WorkerCard } from './worker-card.tsx';
 import { RunningTable, WorkerTable } from './worker-tables.tsx';
 
 /** More workers than this are shown as a table instead of cards. */
@@ -24,11 +24,12 @@ export function WorkersView({ id, query }: { readonly id: string; readonly query
     news: (event) => event.task_id === null,
   });
   const { data, at } = resource;
-  const shown = query.get('show') === 'running' ? 'running' : 'workers';
+  const isRunning = query.get('show') === 'running';
   return (
     <>
       <ViewHead title={id === '' ? 'Workers' : id} at={at}>
-        {data !== null && (id === '' ? <Summary data={data} shown={shown} /> : <AllWorkers />)}
+        {id !== '' && <a href={linkTo('workers')}>All workers ›</a>}
+        {id === '' && data !== null && <Summary data={data} isRunning={isRunning} />}
       </ViewHead>
       <ReadState what="workers" shape="cards" of={resource} />
       {data !== null && <Content data={data} at={at ?? Date.now()} hostname={id} query={query} />}
@@ -36,9 +37,7 @@ export function WorkersView({ id, query }: { readonly id: string; readonly query
   );
 }
 
-const AllWorkers = () => <a href={linkTo('workers')}>All workers ›</a>;
-
-function Summary({ data, shown }: { readonly data: WorkersBody; readonly shown: 'running' | 'workers' }) {
+function Summary({ data, isRunning }: { readonly data: WorkersBody; readonly isRunning: boolean }) {
   const { workers, unassigned = [] } = data;
   const online = workers.filter(({ status }) => status === 'online').length;
   const totals = [...workers, ...unassigned].map(({ running_total: total }) => total ?? null);
@@ -48,10 +47,10 @@ function Summary({ data, shown }: { readonly data: WorkersBody; readonly shown: 
     <>
       <span class="dim">{`${online} of ${count(workers.length)} online`}</span>
       <span class="switch">
-        <a href={linkHere({ show: null })} aria-current={shown === 'workers' ? 'true' : undefined}>
+        <a href={linkHere({ show: null })} aria-current={isRunning ? undefined : 'true'}>
           By worker
         </a>
-        <a href={linkHere({ show: 'running' })} aria-current={shown === 'running' ? 'true' : undefined}>
+        <a href={linkHere({ show: 'running' })} aria-current={isRunning ? 'true' : undefined}>
           {`All running ${isKnown ? '' : '≥ '}${count(running)}`}
         </a>
       </span>
@@ -129,11 +128,7 @@ function Unassigned({ tasks, at }: { readonly tasks: UnassignedTasksBody; readon
         <h2>Running, worker unknown</h2>
         <span class="dim">{`${total === null ? 'at least ' : ''}${counted(total ?? running.length, 'task')} of ${source}`}</span>
       </div>
-      <ul class="running" aria-label="Running now">
-        {running.map((task) => (
-          <RunningTask key={task.task_id} task={task} source={source} at={at} />
-        ))}
-      </ul>
+      <RunningTasks tasks={running} source={source} at={at} />
     </section>
   );
 }
