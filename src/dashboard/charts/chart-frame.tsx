@@ -34,7 +34,7 @@ export function ChartFrame(props: ChartFrameProps) {
   const [isTable, setTable] = useState(false);
   return (
     <figure class="chart">
-      <figcaption>
+      <figcaption class="flow small-text">
         {legend.map((one) => (
           <Entry
             key={one.label}

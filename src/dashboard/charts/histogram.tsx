@@ -60,7 +60,7 @@ function Bounds({
 }) {
   const every = Math.max(1, Math.ceil((classes.length * LABEL_PX) / width));
   return (
-    <div class="chart-bounds num dim" aria-hidden="true">
+    <div class="small-text chart-bounds num dim" aria-hidden="true">
       {classes.map(({ le }, at) => (
         <span key={at}>{at % every === 0 && le !== null ? seconds(le) : ''}</span>
       ))}

@@ -57,7 +57,7 @@ export function Offer(props: {
   const period = from === null ? '' : isRange ? `${time(from)} – ${time(until)}` : time(from);
   return (
     <div
-      class="chart-offer"
+      class="box chart-offer"
       role="group"
       aria-label="At this point"
       ref={box}

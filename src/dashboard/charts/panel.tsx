@@ -39,7 +39,7 @@ export function PanelDrawing(props: {
   const isColumns = series[0]?.look === 'columns' || series[0]?.look === 'bars';
   return (
     <div class="chart-panel">
-      <div class="chart-axis num" aria-hidden="true">
+      <div class="small-text dim chart-axis num" aria-hidden="true">
         {lines.map((value) => (
           <span key={value}>{textOf(value)}</span>
         ))}

@@ -94,7 +94,7 @@ export function TimeChart(props: TimeChartProps & { readonly legend?: readonly S
         </>
       )}
       axis={() => (
-        <div class="chart-times num dim" aria-hidden="true">
+        <div class="small-text chart-times num dim" aria-hidden="true">
           {labels.map((text, tick) => (
             <span key={tick}>{text}</span>
           ))}

@@ -78,7 +78,7 @@ function Cause(props: {
       <p class="cause-message wrap">
         {message} {frame !== null && <span class="dim">{frame}</span>}
       </p>
-      <p class="cause-facts">
+      <p class="flow cause-facts">
         <NewBadge cause={cause} />
         <span>
           <b class="num">{count(cause.count)}</b> failed{' '}

@@ -22,7 +22,7 @@ export function TopCauses(props: {
   const most = greatest(...rows.map(({ activity }) => activity));
   return (
     <section class="panel">
-      <div class="panel-head">
+      <div class="flow panel-head">
         <h2>Failures by cause</h2>
         <a class="panel-more" href={linkTo('failures', filters)}>
           All causes ›
@@ -31,7 +31,7 @@ export function TopCauses(props: {
       {rows.length === 0 && <p class="dim">{whyNone(failed)}</p>}
       <ul class="top-causes" {...holders}>
         {rows.map((cause) => (
-          <li key={cause.cause}>
+          <li key={cause.cause} class="line">
             <a href={causeLink(cause.cause)} title={cause.message ?? undefined}>
               <CauseText cause={cause} />
             </a>

@@ -29,7 +29,7 @@ export function Traceback(props: {
   return (
     <section class="value" aria-label="Traceback">
       {exception !== null && <ErrorText text={exception} />}
-      <div class="value-head">
+      <div class="flow value-head">
         <h2>{isWhole ? 'Traceback' : 'Traceback: app code'}</h2>
         {isCut && <span class="badge tone-retry outlined">cut</span>}
         <button type="button" class="small" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>

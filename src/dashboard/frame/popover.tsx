@@ -38,7 +38,7 @@ export function Popover(props: {
       <div
         id={id}
         ref={panel}
-        class="popover"
+        class="box popover"
         popover="auto"
         role="dialog"
         aria-label={label}

@@ -23,13 +23,13 @@ export function RangeControls(props: { readonly view: View | undefined; readonly
     if (isCompared) void loadHistoryStart();
   }, [isCompared]);
   if (view === undefined) return null;
-  if (view.period === 'now') return view.key !== undefined && <span class="frame-now">Now</span>;
+  if (view.period === 'now') return view.key !== undefined && <span class="dim frame-now">Now</span>;
   const isAny = view.period === 'any' && !range.isChosen;
   const text = isAny ? 'Any time' : rangeText(range, chosen);
   const [compare, partial] = view.canCompare === true ? [<CompareButton />, <PartialBefore />] : [];
   const [previous, next] = isAny ? [] : [<Shift range={range} by={-1} />, <Shift range={range} by={1} />];
   const back = range.kind === 'fixed' && (
-    <span class="frame-fixed">
+    <span class="one-line frame-fixed">
       Fixed range · <a href={linkHere({ from: null, to: null })}>Back to live</a>
     </span>
   );
@@ -92,7 +92,9 @@ function PartialBefore() {
   const start = useStartInBefore();
   const chosen = useStore(zone);
   if (start === null) return null;
-  return <span class="frame-fixed">History starts {clockTime(start, chosen)}: partial comparison</span>;
+  return (
+    <span class="one-line frame-fixed">History starts {clockTime(start, chosen)}: partial comparison</span>
+  );
 }
 
 /** Moves the period by its length. No period ends in the future or before the history starts. */

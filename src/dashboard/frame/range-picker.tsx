@@ -101,7 +101,7 @@ function Limits({ range }: { readonly range: Range }) {
   const suffix = chosen === 'utc' ? ' (UTC)' : '';
   return (
     <form
-      class="range-limits"
+      class="flow range-limits"
       onSubmit={(event) => {
         event.preventDefault();
         if (isUsable) go(linkHere({ range: null, from: start.toISOString(), to: end.toISOString() }));

@@ -59,7 +59,7 @@ export function SearchSlot({ isPhone }: { readonly isPhone: boolean }) {
   if (!isPhone) return <SearchBox here={here} />;
   if (!isWanted && !here.query.has('q')) return null;
   return (
-    <div class="frame-row">
+    <div class="line frame-row">
       <SearchBox here={here} />
     </div>
   );
@@ -112,7 +112,7 @@ function SearchBox({ here }: { readonly here: Route }) {
         onKeyDown={onKey}
       />
       <kbd>/</kbd>
-      <div class="search-panel" hidden={options.length === 0 && fault === null}>
+      <div class="box search-panel" hidden={options.length === 0 && fault === null}>
         <p id="search-fault" class="search-fault" role="status">
           {fault}
         </p>

@@ -67,12 +67,12 @@ export function Shell(props: ShellProps & { readonly children: ComponentChildren
 function Head({ branding, view }: ShellProps) {
   return (
     <header class="frame">
-      <div class="frame-row">
+      <div class="line frame-row">
         <Brand branding={branding} />
         <Nav view={view} entries={ENTRIES} />
         <More text="⋯" isPhone={false} links={branding.links} views={[]} />
       </div>
-      <div class="frame-row">
+      <div class="line frame-row">
         <SearchSlot isPhone={false} />
         <SourceSelect />
         <RangeControls view={view} isPhone={false} />
@@ -85,7 +85,7 @@ function Head({ branding, view }: ShellProps) {
 function PhoneHead({ branding, view }: ShellProps) {
   return (
     <header class="frame">
-      <div class="frame-row">
+      <div class="line frame-row">
         <Brand branding={branding} />
         <LiveButton />
         <SearchToggle />
@@ -98,7 +98,7 @@ function PhoneHead({ branding, view }: ShellProps) {
 
 function Brand({ branding: { title, logo } }: Pick<ShellProps, 'branding'>) {
   return (
-    <a class="brand" href={linkTo('')}>
+    <a class="line brand" href={linkTo('')}>
       {logo !== null && <img src={logo} alt="" height={22} />}
       <span>{title}</span>
     </a>

@@ -87,7 +87,7 @@ function NodeList({ nodes }: { readonly nodes: readonly GraphNodeBody[] }) {
     <>
       <ul class="related">
         {nodes.slice(0, MOST_LISTED).map((node) => (
-          <li key={node.id}>
+          <li key={node.id} class="flow">
             {node.state !== null && <StateBadge state={node.state} />}
             <a href={taskLink(node.id)}>{node.args_preview ?? node.task_name ?? node.id}</a>
           </li>
@@ -120,7 +120,7 @@ export function Summary({
     <>
       <h2>{counted(counts.total, 'task')}</h2>
       <p class="dim">{endText(graph)}</p>
-      <ul class="graph-counts">
+      <ul class="flow graph-counts">
         {rows
           .filter(([, number]) => number > 0)
           .map(([text, number, tone]) => (
@@ -135,7 +135,7 @@ export function Summary({
       {failed.length > 0 && <h3>Failed</h3>}
       <ul class="related">
         {failed.slice(0, MOST_LISTED).map((node) => (
-          <li key={node.id}>
+          <li key={node.id} class="flow">
             <button type="button" class="small tone-failure" onClick={() => onPick(node.id)}>
               {node.task_name ?? node.id}
             </button>

@@ -106,7 +106,7 @@ function Drawing(
   if (structure.nodes.length === 0) return <Empty title="Nothing in this workflow has failed" />;
   return (
     <div class="graph">
-      <div class="graph-stage" ref={pan.ref}>
+      <div class="box graph-stage" ref={pan.ref}>
         <svg class="graph-svg" role="group" aria-label="Workflow">
           <defs>
             <marker
@@ -124,7 +124,7 @@ function Drawing(
           <g transform={`translate(${pan.view.x} ${pan.view.y}) scale(${pan.view.k})`}>{svg}</g>
         </svg>
       </div>
-      <div class="graph-tools" role="search">
+      <div class="flow graph-tools" role="search">
         <input
           type="search"
           aria-label="Find in the workflow"

@@ -130,7 +130,7 @@ function Figures(props: {
           {since !== null && <Moment at={since} />}.
         </p>
       )}
-      <dl class="tiles">
+      <dl class="flow tiles">
         {TILES.map(([label, figure]) => (
           <Tile
             key={figure}

@@ -80,7 +80,7 @@ function ProblemRow({ worst, others, why }: Problem & { readonly why: string | n
   const [tone, mark, word] = MARKS[worst.severity];
   return (
     <li>
-      <a href={linkOf(worst)}>
+      <a class="line" href={linkOf(worst)}>
         <span class={`problem-mark tone-${tone}`} role="img" aria-label={word}>
           {mark}
         </span>

@@ -80,7 +80,7 @@ function Queues({ components, figures, before }: Periods) {
   };
   return (
     <section class="panel">
-      <div class="panel-head">
+      <div class="flow panel-head">
         <h2>Queues</h2>
         <a class="panel-more" href={linkTo('queues')}>
           All {count(all.length)} ›
@@ -106,7 +106,7 @@ function Names(props: {
   const [by, choose] = useState<(typeof CHOICES)[number][0]>('change');
   return (
     <section class="panel">
-      <div class="panel-head">
+      <div class="flow panel-head">
         <h2>Names</h2>
         {CHOICES.map(([order, text]) => (
           <button
@@ -151,7 +151,7 @@ function StatusLine({ components }: { readonly components: ComponentsBody | null
     isBullMQ ? null : beat(components),
   ].filter((part) => part !== null);
   return (
-    <ul class="status-line" aria-label="Health">
+    <ul class="flow status-line" aria-label="Health">
       {parts.map(({ text, tone, detail, path }) => (
         <li key={text}>
           <a class={`tone-${tone}`} href={linkTo(path)} title={detail}>
@@ -225,7 +225,7 @@ function History({ components }: { readonly components: ComponentsBody | null })
   if (config === null || tasks === null) return null;
   const since = config.since;
   return (
-    <p class="history dim">
+    <p class="small-text history dim">
       <a href={linkTo('system')}>History</a>: {counted(tasks, 'task')}
       {typeof since === 'string' && (
         <>

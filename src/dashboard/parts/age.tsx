@@ -21,7 +21,7 @@ export function Age({ at }: { readonly at: number | null }) {
   if (ms <= USUAL_MS) return null;
   const isOld = ms > 60_000;
   return (
-    <span class={isOld ? 'age tone-retry' : 'age'} title="When this data was last read">
+    <span class={isOld ? 'small-text age tone-retry' : 'small-text age'} title="When this data was last read">
       {duration(Math.floor(ms / 1_000) * 1_000)} ago
     </span>
   );

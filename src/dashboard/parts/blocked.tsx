@@ -7,7 +7,7 @@ export function Blocked({ wait }: { readonly wait: WaitBody | null }) {
   if (wait === null) return null;
   const { summary, until, since } = wait;
   return (
-    <p class="blocked">
+    <p class="flow blocked">
       <strong>{summary}</strong>{' '}
       {(until ?? since) !== null && (
         <span class="dim">

@@ -29,7 +29,7 @@ export function Dialog(props: {
       onClick={({ target }) => target === dialog.current && close()}
     >
       <div class="dialog-content">
-        <div class="dialog-head">
+        <div class="line dialog-head">
           <h2 id={id}>{title}</h2>
           <button type="button" onClick={close}>
             {done}

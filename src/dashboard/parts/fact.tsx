@@ -55,7 +55,7 @@ export function CountedLinks(props: {
       {items.length === 0 && <p class="dim">{none}</p>}
       <ul class="counted-links" aria-label={title} hidden={items.length === 0}>
         {items.map(({ text, link, count: number, rows }) => (
-          <li key={text}>
+          <li key={text} class="line">
             <a class="wrap" href={link}>
               {text}
             </a>

@@ -1,7 +1,7 @@
 /** A dotted name, cut at its start if it does not fit, because its end says more. */
 export function Name({ text }: { readonly text: string }) {
   return (
-    <span class="cut" title={text}>
+    <span class="cut one-line" title={text}>
       <bdi>{text}</bdi>
     </span>
   );

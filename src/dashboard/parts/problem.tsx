@@ -87,10 +87,10 @@ export type Shape = keyof typeof PARTS;
 /** The shape of a view without data, until the first data is loaded. Default: a table. */
 export function Loading({ shape = 'rows' }: { readonly shape?: Shape | undefined }) {
   return (
-    <div class={`loading ${shape}`} role="status">
+    <div class={shape === 'rows' ? 'loading rows box' : `loading ${shape}`} role="status">
       <span class="offscreen">Loading …</span>
       {Array.from({ length: PARTS[shape] }, (_, part) => (
-        <i key={part} />
+        <i key={part} class="box" />
       ))}
     </div>
   );

@@ -30,7 +30,7 @@ export function ValueBlock(props: {
   const isLong = folded.length < full.length;
   return (
     <section class="value" aria-label={label}>
-      <div class="value-head">
+      <div class="flow value-head">
         <h2>{label}</h2>
         {isCut && <span class="badge tone-retry outlined">cut</span>}
         {isLong && (

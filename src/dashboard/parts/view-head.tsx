@@ -26,14 +26,14 @@ export function ViewHead(props: {
     if (!isFirst && !isTyping) document.getElementById('view-title')?.focus({ preventScroll: true });
   }, [title]);
   return (
-    <div class="view-head">
+    <div class="flow view-head">
       <h1 id="view-title" tabIndex={-1}>
         {heading === undefined ? title : <span class="offscreen">{title}: </span>}
         {heading}
       </h1>
       {beside}
       <Age at={at} />
-      <div class="view-tools">{children}</div>
+      <div class="flow view-tools">{children}</div>
     </div>
   );
 }

@@ -132,7 +132,7 @@ function Figures({ queue, stepSeconds }: { readonly queue: QueueFigures; readonl
   const { waiting, oldest, workers } = QUEUE_COLUMNS;
   const drain = queue.now?.drain;
   return (
-    <dl class="panel tiles">
+    <dl class="flow panel tiles">
       {[waiting, oldest, ...rateColumns(stepSeconds), workers].map(({ title, cell }) => (
         <Tile key={title} name={title} value={cell(queue)} />
       ))}
@@ -149,7 +149,7 @@ function States({ queues }: { readonly queues: readonly QueueBody[] }) {
     <section class="panel" aria-label="States">
       <h2>States</h2>
       {known.map(({ name: queue, source, paused, engine_states }) => (
-        <ul key={source} class="states">
+        <ul key={source} class="flow small-text states">
           {paused === true && (
             <li>
               <b class="tone-retry">Paused: workers receive no tasks from it</b>
@@ -250,7 +250,7 @@ function Workers({ workers }: { readonly workers: readonly WorkerBody[] }) {
       <h2>Workers</h2>
       <ul class="counted-links">
         {workers.map((worker) => (
-          <li key={`${worker.source} ${worker.hostname}`}>
+          <li key={`${worker.source} ${worker.hostname}`} class="line">
             <a class="wrap" href={workerLink(worker.hostname)}>
               {worker.hostname}
             </a>

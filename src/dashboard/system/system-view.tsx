@@ -49,13 +49,13 @@ function Metrics() {
 
   return (
     <section class="panel system-metrics" aria-label="Metrics">
-      <div class="panel-head">
+      <div class="flow panel-head">
         <h2>Metrics</h2>
         {data !== null && <span class="dim">{counted(lines.length, 'line')}</span>}
         <CopyButton label="Copy as curl" text={() => curlOf('metrics')} />
         <CopyButton text={() => lines.join('\n')} what="the lines shown" />
       </div>
-      <div class="filters" role="search" aria-label="Metrics">
+      <div class="flow filters" role="search" aria-label="Metrics">
         <label class="field grow">
           <span>Filter</span>
           <input
@@ -65,7 +65,7 @@ function Metrics() {
             onInput={(event) => setFilter(event.currentTarget.value)}
           />
         </label>
-        <label class="check">
+        <label class="line check">
           <input
             type="checkbox"
             checked={!hidesComments}
@@ -118,7 +118,7 @@ function Component({ name: key, component }: { readonly name: string; readonly c
   ] as const;
   return (
     <section class="panel" aria-label={key}>
-      <div class="panel-head">
+      <div class="flow panel-head">
         <h2 class="wrap">{name}</h2>
         <Status status={status} />
         {key !== name && <span class="dim mono">{key}</span>}

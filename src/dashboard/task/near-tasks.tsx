@@ -63,7 +63,7 @@ export function NearTasks(props: {
   if (isProblem(error, 'source_not_configured')) return null;
   return (
     <section class="panel" aria-label="Workflow">
-      <div class="panel-head">
+      <div class="flow panel-head">
         <h2>Workflow</h2>
         <a class="panel-more" href={workflowLink(task.task_id)}>
           Show all in the workflow ›

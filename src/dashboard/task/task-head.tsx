@@ -26,14 +26,14 @@ export function TaskHead(props: { readonly task: TaskDetailBody; readonly workfl
   const spans = livesOf(task, useStore(clock)).at(-1)?.spans ?? [];
   return (
     <section class={`panel task-head tone-${toneOf(state)}`} aria-label="Outcome">
-      <div class="task-state">
+      <div class="flow task-state">
         <StateBadge state={state} engineState={task.engine_state} />
         <Flags flags={task.flags} />
       </div>
       {exception !== null && <ErrorText text={exception} />}
       <Blocked wait={task.waiting_for} />
       {progress !== null && <ProgressBar progress={progress} />}
-      <dl class="tiles">
+      <dl class="flow tiles">
         <Latest task={task} />
         {worker !== null && <Tile name="Worker" value={<a href={workerLink(worker)}>{worker}</a>} />}
         {queue !== null && <Tile name="Queue" value={<a href={queueLink(queue)}>{queue}</a>} />}
@@ -43,7 +43,7 @@ export function TaskHead(props: { readonly task: TaskDetailBody; readonly workfl
         ))}
       </dl>
       {workflow !== null && <Story task={task} workflow={workflow} />}
-      <p class="task-story">
+      <p class="flow task-story">
         {cause !== null && canAskFor('cause') && <a href={causeLink(cause)}>All failures of this cause ›</a>}
         {name !== null && canAskFor('name') && <a href={nameLink(name)}>About this name ›</a>}
         {task.links.map(({ text, url }, index) => (
@@ -90,7 +90,7 @@ function Story({ task, workflow }: { readonly task: TaskDetailBody; readonly wor
   const unrun = task.state === 'FAILURE' ? [...outcome.idle].filter((id) => !said.has(id)).length : 0;
   if (source === null && next.size === 0 && unrun === 0) return null;
   return (
-    <p class="task-story">
+    <p class="flow task-story">
       {source !== null && (
         <span>
           Consequence of <a href={taskLink(source.id)}>{source.task_name ?? source.id} ›</a>
@@ -138,7 +138,7 @@ function ProgressBar({ progress }: { readonly progress: TaskProgressBody }) {
     current === null ? null : total === null ? count(current) : `${count(current)} of ${count(total)}`;
   const share = percent === null ? null : `${Math.floor(percent)} %`;
   return (
-    <div class="task-progress">
+    <div class="flow task-progress">
       {percent !== null && <progress max={100} value={percent} aria-label="Progress" />}
       <span>
         {[share, steps].filter((part) => part !== null).join(' · ')}

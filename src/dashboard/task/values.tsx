@@ -37,7 +37,7 @@ export function JobLog({ log: { lines, total } }: { readonly log: TaskLogBody })
   const text = lines.join('\n');
   return (
     <section class="value" aria-label="Log">
-      <div class="value-head">
+      <div class="flow value-head">
         <h2>Log</h2>
         {lines.length < total && (
           <span class="dim">{`the last ${lines.length} of ${count(total)} lines`}</span>
@@ -69,7 +69,7 @@ export function Timeline({ task: { timeline, exception } }: { readonly task: Tas
       <ol class="timeline">
         {rows.map(({ entry, mine, after, isElsewhere }, index) => (
           <li key={index}>
-            <div class="timeline-line">
+            <div class="flow timeline-line">
               <StateBadge state={entry.state} />
               <Moment at={entry.timestamp} missing="unknown time" />
               {after !== 0 && <span class="dim">{`+${duration(after)}`}</span>}

@@ -56,7 +56,7 @@ function StateChips({ query, words, seen }: FiltersProps & { readonly seen: read
       </button>
     ));
   return (
-    <fieldset class="chips">
+    <fieldset class="flow chips">
       <legend class="offscreen">States</legend>
       {chips('state', [...words.states, ...seen, ...chosen], toneOf)}
       {chips('engine_state', [...words.engineStates, ...own], () => 'waiting')}
@@ -112,7 +112,7 @@ export function ActiveFilters({
   const active = activeFilters(query);
   if (active.length === 0) return null;
   return (
-    <ul class="chips" aria-label="Active filters">
+    <ul class="flow chips" aria-label="Active filters">
       {active.flatMap(([name, value]) => {
         const other = OTHERS[name];
         if (other === undefined && !isWhole) return [];
@@ -124,7 +124,7 @@ export function ActiveFilters({
               title="Remove this filter"
             >
               {other !== undefined && <span class="dim">{other} </span>}
-              <span class="chip-value">
+              <span class="chip-value one-line">
                 {other === undefined ? formatSearch(new URLSearchParams([[name, value]])) : value}
               </span>{' '}
               <span aria-hidden="true">×</span>
@@ -164,7 +164,7 @@ export function FilterSheet(props: {
           done={`Show ${total}`}
           onClose={() => setOpen(false)}
         >
-          <div class="filters">
+          <div class="flow filters">
             <Filters query={query} words={words} />
           </div>
           <ActiveFilters query={query} isWhole />

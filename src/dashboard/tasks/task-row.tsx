@@ -41,7 +41,7 @@ function Said({ task, search }: Pick<Shown, 'task' | 'search'>) {
     <>
       {match.field !== 'name' && (
         <span class={match.field === 'exception' ? 'tone-failure' : undefined}>
-          {label !== undefined && <span class="match-field">{label}</span>}
+          {label !== undefined && <span class="small-text match-field">{label}</span>}
           <Marked text={match.text} parts={search} />
         </span>
       )}
@@ -176,7 +176,7 @@ export function TaskHead(props: {
   }
 
   return (
-    <div role="rowgroup" class="list-head">
+    <div role="rowgroup" class="small-text dim list-head">
       <div role="row" class="row" aria-rowindex={1}>
         {columnsFor(words).map(({ kind, text, sort: column }) => {
           const isSorted = column !== undefined && column === sort;

@@ -59,7 +59,7 @@ export function TasksView({ query }: { readonly query: URLSearchParams }) {
         <ExportMenu query={query} />
       </ViewHead>
       {!isNarrow && (
-        <div class="filters">
+        <div class="flow filters">
           <Filters query={query} words={words} />
           <ActiveFilters query={query} isWhole={false} />
         </div>

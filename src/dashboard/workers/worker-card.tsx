@@ -23,7 +23,7 @@ export function WorkerCard(props: {
   const isStuck = worker.stuck === true;
   return (
     <section class={isStuck ? 'panel worker is-stuck' : 'panel worker'} aria-label={hostname}>
-      <div class="panel-head">
+      <div class="flow panel-head">
         {isStuck && <StuckMark />}
         <h2 class="wrap">{isWhole ? hostname : <a href={workerLink(hostname)}>{hostname}</a>}</h2>
         <WorkerState worker={worker} />
@@ -31,7 +31,7 @@ export function WorkerCard(props: {
           {loadText(worker)}
         </b>
         <span class="dim wrap">{queues?.join(', ')}</span>
-        <span class="dim worker-seen">
+        <span class="small-text dim worker-seen">
           {worker.last_heartbeat === null ? (
             worker.source
           ) : (

@@ -49,7 +49,7 @@ export function Elapsed({ task, at }: { readonly task: RunningTaskBody; readonly
   const usual = task.runtime_p95 === null ? null : task.runtime_p95 * 1_000;
   const tone = task.stuck === true ? 'failure' : usual !== null && elapsed > usual ? 'retry' : 'running';
   return (
-    <span class="elapsed">
+    <span class="flow elapsed">
       {usual !== null && <Bar elapsed={elapsed} usual={usual} tone={tone} />}
       <b class={`num tone-${tone}`}>{elapsed < 1_000 ? '< 1 s' : whole(elapsed)}</b>{' '}
       {usual === null ? (

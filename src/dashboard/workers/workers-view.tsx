@@ -124,7 +124,7 @@ function Unassigned({ tasks, at }: { readonly tasks: UnassignedTasksBody; readon
   const { source, running, running_total: total } = tasks;
   return (
     <section class="panel worker" aria-label="Running, worker unknown">
-      <div class="panel-head">
+      <div class="flow panel-head">
         <h2>Running, worker unknown</h2>
         <span class="dim">{`${total === null ? 'at least ' : ''}${counted(total ?? running.length, 'task')} of ${source}`}</span>
       </div>

@@ -14,7 +14,7 @@ export function Axis({ scale, width }: { readonly scale: TimeScale | null; reado
     return next === undefined || (next.at - at) * width >= PAUSE_PX;
   });
   return (
-    <div role="row" class="wf-axis" aria-rowindex={1}>
+    <div role="row" class="small-text dim wf-axis" aria-rowindex={1}>
       <span role="columnheader" class="wf-name">
         Task
       </span>

@@ -93,7 +93,7 @@ export function Cells(
           </i>
         )}
         <RowName row={row} facts={facts} tabIndex={role === undefined ? 0 : -1} />
-        {isCause && <span class="wf-tag">root cause</span>}
+        {isCause && <span class="small-text wf-tag">root cause</span>}
       </span>
       <span role={role} class="wf-time">
         {kind !== 'more' && (
@@ -108,11 +108,11 @@ export function Cells(
 }
 
 function Toggle({ row, index, facts, held }: WaterfallRowProps) {
-  if (row.isOpen === null) return <i class="wf-toggle" />;
+  if (row.isOpen === null) return <i class="dim wf-toggle" />;
   return (
     <button
       type="button"
-      class="wf-toggle"
+      class="dim wf-toggle"
       tabIndex={-1}
       aria-label={`${row.isOpen ? 'Close' : 'Open'} ${facts.name}`}
       onClick={(event) => {
@@ -143,9 +143,9 @@ function RowName(props: { readonly row: Row; readonly facts: Facts; readonly tab
           <MiddleCut text={facts.name} />
         </span>
       )}
-      {kind === 'fold' && <span class="wf-count">{`×${count(ids.length)}`}</span>}
+      {kind === 'fold' && <span class="dim wf-count">{`×${count(ids.length)}`}</span>}
       {retries > 0 && (
-        <span class="wf-count">
+        <span class="dim wf-count">
           <i aria-hidden="true">{`↻${count(retries)}`}</i>
         </span>
       )}

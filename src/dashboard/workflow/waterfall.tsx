@@ -62,7 +62,7 @@ export function Waterfall({ workflow, taskId, isFailedOnly, goal }: WaterfallPro
   return (
     <div class="wf" style={{ '--name': `${share}%`, '--row': `${height}px`, '--bands': pauseBands(scale) }}>
       <Tools held={held} />
-      <div class="wf-frame">
+      <div class="box wf-frame">
         <div
           class="wf-scroller"
           role="treegrid"
@@ -85,14 +85,14 @@ export function Waterfall({ workflow, taskId, isFailedOnly, goal }: WaterfallPro
 
 function Tools({ held }: { readonly held: Rows }) {
   return (
-    <div class="wf-tools">
+    <div class="flow wf-tools">
       <button type="button" class="small" onClick={() => held.openAll('all')}>
         Open all <kbd>e</kbd>
       </button>
       <button type="button" class="small" onClick={() => held.openAll('none')}>
         Close all <kbd>w</kbd>
       </button>
-      <span class="wf-legend dim">
+      <span class="small-text wf-legend dim">
         <i class="wf-wait tone-success" /> waited <i class="wf-run tone-success" /> ran
         <i class="wf-run tone-failure" /> failed <i class="wf-retry" /> retried
       </span>
@@ -195,7 +195,7 @@ function Strip({ facts, now }: { readonly facts: Facts; readonly now: number }) 
   const { name, node, state } = facts;
   const times = timesText(facts, now);
   return (
-    <section class="wf-strip" aria-label="Selected row">
+    <section class="flow wf-strip" aria-label="Selected row">
       <strong class="wrap">{name}</strong>
       {node?.state == null || facts.isFaded ? (
         <span class="dim">{state}</span>

@@ -31,7 +31,7 @@ export function Totals({ workflow }: { readonly workflow: Workflow }) {
   ] as const;
   const told = parts.filter(([number]) => number > 0).map(([number, word]) => `, ${count(number)} ${word}`);
   return (
-    <p class="wf-totals">
+    <p class="flow wf-totals">
       {from !== null && <Moment at={new Date(from).toISOString()} />}
       {from !== null && to !== null && (
         <span class="num">{`${isOpen ? 'for ' : ''}${duration(to - from)}`}</span>
@@ -51,10 +51,10 @@ export function RootCause(props: {
   const { cause, failed } = props.workflow.outcome;
   if (cause === null) return null;
   return (
-    <section class="wf-cause tone-failure" aria-label="Root cause">
+    <section class="line box wf-cause tone-failure" aria-label="Root cause">
       <b>Root cause</b>
       <a href={taskLink(cause.id)}>{cause.task_name ?? cause.id}</a>
-      <span class="wf-cause-error">{cause.traceback_preview ?? cause.state}</span>
+      <span class="one-line wf-cause-error">{cause.traceback_preview ?? cause.state}</span>
       {failed.size > 1 && <span class="dim">{`first of ${count(failed.size)} failures`}</span>}
       {onShow !== null && (
         <button type="button" class="small" onClick={() => onShow(cause.id)}>

@@ -77,7 +77,7 @@ function Shown(
                 Graph
               </a>
             </nav>
-            <label class="check">
+            <label class="line check">
               <input type="checkbox" checked={isFailedOnly} onChange={toggleFailed} />
               Only what led to a failure <kbd class="wf-keys">f</kbd>
             </label>
