@@ -133,12 +133,7 @@ function Sample({ id }: { readonly id: string }) {
   const { traceback, exception, truncated } = data;
   return (
     <section class="panel" aria-label="Sample">
-      <Traceback
-        exception={exception}
-        text={traceback}
-        isCut={truncated.includes('traceback')}
-        missing="The engine reported none."
-      />
+      <Traceback exception={exception} text={traceback} isCut={truncated.includes('traceback')} />
     </section>
   );
 }

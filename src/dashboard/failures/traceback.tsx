@@ -1,7 +1,6 @@
 import '../style/traceback.css';
 import { useState } from 'preact/hooks';
-import { CopyButton } from '../parts/copy-button.tsx';
-import { ValueBlock } from '../parts/value-block.tsx';
+import { ValueBlock, ValueSection } from '../parts/value-block.tsx';
 
 /** Characters of an exception that fit into about two lines. */
 const TWO_LINES = 200;
@@ -13,43 +12,60 @@ export function Traceback(props: {
   readonly exception: string | null;
   readonly text: string | null;
   readonly isCut: boolean;
-  readonly missing: string;
 }) {
-  const { exception, text, isCut, missing } = props;
+  const { exception, text, isCut } = props;
   const [isWhole, setWhole] = useState(false);
   const own = ownFrames(text ?? '').slice(0, MOST_FRAMES);
-  if (text === null || own.length === 0) {
+  const error = exception !== null && <ErrorText text={exception} />;
+  const label = 'Traceback';
+  if (text === null) {
     return (
       <>
-        {exception !== null && <ErrorText text={exception} />}
-        <ValueBlock label="Traceback" text={text} isCut={isCut} fromEnd missing={missing} />
+        {error}
+        <section class="value" aria-label={label}>
+          <h2>{label}</h2>
+          <p class="dim">The engine reported none.</p>
+        </section>
       </>
     );
   }
+  if (own.length === 0) {
+    return (
+      <>
+        {error}
+        <ValueBlock label={label} text={text} isCut={isCut} fromEnd />
+      </>
+    );
+  }
+  const tools = (
+    <button type="button" class="small" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
+      {isWhole ? 'App code only' : 'Show all frames'}
+    </button>
+  );
   return (
-    <section class="value" aria-label="Traceback">
-      {exception !== null && <ErrorText text={exception} />}
-      <div class="flow value-head">
-        <h2>{isWhole ? 'Traceback' : 'Traceback: app code'}</h2>
-        {isCut && <span class="badge tone-retry outlined">cut</span>}
-        <button type="button" class="small" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
-          {isWhole ? 'App code only' : 'Show all frames'}
-        </button>
-        <CopyButton text={text} what="traceback" />
-      </div>
-      {isWhole ? (
-        <pre tabIndex={0}>{text}</pre>
-      ) : (
-        <ol class="own-frames mono">
-          {own.map(({ place, code }, index) => (
-            <li key={index}>
-              <span class="wrap">{place}</span>
-              {code !== null && <b class="wrap">{code}</b>}
-            </li>
-          ))}
-        </ol>
-      )}
-    </section>
+    <>
+      {error}
+      <ValueSection
+        label={label}
+        title={isWhole ? label : 'Traceback: app code'}
+        text={text}
+        isCut={isCut}
+        tools={tools}
+      >
+        {isWhole ? (
+          <pre tabIndex={0}>{text}</pre>
+        ) : (
+          <ol class="own-frames mono">
+            {own.map(({ place, code }, index) => (
+              <li key={index}>
+                <span class="wrap">{place}</span>
+                {code !== null && <b class="wrap">{code}</b>}
+              </li>
+            ))}
+          </ol>
+        )}
+      </ValueSection>
+    </>
   );
 }
 

@@ -1,28 +1,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-/** The visible part of a scrolling list of rows. */
-export interface ListWindow {
-  readonly scroller: { current: HTMLDivElement | null };
-  /** How far it is scrolled, and its size without its scrollbar; 0 until it is measured. */
-  readonly top: number;
-  readonly height: number;
-  readonly width: number;
-  /** Number of rows that fit on the screen. */
-  readonly page: number;
-  /** The rows to render: the visible ones, some on either side, and one that must stay. Default: none */
-  indexes(count: number, kept?: number): readonly number[];
-  measure(): void;
-  /** Scrolls until a row is visible: in the middle if `isCentred`. Default: as little as possible */
-  reveal(index: number, isCentred?: boolean): void;
-  /** Scrolls to a row and focuses the element that matches the selector. */
-  show(index: number, selector: string): void;
-}
+export type ListWindow = ReturnType<typeof useWindow>;
 
 /** Rows on either side of the visible ones. */
 const OVERSCAN = 6;
 
-/** @param headHeight height of the head that covers the top of the list */
-export function useWindow(rowHeight: number, headHeight: number): ListWindow {
+/** The visible part of a scrolling list of rows. @param headHeight height of the head that covers the top of the list */
+export function useWindow(rowHeight: number, headHeight: number) {
   const scroller = useRef<HTMLDivElement | null>(null);
   const [view, setView] = useState({ top: 0, height: 0, width: 800 });
   function measure(): void {
@@ -43,6 +27,7 @@ export function useWindow(rowHeight: number, headHeight: number): ListWindow {
   }, []);
 
   const visible = Math.ceil((view.height - headHeight) / rowHeight);
+  /** Scrolls until a row is visible. @param isCentred to the middle. Default: as little as possible */
   function reveal(index: number, isCentred = false): void {
     const element = scroller.current;
     if (element === null) return;
@@ -55,11 +40,14 @@ export function useWindow(rowHeight: number, headHeight: number): ListWindow {
   }
   return {
     scroller,
+    /** How far it is scrolled, and its size without its scrollbar; 0 until it is measured. */
     ...view,
+    /** Number of rows that fit on the screen. */
     page: Math.max(1, visible - 1),
     measure,
     reveal,
-    indexes(count, kept = count) {
+    /** The rows to render: the visible ones, some on either side, and one that must stay. Default: none */
+    indexes(count: number, kept = count): readonly number[] {
       const first = Math.min(Math.floor(view.top / rowHeight), Math.max(0, count - visible));
       const from = Math.max(0, first - OVERSCAN);
       const to = Math.min(count, first + visible + OVERSCAN);
@@ -68,7 +56,8 @@ export function useWindow(rowHeight: number, headHeight: number): ListWindow {
       if (kept < from && kept < count) return [kept, ...shown];
       return kept >= to && kept < count ? [...shown, kept] : shown;
     },
-    show(index, selector) {
+    /** Scrolls to a row and focuses the element that matches the selector. */
+    show(index: number, selector: string) {
       reveal(index);
       scroller.current?.querySelector<HTMLElement>(selector)?.focus({ preventScroll: true });
     },

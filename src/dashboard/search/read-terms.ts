@@ -53,10 +53,6 @@ function readTerm(search: string, start: number): Read<Term> {
   if (from >= search.length || isSpace(search[from])) {
     throw new SearchError(`Write what to exclude after \`-\` at character ${at}.`);
   }
-  if (search[from] === '"') {
-    const { term, end } = readValue(search, from, '');
-    return { term: { field: 'text', sign: ':', values: [term], isNegated, at }, end };
-  }
   const name = NAME.exec(search.slice(from, from + LONGEST_NAME))?.[0] ?? '';
   const sign = signAt(search, from + name.length);
   if (name === '' || sign === null) {
@@ -114,30 +110,23 @@ function readValue(search: string, start: number, stop: string): Read<Value> {
   return { term: { text: star < 0 ? whole : whole.slice(0, -1), at, isPrefix: star >= 0 }, end };
 }
 
+/** In quotes, a backslash precedes a quote or a backslash of the text. */
+const QUOTED = /"((?:\\["\\]|\\(?!["\\])|[^"\\])*)("?)/y;
+
 function readQuoted(search: string, start: number): { readonly text: string; readonly end: number } {
-  const parts: string[] = [];
-  for (let at = start + 1; at < search.length; at += 1) {
-    const character = search[at] as string;
-    if (character === '"') {
-      if (parts.length === 0)
-        throw new SearchError(`Write text between the quotes at character ${start + 1}.`);
-      return { text: parts.join(''), end: at + 1 };
-    }
-    const isEscape = character === '\\' && (search[at + 1] === '"' || search[at + 1] === '\\');
-    if (isEscape) at += 1;
-    parts.push(search[at] as string);
-  }
-  throw new SearchError(`The quote at character ${start + 1} is not closed.`);
+  QUOTED.lastIndex = start;
+  const [whole = '', text = '', quote] = QUOTED.exec(search) ?? [];
+  if (quote !== '"') throw new SearchError(`The quote at character ${start + 1} is not closed.`);
+  if (text === '') throw new SearchError(`Write text between the quotes at character ${start + 1}.`);
+  return { text: text.replaceAll(/\\(["\\])/g, '$1'), end: start + whole.length };
 }
+
+const isSpace = (character: string | undefined): boolean => /\s/.test(character ?? '');
 
 function skipSpace(search: string, start: number): number {
   let at = start;
-  while (at < search.length && isSpace(search[at])) at += 1;
+  while (isSpace(search[at])) at += 1;
   return at;
-}
-
-function isSpace(character: string | undefined): boolean {
-  return character !== undefined && /\s/.test(character);
 }
 
 function unknownField(name: string, at: number): SearchError {

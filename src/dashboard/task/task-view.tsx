@@ -5,9 +5,8 @@ import { Traceback } from '../failures/traceback.tsx';
 import { client } from '../live/connection.ts';
 import { historyStart, loadHistoryStart } from '../live/history-start.ts';
 import { useResource } from '../live/use-resource.ts';
-import { Sources } from '../parts/age.tsx';
 import { Moment } from '../parts/moment.tsx';
-import { Empty, isProblem, Loading, Problem } from '../parts/problem.tsx';
+import { Empty, isProblem, ReadState } from '../parts/problem.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import { linkTo } from '../route.ts';
 import { useStore } from '../store.ts';
@@ -21,18 +20,16 @@ import { JobLog, Timeline, Values } from './values.tsx';
 export function TaskView({ id, query }: { readonly id: string; readonly query: URLSearchParams }) {
   // Name of the source whose task was requested; `null` for any source.
   const source = query.get('source');
-  const { data, error, at, reload } = useResource(id, (signal) => client.task(id, { signal }), {
+  const resource = useResource(id, (signal) => client.task(id, { signal }), {
     news: (event) => event.task_id === id,
     gap: 500,
   });
+  const { data, error, at } = resource;
   const isUnknown = data === null && isProblem(error, 'task_not_found');
   return (
     <article class="task">
       <ViewHead title={data === null ? 'Task' : (data.name ?? 'Task with unknown name')} at={at} />
-      {data === null && error === null && <Loading shape="charts" />}
-      {error !== null && !isUnknown && <Problem what="the task" error={error} retry={reload} />}
-      {isUnknown && <UnknownTask id={id} />}
-      <Sources sources={data?.sources} />
+      {isUnknown ? <UnknownTask id={id} /> : <ReadState what="the task" shape="charts" of={resource} />}
       {data !== null && source !== null && source !== data.source && (
         <p class="notice tone-retry" role="status">
           {`The sources ${data.source} and ${source} both have a task with this ID. This one is from ${data.source}.`}
@@ -55,12 +52,7 @@ function Known({ task }: { readonly task: TaskDetailBody }) {
         <div class="column-side">
           <Values task={task} />
           {(exception !== null || traceback !== null) && (
-            <Traceback
-              exception={null}
-              text={traceback}
-              isCut={truncated.includes('traceback')}
-              missing="The engine reported none."
-            />
+            <Traceback exception={null} text={traceback} isCut={truncated.includes('traceback')} />
           )}
           {log !== null && log.lines.length > 0 && <JobLog log={log} />}
           {isAlone(task) ? timeline : <NearTasks task={task} {...near} />}

@@ -1,9 +1,8 @@
 import type { TaskDetailBody } from '../../client.ts';
 import type { TaskLogBody } from '../../wire.ts';
-import { CopyButton } from '../parts/copy-button.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
-import { ValueBlock } from '../parts/value-block.tsx';
+import { ValueBlock, ValueSection } from '../parts/value-block.tsx';
 import { millis } from '../text/moments.ts';
 import { count, duration } from '../text/numbers.ts';
 import { isEmpty } from '../text/states.ts';
@@ -35,17 +34,13 @@ export function Values({ task }: { readonly task: TaskDetailBody }) {
 /** The end of a job's log. */
 export function JobLog({ log: { lines, total } }: { readonly log: TaskLogBody }) {
   const text = lines.join('\n');
+  const tools = lines.length < total && (
+    <span class="dim">{`the last ${lines.length} of ${count(total)} lines`}</span>
+  );
   return (
-    <section class="value" aria-label="Log">
-      <div class="flow value-head">
-        <h2>Log</h2>
-        {lines.length < total && (
-          <span class="dim">{`the last ${lines.length} of ${count(total)} lines`}</span>
-        )}
-        <CopyButton text={text} what="log" />
-      </div>
+    <ValueSection label="Log" text={text} tools={tools}>
       <pre tabIndex={0}>{text}</pre>
-    </section>
+    </ValueSection>
   );
 }
 

@@ -17,23 +17,7 @@ const BYTES_PER_MS = 10;
 const MOST_COUNTED = 1_000;
 
 /** Result of {@link useTaskList}. */
-export interface TaskList {
-  readonly rows: readonly TaskBody[];
-  readonly total: number | null;
-  readonly hasMore: boolean;
-  readonly error: unknown;
-  readonly at: number | null;
-  readonly isLoading: boolean;
-  readonly sources: readonly SourceBody[] | undefined;
-  /** What the list supports; `null`: everything. */
-  readonly capabilities: TaskCapabilitiesBody | null;
-  /** Tasks that arrived while the rows are held; `null`: none. */
-  readonly news: { readonly count: number; readonly isPartial: boolean } | null;
-  readonly loadMore: () => void;
-  readonly reload: () => void;
-  /** Shows the changes that arrived while the rows were held. */
-  readonly release: () => void;
-}
+export type TaskList = ReturnType<typeof useTaskList>;
 
 /** The first page of the list. */
 interface Page {
@@ -72,7 +56,7 @@ export const keyOf = ({ source, task_id }: TaskBody): string => `${source} ${tas
  * @param rowCount how many rows fit on the screen
  * @param isHeld whether the rows must stay where they are
  */
-export function useTaskList(query: URLSearchParams, rowCount: number, isHeld: boolean): TaskList {
+export function useTaskList(query: URLSearchParams, rowCount: number, isHeld: boolean) {
   const key = query.toString();
   const latest = useFirstPage(key, query, rowCount);
   const shown = useRef<Shown | null>(null);
@@ -109,10 +93,13 @@ export function useTaskList(query: URLSearchParams, rowCount: number, isHeld: bo
     at: latest.at,
     isLoading: latest.data?.key !== key && latest.error === null,
     sources: latest.data?.sources,
+    /** What the list supports; `null`: everything. */
     capabilities: latest.data?.capabilities ?? null,
+    /** Tasks that arrived while the rows are held; `null`: none. */
     news: fresh.size === 0 ? null : { count: fresh.size, isPartial: shown.current?.isPartial === true },
     loadMore: () => void loadMore(),
     reload: latest.reload,
+    /** Shows the changes that arrived while the rows were held. */
     release: () => show(follow(null, latest.data, false)),
   };
 }

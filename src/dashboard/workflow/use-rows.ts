@@ -3,24 +3,11 @@ import { branchesOf } from './outcome.ts';
 import { FIRST_LISTED, MORE_LISTED, type Opened, openedTo, type Row, rowsOf } from './rows.ts';
 import type { Workflow } from './use-workflow.ts';
 
-/** The rows of the waterfall, the active one, and the reader's actions on them. */
-export interface Rows {
-  readonly rows: readonly Row[];
-  /** Index of the row that keys act on. */
-  readonly at: number;
-  /** Activates a row. */
-  pick(index: number): void;
-  /** Activates another row by keys, scrolls to it and focuses it. */
-  move(step: number): void;
-  moveToParent(): void;
-  toggle(index: number): void;
-  openAll(others: Opened['others']): void;
-  /** Opens the rows above a task and activates it. */
-  goTo(id: string): void;
-}
+export type Rows = ReturnType<typeof useRows>;
 
 /**
- * Starts at the task that failed first, otherwise at the one for which the workflow was opened.
+ * The rows of the waterfall, the active one, and the reader's actions on them. Starts at the task that failed first,
+ * otherwise at the one for which the workflow was opened.
  *
  * @param show scrolls to a row and focuses it
  */
@@ -29,7 +16,7 @@ export function useRows(
   taskId: string,
   isFailedOnly: boolean,
   show: (index: number) => void,
-): Rows {
+) {
   const start = outcome.cause?.id ?? taskId;
   const [opened, setOpened] = useState<Opened>(() =>
     openedTo({ others: 'tasks', rows: new Map(), listed: new Map() }, tree, start),
@@ -56,26 +43,29 @@ export function useRows(
   }
   return {
     rows,
+    /** Index of the row that keys act on. */
     at,
-    pick: (index) => setActive(rows[index]?.key ?? null),
-    move: (step) => activate(rows[Math.min(rows.length - 1, Math.max(0, at + step))]?.key ?? null),
+    pick: (index: number) => setActive(rows[index]?.key ?? null),
+    /** Activates another row, scrolls to it and focuses it. */
+    move: (step: number) => activate(rows[Math.min(rows.length - 1, Math.max(0, at + step))]?.key ?? null),
     moveToParent() {
       const depth = rows[at]?.depth ?? 0;
       const parent = rows.slice(0, at).findLast((row) => row.depth < depth);
       if (parent !== undefined) activate(parent.key);
     },
-    toggle(index) {
+    toggle(index: number) {
       const row = rows[index];
       if (row === undefined) return;
       setOpened((before) => toggled(before, row));
       // The first of the tasks that it adds.
       activate(row.kind === 'more' ? (row.ids[0] ?? null) : row.key);
     },
-    openAll(others) {
+    openAll(others: Opened['others']) {
       setOpened({ others, rows: new Map(), listed: new Map() });
       activate(active);
     },
-    goTo(id) {
+    /** Opens the rows above a task and activates it. */
+    goTo(id: string) {
       setOpened((before) => openedTo(before, tree, id));
       activate(id);
     },

@@ -58,6 +58,7 @@ function Shown(
   const isGraph = query.get('view') === 'graph';
   const isFailedOnly = query.get('failed') === '1';
   const isAlone = graph.nodes.length === 1;
+  const hasNoFailure = isFailedOnly && workflow.outcome.cause === null;
   const isLater = useLater();
   const toggleFailed = (): void => go(linkHere({ failed: isFailedOnly ? null : '1' }), true);
   useKeys({ f: toggleFailed });
@@ -94,26 +95,18 @@ function Shown(
         <>
           <Totals workflow={workflow} />
           <RootCause workflow={workflow} onShow={isGraph ? null : (cause) => setGoal({ id: cause })} />
-          {isLater ? <Content workflow={workflow} id={id} query={query} goal={goal} /> : <Loading />}
+          {!isLater && <Loading />}
+          {isLater && hasNoFailure && <Empty title="Nothing in this workflow has failed" />}
+          {isLater && !hasNoFailure && isGraph && (
+            <GraphView graph={graph} taskId={id} isFailedOnly={isFailedOnly} />
+          )}
+          {isLater && !hasNoFailure && !isGraph && (
+            <Waterfall workflow={workflow} taskId={id} isFailedOnly={isFailedOnly} goal={goal} />
+          )}
         </>
       )}
     </div>
   );
-}
-
-/** The waterfall or the graph. @param goal a task to scroll to */
-function Content({
-  workflow,
-  id,
-  query,
-  goal,
-}: WorkflowProps & { readonly workflow: Workflow; readonly goal: { readonly id: string } | null }) {
-  const isFailedOnly = query.get('failed') === '1';
-  const hasNoFailure = isFailedOnly && workflow.outcome.cause === null;
-  const isGraph = query.get('view') === 'graph';
-  if (hasNoFailure) return <Empty title="Nothing in this workflow has failed" />;
-  if (isGraph) return <GraphView graph={workflow.graph} taskId={id} isFailedOnly={isFailedOnly} />;
-  return <Waterfall workflow={workflow} taskId={id} isFailedOnly={isFailedOnly} goal={goal} />;
 }
 
 /** Whether the head has been painted. Slower parts are rendered after it. */
