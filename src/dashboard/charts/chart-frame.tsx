@@ -46,7 +46,7 @@ export function ChartFrame(props: ChartFrameProps) {
         {more}
         <button
           type="button"
-          class="small chart-as-table"
+          class="small end chart-as-table"
           aria-pressed={isTable}
           onClick={() => setTable(!isTable)}
         >

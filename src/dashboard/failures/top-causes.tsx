@@ -24,7 +24,7 @@ export function TopCauses(props: {
     <section class="panel">
       <div class="flow panel-head">
         <h2>Failures by cause</h2>
-        <a class="panel-more" href={linkTo('failures', filters)}>
+        <a class="panel-more end" href={linkTo('failures', filters)}>
           All causes ›
         </a>
       </div>

@@ -9,8 +9,7 @@ import { linkTo, taskLink } from '../route.ts';
 import { count, counted, duration } from '../text/numbers.ts';
 import type { Words } from '../text/words.ts';
 import { MOST_OPENED } from './fold.ts';
-import { neverRan } from './never-ran.ts';
-import { hasFailed } from './node-state.ts';
+import { hasFailed, neverRan } from './node-state.ts';
 import type { DrawnNode } from './structure.ts';
 import { titleOf } from './titles.ts';
 

@@ -82,7 +82,7 @@ function Queues({ components, figures, before }: Periods) {
     <section class="panel">
       <div class="flow panel-head">
         <h2>Queues</h2>
-        <a class="panel-more" href={linkTo('queues')}>
+        <a class="panel-more end" href={linkTo('queues')}>
           All {count(all.length)} ›
         </a>
       </div>
@@ -119,7 +119,7 @@ function Names(props: {
             {text}
           </button>
         ))}
-        <a class="panel-more" href={linkTo('names')}>
+        <a class="panel-more end" href={linkTo('names')}>
           All {count(stats.names.length)} ›
         </a>
       </div>

@@ -33,7 +33,7 @@ export function ViewHead(props: {
       </h1>
       {beside}
       <Age at={at} />
-      <div class="flow view-tools">{children}</div>
+      <div class="flow view-tools end">{children}</div>
     </div>
   );
 }

@@ -27,10 +27,10 @@ export function Attempts({ task }: { readonly task: TaskDetailBody }) {
       <ol>
         {lives.slice(hidden).map((life) => (
           <li key={life.number}>
-            <b class="small-text life-number">Attempt {life.number}</b>
+            <b class="small-text">Attempt {life.number}</b>
             {life.spans.length > 0 && <Bar life={life} share={lengthOf(life) / longest} />}
             {life.error !== null && life.error !== task.exception && (
-              <p class="small-text life-error tone-failure wrap">{life.error}</p>
+              <p class="small-text tone-failure wrap">{life.error}</p>
             )}
           </li>
         ))}

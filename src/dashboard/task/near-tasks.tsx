@@ -65,7 +65,7 @@ export function NearTasks(props: {
     <section class="panel" aria-label="Workflow">
       <div class="flow panel-head">
         <h2>Workflow</h2>
-        <a class="panel-more" href={workflowLink(task.task_id)}>
+        <a class="panel-more end" href={workflowLink(task.task_id)}>
           Show all in the workflow ›
         </a>
       </div>

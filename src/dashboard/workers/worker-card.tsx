@@ -31,7 +31,7 @@ export function WorkerCard(props: {
           {loadText(worker)}
         </b>
         <span class="dim wrap">{queues?.join(', ')}</span>
-        <span class="small-text dim worker-seen">
+        <span class="small-text dim end">
           {worker.last_heartbeat === null ? (
             worker.source
           ) : (

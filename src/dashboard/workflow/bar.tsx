@@ -33,7 +33,7 @@ export function Bar(props: {
       {from !== waitEnd && piece(`wait tone-${facts.barTone}`, from, waitEnd)}
       {piece(`run tone-${facts.barTone}`, started, end)}
       <span
-        class="small-text wf-text"
+        class="small-text num wf-text"
         aria-hidden="true"
         style={isPlaced ? placeOf(scale.place(first), scale.place(end), text, width) : undefined}
       >

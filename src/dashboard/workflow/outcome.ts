@@ -1,7 +1,6 @@
 /** The outcome of a workflow: what failed first, its consequences, and what never ran. */
 import type { GraphEdgeBody, GraphNodeBody } from '../../wire.ts';
-import { neverRan } from '../graph/never-ran.ts';
-import { hasFailed } from '../graph/node-state.ts';
+import { hasFailed, neverRan } from '../graph/node-state.ts';
 import { millis } from '../text/moments.ts';
 
 /** The outcome of a workflow. */

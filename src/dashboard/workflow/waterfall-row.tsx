@@ -143,9 +143,9 @@ function RowName(props: { readonly row: Row; readonly facts: Facts; readonly tab
           <MiddleCut text={facts.name} />
         </span>
       )}
-      {kind === 'fold' && <span class="dim wf-count">{`×${count(ids.length)}`}</span>}
+      {kind === 'fold' && <span class="dim num wf-count">{`×${count(ids.length)}`}</span>}
       {retries > 0 && (
-        <span class="dim wf-count">
+        <span class="dim num wf-count">
           <i aria-hidden="true">{`↻${count(retries)}`}</i>
         </span>
       )}

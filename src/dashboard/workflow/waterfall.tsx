@@ -92,7 +92,7 @@ function Tools({ held }: { readonly held: Rows }) {
       <button type="button" class="small" onClick={() => held.openAll('none')}>
         Close all <kbd>w</kbd>
       </button>
-      <span class="small-text wf-legend dim">
+      <span class="small-text wf-legend dim end">
         <i class="wf-wait tone-success" /> waited <i class="wf-run tone-success" /> ran
         <i class="wf-run tone-failure" /> failed <i class="wf-retry" /> retried
       </span>
