@@ -69,7 +69,7 @@ export function NamesTable(props: {
   readonly stats: TaskStatsBody;
   /** Names of the previous period; `null`: unknown. */
   readonly before: readonly StatsNameBody[] | null;
-  /** Most names to show. Default: all. */
+  /** Most names to show, without what only the view of all names has. Default: all. */
   readonly most?: number;
   readonly order: Order<NameFigures>;
 }) {
@@ -81,7 +81,9 @@ export function NamesTable(props: {
   return (
     <DataTable
       class="named"
-      columns={columnsFor(secondsOf(stats), isCompared, link)}
+      columns={columnsFor(secondsOf(stats), isCompared, link).filter(
+        ({ order: by }) => by !== 'last' || most === undefined,
+      )}
       rows={stats.names.map((now) => ({ now, before: earlier.get(now.name) ?? null }))}
       keyOf={({ now }) => now.name}
       order={order}

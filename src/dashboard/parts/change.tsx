@@ -4,6 +4,8 @@ import { useStartInBefore } from '../range/use-range.ts';
 const LEAST_CHANGE = 1.5;
 /** Changes by this factor are emphasized. */
 const LARGE_CHANGE = 2;
+/** Larger factors say nothing more: what was almost nothing before has become something. */
+const MOST_TIMES = 100;
 
 /** The ratio of a value to the previous one; `null` if either is unknown, or the previous one was 0. */
 export function ratioOf(now: number | null, before: number | null | undefined): number | null {
@@ -18,7 +20,9 @@ export function changeText(now: number | null, before: number | null | undefined
   if (ratio === 0) return '▼ to 0';
   const times = Math.max(ratio, 1 / ratio);
   if (times < LEAST_CHANGE) return '';
-  return `${ratio > 1 ? '▲' : '▼'} ${times < 10 ? times.toFixed(1) : Math.round(times)}×`;
+  const sign = ratio > 1 ? '▲' : '▼';
+  if (times > MOST_TIMES) return `${sign} over ${MOST_TIMES}×`;
+  return `${sign} ${times < 10 ? times.toFixed(1) : Math.round(times)}×`;
 }
 
 /** A figure compared with the previous period. */

@@ -23,12 +23,12 @@ export function Facts(props: {
   );
 }
 
-/** One figure in a row of figures. */
+/** One figure in a row of figures. One that does not apply is a dash, so that all stand in line. */
 export function Tile({ name, value }: { readonly name: string; readonly value: ComponentChildren }) {
   return (
     <div>
       <dt>{name}</dt>
-      <dd class="num">{value}</dd>
+      <dd class="num">{value || '–'}</dd>
     </div>
   );
 }
