@@ -78,13 +78,12 @@ interface Span {
 }
 
 const QUEUED = 'wf-wait tone-waiting';
-const ranAs = (state: string): string => `wf-run tone-${toneOf(state)}`;
 
 /** An attempt, and the pause after it. */
 interface Life {
   /** 1 for the first. */
   readonly number: number;
-  /** In their order. Unknown spans and those of no length are left out. */
+  /** In their order. Unknown spans and waits of no length are left out. */
   readonly spans: readonly Span[];
   readonly error: string | null;
 }
@@ -115,7 +114,7 @@ export function livesOf(task: TaskDetailBody, now: number): readonly Life[] {
       error,
       spans: [
         ...spanOf(QUEUED, 'before its start', number === 1 ? between(millis(task.sent), from) : null),
-        ...spanOf(ranAs('RETRY'), 'failed after', between(from, to)),
+        ...runOf('RETRY', 'failed after', between(from, to)),
         // The wait of the last attempt begins when it was due.
         ...spanOf('wf-retry', 'until retry', pause && Math.max(0, pause - (isNextLast ? waited : 0))),
       ],
@@ -143,7 +142,7 @@ function spansOfLast(task: TaskDetailBody, now: number): readonly Span[] {
   const wait = task.wait_seconds === null ? null : task.wait_seconds * 1_000;
   const ran = hasRun ? (task.runtime ?? 0) * 1_000 : between(started, end);
   const text = task.state === 'FAILURE' ? 'failed after' : task.done ? 'ran' : 'running for';
-  return [...spanOf(QUEUED, 'waited', wait), ...spanOf(ranAs(task.state), text, ran)];
+  return [...spanOf(QUEUED, 'waited', wait), ...runOf(task.state, text, ran)];
 }
 
 function between(from: number | null, to: number | null): number | null {
@@ -152,3 +151,7 @@ function between(from: number | null, to: number | null): number | null {
 
 const spanOf = (kind: string, text: string, ms: number | null): readonly Span[] =>
   ms === null || ms === 0 ? [] : [{ kind, text, ms }];
+
+/** A run is a span however short it was. */
+const runOf = (state: string, text: string, ms: number | null): readonly Span[] =>
+  ms === null ? [] : [{ kind: `wf-run tone-${toneOf(state)}`, text, ms }];
