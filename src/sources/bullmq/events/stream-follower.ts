@@ -86,6 +86,8 @@ const IDLE_MS = 1_000;
 /** For how long a read may be that of another consumer, in milliseconds: if it found something, and if not. */
 const SHARED_MS = 2_000;
 const FRESH_MS = 100;
+/** How many reads of each queue are kept for others, so that who catches up does not fill the memory. */
+const MOST_SHARED = 2;
 const READ_MS = 4_000;
 /** Approximate number of entries that are read from all streams at once. */
 const MOST_AT_ONCE = 2_000;
@@ -119,7 +121,9 @@ export function createStreamFollower(redis: BullMQRedis): StreamFollower {
 
   async function follow(consumer: SteadyConsumer, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const ms = consumer.isOn() ? await takeOnce(consumer, signal).catch(noteFailure) : IDLE_MS;
+      const isOn = consumer.isOn();
+      if (!isOn) forgetReads(shared, Number.POSITIVE_INFINITY);
+      const ms = isOn ? await takeOnce(consumer, signal).catch(noteFailure) : IDLE_MS;
       await pause(ms === 0 ? 0 : ms - (performance.now() % ms), signal);
     }
   }
@@ -177,6 +181,7 @@ async function readNews(
       const count = Math.min(share, shared.batches.get(queue.name) ?? FIRST_BATCH);
       return { queue, mark: marks.get(queue.name) ?? START, count };
     });
+    forgetReads(shared, MOST_SHARED * queues.length);
     const parts = await Promise.all(readShared(access, shared, reads, consumer));
     for (const [index, { queue, mark }] of reads.entries()) {
       const { entries = [], isEnd = true, hasGap: isUnsure = false } = parts[index] ?? {};
@@ -190,6 +195,12 @@ async function readNews(
   return news;
 }
 
+/** Forgets reads that are too old for others, and the oldest until there are no more than this. */
+function forgetReads({ latest }: SharedReads, most: number): void {
+  const at = performance.now();
+  for (const [key, { until }] of latest) if (at > until || latest.size > most) latest.delete(key);
+}
+
 /** What others have read from the same mark is not read again. */
 function readShared(
   access: QueueAccess,
@@ -198,7 +209,6 @@ function readShared(
   by: StreamConsumer,
 ): readonly Promise<StreamPart | undefined>[] {
   const at = performance.now();
-  for (const [key, { until }] of latest) if (at > until) latest.delete(key);
   const keyOf = ({ queue, mark }: (typeof reads)[number]): string => `${queue.name}:${mark.id}`;
   const missing = reads.filter((read) => (latest.get(keyOf(read))?.by ?? by) === by);
   const parts = readStreams(access, missing);
