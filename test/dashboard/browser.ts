@@ -2,14 +2,21 @@
 import { readdirSync, statSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
-import { type Browser, type BrowserContextOptions, chromium, type Page, type Request } from 'playwright-core';
+import {
+  type Browser,
+  type BrowserContextOptions,
+  chromium,
+  type Locator,
+  type Page,
+  type Request,
+} from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
 import type { MonitorOptions } from '../../src/index.ts';
 import { browserMissing, executablePath } from '../helpers/chromium.ts';
 import { EXPRESS, type Listening, listen } from '../helpers/hosts.ts';
 import { atProcessEnd } from '../helpers/process-end.ts';
 import { titleUnless } from '../helpers/redis-server.ts';
-import { type Host, type HostOptions, serve } from '../router/host-kit.ts';
+import { type Host, type HostOptions, serve, until } from '../router/host-kit.ts';
 
 export { browserMissing, executablePath };
 
@@ -199,4 +206,11 @@ export async function visit(
 ): Promise<Host & Look> {
   const served = await serve(EXPRESS, options, { listenWith: listenAgain, ...host });
   return { ...served, ...(await look(served.base, hash, more)) };
+}
+
+/** @returns the search once it has what the address asks for: it comes with the search language, shortly after the field */
+export async function loadedSearch(page: Page): Promise<Locator> {
+  const field = page.getByLabel('Search', { exact: true });
+  await until(async () => (await field.inputValue()) !== '');
+  return field;
 }

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { until } from '../router/host-kit.ts';
-import { browserMissing, browserTitle, DESKTOP, PHONE, visit } from './browser.ts';
+import { browserMissing, browserTitle, DESKTOP, loadedSearch, PHONE, visit } from './browser.ts';
 import { createShop } from './shop.ts';
 
 const LONG = 'warehouse.billing.invoices.importers.quarterly.render_and_send_all_documents_of_every_customer';
@@ -141,7 +141,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, what people read fit
   it('what was found, marked in its row', async () => {
     const { page } = await open('#/tasks?q=DECLINED', PHONE);
     expect(await page.locator('.rows mark').allTextContents()).toEqual(['declined']);
-    await page.getByRole('combobox', { name: 'Search' }).fill('paid');
+    await (await loadedSearch(page)).fill('paid');
     await page.locator('.rows .match-field').getByText('result').first().waitFor();
     await until(async () => (await page.locator('.rows mark').first().textContent()) === 'paid');
     await page.getByLabel('Search').fill('charge-2 DECLINED card payments');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { TasksBody } from '../../src/wire.ts';
 import { until } from '../router/host-kit.ts';
-import { browserMissing, browserTitle, visit } from './browser.ts';
+import { browserMissing, browserTitle, loadedSearch, visit } from './browser.ts';
 import { createShop, ids } from './shop.ts';
 
 const open = async (hash: string, extra = 0, expected = /^never$/) => {
@@ -27,7 +27,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the page'), () => {
     await page.getByRole('button', { name: 'SUCCESS' }).click();
     await page.getByText('23 tasks', { exact: true }).waitFor();
     expect(page.url()).toContain('#/tasks?state=FAILURE&state=SUCCESS');
-    await page.getByRole('combobox', { name: 'Search' }).fill('label-7');
+    await (await loadedSearch(page)).fill('label-7');
     await page.getByText('1 task', { exact: true }).waitFor();
     await until(() => page.url().includes('q=label-7'));
     await page.getByRole('link', { name: /Clear all/ }).click();
