@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { SourceSituation } from '../../src/findings/finding.ts';
 import { failureRate } from '../../src/findings/rules/failure-rate.ts';
 import { tasksLost, tasksMissing, tasksOverdue } from '../../src/findings/rules/open-tasks.ts';
 import { queueGrowing } from '../../src/findings/rules/queue-growing.ts';
@@ -9,7 +10,7 @@ import { taskOverrun } from '../../src/findings/rules/task-overrun.ts';
 import { workerStuck } from '../../src/findings/rules/worker-stuck.ts';
 import { workersSilent } from '../../src/findings/rules/workers-silent.ts';
 import { RULES } from '../../src/findings/rules.ts';
-import { activity, ago, judge, NOW, queue, runs, schedule, source, worker } from './situations.ts';
+import { activity, ago, component, judge, NOW, queue, runs, schedule, source, worker } from './situations.ts';
 
 const CLEAR = { findings: [], unknown: null };
 const timeOf = (minutes: number): string => new Date(ago(minutes)).toISOString();
@@ -196,6 +197,17 @@ describe('workers_silent', () => {
     expect(judge(workersSilent, source({ workers: [], checks }))?.findings).toEqual([
       { ...found, since: null, summary: 'No worker responds', evidence: { workers: [], known: 0 } },
     ]);
+  });
+
+  it('says why, if the broker does not let workers in', () => {
+    const refusing = component({ config: { refuses_workers: 'RabbitMQ refuses their queues.' } });
+    const checks = { ...source().checks, workers: { ok: false, error: 'No worker responds.' } };
+    const summaryOf = (components: SourceSituation['components']) =>
+      judge(workersSilent, source({ workers: [], checks, components }))?.findings[0]?.summary;
+    expect(summaryOf({ backend: component(), broker: refusing })).toBe(
+      'No worker responds. RabbitMQ refuses their queues.',
+    );
+    expect(summaryOf({ backend: component() })).toBe('No worker responds');
   });
 
   it('finds workers that fell silent within an hour, and none that said goodbye', async () => {

@@ -42,6 +42,15 @@ describe('failure_rate', () => {
     ]);
   });
 
+  it.each([
+    [40, '2.5 %'],
+    [8, '13 %'],
+  ])('says the share of 1 in %i as %s', async (perMinute, share) => {
+    const tasks = runs('pay', 20, -1, { perMinute, failed: 1 });
+    const found = judge(failureRate, source({ activity: await activity({ tasks: [...usual, ...tasks] }) }));
+    expect(found?.findings[0]?.summary).toBe(`pay fails ${share} (before 0 %)`);
+  });
+
   it('still compares with the time before it began two hours later', async () => {
     const tasks = [
       ...runs('pay', 300, 120, { perMinute: 50 }),
@@ -155,6 +164,18 @@ describe('task_overrun', () => {
         },
       ],
     });
+  });
+
+  it('names at most three tasks and workers', async () => {
+    const more = ['1', '2', '3', '4'].map((id) => ({
+      ...started(id, 'encode', 50 - Number(id)),
+      worker: `w${id}`,
+    }));
+    const beats = more.map(({ worker }) => ({ hostname: worker, type: 'heartbeat', time: NOW }) as const);
+    const known = await activity({ tasks: [...usual, ...more], workers: beats });
+    expect(judge(taskOverrun, source({ activity: known }))?.findings).toMatchObject([
+      { evidence: { tasks: 4, workers: ['w1', 'w2', 'w3'], task_ids: ['1', '2', '3'] } },
+    ]);
   });
 
   it('says in milliseconds how long short tasks take', async () => {
@@ -316,7 +337,7 @@ describe('task_ran_twice', () => {
   ];
 
   it('finds the names of tasks that ran twice, with their workers, times and overlap', async () => {
-    const tasks = [...twice('1', 'report', 30), ...twice('2', 'report', 20), ...twice('3', 'mail', 20)];
+    const tasks = [...twice('3', 'mail', 40), ...twice('1', 'report', 30), ...twice('2', 'report', 20)];
     expect(judge(taskRanTwice, source({ activity: await activity({ tasks }) }))?.findings).toMatchObject([
       {
         ...{ severity: 'warning', subject: 'report', since: ago(28), look: '/api/tasks/?name=report' },
@@ -414,6 +435,32 @@ describe('suspects', () => {
     const [found] = judge(tasksLost, source({ activity: all }))?.findings ?? [];
     // C(4, 3) · 0.1³ · 0.9 + 0.1⁴
     expect(found?.evidence.suspects).toEqual([{ name: 'a', deaths: 3, share: 0.1, chance: 0.0037 }]);
+  });
+
+  it('name the latest tasks and at most three workers, until an hour after the last death', async () => {
+    const known = await activity({});
+    const counts = {
+      ...known.counts,
+      names: () => ['a', 'b'],
+      ran: (name: string) => ({ a: 1, b: 9 })[name] ?? 0,
+    };
+    const task = (id: string, name: string) => ({ id, name, worker: 'w', startedAt: NOW });
+    const deathsUntil = (minutes: number) =>
+      [4, 3, 2, 1, 0].map((earlier) => ({
+        at: ago(minutes + earlier),
+        worker: earlier === 4 ? null : `w${earlier}`,
+        running: [task(`b${earlier}`, 'b'), task(`a${earlier}`, 'a')],
+      }));
+    const found = (minutes: number) =>
+      judge(tasksLost, source({ activity: { ...known, counts, deaths: deathsUntil(minutes) } }))?.findings;
+    expect(found(60)).toEqual([]);
+    expect(found(59)).toMatchObject([
+      {
+        ...{ subject: 'a', since: ago(63) },
+        summary: 'a was running at 5 of 5 deaths of workers, though it takes 10 % of the running time',
+        evidence: { workers: ['w3', 'w2', 'w1'], task_ids: ['a2', 'a1', 'a0'] },
+      },
+    ]);
   });
 
   it('are unknown where the source does not tell of deaths', async () => {

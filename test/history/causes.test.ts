@@ -88,6 +88,8 @@ describe('causes of failures', () => {
     const { tasks } = await page(history);
     const causes = Object.fromEntries(tasks.map(({ id, cause }) => [id, cause?.exception ?? null]));
     expect(causes).toEqual({ again: null, later: null, own: 'ValueError', fine: null });
+    const flags = Object.fromEntries(tasks.map((task) => [task.id, task.flags]));
+    expect(flags).toEqual({ again: [], later: ['consequence'], own: [], fine: [] });
     expect((await statsOf(history)).causes).toMatchObject([{ count: 1, sample: 'own' }]);
   });
 

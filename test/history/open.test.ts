@@ -296,6 +296,20 @@ describe('the summary of open tasks', () => {
     expect(await some()).toEqual({ first: 't0', count: 2_000, isWhole: false });
   });
 
+  it('counts what a worker has not begun by its eta as overdue, and not as running', async () => {
+    const { history, moveTo, open } = historyAt(0);
+    history.writer.recordTask(
+      told({ id: 'held', type: 'received', worker: 'there', time: at(0), eta: at(5) }),
+    );
+    history.writer.recordTask(
+      told({ id: 'runs', type: 'started', worker: 'there', time: at(0), eta: at(5) }),
+    );
+    moveTo(10);
+    const { running, overdue } = (await open()).open;
+    expect(running.map(({ id }) => id)).toEqual(['runs']);
+    expect(overdue).toEqual({ count: 1, since: at(5), states: ['RECEIVED'], examples: ['held'] });
+  });
+
   it('counts retries that wait on a worker as overdue, and as lost with it', async () => {
     const { history, moveTo, open } = historyAt(0);
     const by = { worker: 'gone' };

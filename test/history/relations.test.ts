@@ -148,6 +148,19 @@ describe('membership of several groups', () => {
 });
 
 describe('a chord', () => {
+  it('has a body that waits for its header until it begins', async () => {
+    const member = (id: string) => task(id, { chordId: 'body' });
+    const history = historyOf([member('a'), member('b'), member('c'), task('body', { type: 'sent' })]);
+    const waits = async () => (await history.reader.getTask('body', CONTEXT))?.waitsFor;
+    expect(await waits()).toEqual({ relation: 'chord', done: 0, total: 3 });
+    history.writer.recordTask(task('a', { type: 'succeeded' }));
+    history.writer.recordTask(task('b', { type: 'failed' }));
+    expect(await waits()).toEqual({ relation: 'chord', done: 2, total: 3 });
+    expect((await history.reader.getTask('a', CONTEXT))?.waitsFor).toBeUndefined();
+    history.writer.recordTask(task('body'));
+    expect(await waits()).toBeUndefined();
+  });
+
   it('becomes that of its header tasks, now or when they appear', async () => {
     for (const order of orders(['a', 'body', 'tell'])) {
       const history = historyOf([]);

@@ -34,6 +34,13 @@ describe('a task of which an attempt ran twice', () => {
     expect(await taskOf(AGAIN.slice(0, 5))).toMatchObject({ flags: ['ran_twice'] });
   });
 
+  it('keeps it while it runs once more', async () => {
+    expect(await taskOf([...AGAIN, ...begun(20, W1)])).toMatchObject({
+      state: 'STARTED',
+      flags: ['ran_twice'],
+    });
+  });
+
   it.each<[string, readonly TaskChange[]]>([
     ['on the same worker', [...begun(1, W1), ...begun(6, W1), ended(13, W1), ended(18, W1)]],
     [
