@@ -114,14 +114,19 @@ describe.skipIf(rabbitMissing !== null)(titleUnless(rabbitMissing, 'remote contr
   it('drops replies that come late, and those to others', async () => {
     let isSlow = true;
     const slow = await worker('slow@x', { answer: () => (isSlow ? undefined : { ok: 'pong' }) });
+    // An answer keeps the queue of replies, which a request that nobody answers ends.
+    await worker('quick@x');
     const sources = await open();
-    await until(() => slow.heard.length > 0);
-    const [first] = slow.heard as [Heard];
-    await until(async () => (await ping(sources)).error === 'No worker has answered a ping.');
+    const pings = () => slow.heard.filter(({ body }) => body.method === 'ping');
+    await until(async () => (await ping(sources)) && pings().length > 1);
+    const [first] = pings() as [Heard];
     await slow.reply({ ...first, body: { ...first.body, ticket: 'of another client' } });
     await slow.reply(first, { ok: 'late' });
+    const heard = pings().length;
+    await until(async () => (await ping(sources)) && pings().length > heard + 1);
+    expect((await ping(sources)).responding).toEqual(['quick@x']);
     isSlow = false;
-    await untilResponding(sources, 'slow@x');
+    await untilResponding(sources, 'quick@x', 'slow@x');
   });
 
   it('works again after the exchange of replies was deleted, and after its connection was closed', async () => {
