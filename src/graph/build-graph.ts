@@ -308,12 +308,11 @@ function* relationsOf(tree: ReadableTree): Steps<readonly TaskRelation[]> {
 
   yield* each(tree.tasks.values(), ({ links: { id, parentId, groupId, chordId } }) => {
     if (parentId !== null && flows.get(id)?.has(parentId) !== true) add(parentId, id, 'child');
-    if (groupId !== null && !isBehindHeader(tree, chords.get(groupId), id)) add(groupId, id, 'group');
+    if (groupId !== null && !isBehindHeader(tree, chords, groupId, id)) add(groupId, id, 'group');
     if (chordId !== null) add(id, chordId, 'chord');
   });
   yield* each(tree.relations, ({ parent, child, relation }) => {
-    const isBehind =
-      relation === 'group' && parent !== null && isBehindHeader(tree, chords.get(parent), child);
+    const isBehind = relation === 'group' && parent !== null && isBehindHeader(tree, chords, parent, child);
     if (!isBehind) add(parent, child, relation);
   });
   return [...kept.values()];
@@ -323,17 +322,28 @@ function* relationsOf(tree: ReadableTree): Steps<readonly TaskRelation[]> {
  * Whether a task with the id of a chord's group is not a member of that group: Celery 5.6 gives the id to the body as
  * well, and to the last step of a body that is a chain.
  */
-function isBehindHeader({ tasks }: ReadableTree, chord: Chord | undefined, id: string): boolean {
-  if (chord === undefined) return false;
-  if (chord.bodies.has(id)) return true;
+function isBehindHeader(
+  { tasks }: ReadableTree,
+  chords: ReadonlyMap<string, Chord>,
+  groupId: string,
+  id: string,
+): boolean {
+  const chord = chords.get(groupId);
+  if (chord?.bodies.has(id)) return true;
   // The header of a task that replaced itself with the chord has the body as its parent.
-  if (chord.header.has(id)) return false;
-  let parent = tasks.get(id)?.links.parentId ?? null;
+  if (chord?.header.has(id)) return false;
+  const first = tasks.get(id)?.links.parentId ?? null;
+  let isBehindMember = false;
+  let parent = first;
   for (let step = 0; parent !== null && step < MAX_STEPS; step++) {
-    if (chord.bodies.has(parent)) return true;
-    parent = tasks.get(parent)?.links.parentId ?? null;
+    if (parent === id) return false;
+    if (chord?.bodies.has(parent)) return true;
+    const links = tasks.get(parent)?.links;
+    // Nothing names the body: the last step follows a step that follows a member of the header.
+    if (chord === undefined && parent !== first && links?.groupId === groupId) isBehindMember = true;
+    parent = links?.parentId ?? null;
   }
-  return false;
+  return isBehindMember;
 }
 
 /** By task: its parents that run after it. */

@@ -117,6 +117,20 @@ describe('the graph of a workflow', () => {
     expect([isComplete(treeOf(header)), isComplete(treeOf([body]))]).toEqual([false, true]);
   });
 
+  it('has no member of a group that runs behind another one: Celery 5.6 gives the last step of a body the group', () => {
+    const header = [task('h1', { groupId: 'g' }), task('h2', { groupId: 'g' })];
+    const body = [task('body', { parentId: 'h2' }), task('last', { parentId: 'body', groupId: 'g' })];
+    expect(edgesOf(treeOf([...header, ...body]))).toEqual([
+      'g->h1:group',
+      'g->h2:group',
+      'h2->body:child',
+      'body->last:child',
+    ]);
+    // The last step of a member that replaced itself with a chain has its id.
+    const replaced = [task('h1', { groupId: 'g', parentId: 'step' }), task('step', { parentId: 'h1' })];
+    expect(edgesOf(treeOf(replaced))).toContain('g->h1:group');
+  });
+
   it('has a node for a parent that is known by its id alone', () => {
     const graph = graphOf(treeOf([task('b', { parentId: 'gone' })]));
     expect(graph.nodes.map(({ id, task: seen, kind }) => [id, seen?.state ?? null, kind])).toEqual([

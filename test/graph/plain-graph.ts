@@ -21,7 +21,15 @@ function relationsOf({ tasks, relations = [] }: TaskTree): TaskRelation[] {
     const parents = new Set<string>();
     for (let at = parentOf.get(id) ?? null; at !== null && !parents.has(at); at = parentOf.get(at) ?? null)
       parents.add(at);
-    return isBody(id) || (own.every(({ parent }) => parent !== id) && [...parents].some(isBody));
+    const fieldOf = (one: string): string | null => tasks.find((task) => task.id === one)?.groupId ?? null;
+    // Of a chord that nothing names, the last step of the body follows a step that follows a member.
+    const isUnnamed = own.length === 0 && !parents.has(id);
+    const follows = [...parents].slice(1).some((one) => group !== null && fieldOf(one) === group);
+    return (
+      isBody(id) ||
+      (own.every(({ parent }) => parent !== id) && [...parents].some(isBody)) ||
+      (isUnnamed && follows)
+    );
   }
   const all: TaskRelation[] = [];
   for (const { id, parentId = null, groupId = null, chordId = null } of tasks) {
