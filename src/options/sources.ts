@@ -33,7 +33,7 @@ const PARTS: { readonly [Name in keyof Parts]: Methods<Parts[Name]> } = {
 };
 
 /** The parts of a source. */
-export const PART_NAMES: readonly string[] = Object.keys(PARTS);
+export const PART_NAMES = Object.keys(PARTS) as readonly (keyof Parts)[];
 
 /** The option `sources` of a router. Default: an empty bundle. */
 export const readSources: Read<MonitorSources> = (given = {}, place) => checkSources(given, place);

@@ -11,6 +11,7 @@ import type {
 import type { Monitor } from '../http/monitor.ts';
 import { readItems } from '../http/response-body.ts';
 import type { Component } from '../model.ts';
+import { PART_NAMES } from '../options/sources.ts';
 import { errorOf, freshnessOf } from '../read.ts';
 import { type Steps, scheduler, type Waiter } from '../scheduler.ts';
 import { wellFormed, whole } from '../serialize/scalars.ts';
@@ -24,19 +25,20 @@ const MOST_ITEMS = 10_000;
 const MOST_COMPONENTS = 1_000;
 
 /** The parts of one source. */
-export type Parts = Omit<MonitorSources, 'close'>;
+export type Parts = Omit<MonitorSources, 'redact' | 'close'>;
 
 /** The sources of a monitor by name, each with its own parts. A combination is several sources. */
-export function partsByName({ close: _close, ...kinds }: MonitorSources): Map<string, Parts> {
-  const sources = new Map<string, Record<string, SourcePart>>();
-  for (const [kind, part] of Object.entries(kinds) as [string, SourcePart | undefined][]) {
+export function partsByName(given: MonitorSources): Map<string, Parts> {
+  const sources = new Map<string, { -readonly [Kind in keyof Parts]: SourcePart }>();
+  for (const kind of PART_NAMES) {
+    const part: SourcePart | undefined = given[kind];
     for (const one of part === undefined ? [] : partsOf(part)) {
       const parts = sources.get(one.name) ?? {};
       parts[kind] = one;
       sources.set(one.name, parts);
     }
   }
-  return sources;
+  return sources as Map<string, Parts>;
 }
 
 /** Reads of one source, and why some of them failed. */
