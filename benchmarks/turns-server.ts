@@ -11,7 +11,7 @@ import { historySources, storeOption } from '../src/history/store-parts.ts';
 import { createStoredHistory } from '../src/history/stored/create-stored-history.ts';
 import type { StoredHistory } from '../src/history/stored-history.ts';
 import { createMonitorRouter } from '../src/index.ts';
-import { createSourceRedactor } from '../src/redact.ts';
+import { createRedactor } from '../src/redact.ts';
 import { fillTurns, SOURCE } from './turns-fill.ts';
 import { streamedSources } from './turns-rows.ts';
 
@@ -88,7 +88,7 @@ const history = store === null ? null : openHistory(store);
 
 function openHistory(opened: StoreEngine): StoredHistory {
   return createStoredHistory(
-    { maxTasks: IN_MEMORY, redactor: createSourceRedactor(undefined, { caller: SOURCE }) },
+    { maxTasks: IN_MEMORY, redactor: createRedactor() },
     { store: opened, source: SOURCE, deployment: null, hearing: 'all', isReadOnly: false },
   );
 }

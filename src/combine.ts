@@ -10,12 +10,13 @@ import {
 } from './combine/lists.ts';
 import { combineTasks } from './combine/tasks.ts';
 import { checkSources } from './options/sources.ts';
+import { joinRedact, resolveRedact } from './redact.ts';
 import { markBundle } from './source/bundle-mark.ts';
 import { type CombinedPart, partsOf } from './source/combined-part.ts';
 import { closeAll, noteCombination } from './source/source-users.ts';
 import type { MonitorSources, SourcePart, SourceStatus } from './source.ts';
 
-type PartKind = Exclude<keyof MonitorSources, 'close'>;
+type PartKind = Exclude<keyof MonitorSources, 'redact' | 'close'>;
 
 /** The name of a combination in reports to the host. Answers name the individual sources. */
 const NAME = 'combined';
@@ -26,6 +27,8 @@ const NAME = 'combined';
  *
  * A source that is unavailable, hangs or returns invalid data is reported in `sources`, and the others still
  * answer. Where two sources know the same task id, the one that was given first answers.
+ *
+ * Texts that a source has not masked itself are masked by the rules of all sources together.
  *
  * @example
  * app.use('/monitor', createMonitorRouter({
@@ -40,9 +43,10 @@ export function combineSources(...bundles: readonly MonitorSources[]): MonitorSo
   if (bundles.length === 0) {
     throw new TypeError('combineSources: write one or more sources, such as combineSources(celery, bullmq).');
   }
-  for (const [index, bundle] of bundles.entries()) {
-    checkSources(bundle, { caller: 'combineSources', option: `sources[${index}]` });
-  }
+  const redact = bundles.map((bundle, index) => {
+    const place = { caller: 'combineSources', option: `sources[${index}]` };
+    return resolveRedact(checkSources(bundle, place).redact, { ...place, option: `${place.option}.redact` });
+  });
   const kinds = Object.keys(COMBINE) as readonly PartKind[];
   const parts = Object.fromEntries(
     kinds.flatMap((kind) => {
@@ -50,7 +54,10 @@ export function combineSources(...bundles: readonly MonitorSources[]): MonitorSo
       return part === undefined ? [] : [[kind, part]];
     }),
   );
-  const combined = markBundle<MonitorSources>({ ...parts, close: () => closeAll(bundles) });
+  const combined = markBundle<MonitorSources>(
+    { ...parts, close: () => closeAll(bundles) },
+    joinRedact(redact),
+  );
   noteCombination(combined, bundles);
   return combined;
 }

@@ -4,7 +4,6 @@ import type { MonitorErrorCode } from './errors.ts';
 import type { OnFinding } from './findings/on-finding.ts';
 import type { ExporterOptions } from './metrics/exporter-options.ts';
 import type { MetricsOptions } from './metrics/metrics-options.ts';
-import type { RedactFunction, RedactOptions } from './redact.ts';
 import type { Awaitable, MonitorSources } from './source.ts';
 import type { TaskDetailBody } from './wire.ts';
 
@@ -186,11 +185,6 @@ export interface MonitorOptions<Request extends IncomingMessage = IncomingMessag
    * causes a warning in production (`NODE_ENV=production`).
    */
   readonly authorize?: Authorize<Request> | false;
-  /**
-   * Which values are shown as `***`: an object extends the built-in rules, a function replaces them, `false` shows
-   * everything. Default: the built-in rules.
-   */
-  readonly redact?: RedactOptions | RedactFunction | false;
   readonly limits?: LimitOptions;
   /**
    * Names the client of a request, such as its user. Long work of different clients takes turns, so that none keeps

@@ -14,7 +14,7 @@ import type {
   Worker,
   WorkerHealthCheck,
 } from './model.ts';
-
+import type { RedactFunction, RedactOptions } from './redact.ts';
 import type { Activity } from './source/activity.ts';
 import type { Meter, MeterOptions } from './source/metrics.ts';
 import type { SharedNotes } from './source/shared-notes.ts';
@@ -224,6 +224,11 @@ export interface MonitorSources {
   readonly history?: HistorySource;
   /** Exempt from semantic versioning. */
   readonly experimental?: ExperimentalSource;
+  /**
+   * Which values in all that these sources give are shown as `***`: an object extends the built-in rules, a function
+   * replaces them, `false` masks nothing. Items with `redacted: true` stay as they are. Default: the built-in rules.
+   */
+  readonly redact?: RedactOptions | RedactFunction | false;
   /** Called once, when the last router that shows these sources is closed. */
   close?(): Awaitable<void>;
 }

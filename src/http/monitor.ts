@@ -1,4 +1,5 @@
 /** The state that the routes of one router share. */
+import { MONITOR } from '../check-options.ts';
 import { MonitorError } from '../errors.ts';
 import { createLruCache, type LruCache } from '../lru-cache.ts';
 import { createMetricsProxy, type MetricsServer } from '../metrics/metrics-proxy.ts';
@@ -74,7 +75,7 @@ const CLOSE_MS = 1_200;
 /** Creates the state of one router. */
 export function createMonitor(options: ResolvedOptions): Monitor {
   const { sources, limits, timeoutMs, metrics: own, exporter } = options;
-  const redactor = createRedactor(options.redact);
+  const redactor = createRedactor(sources.redact, { caller: MONITOR, option: 'sources.redact' });
   const figures = own === null ? null : createFigures();
   const report = openReport(options, redactor, figures);
   const lastAnswers = createLruCache<LastAnswer>(ANSWERS);

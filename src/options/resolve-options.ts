@@ -24,7 +24,6 @@ import type {
   OnError,
   TaskLinks,
 } from '../options.ts';
-import { resolveRedact } from '../redact.ts';
 import { readDashboard } from './dashboard.ts';
 import { PART_NAMES, readSources } from './sources.ts';
 
@@ -54,7 +53,6 @@ const TABLE = {
   metrics: readMetrics,
   exporter: readExporter,
   authorize: readAuthorize,
-  redact: readRedact,
   limits: group(LIMITS, { example: '{ preview: 256 }' }),
   clientKey: callback<ReadRequest>('(request) => request.ip'),
   timeoutMs: wholeNumber({ least: 1, most: 600_000, fallback: 5_000 }),
@@ -68,8 +66,11 @@ const TABLE = {
   onError: callback<OnError>('(error, context) => …'),
 } satisfies OptionTable<MonitorOptions>;
 
-/** The options are the sources themselves. */
-const HINTS = Object.fromEntries(PART_NAMES.map((part) => [part, '{ sources }']));
+const HINTS = {
+  // The options are the sources themselves.
+  ...Object.fromEntries(PART_NAMES.map((part) => [part, '{ sources }'])),
+  redact: 'it as an option of the sources, such as celerySources({ redact }),',
+};
 
 /** {@link MonitorOptions}, checked, with every default filled in. An option without a default is `null`. */
 export type ResolvedOptions = ReturnType<typeof resolveOptions>;
@@ -98,11 +99,6 @@ function readAuthorize(given: unknown, place: OptionPlace): Authorize | null {
   const expected =
     '(request) => request.user?.isAdmin === true, or false when the host guards this mount itself';
   return given === false ? null : callback<Authorize>(expected)(given, place);
-}
-
-function readRedact(given: unknown): MonitorOptions['redact'] {
-  resolveRedact(given);
-  return given as MonitorOptions['redact'];
 }
 
 /** Without user, password and query; `null`: the mount path. */

@@ -9,7 +9,7 @@ import {
   readOptions,
   wrongOption,
 } from '../check-options.ts';
-import { overlapOf } from '../source/bundle-mark.ts';
+import { masksOtherwise, overlapOf } from '../source/bundle-mark.ts';
 import { TASK_FILTERS, TASK_SORTS } from '../source/task-capabilities.ts';
 import type { MonitorSources, SourcePart, TaskCapabilities } from '../source.ts';
 import { isRecord } from '../values.ts';
@@ -18,7 +18,7 @@ import { isRecord } from '../values.ts';
 type Methods<Part> = Readonly<
   Record<Exclude<keyof Part, keyof SourcePart | 'knowsConditions' | 'capabilities'>, boolean>
 >;
-type Parts = Required<Omit<MonitorSources, 'close'>>;
+type Parts = Required<Omit<MonitorSources, 'close' | 'redact'>>;
 
 const PARTS: { readonly [Name in keyof Parts]: Methods<Parts[Name]> } = {
   tasks: { listTasks: true, getTask: true, getTaskTree: false, getTaskStats: false },
@@ -34,6 +34,8 @@ const PARTS: { readonly [Name in keyof Parts]: Methods<Parts[Name]> } = {
 
 /** The parts of a source. */
 export const PART_NAMES = Object.keys(PARTS) as readonly (keyof Parts)[];
+
+const MEMBERS: readonly string[] = [...PART_NAMES, 'redact'];
 
 /** The option `sources` of a router. Default: an empty bundle. */
 export const readSources: Read<MonitorSources> = (given = {}, place) => checkSources(given, place);
@@ -60,9 +62,14 @@ export function checkSources(value: unknown, place: OptionPlace): MonitorSources
     );
   }
   refuseOverlap(value, place);
+  if (masksOtherwise(value)) {
+    throw new TypeError(
+      `${caller}: '${option}.redact' comes too late for a source that masks its own texts. Write it as an option of that source, such as celerySources({ redact }), or show several with combineSources(a, b).`,
+    );
+  }
   for (const key of Object.keys(value)) {
-    if (key === 'close' || Object.hasOwn(PARTS, key)) continue;
-    const meant = nearestWord(key, Object.keys(PARTS));
+    if (key === 'close' || MEMBERS.includes(key)) continue;
+    const meant = nearestWord(key, MEMBERS);
     if (meant !== null) {
       throw new TypeError(
         `${caller}: '${option}.${key}' is not a part of a source. Did you mean '${meant}'?`,

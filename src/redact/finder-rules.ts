@@ -33,8 +33,6 @@ export interface FinderOptions {
   readonly keys: readonly (string | RegExp)[];
   /** Whether to use the built-in names of secrets. */
   readonly ownKeys: boolean;
-  /** Whether to mask texts with the form of a secret, whatever their key. */
-  readonly forms: boolean;
 }
 
 /** Judges the key between two indexes of a text, which consists of these words. */
@@ -85,11 +83,9 @@ const FIXED: readonly (readonly [string, Stem['kind']])[] = [
 const KEY = stemOf('key');
 const HOST_KEY = stemOf('host key');
 
-export function* stemsOf({ keys, ownKeys, forms }: FinderOptions): Generator<readonly [string, Stem]> {
-  if (forms) {
-    for (const [text, kind] of FIXED) yield [text, stemOf(kind)];
-    for (const form of FORMS) yield [form.prefix, stemOf('form', form)];
-  }
+export function* stemsOf({ keys, ownKeys }: FinderOptions): Generator<readonly [string, Stem]> {
+  for (const [text, kind] of FIXED) yield [text, stemOf(kind)];
+  for (const form of FORMS) yield [form.prefix, stemOf('form', form)];
   if (ownKeys) {
     for (const stem of [...keyStems(), 'sig']) yield [stem, KEY];
     for (const word of foreignStems()) yield [word, stemOf('foreign', null, word)];

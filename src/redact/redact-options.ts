@@ -1,11 +1,12 @@
 /** The `redact` option: what counts as a secret. */
-import { MONITOR } from '../check-options.ts';
+import { MONITOR, type OptionPlace } from '../check-options.ts';
 import { wordsOf } from './secret-keys.ts';
 
 /**
  * A host's own redaction of a text.
  *
- * @param text text to show: JSON, a Python repr, a traceback, a sentence. Its end may be truncated
+ * @param text text to show: JSON, a Python repr, a traceback, a sentence. Its end may be truncated. One made of shown
+ *   texts, such as a cause, is passed again
  * @param field where it is shown: `args`, `kwargs`, `result`, `exception`, `traceback`, `stamps`, `progress`, `detail`,
  *   `error`, `config`, `schedule`
  * @returns the text to show. If it throws or returns anything but a string, `***` is shown
@@ -44,34 +45,39 @@ const KNOWN: Readonly<Record<keyof RedactOptions, true>> = { keys: true, replace
 const OURS: ResolvedRedact = Object.freeze({ rules: true, keys: [], replaceKeys: false, redact: null });
 
 /**
- * Checks the `redact` option and fills in its defaults.
+ * Checks rules and fills in their defaults.
  *
- * @param option `false` masks nothing, a function replaces all built-in rules, an object extends them
- * @param caller the function that takes the option, for messages. Default: the monitor
+ * @param given `false` masks nothing, a function replaces all built-in rules, an object extends them
+ * @param place where they are given, for messages
  * @returns `null` if nothing is masked
  * @throws TypeError that names the option and says what to write
  */
-export function resolveRedact(option: unknown, caller = MONITOR): ResolvedRedact | null {
+export function resolveRedact(
+  given: unknown,
+  { caller, option }: OptionPlace = { caller: MONITOR, option: 'redact' },
+): ResolvedRedact | null {
   const wrong = (message: string): TypeError => new TypeError(`${caller}: ${message}.`);
-  if (option === undefined) return OURS;
-  if (option === false) return null;
-  if (typeof option === 'function') return { ...OURS, rules: false, redact: option as RedactFunction };
-  if (typeof option !== 'object' || option === null || Array.isArray(option)) {
+  if (given === undefined) return OURS;
+  if (given === false) return null;
+  if (typeof given === 'function') return { ...OURS, rules: false, redact: given as RedactFunction };
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw wrong(
-      "'redact' must be an object such as { keys: ['tax id'] }, a function (text, field) => text, or false",
+      `'${option}' must be an object such as { keys: ['tax id'] }, a function (text, field) => text, or false`,
     );
   }
-  const unknown = Object.keys(option).find((key) => !Object.hasOwn(KNOWN, key));
+  const unknown = Object.keys(given).find((key) => !Object.hasOwn(KNOWN, key));
   if (unknown !== undefined) {
-    throw wrong(`'redact.${unknown}' is not an option; the options are ${Object.keys(KNOWN).join(', ')}`);
+    throw wrong(`'${option}.${unknown}' is not an option; the options are ${Object.keys(KNOWN).join(', ')}`);
   }
-  const { keys = [], replaceKeys = false, redact = null } = option as Readonly<Record<string, unknown>>;
+  const { keys = [], replaceKeys = false, redact = null } = given as Readonly<Record<string, unknown>>;
   if (!Array.isArray(keys) || !keys.every(isKey)) {
-    throw wrong("'redact.keys' must be an array of names and patterns such as ['tax id', /^x-internal-/i]");
+    throw wrong(
+      `'${option}.keys' must be an array of names and patterns such as ['tax id', /^x-internal-/i]`,
+    );
   }
-  if (typeof replaceKeys !== 'boolean') throw wrong("'redact.replaceKeys' must be true or false");
+  if (typeof replaceKeys !== 'boolean') throw wrong(`'${option}.replaceKeys' must be true or false`);
   if (redact !== null && typeof redact !== 'function') {
-    throw wrong("'redact.redact' must be a function such as (text, field) => text");
+    throw wrong(`'${option}.redact' must be a function such as (text, field) => text`);
   }
   return { rules: true, keys, replaceKeys, redact: redact as RedactFunction | null };
 }
@@ -79,4 +85,36 @@ export function resolveRedact(option: unknown, caller = MONITOR): ResolvedRedact
 /** A string without letters would match every key. */
 function isKey(key: unknown): key is string | RegExp {
   return key instanceof RegExp || (typeof key === 'string' && wordsOf(key).length > 0);
+}
+
+/**
+ * The rules of several sources in one, which mask all that those of any source mask: built-in rules unless every source
+ * replaces them, the keys of all, and their functions one after the other. `false` only if all say so.
+ */
+export function joinRedact(all: readonly (ResolvedRedact | null)[]): RedactOptions | RedactFunction | false {
+  const given = all.filter((one) => one !== null);
+  if (given.length === 0) return false;
+  const functions = given.flatMap(({ redact }) => redact ?? []);
+  const redact: RedactFunction = (text, field) =>
+    functions.reduce((shown, own) => askHost(own, shown, field), text);
+  const ruled = given.filter(({ rules }) => rules);
+  if (ruled.length === 0) return redact;
+  return {
+    keys: ruled.flatMap(({ keys }) => keys),
+    replaceKeys: ruled.every(({ replaceKeys }) => replaceKeys),
+    redact,
+  };
+}
+
+/** Shown when the host's function fails, since it may have failed on a secret. */
+const FAILED = '***';
+
+/** What a function of the host makes of a text. */
+export function askHost(redact: RedactFunction, text: string, field: string): string {
+  try {
+    const shown: unknown = redact(text, field);
+    return typeof shown === 'string' ? shown : FAILED;
+  } catch {
+    return FAILED;
+  }
 }

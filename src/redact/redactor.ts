@@ -1,6 +1,7 @@
 /** Removes secrets from everything that clients see. */
-import { MONITOR } from '../check-options.ts';
+import type { OptionPlace, Read } from '../check-options.ts';
 import {
+  askHost,
   type RedactFunction,
   type RedactOptions,
   type ResolvedRedact,
@@ -27,74 +28,48 @@ export interface Redactor {
    *   masked too. Default false
    */
   text(text: string, field?: string, isCut?: boolean): string;
-  /**
-   * Applies only the host's rules, its keys and its function, to a text from which our rules have already removed
-   * secrets. Parameters as for `text`. Without rules of the host it returns the text unchanged.
-   */
-  hostText(text: string, field?: string, isCut?: boolean): string;
-  /** Whether `hostText` may change a text. */
-  readonly hasHostRules: boolean;
   /** Whether a key names a secret. */
   isSecretKey(key: string): boolean;
-  /** Whether a key is one of the host's own. */
-  isHostKey(key: string): boolean;
-  /** How much `text` and `hostText` have read since the redactor was created, for tests and benchmarks. */
+  /** How much `text` has read since the redactor was created, for tests and benchmarks. */
   readonly work: Readonly<RedactorWork>;
 }
-
-/** Shown when the host's function fails, since it may have failed on a secret. */
-const FAILED = '***';
 
 /**
  * Creates a redactor.
  *
- * @param option as in `createMonitorRouter({ redact })`. Default: the built-in rules
- * @param caller the function that takes the option, for messages. Default: the monitor
- * @throws TypeError when the option is invalid
+ * @param given as `redact` of `MonitorSources`. Default: the built-in rules
+ * @param place where the rules are given, for messages
+ * @throws TypeError when they are invalid
  */
-export function createRedactor(option?: RedactOptions | RedactFunction | false, caller = MONITOR): Redactor {
-  const resolved = resolveRedact(option, caller);
+export function createRedactor(
+  given?: RedactOptions | RedactFunction | false,
+  place?: OptionPlace,
+): Redactor {
+  const resolved = resolveRedact(given, place);
   const work: RedactorWork = { texts: 0, characters: 0 };
   const finder = resolved?.rules === true ? finderOf(resolved) : null;
-  const hostFinder = resolved === null ? null : hostFinderOf(resolved);
   const redact = resolved?.redact ?? null;
-
-  function run(find: SecretFinder | null, text: string, field: string, isCut: boolean): string {
-    work.texts++;
-    work.characters += text.length;
-    const shown = find === null ? text : find.mask(text, isCut);
-    return redact === null ? shown : ask(redact, shown, field);
-  }
-
   return {
-    text: (text, field = 'detail', isCut = false) => run(finder, text, field, isCut),
-    hostText: (text, field = 'detail', isCut = false) => run(hostFinder, text, field, isCut),
-    hasHostRules: hostFinder !== null || redact !== null,
+    text(text, field = 'detail', isCut = false) {
+      work.texts++;
+      work.characters += text.length;
+      const shown = finder === null ? text : finder.mask(text, isCut);
+      return redact === null ? shown : askHost(redact, shown, field);
+    },
     isSecretKey: finder?.isSecretKey ?? (() => false),
-    isHostKey: hostFinder?.isSecretKey ?? (() => false),
     work,
   };
 }
+
+/** The option `redact` of a source; `null` for `false`: the source keeps and returns its texts as they are. */
+export const readSourceRedactor: Read<Redactor | null> = (given, place) =>
+  given === false ? null : createRedactor(given as RedactOptions | RedactFunction, place);
 
 /** The finder without keys of the host. It keeps no state, and building it takes milliseconds, so all redactors share it. */
 let builtIn: SecretFinder | null = null;
 
 function finderOf({ keys, replaceKeys }: ResolvedRedact): SecretFinder {
-  if (keys.length > 0 || replaceKeys) return createSecretFinder({ keys, ownKeys: !replaceKeys, forms: true });
-  builtIn ??= createSecretFinder({ keys, ownKeys: true, forms: true });
+  if (keys.length > 0 || replaceKeys) return createSecretFinder({ keys, ownKeys: !replaceKeys });
+  builtIn ??= createSecretFinder({ keys, ownKeys: true });
   return builtIn;
-}
-
-/** Finds the values of the host's own keys; `null` if it has none. */
-function hostFinderOf({ rules, keys }: ResolvedRedact): SecretFinder | null {
-  return rules && keys.length > 0 ? createSecretFinder({ keys, ownKeys: false, forms: false }) : null;
-}
-
-function ask(redact: RedactFunction, text: string, field: string): string {
-  try {
-    const shown: unknown = redact(text, field);
-    return typeof shown === 'string' ? shown : FAILED;
-  } catch {
-    return FAILED;
-  }
 }

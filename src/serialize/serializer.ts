@@ -196,11 +196,11 @@ const CAUSE_TEXT = 4_096;
 
 function createCauseReader(redactor: Redactor): (task: Task) => TaskCause | null {
   const all = createCauseFinder(redactor.text);
-  const hosts = createCauseFinder(redactor.hostText);
+  const masked = createCauseFinder(null);
   return (task) => {
     const isRedacted = task.redacted === true;
     const rules = rulesFor(redactor, isRedacted);
-    return causeOfTask(task, isRedacted ? hosts : all, (value) => rawText(value, CAUSE_TEXT, rules));
+    return causeOfTask(task, isRedacted ? masked : all, (value) => rawText(value, CAUSE_TEXT, rules));
   };
 }
 

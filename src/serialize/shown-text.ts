@@ -15,19 +15,20 @@ export interface ShownText {
  * Converts one value.
  *
  * @param value anything
- * @param field name of the field, passed to the host's own redaction
+ * @param field name of the field, passed to a function of the host
  * @param isCut whether the engine has already truncated the value. Default false
- * @param isRedacted whether the source has already removed secrets, so that only the host's own rules apply.
- *   Default false
+ * @param isRedacted whether the source has already removed secrets, so that no rules apply. Default false
  */
 export type ShowText = (value: unknown, field: string, isCut?: boolean, isRedacted?: boolean) => ShownText;
 
 /** The rules that apply to a value. */
 export type Rules = Pick<Redactor, 'text' | 'isSecretKey'>;
 
+const NO_RULES: Rules = { text: (text) => text, isSecretKey: () => false };
+
 /** @param isRedacted whether the source has already applied its rules */
 export function rulesFor(redactor: Redactor, isRedacted: boolean): Rules {
-  return isRedacted ? { text: redactor.hostText, isSecretKey: redactor.isHostKey } : redactor;
+  return isRedacted ? NO_RULES : redactor;
 }
 
 const NOTHING: ShownText = Object.freeze({ text: null, isCut: false });
@@ -41,10 +42,8 @@ const MARGIN = 4_096;
  */
 export function createShowText(redactor: Redactor, limit: number): ShowText {
   const most = limit + MARGIN;
-  const all = rulesFor(redactor, false);
-  const hosts = rulesFor(redactor, true);
   return function show(value, field, isCut = false, isRedacted = false) {
-    const rules = isRedacted ? hosts : all;
+    const rules = rulesFor(redactor, isRedacted);
     const raw = rawText(value, most, rules);
     if (raw === null) return NOTHING;
     const isLong = raw.length > most;

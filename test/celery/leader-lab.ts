@@ -1,6 +1,6 @@
 /** Instances that share a history, of which one at a time collects a deployment made of arrays. */
 import type { StoredHistory } from '../../src/history/stored-history.ts';
-import { createSourceRedactor } from '../../src/redact.ts';
+import { createRedactor } from '../../src/redact.ts';
 import type { BrokerEvents } from '../../src/sources/celery/broker.ts';
 import { createLedSource } from '../../src/sources/celery/shared/shared-source.ts';
 import { createArrayBroker } from './array-broker.ts';
@@ -8,7 +8,7 @@ import { createArrayResultBackend } from './array-result-backend.ts';
 import { messageOf } from './queues-lab.ts';
 import type { SharedHistories } from './shared-history.ts';
 
-const redactor = createSourceRedactor(undefined, { caller: 'celerySources' });
+const redactor = createRedactor();
 
 const WAITING = ['first', 'second', 'third'].map((id) => ({ queue: 'later', raw: messageOf(id) }));
 

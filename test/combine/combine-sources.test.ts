@@ -5,7 +5,7 @@ import { combineSources, createMonitorRouter } from '../../src/index.ts';
 import { memorySources } from '../../src/memory.ts';
 import type { TaskEvent } from '../../src/model.ts';
 import type { MonitorSources, SourceStatus, TaskEventSource } from '../../src/source.ts';
-import type { ComponentsBody, EventsBody } from '../../src/wire.ts';
+import type { ComponentsBody, EventsBody, TasksBody } from '../../src/wire.ts';
 import { askStream } from '../helpers/ask-stream.ts';
 import { EXPRESS } from '../helpers/hosts.ts';
 import { redisMissing, startRedis, titleUnless } from '../helpers/redis-server.ts';
@@ -55,6 +55,71 @@ describe('combineSources', () => {
     ]) {
       expect(() => createMonitorRouter({ sources, authorize: false })).not.toThrow();
     }
+  });
+
+  it('masks what a source has not masked itself by the rules of all, in this order: ours, keys, functions', async () => {
+    const text = "{'password': 'p', 'tax_id': 't', 'iban': 'i', 'who': 'Ann'}";
+    const other = (redact?: MonitorSources['redact']): MonitorSources => ({
+      workers: { name: 'other', listWorkers: () => [] },
+      ...(redact !== undefined && { redact }),
+    });
+    /** What is shown of a task whose source masks nothing itself. */
+    const shownBeside = async (own: MonitorSources['redact'], ...others: MonitorSources[]) => {
+      const task = { id: 'a', state: 'STARTED', args: text };
+      const tasks = {
+        name: 'shop',
+        listTasks: () => ({ tasks: [task], next: null, total: 1 }),
+        getTask: () => null,
+      };
+      const bundle: MonitorSources = { tasks, ...(own !== undefined && { redact: own }) };
+      const { get } = await serve(EXPRESS, { sources: combineSources(bundle, ...others) });
+      return (await get<TasksBody>('/api/tasks/')).body.tasks[0]?.args;
+    };
+    const named = (name: string): MonitorSources => ({ schedules: { name, listSchedules: () => [] } });
+    const ours = text.replace("'p'", "'***'");
+    const keys = { keys: ['tax id'], replaceKeys: true };
+    const ann = (value: string) => value.replace('Ann', 'A.');
+
+    expect(await shownBeside(false, other(false))).toBe(text);
+    expect(await shownBeside(false, combineSources(other(false), { ...named('b'), redact: false }))).toBe(
+      text,
+    );
+    expect(await shownBeside(false, other())).toBe(ours);
+    expect(await shownBeside(undefined, other(false))).toBe(ours);
+    expect(await shownBeside(ann, other())).toBe(ann(ours));
+    expect(await shownBeside(false, other(ann))).toBe(ann(text));
+    // Names replace ours only if all say so.
+    const taxId = text.replace("'t'", "'***'");
+    expect(await shownBeside(keys, other({ keys: ['iban'], replaceKeys: true }))).toBe(
+      taxId.replace("'i'", "'***'"),
+    );
+    expect(await shownBeside(keys, other(ann), { ...named('b'), redact: false })).toBe(ann(taxId));
+    expect(await shownBeside(keys, other({ keys: ['iban'] }))).toBe(
+      ours.replace("'t'", "'***'").replace("'i'", "'***'"),
+    );
+    const last = (value: string) => `${value}${value.includes('Ann')}`;
+    expect(await shownBeside(ann, other({ redact: last }))).toBe(`${ann(ours)}false`);
+    expect(await shownBeside(() => undefined as never, other(last))).toBe('***false');
+    expect(() => combineSources(other(), other(5 as never))).toThrow(
+      /combineSources: 'sources\[1\]\.redact' must be an object such as/,
+    );
+  });
+
+  it('leaves what a source has masked as that source shows it', async () => {
+    const queue = memorySources({ redact: { keys: ['tax id'] } });
+    queue.record({ id: 'a', state: 'STARTED', args: "{'password': 'p', 'tax_id': 't', 'iban': 'i'}" });
+    const strict = memorySources({ name: 'strict', redact: (value) => `${value.length}` });
+    strict.record({ id: 'b', state: 'STARTED', args: 'abc' });
+    const { get } = await serve(EXPRESS, {
+      sources: combineSources(queue, strict, { redact: { keys: ['iban'] } }),
+    });
+    const { tasks } = (await get<TasksBody>('/api/tasks/')).body;
+    expect(new Map(tasks.map(({ task_id, args }) => [task_id, args]))).toEqual(
+      new Map([
+        ['a', "{'password': '***', 'tax_id': '***', 'iban': 'i'}"],
+        ['b', '3'],
+      ]),
+    );
   });
 
   it('closes every source, also when one of them throws', async () => {

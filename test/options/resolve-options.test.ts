@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createMonitorRouter, type MonitorOptions } from '../../src/index.ts';
+import { combineSources, createMonitorRouter, type MonitorOptions } from '../../src/index.ts';
 import { memorySources } from '../../src/memory.ts';
 
 const tasks = { name: 'shop', listTasks: () => ({ tasks: [], next: null, total: 0 }), getTask: () => null };
@@ -37,7 +37,13 @@ describe('options', () => {
     [{ metrics: true, exporter: 'http://a/' }, /cannot be served together/],
     [{ exporter: 'file:///etc/passwd' }, /express-task-monitor: 'exporter\.url' must begin with http/],
     [{ authorize: true }, /'authorize' must be a function such as .* or false .*; it is a boolean/],
-    [{ redact: true }, /'redact' must be an object/],
+    [
+      { redact: {} },
+      /'redact' is not an option\. Write it as an option of the sources, such as celerySources/,
+    ],
+    [{ sources: { redact: true } }, /express-task-monitor: 'sources\.redact' must be an object/],
+    [{ sources: { redact: { key: [] } } }, /'sources\.redact\.key' is not an option; the options are keys/],
+    [{ sources: { redcat: {} } }, /'sources\.redcat' is not a part of a source\. Did you mean 'redact'\?/],
     [{ limits: { previews: 1 } }, /'limits\.previews' is not an option\. Did you mean 'preview'\?/],
     [
       { limits: { preview: 1.5 } },
@@ -70,6 +76,20 @@ describe('options', () => {
     expect(() => create(memorySources())).toThrow(/'tasks' is not an option\. Write \{ sources \} instead\./);
   });
 
+  it('refuse rules that come too late, when the source masks by its own', () => {
+    for (const redact of [false, () => '', { keys: ['tax id'] }] as const) {
+      for (const own of [{}, { redact: { keys: ['iban'] } }]) {
+        const sources = { ...memorySources(own), redact };
+        const refusal = /'sources(?:\[0\])?\.redact' comes too late .* Write it as an option of that source/;
+        expect(() => create({ sources })).toThrow(refusal);
+        expect(() => combineSources(sources)).toThrow(refusal);
+        expect(() => create({ sources: { ...combineSources(memorySources(own)), redact } })).toThrow(refusal);
+      }
+      // One that masks nothing leaves it to the router.
+      expect(() => create({ sources: { ...memorySources({ redact: false }), redact } })).not.toThrow();
+    }
+  });
+
   it('never show a value that may be a secret', () => {
     const secret = 'hunter2';
     for (const option of [
@@ -77,7 +97,6 @@ describe('options', () => {
       'limits',
       'health',
       'authorize',
-      'redact',
       'onError',
       'markers',
       'ignoreQuery',
@@ -86,5 +105,6 @@ describe('options', () => {
     ]) {
       expect(() => create({ [option]: secret })).toThrow(/^(?:(?!hunter2).)*$/s);
     }
+    expect(() => create({ sources: { redact: secret } })).toThrow(/^(?:(?!hunter2).)*$/s);
   });
 });

@@ -1,5 +1,5 @@
 import type { MonitorErrorCode } from '../../src/errors.ts';
-import type { MonitorOptions } from '../../src/index.ts';
+import type { MonitorOptions, MonitorSources } from '../../src/index.ts';
 import type { ReadContext } from '../../src/source.ts';
 import type { ProblemBody } from '../../src/wire.ts';
 import { EXPRESS } from '../helpers/hosts.ts';
@@ -12,7 +12,7 @@ export const PAGE = { tasks: [shopTask(1)], next: null, total: 1 };
 /** A monitor of one source. @param listTasks anything, as of a source in JavaScript */
 export async function setUp(
   listTasks: (context: ReadContext) => unknown,
-  options: MonitorOptions = {},
+  { redact = {}, ...options }: MonitorOptions & Pick<MonitorSources, 'redact'> = {},
   hosting: HostOptions = {},
 ) {
   const reports: { error: unknown; code: MonitorErrorCode | null }[] = [];
@@ -24,7 +24,7 @@ export async function setUp(
   const host = await serve(
     EXPRESS,
     {
-      sources: { tasks, workers: { name: 'fake', listWorkers: () => [] } },
+      sources: { tasks, workers: { name: 'fake', listWorkers: () => [] }, redact },
       onError: (error, { code }) => void reports.push({ error, code }),
       ...options,
     },

@@ -61,8 +61,9 @@ describe('without a hook, a report', () => {
       listTasks: fails(new MonitorError('overloaded')),
       getTask: () => null,
     };
-    const sources = { tasks, close: fails(new Error('bug')) };
-    const { get, router } = await serve(EXPRESS, { ...REDACTED, sources });
+    const { redact, onError } = REDACTED;
+    const sources = { tasks, close: fails(new Error('bug')), redact };
+    const { get, router } = await serve(EXPRESS, { onError, sources });
     expect((await get('/api/tasks/')).status).toBe(503);
     await router.close();
     expect(emitWarning).not.toHaveBeenCalled();

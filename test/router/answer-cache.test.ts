@@ -17,7 +17,7 @@ async function openShop() {
   const source = { revision: 1 };
   const status = () => ({ ok: true, asOf: at(0), revision: source.revision });
   const tasks = { ...shop.sources.tasks, status };
-  const { get } = await serve(EXPRESS, { sources: { tasks }, redact: false, limits: { detail: MOST_BYTES } });
+  const { get } = await serve(EXPRESS, { sources: { tasks, redact: false }, limits: { detail: MOST_BYTES } });
   /** Whether the shop had to be asked. */
   const isRead = async (path: string): Promise<boolean> => {
     const calls = () => (shop.calls.listTasks ?? 0) + (shop.calls.getTask ?? 0);

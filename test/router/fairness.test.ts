@@ -22,8 +22,8 @@ function redact(text: string): string {
 
 async function served(options: MonitorOptions = {}) {
   const listTasks = vi.fn(() => PAGE);
-  const sources = { tasks: { name: 'shop', listTasks, getTask: () => null } };
-  const host = await serve(EXPRESS, { sources, redact, ...options });
+  const sources = { tasks: { name: 'shop', listTasks, getTask: () => null }, redact };
+  const host = await serve(EXPRESS, { sources, ...options });
   return { ...host, listTasks };
 }
 

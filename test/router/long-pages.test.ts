@@ -40,7 +40,7 @@ function tasksWith(listTasks: () => typeof PAGE | Promise<typeof PAGE>) {
 describe('a long page', () => {
   it.each(SOURCES)('of a %s source is made a few rows at a time', async (_name, sources) => {
     const { state, redact } = slowRedactor();
-    const { get } = await serve(EXPRESS, { sources, redact, timeoutMs: 60_000 });
+    const { get } = await serve(EXPRESS, { sources: { ...sources, redact }, timeoutMs: 60_000 });
     const perTurn: number[] = [];
     let seen = 0;
     let isOver = false;
@@ -103,7 +103,7 @@ describe('a long page', () => {
 
   it.each(SOURCES)('of a %s source is given up when its client leaves', async (_name, sources) => {
     const { state, redact } = slowRedactor();
-    const { base, get } = await serve(EXPRESS, { sources, redact });
+    const { base, get } = await serve(EXPRESS, { sources: { ...sources, redact } });
     const client = new AbortController();
     const leaving = fetch(`${base}/api/tasks/?limit=${ROWS}`, { signal: client.signal });
     await until(() => state.calls > 0);
@@ -119,7 +119,7 @@ describe('a long page', () => {
 
   it.each(SOURCES)('of a %s source that is not made in time is refused', async (_name, sources) => {
     const { state, redact } = slowRedactor();
-    const { get } = await serve(EXPRESS, { sources, redact, timeoutMs: 50 });
+    const { get } = await serve(EXPRESS, { sources: { ...sources, redact }, timeoutMs: 50 });
     const { status, body, headers } = await get<ProblemBody>(`/api/tasks/?limit=${ROWS}`);
     expect([status, body.code, headers['retry-after']]).toEqual([503, 'overloaded', '1']);
     expect(state.calls).toBeLessThan(ROWS);

@@ -22,7 +22,7 @@ export interface Shop {
   status: SourceStatus | undefined;
   /** How often each method was called. */
   readonly calls: Record<string, number>;
-  readonly sources: Required<Omit<MonitorSources, 'close' | 'queues' | 'experimental'>>;
+  readonly sources: Required<Omit<MonitorSources, 'redact' | 'close' | 'queues' | 'experimental'>>;
 }
 
 /** Every time in the shop counts from here. */

@@ -1,6 +1,7 @@
 import type { Queue } from 'bullmq';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bullmqSources } from '../../src/bullmq.ts';
+import type { MonitorSources } from '../../src/index.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { BULLMQ_VERSIONS, SAMPLED_VERSIONS } from '../helpers/bullmq-versions.ts';
 import { EXPRESS } from '../helpers/hosts.ts';
@@ -8,7 +9,7 @@ import { redisMissing, titleUnless } from '../helpers/redis-server.ts';
 import { type Host, serve } from '../router/host-kit.ts';
 import { leakIn } from './corpus/index.ts';
 import { leakFinder } from './leaks.ts';
-import { listAll, PLAIN_TEXTS, readEach, SECRET_TEXTS } from './places.ts';
+import { listAll, PLAIN_TEXTS, readEach, routedBy, SECRET_TEXTS } from './places.ts';
 
 const leaksIn = leakFinder(SECRET_TEXTS);
 
@@ -41,22 +42,20 @@ describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
 
     afterAll(() => app?.close());
 
-    const host = (redact?: { source?: false; router?: false }): Promise<Host> =>
-      serve(EXPRESS, {
-        sources: bullmqSources({ queues: [queue], ...(redact?.source === false && { redact: false }) }),
-        ...(redact?.router === false && { redact: false }),
-      });
+    const host = (sources: MonitorSources = bullmqSources({ queues: [queue] })): Promise<Host> =>
+      serve(EXPRESS, { sources });
+    const plain = (): MonitorSources => bullmqSources({ queues: [queue], redact: false });
 
-    // What redacts is the same code for each version of BullMQ, and where both redact, either has done it alone.
+    // What redacts is the same code for each version of BullMQ.
     const redactors = [
-      ['', {}, 10],
-      [' that the source alone redacts', { router: false }, 1],
-      [' that the router alone redacts', { source: false }, 10],
+      ['', () => bullmqSources({ queues: [queue] }), 10],
+      [' that the source alone redacts', () => routedBy(false, bullmqSources({ queues: [queue] })), 1],
+      [' that the router alone redacts', () => routedBy({}, plain()), 10],
     ] as const;
     it.each(bullmq === BULLMQ_VERSIONS[0]?.bullmq ? redactors : redactors.slice(0, 1))(
       'no secret is on any route%s',
-      async (_, redact, step) => {
-        const served = await host(redact);
+      async (_, sources, step) => {
+        const served = await host(sources());
         const list = await listAll(served);
         expect(list.tasks.length).toBe(2 * (SECRET_TEXTS.length + PLAIN_TEXTS.length));
         expect(leaksIn(list.text)).toEqual([]);
@@ -78,15 +77,11 @@ describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
 
     it('what is harmless is as it was, and every secret is seen when the redaction is off', async () => {
       const shown = await listAll(await host());
-      const plain = new Map(
-        (await listAll(await host({ source: false, router: false }))).tasks.map((task) => [
-          task.task_id,
-          task,
-        ]),
-      );
+      const raw = await listAll(await host(plain()));
+      const rows = new Map(raw.tasks.map((task) => [task.task_id, task]));
       for (const task of shown.tasks) {
         const index = Number(/\d+$/.exec(task.task_id)?.[0]);
-        const untouched = plain.get(task.task_id);
+        const untouched = rows.get(task.task_id);
         const entry = SECRET_TEXTS[index];
         if (entry === undefined) expect(task).toEqual(untouched);
         else expect(leakIn(JSON.stringify(untouched), entry), entry.rest).not.toBeNull();

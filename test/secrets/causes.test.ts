@@ -1,14 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import type { MonitorOptions } from '../../src/index.ts';
+import { combineSources, type MonitorSources } from '../../src/index.ts';
 import { memorySources } from '../../src/memory.ts';
 import type { TasksBody } from '../../src/wire.ts';
 import { EXPRESS } from '../helpers/hosts.ts';
 import { serve } from '../router/host-kit.ts';
 
-type Redact = NonNullable<MonitorOptions['redact']>;
+type Redact = NonNullable<MonitorSources['redact']>;
 
-/** What an instance answers about three failures of two causes. */
-async function answerOf(redact: { readonly source?: Redact; readonly router?: Redact }): Promise<TasksBody> {
+/**
+ * What an instance answers about three failures of two causes.
+ *
+ * @param beside the rules of another source, shown in one list with it
+ */
+async function answerOf(redact: { readonly source?: Redact; readonly beside?: Redact }): Promise<TasksBody> {
   const queue = memorySources(redact.source === undefined ? {} : { redact: redact.source });
   const messages = ['Ann of vault-blue owes 5', 'Ann of vault-blue owes 6', "no password='hunter2' for Ann"];
   for (const [n, message] of messages.entries()) {
@@ -17,8 +21,8 @@ async function answerOf(redact: { readonly source?: Redact; readonly router?: Re
     });
     queue.record({ id: `t${n}`, state: 'FAILURE', name: 'charge', error });
   }
-  const router = redact.router === undefined ? {} : { redact: redact.router };
-  const { get } = await serve(EXPRESS, { sources: queue, ...router });
+  const other = redact.beside === undefined ? [] : [{ redact: redact.beside }];
+  const { get } = await serve(EXPRESS, { sources: combineSources(queue, ...other) });
   return (await get<TasksBody>('/api/tasks/?stats=60&stats_causes=50')).body;
 }
 
@@ -27,12 +31,19 @@ const idsOf = ({ tasks, stats }: TasksBody) => ({
   groups: stats?.causes?.map(({ cause }) => cause),
 });
 
+const textsOf = ({ tasks }: TasksBody) =>
+  new Map(tasks.map(({ task_id, exception, traceback }) => [task_id, [exception, traceback]]));
+
 describe('causes', () => {
-  it('have the same ids whatever the rules of the router are, which change the texts that it shows', async () => {
+  it('have the same ids whatever the rules of another source beside theirs are', async () => {
     const plain = await answerOf({});
-    const masked = await answerOf({ router: (text) => text.replaceAll('Ann', '###') });
-    expect(idsOf(masked)).toEqual(idsOf(plain));
-    expect(new Set(idsOf(plain).rows.values()).size).toBe(2);
+    const rule: Redact = (text) => text.replaceAll('Ann', '###');
+    const masked = await answerOf({ source: { redact: rule } });
+    expect(idsOf(await answerOf({ source: { redact: rule }, beside: false }))).toEqual(idsOf(masked));
+    for (const { rows, groups } of [idsOf(plain), idsOf(masked)]) {
+      expect(groups).toHaveLength(2);
+      expect(new Set(rows.values())).toEqual(new Set(groups));
+    }
     expect(plain.stats?.causes?.[0]).toMatchObject({
       count: 2,
       message: 'Ann of vault-blue owes <number>',
@@ -43,12 +54,15 @@ describe('causes', () => {
       frame: '###.js in owe',
     });
     expect(JSON.stringify(masked)).not.toMatch(/Ann|hunter2/);
-    const keys = await answerOf({ router: { keys: ['no'] } });
-    expect(idsOf(keys)).toEqual(idsOf(plain));
+    for (const beside of [rule, { keys: ['no'] }]) {
+      const shown = await answerOf({ beside });
+      expect(idsOf(shown)).toEqual(idsOf(plain));
+      expect(textsOf(shown)).toEqual(textsOf(plain));
+    }
   });
 
   it('are found without secrets also where a source keeps its texts as they are', async () => {
-    const raw = await answerOf({ source: false, router: false });
+    const raw = await answerOf({ source: false });
     expect(raw.tasks.map(({ exception }) => exception).join()).toContain('hunter2');
     expect(idsOf(raw)).toEqual(idsOf(await answerOf({})));
     expect(JSON.stringify(raw.stats)).not.toContain('hunter2');

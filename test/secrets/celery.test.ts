@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CelerySources, celerySources } from '../../src/celery.ts';
+import type { MonitorSources } from '../../src/index.ts';
 import { sample } from '../helpers/cases.ts';
 import { componentOf, eventMessage } from '../helpers/celery-events.ts';
 import { EXPRESS } from '../helpers/hosts.ts';
@@ -8,7 +9,7 @@ import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '
 import { type Host, serve } from '../router/host-kit.ts';
 import { CUT_TEXTS, leakIn, WHOLE_TEXTS } from './corpus/index.ts';
 import { leakFinder } from './leaks.ts';
-import { listAll, PLAIN_TEXTS, readEach, readRoutes } from './places.ts';
+import { listAll, PLAIN_TEXTS, readEach, readRoutes, routedBy } from './places.ts';
 
 const SECRETS = sample([...WHOLE_TEXTS, ...CUT_TEXTS.filter(({ text }) => text.includes('...'))]);
 
@@ -71,20 +72,17 @@ describe.skipIf(redisMissing !== null)(
       await redis?.close();
     });
 
-    const host = (redact?: { source?: false; router?: false }): Promise<Host> =>
-      serve(EXPRESS, {
-        // The sources outlive each host.
-        sources: { ...(redact?.source === false ? plain : sources), close: () => {} },
-        ...(redact?.router === false && { redact: false }),
-      });
+    const host = (given: MonitorSources = sources): Promise<Host> =>
+      // The sources outlive each host.
+      serve(EXPRESS, { sources: { ...given, close: () => {} } });
 
     it.each([
-      ['', {}],
-      [' that the source alone redacts', { router: false }],
-      [' that the router alone redacts', { source: false }],
-    ] as const)('no secret is on any route or stream%s', async (_, redact) => {
+      ['', () => sources],
+      [' that the source alone redacts', () => routedBy(false, sources)],
+      [' that the router alone redacts', () => routedBy({}, plain)],
+    ])('no secret is on any route or stream%s', async (_, given) => {
       const leaksIn = leakFinder(SECRETS);
-      const served = await host(redact);
+      const served = await host(given());
       const list = await listAll(served);
       expect(list.tasks.length).toBe(2 * (SECRETS.length + PLAIN_TEXTS.length));
       expect(leaksIn(list.text)).toEqual([]);
@@ -99,7 +97,7 @@ describe.skipIf(redisMissing !== null)(
 
     it('what is harmless is as it was', async () => {
       const { tasks } = await listAll(await host());
-      const raw = await listAll(await host({ source: false, router: false }));
+      const raw = await listAll(await host(plain));
       const untouched = new Map(raw.tasks.map((task) => [task.task_id, task]));
       for (const task of tasks) {
         const index = Number(/\d+/.exec(task.task_id)?.[0]);
@@ -108,7 +106,7 @@ describe.skipIf(redisMissing !== null)(
     });
 
     it('every secret is seen when the redaction is off, which proves that these tests can fail', async () => {
-      const { tasks } = await listAll(await host({ source: false, router: false }));
+      const { tasks } = await listAll(await host(plain));
       const shown = new Map(tasks.map((task) => [task.task_id, JSON.stringify(task)]));
       for (const [index, entry] of SECRETS.entries()) {
         expect(leakIn(shown.get(`task-${index}`) ?? '', entry), entry.rest).not.toBeNull();

@@ -16,7 +16,6 @@ async function open(redact?: false) {
   queue.recordWorker({ hostname: 'w@1', queues: ['mail'], interval: 3_600 });
   const { base } = await serve(EXPRESS, {
     sources: { ...queue, components: { name: 'parts', listComponents: () => components } },
-    ...(redact === false && { redact }),
     // What is shown counts here, not how soon: each new text is redacted when it is first read.
     timeoutMs: 60_000,
   });

@@ -1,4 +1,5 @@
 /** Puts the corpus, of which `redactor.test.ts` always tries everything, wherever a source may put a text of its users, and reads back everything that the routes answer. */
+import type { MonitorSources } from '../../src/index.ts';
 import type { MemorySources } from '../../src/memory.ts';
 import type { TasksBody } from '../../src/wire.ts';
 import { type Answer, keepAlive } from '../helpers/ask.ts';
@@ -64,6 +65,15 @@ export const components = SECRET_TEXTS.map(({ text }, index) => ({
   url: /^[a-z0-9+]+:\/\/\S+$/.test(text) ? text : null,
   config: { note: text, hints: [text], deep: { list: [[text]] }, [text]: 1 },
 }));
+
+/** Sources that mask by their own rules, shown by a router with others. */
+export function routedBy(
+  redact: NonNullable<MonitorSources['redact']>,
+  sources: MonitorSources,
+): MonitorSources {
+  // By their names alone: a spread would keep the mark of a bundle, which refuses other rules.
+  return { ...Object.fromEntries(Object.entries(sources)), redact };
+}
 
 /** Every row of the task list. */
 export async function listAll(host: Host): Promise<{ text: string; tasks: TasksBody['tasks'] }> {

@@ -2,6 +2,7 @@ import createDebug from 'debug';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { MonitorOptions } from '../../src/index.ts';
 import { type MemorySources, memorySources } from '../../src/memory.ts';
+import { selectTasks } from '../../src/select.ts';
 import type { MonitorSources } from '../../src/source.ts';
 import type { TaskBody, TaskDetailBody, TasksBody } from '../../src/wire.ts';
 import { keepAlive } from '../helpers/ask.ts';
@@ -18,6 +19,7 @@ import {
   readEach,
   readRoutes,
   recordCorpus,
+  routedBy,
   SECRET_TEXTS,
   schedules,
 } from './places.ts';
@@ -46,8 +48,8 @@ function poisoned(redact?: false): MemorySources & MonitorSources {
   };
 }
 
-/** A host whose own `redact` is off: only what the source itself returns is without secrets. */
-const trustingHost = () => hostOf({ redact: false });
+/** A host whose router masks nothing: only what the source itself returns is without secrets. */
+const trustingHost = () => hostOf({ sources: routedBy(false, poisoned()) });
 
 async function hostOf({ sources = poisoned(), ...options }: MonitorOptions = {}): Promise<Host> {
   return await serve(EXPRESS, { sources, ...options });
@@ -115,7 +117,7 @@ describe('of the texts that a host records,', { timeout: 180_000 }, () => {
   });
 
   it('every secret is seen when the redaction is off, which proves that these tests can fail', async () => {
-    const host = await hostOf({ sources: poisoned(false), redact: false });
+    const host = await hostOf({ sources: poisoned(false) });
     const rows = new Map((await listAll(host)).tasks.map((task) => [task.task_id, task]));
     for (const [index, entry] of SECRET_TEXTS.entries()) {
       const shown = fieldsOf(rows.get(idOf('secret', index)) as TaskBody).join('\n');
@@ -137,38 +139,76 @@ describe('of the texts that a host records,', { timeout: 180_000 }, () => {
   });
 
   it('the router alone hides each secret, whatever the source does', async () => {
-    const host = await hostOf({ sources: poisoned(false) });
+    const host = await hostOf({ sources: routedBy({}, poisoned(false)) });
     expect(leaksIn((await listAll(host)).text)).toEqual([]);
     for (const [path, text] of await readRoutes(host, 'root')) expect(leaksIn(text), path).toEqual([]);
   });
 
   unsampled(() => {
-    it('the router applies its own rules to what a source has redacted, and ours only once', async () => {
-      const queue = memorySources({ redact: { keys: ['tax id'] } });
-      queue.record({
-        id: 'a',
-        state: 'STARTED',
-        args: "{'password': 'x', 'tax_id': 'DE-17', 'author': 'Ann'}",
-      });
+    it('each text is masked once, by the rules of its source', async () => {
       const seen: string[] = [];
       const redact = (text: string) => {
         seen.push(text);
         return text.replace('DE', 'FR');
       };
-      const host = await hostOf({ sources: queue, redact: { keys: ['author'], redact } });
-      const shown = "{'password': '***', 'tax_id': '***', 'author': '***'}";
+      const queue = memorySources({ redact: { keys: ['tax id'], redact } });
+      queue.record({
+        id: 'a',
+        state: 'STARTED',
+        args: "{'password': 'x', 'tax_id': 'DE-17', 'from': 'DE DE'}",
+      });
+      const host = await hostOf({ sources: queue });
+      const masked = "{'password': '***', 'tax_id': '***', 'from': 'DE DE'}";
+      const shown = masked.replace('DE', 'FR');
       expect((await detailOf(host, 'a')).args).toBe(shown);
-      expect(seen).toContain(shown);
+      expect((await host.get<TasksBody>('/api/tasks/?q=FR')).body.tasks).toMatchObject([{ args: shown }]);
+      expect((await host.get<TasksBody>('/api/tasks/?q=DE-17')).body.tasks).toEqual([]);
+      expect(seen).toEqual([masked]);
+    });
+
+    it('the rules of a source hold for all that it gives', async () => {
+      const text = "{'tax_id': 'DE-17'}";
+      const name = 'shop';
+      const event = { id: '1', type: 'task-failed', taskId: 'a', timestamp: new Date(NOW), detail: text };
+      const sources: MonitorSources = {
+        tasks: {
+          name,
+          listTasks: (query) => selectTasks([{ id: 'a', state: 'STARTED', args: text }], query),
+          getTask: () => ({ id: 'a', state: 'STARTED', args: text }),
+        },
+        events: { name, listEvents: () => ({ events: [event], cursor: '1', gap: false }) },
+        schedules: { name, listSchedules: () => [{ id: '1', name: 'nightly', args: text }] },
+        components: {
+          name,
+          listComponents: () => [
+            { key: 'db', name: 'db', enabled: true, status: 'up', config: { taxId: 'DE-17' } },
+          ],
+        },
+        health: { name, checkBroker: () => ({ ok: false, error: text }) },
+      };
+      const paths = [
+        ...['/api/tasks/', '/api/tasks/a/', '/api/events/latest/', '/api/beat/schedules/'],
+        ...['/api/components/', '/healthcheck?checks=broker'],
+      ];
+      const bare = await hostOf({ sources });
+      const host = await hostOf({ sources: { ...sources, redact: { keys: ['tax id'] } } });
+      for (const path of paths) {
+        expect((await bare.get(path)).text, path).toContain('DE-17');
+        const { text } = await host.get(path);
+        expect(text, path).toContain('***');
+        expect(text, path).not.toContain('DE-17');
+      }
+      expect((await host.get<TasksBody>('/api/tasks/?q=DE-17')).body.tasks).toEqual([]);
     });
 
     it('the host decides which keys are secret, more than ours or others', async () => {
       const text = "{'password': 'hunter2', 'tax_id': 'DE-17', 'author': 'Ann'}";
-      const shownWith = async (redact: NonNullable<MonitorOptions['redact']>) => {
+      const shownWith = async (redact: NonNullable<MonitorSources['redact']>) => {
         const args = await Promise.all(
-          [{ source: redact }, { router: redact }].map(async ({ source = false, router = false }) => {
-            const queue = memorySources({ redact: source });
+          [memorySources({ redact }), memorySources({ redact: false })].map(async (queue) => {
             queue.record({ id: 'a', state: 'STARTED', args: text });
-            return (await detailOf(await hostOf({ sources: queue, redact: router }), 'a')).args;
+            const sources = queue.redact === false ? { ...queue, redact } : queue;
+            return (await detailOf(await hostOf({ sources }), 'a')).args;
           }),
         );
         expect(args[0]).toBe(args[1]);

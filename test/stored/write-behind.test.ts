@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { memorySources } from '../../src/memory.ts';
-import { createSourceRedactor } from '../../src/redact.ts';
+import { createRedactor } from '../../src/redact.ts';
 import { type ArrayStore, createArrayStore } from '../helpers/array-store.ts';
 import { until } from '../helpers/redis-server.ts';
 import { AT_ONCE, instanceOf, runTask, sendTask, taskIn, untilReady, untilWritten } from './instances.ts';
@@ -178,7 +178,7 @@ describe('writing behind', () => {
 
   it('writes no secret', async () => {
     const store = createArrayStore();
-    const history = instanceOf({ store }, { redactor: createSourceRedactor(undefined, { caller: 'test' }) });
+    const history = instanceOf({ store }, { redactor: createRedactor() });
     history.writer.recordTask({
       ...{ id: 'a', type: 'failed', time: Date.now(), origin: 'event' },
       ...{ kwargs: "{'password': 'hunter2'}", exception: 'KeyError', detail: "password='hunter2'" },

@@ -11,7 +11,9 @@ import type {
 
 /** A whole bundle, every part of it there. */
 export type WholeSources = {
-  readonly [Part in Exclude<keyof MonitorSources, 'experimental'>]-?: NonNullable<MonitorSources[Part]>;
+  readonly [Part in Exclude<keyof MonitorSources, 'redact' | 'experimental'>]-?: NonNullable<
+    MonitorSources[Part]
+  >;
 };
 
 /** What a task is sorted by. */

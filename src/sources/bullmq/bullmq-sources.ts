@@ -94,10 +94,8 @@ export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
     },
     ...(recorded === null ? {} : { history: historySource(name, recorded) }),
   };
-  return markBundle({
-    ...withEngine(parts, 'bullmq'),
-    close: recorded === null ? redis.close : () => recorded.close().then(redis.close),
-  });
+  const close = recorded === null ? redis.close : () => recorded.close().then(redis.close);
+  return markBundle({ ...withEngine(parts, 'bullmq'), close }, options.redact);
 }
 
 /** The servers, and the status of the store. */

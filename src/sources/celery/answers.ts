@@ -12,7 +12,7 @@ import type { Deployment } from './deployment.ts';
 import { withWaiting } from './queues/waiting-tasks.ts';
 
 /** The parts that a Celery source answers. */
-export type CeleryParts = Required<Omit<MonitorSources, 'close' | 'tasks' | 'experimental'>> &
+export type CeleryParts = Required<Omit<MonitorSources, 'close' | 'redact' | 'tasks' | 'experimental'>> &
   Pick<HistorySources, 'tasks' | 'experimental'>;
 
 /** Every part of a source. */

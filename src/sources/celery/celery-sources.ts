@@ -12,7 +12,7 @@ import type { CelerySettings } from './settings.ts';
 import { createLedSource } from './shared/shared-source.ts';
 
 /** What `celerySources` returns: every part, and `close`. */
-export type CelerySources = Required<MonitorSources>;
+export type CelerySources = Required<Omit<MonitorSources, 'redact'>> & Pick<MonitorSources, 'redact'>;
 
 /**
  * Shows a Celery deployment on Redis or RabbitMQ. It listens to Celery's events and to new results, reads stored
@@ -35,9 +35,11 @@ export type CelerySources = Required<MonitorSources>;
  */
 export function celerySources(options: CelerySourcesOptions): CelerySources {
   const resolved = resolveOptions(options);
-  if (resolved.store !== null) return markBundle(createStoredSource(resolved, resolved.store));
+  if (resolved.store !== null)
+    return markBundle(createStoredSource(resolved, resolved.store), options.redact);
   const { close, ...connections } = connectionsOf(resolved);
-  return markBundle(createCelerySource({ ...resolved, ...connections, closeConnections: close }));
+  const source = createCelerySource({ ...resolved, ...connections, closeConnections: close });
+  return markBundle(source, options.redact);
 }
 
 /** @throws TypeError that says what to write; it never contains a URL */

@@ -11,7 +11,7 @@ import {
 import { type RetentionOptions, retentionOption } from '../../history/retention.ts';
 import type { HistoryStore } from '../../history/store.ts';
 import { readCollect, refuseBareTexts, storeOption } from '../../history/store-parts.ts';
-import { createSourceRedactor, type RedactFunction, type RedactOptions } from '../../redact.ts';
+import { type RedactFunction, type RedactOptions, readSourceRedactor } from '../../redact.ts';
 import type { EventQueueOptions } from './connect.ts';
 import type { OnReady } from './readiness.ts';
 import { type CelerySettings, checkSettings } from './settings.ts';
@@ -81,10 +81,9 @@ export interface CelerySourcesOptions {
    */
   readonly enableEvents?: boolean;
   /**
-   * Which values are secrets, as in `createMonitorRouter({ redact })`: an object extends the built-in rules, a
-   * function replaces them. Each text is redacted once, before it is first shown or searched; the router then
-   * applies only its own `redact`. `false`: texts are kept as they are, for the router to redact. Default: the
-   * built-in rules.
+   * Which values are secrets: an object extends the built-in rules, a function replaces them. Each text is redacted
+   * once, before it is first shown or searched. `false`: texts are kept and shown as they are. Default: the built-in
+   * rules.
    */
   readonly redact?: RedactOptions | RedactFunction | false;
   /**
@@ -120,7 +119,7 @@ const TABLE = {
   readResults: flag(true),
   control: flag(true),
   enableEvents: flag(false),
-  redact: createSourceRedactor,
+  redact: readSourceRedactor,
   store: storeOption,
   collect: asGiven,
   sql: asGiven,

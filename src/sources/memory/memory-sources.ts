@@ -23,12 +23,7 @@ import {
 import { createStoredHistory } from '../../history/stored/create-stored-history.ts';
 import type { StoredHistory } from '../../history/stored-history.ts';
 import type { Schedule, WorkerHealthCheck } from '../../model.ts';
-import {
-  createSourceRedactor,
-  type RedactFunction,
-  type RedactOptions,
-  redactSchedule,
-} from '../../redact.ts';
+import { type RedactFunction, type RedactOptions, readSourceRedactor, redactSchedule } from '../../redact.ts';
 import { markBundle } from '../../source/bundle-mark.ts';
 import type {
   Awaitable,
@@ -49,10 +44,9 @@ export interface MemorySourcesOptions {
   /** Periodic schedules, or a function that reads them. Default: beat is not enabled. */
   readonly schedules?: readonly Schedule[] | (() => Awaitable<readonly Schedule[]>);
   /**
-   * Which values are secrets, as in `createMonitorRouter({ redact })`: an object extends the built-in rules, a
-   * function replaces them. Each text is redacted once, before it is first shown or searched; the router then
-   * applies only its own `redact`. `false`: texts are kept as they are, for the router to redact. Default: the
-   * built-in rules.
+   * Which values are secrets: an object extends the built-in rules, a function replaces them. Each text is redacted
+   * once, before it is first shown or searched. `false`: texts are kept and shown as they are. Default: the built-in
+   * rules.
    */
   readonly redact?: RedactOptions | RedactFunction | false;
   /**
@@ -86,7 +80,9 @@ export interface MemoryQueueRecord {
 }
 
 /** Sources that keep what the host records. */
-export interface MemorySources extends HistorySources, Pick<MonitorSources, 'schedules' | 'components'> {
+export interface MemorySources
+  extends HistorySources,
+    Pick<MonitorSources, 'schedules' | 'components' | 'redact'> {
   readonly health: HealthSource;
   /**
    * Records that a task was sent, started, ended and so on. Never throws, since monitoring must not make a queue fail.
@@ -133,7 +129,7 @@ export function memorySources(options: MemorySourcesOptions = {}): MemorySources
   }
 
   const parts = historySources(name, reader, () => ({ ok: true, asOf: new Date(now()) }));
-  return markBundle({
+  const sources: MemorySources = {
     ...parts,
     tasks: withInstanceMarks(parts.tasks, reader.instance),
     ...schedulePart(resolved),
@@ -144,7 +140,8 @@ export function memorySources(options: MemorySourcesOptions = {}): MemorySources
     recordWorker: (record) => guarded(() => writer.recordWorker(toWorkerChange(record, now))),
     recordQueue: (record) => guarded(() => recordQueue(writer, record)),
     close,
-  });
+  };
+  return markBundle(sources, options.redact);
 }
 
 const CALLER = 'memorySources';
@@ -153,7 +150,7 @@ const TABLE = {
   name: sourceName('memory'),
   retention: retentionOption('{ maxTasks: 50_000 }'),
   schedules: readSchedules,
-  redact: createSourceRedactor,
+  redact: readSourceRedactor,
   store: storeOption,
   onError: callback<(error: TypeError) => void>('(error) => log(error)'),
   now: callback<() => number>('Date.now'),

@@ -10,10 +10,10 @@ import {
 import type { HistoryStore, StoreEngine } from '../../../history/store.ts';
 import { readCollect, refuseBareTexts, storeOption } from '../../../history/store-parts.ts';
 import {
-  createSourceRedactor,
   type RedactFunction,
   type RedactOptions,
   type Redactor,
+  readSourceRedactor,
 } from '../../../redact.ts';
 import { hostClient } from '../../../redis/host-client.ts';
 import type { IoredisAddress } from '../../../redis/ioredis.ts';
@@ -55,10 +55,9 @@ export interface BullMQSourcesOptions {
   /** Name of this source in answers. 1 to 64 of `A-Z a-z 0-9 _ -`. Default `bullmq`. */
   readonly name?: string;
   /**
-   * Which values are secrets, as in `createMonitorRouter({ redact })`: an object extends the built-in rules, a
-   * function replaces them. Each text is redacted once, before it is first shown or searched; the router then
-   * applies only its own `redact`. `false`: texts are kept as they are, for the router to redact. Default: the
-   * built-in rules.
+   * Which values are secrets: an object extends the built-in rules, a function replaces them. Each text is redacted
+   * once, before it is first shown or searched. `false`: texts are kept and shown as they are. Default: the built-in
+   * rules.
    */
   readonly redact?: RedactOptions | RedactFunction | false;
   /**
@@ -109,7 +108,7 @@ const TABLE = {
   connection: asGiven,
   prefix: text((prefix) => prefix !== '', "the prefix of the queues' keys, such as 'bull'", null),
   name: sourceName('bullmq'),
-  redact: createSourceRedactor,
+  redact: readSourceRedactor,
   store: storeOption,
   collect: asGiven,
 } satisfies OptionTable<BullMQSourcesOptions>;
