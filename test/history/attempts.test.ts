@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import type { TaskChange } from '../../src/history/history.ts';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
 import { inAnyOrder, randomOf } from '../helpers/celery-recordings.ts';
-import { CONTEXT, historyOf, query, T0, taskOf, tasksOf, told } from './telling.ts';
+import { CONTEXT, historyOf, orders, query, T0, taskOf, tasksOf, told } from './telling.ts';
 
 const W1 = 'w1@alpha';
 const W2 = 'w2@beta';
@@ -266,6 +266,76 @@ const WAITS: readonly (readonly [string, readonly Message[], object])[] = [
     ],
     { timestamp: 4, received: null },
   ],
+  [
+    'the clock of the worker of the first attempt is ahead',
+    [
+      ['received(0)', ''],
+      ['started', ''],
+      ['retried(0)', '', { time: T0 + 100 }],
+      ['received(1)', '', { worker: W2, time: T0 + 50 }],
+      ['started', '', { worker: W2, time: T0 + 51 }],
+      ['retried(1)', '', { worker: W2, time: T0 + 60 }],
+    ],
+    { worker: W2, timestamp: 60, received: 50, started: 51 },
+  ],
+  [
+    'the attempt before still reports its progress',
+    [
+      ['received(0)', ''],
+      ['started', ''],
+      ['received(1)', '', { worker: W2 }],
+      ['custom', '', { state: 'HALFWAY' }],
+    ],
+    { worker: W2, timestamp: 6, received: 6, started: null },
+  ],
+  [
+    'the clock of the client that sent the first attempt is ahead',
+    [
+      ['received(0)', ''],
+      ['started', ''],
+      ['retried', ''],
+      ['sent(0)', '', { time: T0 + 50 }],
+    ],
+    { timestamp: 6, sent: 50 },
+  ],
+  [
+    'the worker that retries it is not the one that is known to have received it',
+    [
+      ['received(0)', ''],
+      ['started', ''],
+      ['started', '', { worker: W2 }],
+      ['retried(0)', '', { worker: W2 }],
+    ],
+    { worker: W2, timestamp: 9, started: 6 },
+  ],
+  [
+    'nobody names the worker of the retry, but others were named before',
+    [
+      ['started', ''],
+      ['custom', '', { worker: W2 }],
+      ['retried', '', { worker: null }],
+    ],
+    { worker: W2, timestamp: 6, received: null, started: 0 },
+  ],
+  [
+    'nobody names the worker of the retry, but two were named at one moment',
+    [
+      ['started', ''],
+      ['custom', '', { worker: W2, time: T0 }],
+      ['retried', '', { worker: null }],
+    ],
+    { timestamp: 6, received: null, started: 0 },
+  ],
+];
+
+/** A second retry without a number, in milliseconds: the second worker has received and started the next attempt at 20. */
+const UNNUMBERED: readonly (readonly [string, string, number, string | null])[] = [
+  ['waits for its retry', 'a retry by the worker that runs it', 40, W2],
+  ['waits for its retry', 'a retry by that worker in the millisecond of its start', 20, W2],
+  ['waits for its retry', 'a retry by a worker without a name', 40, null],
+  ['runs', 'a retry by the worker of the attempt before', 40, W1],
+  ['runs', 'a retry by the worker that runs it, before it had received it', 15, W2],
+  ['runs', 'a retry by a worker without a name, before any had received it', 15, null],
 ];
 
 type Lossy = readonly [what: string, at: number | null, fields?: Partial<TaskChange>];
@@ -448,6 +518,38 @@ describe('a task that is retried', () => {
       }).toEqual({ worker: W1, sent: null, received: 0, started: 3, eta: null, ...expected });
     },
   );
+
+  it.each(UNNUMBERED)('%s after %s', async (wait, _, time, worker) => {
+    const [first, second] = [{ worker: W1 }, { worker: W2, time: T0 + 20 }];
+    const changes = sequence([
+      ['received(0)', '', first],
+      ['started', '', first],
+      ['retried', '', first],
+      ['received(1)', '', second],
+      ['started', '', second],
+      ['retried', '', { worker, time: T0 + time }],
+    ]);
+    const random = randomOf(time);
+    for (const task of await tasksOf(Array.from({ length: ORDERS }, () => inAnyOrder(changes, random)))) {
+      expect(task).toMatchObject({ state: wait === 'runs' ? 'STARTED' : 'RETRY', retries: 1, worker: W2 });
+    }
+  });
+
+  it('has start and end of an attempt whose receipt was missed in that attempt', async () => {
+    const changes = sequence([
+      ['received(0)', ''],
+      ['started', ''],
+      ['sent(1)', ''],
+      ['started', ''],
+      ['succeeded', ''],
+    ]);
+    for (const task of await tasksOf(orders(changes))) {
+      expect(task).toMatchObject({ state: 'SUCCESS', received: null, started: new Date(T0 + 9) });
+      expect(task.timeline?.map(({ state, retries }) => `${state}(${retries})`)).toEqual([
+        ...['RECEIVED(0)', 'STARTED(0)', 'PENDING(1)', 'STARTED(1)', 'SUCCESS(1)'],
+      ]);
+    }
+  });
 
   it('has no eta while only that of its first attempt is known', async () => {
     const changes = [
