@@ -41,6 +41,14 @@ describe('a task of which an attempt ran twice', () => {
     });
   });
 
+  it('has it while a worker has its next attempt and has not started it', async () => {
+    const again = at(15, 'received', { worker: W2, retries: 1 });
+    const tasks = await tasksOf(orders([...AGAIN.slice(0, 5), again]));
+    expect(new Set(tasks.map(({ state, flags }) => `${state} ${flags}`))).toEqual(
+      new Set(['RETRY ran_twice']),
+    );
+  });
+
   it.each<[string, readonly TaskChange[]]>([
     ['on the same worker', [...begun(1, W1), ...begun(6, W1), ended(13, W1), ended(18, W1)]],
     [
@@ -74,6 +82,28 @@ describe('a task of which an attempt ran twice', () => {
         ended(18, W2),
       ],
     ],
+    [
+      'in an attempt after a retry, each attempt sent once',
+      [
+        ...[sent(0), ...begun(1, W1), at(2, 'retried', { worker: W1 }), sent(2.5, 1)],
+        ...[...begun(3, W1, 1), ended(5, W1), ...begun(9, W1, 1), ended(13, W1)],
+      ],
+    ],
+    [
+      'and whose message the backend and its queue show, too',
+      [
+        ...[sent(0), { ...sent(0.2), origin: 'result' as const }, { ...sent(0.4), stored: true }],
+        ...[...begun(1, W1), ended(13, W1), ...begun(14, W1), ended(26, W1)],
+      ],
+    ],
+    [
+      'on the same worker, which received it twice within a second',
+      [...begun(1, W1), ...begun(1.5, W1), ended(13, W1), ended(18, W1)],
+    ],
+    [
+      'on a worker that received it a second after another one',
+      [...begun(1, W1), ...begun(2, W2), ended(5, W1), ended(6, W2)],
+    ],
   ])('is one that ran %s', async (_, changes) => {
     expect((await taskOf(changes)).flags).toEqual(['ran_twice']);
   });
@@ -96,6 +126,7 @@ describe('a task of which an attempt ran twice', () => {
     ['replaced itself', [...begun(1, W1), ...begun(2, W1), ended(3, W1)]],
     ['replaced itself on another worker', [...begun(1, W1), ...begun(2, W2), ended(3, W2)]],
     ['was sent twice', [sent(0), sent(5), ...begun(1, W1), ...begun(6, W2), ended(13, W1), ended(18, W2)]],
+    ['was sent twice, without numbers', [at(0, 'sent'), at(5, 'sent'), ...AGAIN]],
     [
       'was sent again when it had ended, unreported',
       [...begun(1, W1), ended(2, W1), ...begun(60, W1), ended(61, W1)],
