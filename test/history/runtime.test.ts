@@ -65,6 +65,32 @@ describe('the run time of a task', () => {
 });
 
 describe('a task that has started', () => {
+  it.each([
+    [349, T0 + 349],
+    [350, T0 + 350],
+    [351, null],
+  ])(
+    "has started when the backend's STARTED arrived, unless it had ended: after %d ms",
+    async (ms, shown) => {
+      const published = told({ type: 'started', time: null, heardAt: T0 + ms, origin: 'result', worker: W1 });
+      for (const order of orders([received, published, failed])) {
+        const { state, started: start } = await taskOf(order);
+        expect([state, start]).toEqual(['FAILURE', shown === null ? null : new Date(shown)]);
+      }
+    },
+  );
+
+  it('has started when its worker says so, though the clock of the backend dates its end before', async () => {
+    const stored = told({ type: 'failed', time: T0 + 50, origin: 'result' });
+    for (const order of orders([received, started, stored])) {
+      expect(await taskOf(order)).toMatchObject({
+        started: new Date(T0 + 100),
+        finished: new Date(T0 + 50),
+        runtime: null,
+      });
+    }
+  });
+
   it('waits since it was sent, in its last attempt', async () => {
     const sent = told({ type: 'sent', time: T0 - 400, retries: 0 });
     expect(await taskOf([sent, received, started])).toMatchObject({ waitSeconds: 0.5 });
