@@ -195,6 +195,20 @@ describe('a task that was retried before anybody listened', () => {
     }
   });
 
+  it('has no eta from a message in its queue that does not say which attempt it is', async () => {
+    for (const order of orders([retried, read({ type: 'sent', eta: T0 + DAY, queue: 'mail' })])) {
+      const task = await taskOf(order);
+      expect(task).toMatchObject({ state: 'RETRY', queue: 'mail', eta: null, sent: null });
+      expect(task.timeline?.map(({ state }) => state)).toEqual(['PENDING', 'RETRY']);
+    }
+  });
+
+  it('has the eta and the time of the message that was stored after its retry', async () => {
+    const task = await taskOf([retried, read({ type: 'sent', time: T0, eta: T0 + DAY })]);
+    expect(task).toMatchObject({ state: 'RETRY', eta: new Date(T0 + DAY), timestamp: new Date(T0) });
+    expect(task.timeline?.map(({ state }) => state)).toEqual(['RETRY', 'PENDING']);
+  });
+
   it('waits for the attempt that a worker has received, and has its number', async () => {
     for (const numbered of [retried, { ...retried, retries: 2 }]) {
       const received = told({ type: 'received', time: T0 - 10, worker: W1, retries: 3 });
