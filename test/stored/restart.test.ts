@@ -154,6 +154,47 @@ describe('a task that was loaded', () => {
     expect(texts).toEqual([]);
   });
 
+  it("has stamps to which the host's redaction was applied once", async () => {
+    const redactor = createRedactor((text) => `<${text}>`);
+    const shown = { stamps: '<{"tenant":"acme"}>', redacted: true };
+    const { start } = lab();
+    const before = await start({ redactor });
+    for (const change of [{ ...sent, stamps: { tenant: 'acme' } }, started, done]) {
+      before.writer.recordTask(change);
+      expect(await taskIn(before, 'a')).toMatchObject(shown);
+      expect(await taskIn(before, 'a')).toMatchObject(shown);
+    }
+    await untilWritten(before);
+    await before.close();
+    for (const given of [{}, FOLLOWER]) {
+      expect(await taskIn(await start({ redactor }, given), 'a')).toMatchObject(shown);
+    }
+  });
+
+  it('has stamps that are masked once, also while another instance writes and what was told since waits', async () => {
+    const redactor = createRedactor((text) => `<${text}>`);
+    const { run, start, store } = lab();
+    await run(telling({ ...sent, stamps: { tenant: 'acme' } }), { redactor });
+    await start({ redactor }, { hearing: 'part' });
+    const other = await start({ redactor }, { hearing: 'part' });
+    store.before = (call) => {
+      if (call === 'tasks.write') throw new Error('away');
+    };
+    other.writer.recordTask(started);
+    expect(await taskIn(other, 'a')).toMatchObject({ state: 'STARTED', stamps: '<{"tenant":"acme"}>' });
+  });
+
+  it('is still known to be in no queue and on no worker', async () => {
+    const { run, start } = lab();
+    await run((writer) => {
+      writer.recordTask(sent);
+      writer.recordMissing('a', true);
+    });
+    for (const given of [{}, FOLLOWER]) {
+      expect((await taskIn(await start({}, given), 'a'))?.flags).toEqual(['never_received']);
+    }
+  });
+
   it('has long texts whole, also when an instance that holds the beginning only has changed it', async () => {
     const { run, start } = lab();
     const long = 'x'.repeat(3_000);
