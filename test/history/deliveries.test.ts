@@ -47,6 +47,27 @@ const SHOWN: readonly (readonly [string, readonly TaskChange[], Partial<TaskDeta
   ],
 ];
 
+const RUN_TWICE = [
+  ...[received(0, W1), at(10, 'started', { worker: W1 }), at(1_000, 'succeeded', { worker: W1 })],
+  ...[received(5_000, W2), at(5_010, 'started', { worker: W2 })],
+];
+
+/** The end of a first run, of which nothing says the attempt. */
+const RETRIED_LATER: readonly (readonly [string, readonly TaskChange[], string, readonly string[]])[] = [
+  [
+    'by the worker that had it again',
+    [...RUN_TWICE, at(6_000, 'retried', { worker: W2 })],
+    'RETRY',
+    ['RECEIVED 0', 'STARTED 0', 'SUCCESS 0', 'RECEIVED 0', 'STARTED 0', 'RETRY 0'],
+  ],
+  [
+    'by the worker that had it again, which has the next attempt, too',
+    [...RUN_TWICE, at(6_000, 'retried', { worker: W2 }), received(6_010, W2, 1)],
+    'RETRY',
+    ['RECEIVED 0', 'STARTED 0', 'SUCCESS 0', 'RECEIVED 0', 'STARTED 0', 'RETRY 0', 'RECEIVED 1'],
+  ],
+];
+
 /** The steps of timelines. The clock of the client is ahead in most cases. */
 const TIMELINES: readonly (readonly [string, readonly TaskChange[], readonly string[]])[] = [
   [
@@ -89,6 +110,14 @@ const TIMELINES: readonly (readonly [string, readonly TaskChange[], readonly str
 describe('a task that was delivered to two workers', () => {
   it.each(SHOWN)('shows %s', async (_, changes, expected) => {
     for (const task of await tasksOf(orders(changes))) expect(task).toMatchObject(expected);
+  });
+});
+
+describe('a task that succeeded, ran again, and was retried then', () => {
+  it.each(RETRIED_LATER)('%s, has succeeded in its first attempt', async (_, changes, state, steps) => {
+    const [task] = await tasksOf([changes]);
+    expect(task?.state).toBe(state);
+    expect(task?.timeline?.map((step) => `${step.state} ${step.retries}`)).toEqual(steps);
   });
 });
 

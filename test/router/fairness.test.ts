@@ -8,9 +8,9 @@ import { shopTask } from './shop-sources.ts';
 const GREEDY_REQUESTS = 10;
 /** Large enough for several turns, and small enough that all requests of the greedy client are answered in time. */
 const PAGE = {
-  tasks: Array.from({ length: 50 }, (_, index) => shopTask(index + 1)),
+  tasks: Array.from({ length: 20 }, (_, index) => shopTask(index + 1)),
   next: null,
-  total: 50,
+  total: 20,
 };
 
 /** Takes its time for each text. */

@@ -148,16 +148,23 @@ function laterRun(state: Attribution, event: TaskEntry, open: OpenRun | null): O
   return open !== null && isReceived(runs, number) ? open : anyRun(state, event, number);
 }
 
-/** The highest attempt; a lower one only where another worker has the highest, and this one was never retried. */
+/**
+ * The highest attempt. A lower one only where another worker has the highest, or where the lower one was delivered again
+ * afterwards, and where the lower one was not retried before.
+ */
 function runOfEnd(state: Attribution, event: TaskEntry): OpenRun {
-  const { runs, attempt, retriedAt } = state;
+  const { runs, attempt } = state;
   const own = ownRun(state, event, attempt);
   if (own !== null) return own;
-  if (isReceived(runs, attempt)) {
-    const older = runs.findLast((run) => isReceivedBefore(run, event) && !retriedAt.has(run.attempt));
-    if (older !== undefined) return older;
-  }
+  const older = runs.findLast((run) => isReceivedBefore(run, event) && !isRetriedBefore(state, run, event));
+  if (older !== undefined && (isReceived(runs, attempt) || isDeliveredAgain(runs, older, event)))
+    return older;
   return anyRun(state, event, attempt);
+}
+
+/** Whether an attempt was received once more after an event. */
+function isDeliveredAgain(runs: readonly OpenRun[], { attempt }: OpenRun, { time }: TaskEntry): boolean {
+  return runs.some((run) => run.attempt === attempt && run.received !== null && run.received.time > time);
 }
 
 /** Whether a worker is known to have received this attempt. */
