@@ -71,7 +71,7 @@ describe.skipIf(redisMissing !== null).each(SAMPLED_VERSIONS)(
         { name: 'token', waiting: 0, reserved: 0, consumers: 2 },
       ]);
       expect(config).toMatchObject({
-        version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+        version: expect.stringMatching(/^(?:valkey )?\d+\.\d+\.\d+$/),
         mode: 'standalone',
         maxmemory_policy: 'noeviction',
         maxmemory_bytes: 0,

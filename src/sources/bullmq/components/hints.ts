@@ -138,7 +138,8 @@ export async function readServerFacts(server: RedisServer): Promise<ServerFacts 
     const policies = memory.map((fields) => fields.get('maxmemory_policy') ?? null);
     return {
       version: versionOf(first),
-      mode: first.get('redis_mode') ?? null,
+      // Valkey 9 has the second name.
+      mode: first.get('redis_mode') ?? first.get('server_mode') ?? null,
       pid: facts.length > 1 ? null : asNumber(first.get('process_id')),
       maxmemoryPolicy: policies.find((policy) => policy !== SAFE_POLICY) ?? policies[0] ?? null,
       maxmemory: sumOf(memory, 'maxmemory'),
