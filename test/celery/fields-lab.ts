@@ -14,7 +14,7 @@ import { until } from '../helpers/redis-server.ts';
 import { allTasksOf, differencesOf, sharesOf, type Truth } from './fields-truth.ts';
 
 /** Tasks that end by themselves or are revoked; four more are on the worker that is killed. */
-const ENDED = 127;
+const ENDED = 124;
 
 /**
  * What a monitor that starts after the work knows from stored results: percent of the tasks that have the field, at

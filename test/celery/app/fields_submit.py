@@ -52,7 +52,8 @@ send(2, f.slow, (90,), queue='doomed', ends=False)
 send(2, f.late, (90,), queue='doomed', ends=False)
 
 terminated = send(2, f.slow, (90,), queue='slow')
-early = send(5, f.add, (1,), countdown=20)
+# No more than the worker has slots: with RabbitMQ 4.3, a task with an eta keeps its own until then.
+early = send(2, f.add, (1,), countdown=20)
 # Of a task that is revoked before a worker receives it, Celery reports neither name nor arguments. Revoked while it runs,
 # it succeeds, and is stored as revoked (5.6.2).
 wait_until(lambda: are_scheduled('w1@alpha', early))
