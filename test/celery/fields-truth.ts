@@ -72,6 +72,9 @@ const end = (truth: Truth): number | undefined =>
 /** In the end. A task whose end no backend has is judged by its worker. */
 function stateOf(truth: Truth): string {
   if (truth.name === 'fields.silent') return 'SUCCESS';
+  // A worker may store a retry after the next attempt has started, and over its start.
+  const ended = truth.log.filter(({ what }) => what === 'ends').length;
+  if (!truth.ends && begins(truth).length > ended) return 'STARTED';
   return truth.state;
 }
 
@@ -83,7 +86,8 @@ const hasRun = (truth: Truth): boolean => begins(truth).length > 0;
 const losesEvents = ({ queue }: Truth): boolean => queue === 'threads';
 
 const JUDGES: Readonly<Record<(typeof FIELDS)[number], Judge>> = {
-  state: (shown: string, truth) => (shown === stateOf(truth) ? null : stateOf(truth)),
+  state: (shown: string, truth) =>
+    shown === stateOf(truth) || (!truth.ends && shown === truth.state) ? null : stateOf(truth),
   name: (shown: string, { name }) => (shown === name ? null : name),
   args: (shown: string, { args }) => (shown === args ? null : args),
   kwargs: (shown: string, { kwargs }) => (shown === kwargs ? null : kwargs),
