@@ -86,8 +86,7 @@ const hasRun = (truth: Truth): boolean => begins(truth).length > 0;
 const losesEvents = ({ queue }: Truth): boolean => queue === 'threads';
 
 const JUDGES: Readonly<Record<(typeof FIELDS)[number], Judge>> = {
-  state: (shown: string, truth) =>
-    shown === stateOf(truth) || (!truth.ends && shown === truth.state) ? null : stateOf(truth),
+  state: (shown: string, truth) => (shown === stateOf(truth) ? null : stateOf(truth)),
   name: (shown: string, { name }) => (shown === name ? null : name),
   args: (shown: string, { args }) => (shown === args ? null : args),
   kwargs: (shown: string, { kwargs }) => (shown === kwargs ? null : kwargs),
@@ -193,8 +192,8 @@ export function differencesOf(
         if (!mayBeNull && isKnowable(field, truth, sent)) found.push([truth.name, truth.id, field, null]);
         continue;
       }
-      // What was not there for the end of a task whose end is not stored knows an earlier state.
-      if (field === 'state' && mayBeNull && !truth.stored) continue;
+      // What was not there for the end of a task knows an earlier state if the end is not stored, or else the stored state.
+      if (field === 'state' && mayBeNull && (!truth.stored || shown === truth.state)) continue;
       const right = JUDGES[field](shown as never, truth, task);
       if (right !== null) found.push([truth.name, truth.id, field, shown, right]);
     }
