@@ -324,7 +324,7 @@ const WAITS: readonly (readonly [string, readonly Message[], object])[] = [
       ['custom', '', { worker: W2, time: T0 }],
       ['retried', '', { worker: null }],
     ],
-    { timestamp: 6, received: null, started: 0 },
+    { worker: W2, timestamp: 6, received: null, started: 0 },
   ],
 ];
 
@@ -532,6 +532,15 @@ describe('a task that is retried', () => {
     const random = randomOf(time);
     for (const task of await tasksOf(Array.from({ length: ORDERS }, () => inAnyOrder(changes, random)))) {
       expect(task).toMatchObject({ state: wait === 'runs' ? 'STARTED' : 'RETRY', retries: 1, worker: W2 });
+    }
+  });
+
+  it('and was reported by two workers at one moment has the same one in every order of arrival', async () => {
+    const started = told({ type: 'started', time: T0, worker: W1 });
+    const custom = told({ type: 'custom', state: 'PROGRESS', time: T0, worker: W2 });
+    const end = told({ type: 'succeeded', time: T0 + 5, origin: 'result', result: '1' });
+    for (const order of orders([started, custom, end])) {
+      expect(await taskOf(order)).toMatchObject({ state: 'SUCCESS', worker: W2 });
     }
   });
 

@@ -52,7 +52,8 @@ export function attributeEntries(entries: readonly TaskEntry[]): TaskRuns {
   return { runs: runs.filter((run) => run.entries.length > 0), attempt };
 }
 
-function compareTime(a: TaskEntry, b: TaskEntry): number {
+/** By time; of one moment by worker, so that no order depends on which message came first. */
+export function compareTime(a: TaskEntry, b: TaskEntry): number {
   return a.time - b.time || ((a.worker ?? '') < (b.worker ?? '') ? -1 : 1);
 }
 

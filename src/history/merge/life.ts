@@ -7,7 +7,7 @@
  * `started` never reopens a run that has ended, and a new run begins again.
  */
 import { currentRun, decidingEntry, runsOf, startedEntry } from './attempts.ts';
-import type { Run, TaskRuns } from './attribution.ts';
+import { compareTime, type Run, type TaskRuns } from './attribution.ts';
 import { type EntryKind, KIND_ORDER, STATE_OF_KIND, stateOf, type TaskEntry } from './record.ts';
 import { repeatIn } from './repeats.ts';
 
@@ -173,7 +173,7 @@ function derivedRuntime(run: Run, end: TaskEntry): number | null {
 function lastWorker({ entries }: Run): string | null {
   let last: TaskEntry | null = null;
   for (const entry of entries) {
-    if (entry.worker !== null && (last === null || entry.time > last.time)) last = entry;
+    if (entry.worker !== null && (last === null || compareTime(last, entry) < 0)) last = entry;
   }
   return last?.worker ?? null;
 }
