@@ -161,14 +161,17 @@ function mergeNames(all: readonly TaskStats[]): readonly NameFigures[] {
   }
   return [...byName]
     .map(([name, figures]) => mergeFigures(name, figures))
-    .sort((a, b) => b.count - a.count || (a.name < b.name ? -1 : 1))
+    .sort((a, b) => atLeast(b) - atLeast(a) || (a.name < b.name ? -1 : 1))
     .slice(0, MOST_NAMES);
 }
+
+/** How many tasks of a name are known. */
+const atLeast = ({ count, failed }: NameFigures): number => count ?? failed;
 
 function mergeFigures(name: string, all: readonly NameFigures[]): NameFigures {
   return {
     name,
-    count: all.reduce((sum, { count }) => sum + count, 0),
+    count: all.reduce<number | null>((sum, { count }) => addKnown(count, sum), 0),
     failed: all.reduce((sum, { failed }) => sum + failed, 0),
     lastFailedAt: lastFailure(all),
     runtimeP50: agreed(all.map(({ runtimeP50 }) => runtimeP50)),

@@ -26,6 +26,8 @@ interface NameFigures {
   failed: number;
   /** Milliseconds since 1970. */
   lastFailedAt: number;
+  /** Whether tasks of this name may have been removed. */
+  isPart: boolean;
   readonly durations: Durations;
 }
 
@@ -51,6 +53,8 @@ export interface StatsOptions {
    * Whether all tasks of a step that begins then were examined; otherwise all its figures are `null`. Default: all were.
    */
   readonly isExamined?: (from: number) => boolean;
+  /** Whether the engine has removed tasks of the window from a queue: their names have no `count`. Default: from none. */
+  readonly hasRemoved?: (queue: string | null) => boolean;
   /** Causes before the window. Default: unknown. */
   readonly before?: CausesBefore;
 }
@@ -71,6 +75,7 @@ interface Sums {
   readonly queues: Set<string>;
   readonly isWhole: (from: number, to: number) => boolean;
   readonly isExamined: (from: number) => boolean;
+  readonly hasRemoved: (queue: string | null) => boolean;
   /** `null`: callers are not requested. */
   readonly counted: SentTask[] | null;
   /** `null`: causes are not requested. */
@@ -101,7 +106,12 @@ export interface StatsAccumulator {
  */
 export function createStatsAccumulator(
   query: TaskStatsQuery,
-  { isWhole = () => true, isExamined = () => true, before = NOTHING_BEFORE }: StatsOptions = {},
+  {
+    isWhole = () => true,
+    isExamined = () => true,
+    hasRemoved = () => false,
+    before = NOTHING_BEFORE,
+  }: StatsOptions = {},
 ): StatsAccumulator {
   const { start, end, stepSeconds, first, count } = statsWindow(query);
   const stepMs = stepSeconds * 1_000;
@@ -135,6 +145,7 @@ export function createStatsAccumulator(
     queues: new Set(),
     isWhole,
     isExamined,
+    hasRemoved,
     counted: query.callers === true ? [] : null,
     causes: mostCauses > 0 ? createCauseGroups(window) : null,
     mostCauses,
@@ -198,13 +209,14 @@ function stepAt({ start, end, series, stepSeconds }: Sums, time: number): ChartS
     : undefined;
 }
 
-function addToName({ names }: Sums, task: TaskFigures, name: string): void {
+function addToName({ names, hasRemoved }: Sums, task: TaskFigures, name: string): void {
   let figures = names.get(name);
   if (figures === undefined) {
-    figures = { name, count: 0, failed: 0, lastFailedAt: 0, durations: noDurations() };
+    figures = { name, count: 0, failed: 0, lastFailedAt: 0, isPart: false, durations: noDurations() };
     names.set(name, figures);
   }
   figures.count++;
+  figures.isPart ||= hasRemoved(task.queue);
   if (task.state === 'FAILURE' && !task.isConsequence) {
     figures.failed++;
     figures.lastFailedAt = Math.max(figures.lastFailedAt, failedAt(task));
@@ -239,7 +251,8 @@ function* resultOf(sums: Sums): Steps<TaskStats> {
     b.count - a.count || compareText(a.name, b.name);
   const frequent = yield* sortInSteps([...names.values()], byCount, MAX_NAMES);
   const figures: TaskStats['names'][number][] = [];
-  for (const { name, count, failed, lastFailedAt: last, durations } of frequent) {
+  for (const { name, count: seen, isPart, failed, lastFailedAt: last, durations } of frequent) {
+    const count = isPart ? null : seen;
     const { runtimeP50, runtimeP95, waitP50, waitP95 } = yield* percentilesOf(durations);
     const lastFailedAt = failed === 0 ? null : new Date(last);
     figures.push({ name, count, failed, lastFailedAt, runtimeP50, runtimeP95, waitP50, waitP95 });

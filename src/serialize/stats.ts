@@ -162,7 +162,7 @@ function nameBody(given: Given<TaskStats['names'][number]>): StatsNameBody | nul
   if (name === null) return null;
   return {
     name,
-    count: whole(given.count) ?? 0,
+    count: whole(given.count),
     failed: whole(given.failed) ?? 0,
     last_failed_at: isoTime(given.lastFailedAt),
     runtime_p50: figure(given.runtimeP50),

@@ -158,7 +158,8 @@ export interface TaskStats {
   /** The 50 most frequent names. Run time and wait in seconds; `null` if none is known. */
   readonly names: readonly {
     readonly name: string;
-    readonly count: number;
+    /** `null`: unknown, because the engine has removed tasks of the window. */
+    readonly count: number | null;
     readonly failed: number;
     /** The last of these failures; `null` or absent: there is none, or it is unknown. */
     readonly lastFailedAt?: Date | null;

@@ -163,7 +163,7 @@ const TASK_STATS: Shape = record({
   names: listOf(
     record({
       name: filled,
-      count,
+      count: nullable(count),
       failed: count,
       lastFailedAt: maybe(date),
       runtimeP50: nullable(number),

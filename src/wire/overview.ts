@@ -41,7 +41,7 @@ export interface StatsColumnsBody {
   /** The 50 most frequent names. */
   names: {
     name: string[];
-    count: Integer[];
+    count: (Integer | null)[];
     failed: Integer[];
     runtime_p50: (number | null)[];
     runtime_p95: (number | null)[];

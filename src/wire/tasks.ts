@@ -142,7 +142,8 @@ export interface MarkerBody {
 /** Statistics of one task name. Times are in seconds. */
 export interface StatsNameBody {
   name: string;
-  count: Integer;
+  /** `null`: unknown, because the engine has removed tasks of the window. */
+  count: Integer | null;
   failed: Integer;
   /** The last of these failures; `null`: there is none, or it is unknown. */
   last_failed_at: Timestamp | null;

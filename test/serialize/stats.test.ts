@@ -148,7 +148,7 @@ it('leaves out what cannot be read', () => {
     names: [
       {
         name: 'a',
-        count: 0,
+        count: null,
         failed: 0,
         last_failed_at: null,
         runtime_p50: null,

@@ -24,20 +24,24 @@ const ENOUGH_RUNS = 20;
 function changeOf({ now, before }: NameFigures): number {
   const ratio = ratioOf(now.runtime_p95, before?.runtime_p95);
   if (ratio === null || ratio === 0 || before === null) return 0;
-  return Math.max(ratio, 1 / ratio) * Math.min(1, now.count / ENOUGH_RUNS, before.count / ENOUGH_RUNS);
+  const runs = Math.min(now.count ?? 0, before.count ?? 0);
+  return Math.max(ratio, 1 / ratio) * Math.min(1, runs / ENOUGH_RUNS);
 }
 
 const greatest =
   (of: (figures: NameFigures) => number) =>
   (a: NameFigures, b: NameFigures): number =>
-    of(b) - of(a) || b.now.count - a.now.count;
+    of(b) - of(a) || atLeast(b.now) - atLeast(a.now);
+
+/** How many tasks of a name are known. */
+const atLeast = ({ count, failed }: StatsNameBody): number => count ?? failed;
 
 /** The orders of names. */
 export const NAME_ORDERS = {
-  count: greatest(({ now }) => now.count),
+  count: greatest(({ now }) => atLeast(now)),
   change: greatest(changeOf),
   failed: greatest(({ now }) => now.failed),
-  rate: greatest(({ now }) => now.failed / Math.max(1, now.count)),
+  rate: greatest(({ now }) => now.failed / Math.max(1, now.count ?? Number.POSITIVE_INFINITY)),
   last: greatest(({ now }) => millis(now.last_failed_at) ?? -1),
   slow: greatest(({ now }) => now.runtime_p95 ?? -1),
 } as const;
@@ -114,7 +118,7 @@ function columnsFor(
       isNumber: true,
       phone: 'hidden',
       order: 'count',
-      cell: cellOf(isCompared, 'count', count, (now) => count(now.count)),
+      cell: cellOf(isCompared, 'count', count, (now) => (now.count === null ? '–' : count(now.count))),
     },
     {
       title: 'Failed',
@@ -171,7 +175,8 @@ function Failed(props: { readonly figures: StatsNameBody; readonly period: Range
   if (failed === 0) return <span class="dim">0</span>;
   return (
     <a class="tone-failure" href={linkTo('failures', { name, ...props.period })}>
-      {count(failed)} ({percent(failed, all)})
+      {count(failed)}
+      {all !== null && ` (${percent(failed, all)})`}
     </a>
   );
 }

@@ -51,7 +51,7 @@ function beforeOf(
     totals: totalsOf(totals),
     names: rowsOf({ name: names.name, ...before.names }).flatMap(
       ({ count, failed, ...name }): StatsNameBody[] =>
-        count === null || failed === null
+        failed === null
           ? []
           : [{ ...name, count, failed, runtime_p50: null, wait_p50: null, last_failed_at: null }],
     ),

@@ -37,13 +37,13 @@ export async function readKept(access: QueueAccess, queues: readonly QueueRef[])
  * then nothing is known about any time. A single job may have been removed by hand.
  *
  * @param names of jobs that matter; none: all
- * @returns milliseconds since 1970; `-Infinity`: no job was ever removed; `Infinity`: never known
+ * @returns milliseconds since 1970 by the name of the queue; absent: no job was ever removed; `Infinity`: never known
  */
 export type KeptSince = (
   access: QueueAccess,
   queues: readonly QueueRef[],
   names: readonly string[],
-) => Promise<number>;
+) => Promise<ReadonlyMap<string, number>>;
 
 /** Jobs of a name that end with this many others of it, and are gone, were not removed by hand. */
 const ENOUGH_ENDED = 2;
@@ -74,19 +74,23 @@ export function createKeptSince(endedJobs: (queue: QueueRef) => Iterable<EndedJo
     // The number of added jobs is read first: a job added meanwhile must not look like a removed one.
     const all = await readKept(access, queues);
     const removing = await hasRemoved(access, all);
-    if (await removesAny(access, removing, endedJobs, names)) return Number.POSITIVE_INFINITY;
-    const times = removing.map(({ oldest }) => oldest.completed ?? Number.POSITIVE_INFINITY);
-    return Math.max(Number.NEGATIVE_INFINITY, ...times);
+    const atOnce = await removedAtOnce(access, removing, endedJobs, names);
+    return new Map(
+      removing.map(({ queue, oldest }) => [
+        queue.name,
+        atOnce.has(queue) ? Number.POSITIVE_INFINITY : (oldest.completed ?? Number.POSITIVE_INFINITY),
+      ]),
+    );
   };
 }
 
-/** Whether jobs of a name are gone that ended after others which are kept. */
-async function removesAny(
+/** Queues of which jobs of a name are gone that ended after others which are kept. */
+async function removedAtOnce(
   access: QueueAccess,
   kept: readonly Kept[],
   endedJobs: (queue: QueueRef) => Iterable<EndedJobs>,
   names: readonly string[],
-): Promise<boolean> {
+): Promise<ReadonlySet<QueueRef>> {
   const groups = kept.flatMap(({ queue, oldest }) =>
     [...endedJobs(queue)].flatMap(({ name, jobs }) => {
       if (names.length > 0 && name !== null && !names.includes(name)) return [];
@@ -97,5 +101,5 @@ async function removesAny(
   const replies = await access.read(
     groups.map(({ queue, keys }) => ({ queue, command: ['EXISTS', ...keys] })),
   );
-  return replies.some((reply) => asCount(reply) === 0);
+  return new Set(groups.flatMap(({ queue }, at) => (asCount(replies[at]) === 0 ? [queue] : [])));
 }

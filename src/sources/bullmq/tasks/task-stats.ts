@@ -15,7 +15,7 @@ import { figuresOf } from '../../../select/task-figures.ts';
 import { passesFilters } from '../../../select/task-filter.ts';
 import { createStatsAccumulator } from '../../../select/task-stats.ts';
 import { ALL_TASKS } from '../../../source/task-query.ts';
-import type { TaskStats, TaskStatsQuery } from '../../../source.ts';
+import type { TaskQuery, TaskStats, TaskStatsQuery } from '../../../source.ts';
 import { type QueueAccess, readFields } from '../access/queue-access.ts';
 import { taskIdOf } from '../access/queue-reads.ts';
 import type { KeptSince } from '../activity/kept-since.ts';
@@ -30,6 +30,8 @@ import { MOST_JOBS, readTree } from './task-tree.ts';
 const BATCH = 500;
 /** Most failed jobs whose texts are read to find their causes. */
 const MOST_FAILED = 5_000;
+/** Names have no count if jobs may be missing of more than this share of the window. */
+const MOST_REMOVED = 0.1;
 
 /** How much of a window was read. Times in milliseconds since 1970. */
 interface ReadWindow {
@@ -37,8 +39,6 @@ interface ReadWindow {
   readonly isWhole: boolean;
   /** Of the time before this, not every job was read. */
   readonly readFrom: number;
-  /** Of the time before this, jobs may have been removed. */
-  readonly keptFrom: number;
 }
 
 /** The data from which statistics are made, besides jobs. */
@@ -61,12 +61,16 @@ export async function readTaskStats(
   recordedSince: Date | null = null,
 ): Promise<TaskStats> {
   const { filter } = query;
+  const { rootId } = filter;
   const { access, recorded } = reads;
   let knownFrom = Number.NEGATIVE_INFINITY;
   let examinedFrom = Number.NEGATIVE_INFINITY;
+  const removed = rootId === null ? await removedUntil(access, keptSince, filter, recordedSince) : NEVER;
+  const { start, end } = statsWindow(query);
   const figures = createStatsAccumulator(query, {
     isWhole: (from) => from >= knownFrom,
     isExamined: (from) => from >= examinedFrom,
+    hasRemoved: (queue) => (removed.get(queue ?? '') ?? start) > start + MOST_REMOVED * (end - start),
   });
   const family = createFamilyCollector();
   const seen = new Set<string>();
@@ -75,13 +79,10 @@ export async function readTaskStats(
     if (query.callers === true) family.note(task);
     if (passesFilters(task, filter)) figures.add(figuresOf(task, filter.causeOf(task)));
   };
-  const { rootId } = filter;
-  const { isWhole, readFrom, keptFrom } =
-    rootId === null
-      ? await eachInWindow(access, keptSince, query, add)
-      : await eachInFlow(reads, rootId, query, add);
+  const { isWhole, readFrom } =
+    rootId === null ? await eachInWindow(access, query, add) : await eachInFlow(reads, rootId, query, add);
   examinedFrom = readFrom;
-  knownFrom = Math.max(readFrom, Math.min(keptFrom, recordedSince?.getTime() ?? keptFrom));
+  knownFrom = Math.max(readFrom, ...removed.values());
   const isComplete =
     recorded === null || rootId !== null || (await eachRemoved(reads, query, seen, isWhole, add));
   const stats = await scheduler.run('stats', figures.result());
@@ -110,10 +111,24 @@ async function eachInFlow(
   const most = Math.min(filter.scan, MOST_JOBS);
   const tree = await readTree(reads, rootId, { bounds: ROW_BOUNDS, most });
   for (const task of tree?.tasks ?? []) add(task);
-  return { isWhole: tree?.truncated !== true, ...SINCE_EVER };
+  return { isWhole: tree?.truncated !== true, readFrom: Number.NEGATIVE_INFINITY };
 }
 
-const SINCE_EVER = { readFrom: Number.NEGATIVE_INFINITY, keptFrom: Number.NEGATIVE_INFINITY };
+/** Jobs may be missing that ended before these times, by the name of their queue, in milliseconds since 1970. */
+async function removedUntil(
+  access: QueueAccess,
+  keptSince: KeptSince,
+  { queues: asked, names }: TaskQuery,
+  recordedSince: Date | null,
+): Promise<ReadonlyMap<string, number>> {
+  const all = await access.queues();
+  const queues = asked.length === 0 ? all : all.filter(({ name }) => asked.includes(name));
+  const kept = await keptSince(access, queues, names);
+  const recorded = recordedSince?.getTime() ?? Number.POSITIVE_INFINITY;
+  return new Map([...kept].map(([queue, time]) => [queue, Math.min(time, recorded)]));
+}
+
+const NEVER: ReadonlyMap<string, number> = new Map();
 
 /**
  * Adds the removed jobs of the window.
@@ -154,14 +169,10 @@ function windowStart({ minutes, now, filter }: TaskStatsQuery): number {
 /** Reads the jobs in Redis that last changed in the window, newest first, and a few others. */
 async function eachInWindow(
   access: QueueAccess,
-  keptSince: KeptSince,
   query: TaskStatsQuery,
   add: (task: Task) => void,
 ): Promise<ReadWindow> {
   const { now, filter } = query;
-  const all = await access.queues();
-  const queues = filter.queues.length === 0 ? all : all.filter(({ name }) => filter.queues.includes(name));
-  const keptFrom = await keptSince(access, queues, filter.names);
   const until = filter.until ?? new Date(now.getTime() + 1);
   const window = { ...filter, since: new Date(windowStart(query)), until };
   const plan = { order: 'desc', after: null, withTexts: false, large: 'all' } as const;
@@ -170,7 +181,7 @@ async function eachInWindow(
   let reached = now.getTime();
   for (let left = filter.scan; left > 0; ) {
     const rows = await walk.next(Math.min(BATCH, left));
-    if (rows.length === 0) return { isWhole: failedLeft >= 0, readFrom: Number.NEGATIVE_INFINITY, keptFrom };
+    if (rows.length === 0) return { isWhole: failedLeft >= 0, readFrom: Number.NEGATIVE_INFINITY };
     left -= rows.length;
     const jobs = await loadKnown(access, rows, false);
     reached = jobs.findLast(({ time }) => time !== null)?.time ?? reached;
@@ -180,7 +191,7 @@ async function eachInWindow(
   }
   const hasMore = await walk.hasMore();
   const readFrom = hasMore ? reached : Number.NEGATIVE_INFINITY;
-  return { isWhole: failedLeft >= 0 && !hasMore, readFrom, keptFrom };
+  return { isWhole: failedLeft >= 0 && !hasMore, readFrom };
 }
 
 /**
