@@ -49,6 +49,14 @@ describe('a task of which an attempt ran twice', () => {
     );
   });
 
+  it('waits for the retry of its second run although the first one succeeded meanwhile', async () => {
+    const changes = [...begun(1, W1), ...begun(6, W2), ended(13, W1), ended(18, W2, 'retried')];
+    const tasks = await tasksOf(orders(changes));
+    expect(new Set(tasks.map(({ state, flags }) => `${state} ${flags}`))).toEqual(
+      new Set(['RETRY ran_twice']),
+    );
+  });
+
   it.each<[string, readonly TaskChange[]]>([
     ['on the same worker', [...begun(1, W1), ...begun(6, W1), ended(13, W1), ended(18, W1)]],
     [

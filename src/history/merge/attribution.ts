@@ -151,21 +151,31 @@ function laterRun(state: Attribution, event: TaskEntry, open: OpenRun | null): O
 
 /**
  * The highest attempt. A lower one only where another worker has the highest, or where the lower one was delivered again
- * afterwards, and where the lower one was not retried before.
+ * afterwards or another run of it was retried, and where the lower one was not retried before.
  */
 function runOfEnd(state: Attribution, event: TaskEntry): OpenRun {
   const { runs, attempt } = state;
   const own = ownRun(state, event, attempt);
   if (own !== null) return own;
   const older = runs.findLast((run) => isReceivedBefore(run, event) && !isRetriedBefore(state, run, event));
-  if (older !== undefined && (isReceived(runs, attempt) || isDeliveredAgain(runs, older, event)))
-    return older;
+  const isItsOwn = (run: OpenRun): boolean =>
+    isReceived(runs, attempt) || isDeliveredAgain(runs, run, event) || isRetriedElsewhere(runs, run);
+  if (older !== undefined && isItsOwn(older)) return older;
   return anyRun(state, event, attempt);
 }
 
 /** Whether an attempt was received once more after an event. */
 function isDeliveredAgain(runs: readonly OpenRun[], { attempt }: OpenRun, { time }: TaskEntry): boolean {
   return runs.some((run) => run.attempt === attempt && run.received !== null && run.received.time > time);
+}
+
+/** Whether another run of the same attempt was retried, and not this one. */
+function isRetriedElsewhere(runs: readonly OpenRun[], run: OpenRun): boolean {
+  return !isRetried(run) && runs.some((other) => other.attempt === run.attempt && isRetried(other));
+}
+
+export function isRetried({ entries }: Run): boolean {
+  return entries.some(({ kind }) => kind === 'retried');
 }
 
 /** Whether a worker is known to have received this attempt. */

@@ -4,7 +4,7 @@
  */
 import type { RepeatedRun } from '../../source.ts';
 import { startedEntry } from './attempts.ts';
-import type { Run, TaskRuns } from './attribution.ts';
+import { isRetried, type Run, type TaskRuns } from './attribution.ts';
 import type { TaskEntry } from './record.ts';
 
 /**
@@ -16,16 +16,18 @@ const SAME_MOMENT_MS = 1_000;
 /**
  * The runs of an attempt that ran more than once, the earliest first; `null`: there is none, or it is not certain.
  *
- * It takes two runs that a worker received as the same attempt and started, the earlier one with an end of its own. A run
- * that never ended may be that of a killed worker, or of a task that replaced itself. A second message is no second
- * delivery: where its sender reports messages, there must be one only, and elsewhere the runs must overlap.
+ * It takes two runs that a worker received as the same attempt and started, the earlier one with an end of its own; the
+ * last one may have been retried. A run that never ended may be that of a killed worker, or of a task that replaced
+ * itself. A second message is no second delivery: where its sender reports messages, there must be one only, and elsewhere
+ * the runs must overlap.
  */
 export function repeatIn({ runs }: TaskRuns, entries: readonly TaskEntry[]): readonly RepeatedRun[] | null {
   if (runs.length < 2) return null;
   for (const [at, { attempt }] of runs.entries()) {
     // Runs are sorted by attempt.
     if (runs[at - 1]?.attempt === attempt) continue;
-    const begun = runs.filter((run) => run.attempt === attempt && isBegun(run));
+    const all = runs.filter((run) => run.attempt === attempt);
+    const begun = all.filter((run, which) => isBegun(run) && (!isRetried(run) || which === all.length - 1));
     if (begun.length < 2 || isBroadcast(begun)) continue;
     const sent = entries.filter((entry) => isSending(entry, attempt)).length;
     // Events and results date the same end differently. A worker that lost its connection reports no end by an event.
@@ -43,7 +45,7 @@ function isBegun({ received, entries }: Run): boolean {
   if (received?.retries == null || received.timeSource !== 'sender') return false;
   return (
     entries.some((entry) => entry.kind === 'started' && isDated(entry, 'event')) &&
-    !entries.some(({ kind }) => kind === 'requeued' || kind === 'retried')
+    !entries.some(({ kind }) => kind === 'requeued')
   );
 }
 
