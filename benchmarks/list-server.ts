@@ -13,10 +13,12 @@ const count = Number(process.argv[2]);
 const start = Date.now() - count;
 const history = createMemoryHistory({ maxTasks: count, maxBytes: 4 * 1024 ** 3 });
 const intake = intakeOf(history);
-let last: RawEvent = {};
+/** Tasks that change in turn: hundreds of starts of one task would measure how long it takes to merge them. */
+const changing: RawEvent[] = [];
+const MOST_CHANGING = 5_000;
 function* watched(): Generator<RawEvent> {
   for (const event of events(count, start)) {
-    if (event.type === 'task-sent') last = event;
+    if (event.type === 'task-sent' && changing.length < MOST_CHANGING) changing.push(event);
     yield event;
   }
 }
@@ -29,13 +31,14 @@ app.use(
   createMonitorRouter({ sources: historySources('bench', history.reader), authorize: false }),
 );
 
-/** A new attempt of one of the newest tasks changes the list, so that the answer is built anew. */
+/** A new attempt of one of these tasks changes the list, so that the answer is built anew. */
 let changes = 0;
 app.use('/changing', (_request, _response, next) => {
   changes++;
+  const task = changing[changes % changing.length];
   const time = Date.now() / 1000 + changes / 1e6;
   deliverMessage(
-    envelope({ ...last, type: 'task-started', hostname: 'w1@alpha', timestamp: time }),
+    envelope({ ...task, type: 'task-started', hostname: 'w1@alpha', timestamp: time }),
     intake.events,
   );
   next();

@@ -53,6 +53,8 @@ export interface ComponentsQuery {
   readonly stats?: number;
   /** End of the statistics' window. Default: now. */
   readonly stats_until?: string | Date;
+  /** Only statistics over tasks whose last change is at or after this time; with at most 1,440 minutes. */
+  readonly since?: string | Date;
   /** Only statistics over tasks of these sources. */
   readonly source?: string | readonly string[];
 }

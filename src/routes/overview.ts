@@ -19,6 +19,7 @@ import type { TaskQuery, TaskSource, TaskStats, TaskStatsQuery } from '../source
 import type { ComponentBody, HealthCheckBody, MarkerBody } from '../wire.ts';
 import { readChecks } from './healthcheck.ts';
 import { ownComponent } from './own-components.ts';
+import { COUNTED_MINUTES } from './stats-parameters.ts';
 import { getTaskStats, STATS_HOLD_MS } from './tasks.ts';
 import { countWorkers } from './workers.ts';
 
@@ -28,6 +29,9 @@ export const OVERVIEW_QUERY = {
     { minimum: 1, maximum: 129_600 },
   ),
   stats_until: moment('End of the window of `stats`. Default: now.'),
+  since: moment(
+    'Only `stats` over tasks whose last change is at or after this time; with at most 1440 minutes.',
+  ),
   source: texts('Only `stats` over tasks of the source with this name.'),
 };
 type Values = ValuesOf<typeof OVERVIEW_QUERY>;
@@ -56,12 +60,15 @@ export function overviewOf(
   key: string,
   fault: Fault,
 ): readonly ReadAdded[] {
-  const { stats: minutes, stats_until: until, source } = values;
+  const { stats: minutes, stats_until: until, since, source } = values;
   if (minutes === null) {
-    if (until !== null && !faulty.has('stats')) fault('stats_until', 'It is allowed only with stats.');
-    if (source.length > 0 && !faulty.has('stats')) fault('source', 'It is allowed only with stats.');
+    const given = { stats_until: until !== null, since: since !== null, source: source.length > 0 };
+    for (const [name, isGiven] of Object.entries(given)) {
+      if (isGiven && !faulty.has('stats')) fault(name, 'It is allowed only with stats.');
+    }
     return [];
   }
+  if (since !== null && minutes > COUNTED_MINUTES) fault('stats', 'Write at most 1440 with since.');
   const ofRoute = (name: string, route: RouteName, answer: Answer): ReadAdded =>
     guarded(monitor, name, route, async (request, response) =>
       ofEntry(name, await answer(request, response)),
@@ -122,8 +129,10 @@ type StatsRead = readonly [TaskStats | null, StatsFigures | null, readonly Marke
 
 function statsAnswer(monitor: Monitor, values: Values, minutes: number, key: string): Answer {
   const { sources, serializer, options } = monitor;
+  const { since } = values;
   const filter: TaskQuery = {
     ...ALL_TASKS,
+    since,
     limit: 0,
     scan: options.limits.scan,
     causeOf: serializer.causeOf,
@@ -140,9 +149,11 @@ function statsAnswer(monitor: Monitor, values: Values, minutes: number, key: str
     filter,
   });
   const readBefore = shareCalls(() => {
+    const end = endOf(Date.now());
+    const start = since?.getTime() ?? end - minutes * 60_000;
+    const before = since === null ? filter : { ...filter, since: new Date(2 * start - end) };
     // Windows include both ends.
-    const end = endOf(Date.now()) - minutes * 60_000 - 1;
-    return readFigures(monitor, windowAt(end, ALL_CAUSES), `${key} before`);
+    return readFigures(monitor, { ...windowAt(start - 1, ALL_CAUSES), filter: before }, `${key} before`);
   }, BEFORE_HOLD_MS);
   return createAnswer<TaskSource, StatsRead>(monitor, {
     part: sources.tasks,

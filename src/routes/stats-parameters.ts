@@ -44,7 +44,7 @@ const ONLY_WITH_STATS = [
 ] as const;
 
 /** Beyond a day, statistics come from counts by name, worker and queue, or from the few tasks of a cause. */
-const COUNTED_MINUTES = 1_440;
+export const COUNTED_MINUTES = 1_440;
 const UNCOUNTED = [
   'state',
   'engine_state',

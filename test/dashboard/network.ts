@@ -1,12 +1,7 @@
 import type { CDPSession, Page } from 'playwright-core';
-import { onTestFinished } from 'vitest';
 
-async function sessionWith(page: Page): Promise<CDPSession> {
-  const session = await page.context().newCDPSession(page);
-  // Its page may be closed already.
-  onTestFinished(() => session.detach().catch(() => {}));
-  return session;
-}
+/** It ends with its page. */
+const sessionWith = (page: Page): Promise<CDPSession> => page.context().newCDPSession(page);
 
 /** Counts the bytes that a page receives from now on: headers and bodies as they come over the wire. */
 export async function receivedBytes(page: Page): Promise<() => number> {

@@ -78,6 +78,20 @@ describe('/api/components/ with stats', () => {
     expect(await earlier('stats=600')).toBeNull();
   });
 
+  it('counts only what changed since a time, and compares it with the time of the same length before', async () => {
+    const { get } = await open({ sources: createQueue() });
+    // The last half hour but 30 s, of which `stats` would count a whole number of minutes.
+    const since = new Date(END - 30 * MINUTE + MINUTE / 2).toISOString();
+    const asked = `stats=30&stats_until=${new Date(END).toISOString()}&since=${since}`;
+    const stats = (await get<ComponentsBody>(`/api/components/?${asked}`)).body.tasks?.stats;
+    expect(stats?.names).toMatchObject({ name: ['mail', 'pay'], count: [29, 29], failed: [0, 2] });
+    expect(stats?.before?.names).toMatchObject({ count: [30, 30], failed: [0, 3] });
+    expect((await get<TasksBody>(`/api/tasks/?limit=0&${asked}`)).body.stats?.names).toMatchObject([
+      { name: 'mail', count: 29 },
+      { name: 'pay', count: 29 },
+    ]);
+  });
+
   it('has every source with its state, and the figures of those that the request names', async () => {
     const [east, west] = [createQueue('east'), createQueue('west')];
     let fails = false;
@@ -144,7 +158,14 @@ describe('/api/components/ with stats', () => {
     expect(body.tasks).toMatchObject({ status: 'up', stats: null });
     const plain = (await get<ComponentsBody>('/api/components/')).body;
     expect([plain.checks, plain.workers, plain.tasks]).toEqual([undefined, undefined, undefined]);
-    for (const query of ['stats_until=2026-01-01', 'source=shop', 'stats=0']) {
+    const wrong = [
+      'stats_until=2026-01-01',
+      'since=2026-01-01',
+      'source=shop',
+      'stats=0',
+      'stats=1441&since=2026-01-01',
+    ];
+    for (const query of wrong) {
       expect([query, (await get(`/api/components/?${query}`)).status]).toEqual([query, 400]);
     }
   });

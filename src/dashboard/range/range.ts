@@ -5,6 +5,8 @@ import { moment, type Zone } from '../text/moments.ts';
 export interface StatsWindow {
   readonly stats: number;
   readonly stats_until?: string;
+  /** Its start, where that is not a whole number of minutes before the end. Windows beyond a day are not cut. */
+  readonly since?: string;
 }
 
 /** A window of a list, as parameters of the API. */
@@ -54,6 +56,8 @@ export const LONG_RANGES: typeof RANGES = [
 const MINUTE = 60_000;
 /** The longest window in the API. */
 const MOST_MINUTES = 129_600;
+/** Longer windows are counted without the limits of a list. */
+export const DAY_MINUTES = 1_440;
 const UNITS: Readonly<Record<string, number>> = { m: 1, h: 60, d: 1_440 };
 
 /** `6h` in minutes; `null` for anything else. */
@@ -99,6 +103,8 @@ function build(
   };
   const [from, to] = limits();
   const fixedEnd = end === null ? {} : { stats_until: textOf(end) };
+  const cut = (start: number, minutes: number): Pick<StatsWindow, 'since'> =>
+    kind === 'last' || minutes > DAY_MINUTES ? {} : { since: textOf(start) };
   const minutes = windowOf(from, to);
   return {
     key: kind === 'last' ? `${minutes} ${isChosen}` : `${from} ${end}`,
@@ -107,10 +113,15 @@ function build(
     minutes,
     since: new Date(from),
     until: new Date(to),
-    stats: () => ({ stats: windowOf(...limits()), ...fixedEnd }),
+    stats() {
+      const [start, until] = limits();
+      const stats = windowOf(start, until);
+      return { stats, ...cut(start, stats), ...fixedEnd };
+    },
     before() {
       const [start, until] = limits();
-      return { stats: windowOf(start, until), stats_until: textOf(start - 1) };
+      const stats = windowOf(start, until);
+      return { stats, ...cut(2 * start - until, stats), stats_until: textOf(start - 1) };
     },
     list: () => (isChosen ? listWindow(limits()[0], end) : {}),
     counted() {
@@ -135,6 +146,6 @@ export function rangeText({ kind, since, until, minutes }: Range, zone: Zone): s
 }
 
 function lengthText(minutes: number): string {
-  if (minutes % 1_440 === 0 && minutes > 1_440) return `${minutes / 1_440} d`;
+  if (minutes % DAY_MINUTES === 0 && minutes > DAY_MINUTES) return `${minutes / DAY_MINUTES} d`;
   return minutes % 60 === 0 ? `${minutes / 60} h` : `${minutes} min`;
 }

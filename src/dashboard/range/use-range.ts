@@ -5,7 +5,7 @@ import { historyStart } from '../live/history-start.ts';
 import { useResource } from '../live/use-resource.ts';
 import { currentRoute, type Route } from '../route.ts';
 import { useStore } from '../store.ts';
-import { type Range, rangeOf, type StatsWindow } from './range.ts';
+import { DAY_MINUTES, type Range, rangeOf, type StatsWindow } from './range.ts';
 
 /** Views that compare periods unless the address says otherwise. */
 const COMPARED: ReadonlySet<string> = new Set(['names']);
@@ -15,9 +15,6 @@ export function useRange(): Range {
   const { query } = useStore(currentRoute);
   return useMemo(() => rangeOf(query), [query]);
 }
-
-/** Longer windows are counted without the limits of a list. */
-const MOST_LISTED_MINUTES = 1_440;
 
 /**
  * The latest tasks of a period and its statistics: one request, or two if the period is too long for that.
@@ -32,7 +29,7 @@ export async function tasksWithStats(
 ): Promise<TasksBody> {
   const [period, window] = [range.counted(), range.stats()];
   const counted = { ...filters, ...stats, ...window };
-  if (window.stats <= MOST_LISTED_MINUTES) {
+  if (window.stats <= DAY_MINUTES) {
     return await client.tasks({ ...counted, ...period, limit }, { signal });
   }
   const [listed, { stats: figures }] = await Promise.all([
