@@ -2,7 +2,7 @@
 import type { ComponentsBody } from '../client.ts';
 import type { ComponentBody, FindingBody, QueueBody, RuleBody } from '../wire.ts';
 import { linkTo, queueLink, workerLink } from './route.ts';
-import { counted } from './text/numbers.ts';
+import { counted } from './text/format.ts';
 
 /** Findings about the same subject or the same tasks. */
 export interface Problem {

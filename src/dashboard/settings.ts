@@ -1,6 +1,6 @@
 /** The reader's settings, stored in this browser if it permits. */
 import { createStore, type Store } from './store.ts';
-import type { Zone } from './text/moments.ts';
+import type { Zone } from './text/format.ts';
 
 /** Colour scheme; `auto` follows the browser. */
 export type Theme = 'auto' | 'light' | 'dark';

@@ -2,12 +2,11 @@
 import type { ComponentType } from 'preact';
 import { OverviewView } from './overview/overview-view.tsx';
 import { type Lazy, lazy } from './parts/lazy.tsx';
-import { Empty, Loading, type Shape } from './parts/problem.tsx';
-import { ViewHead } from './parts/view-head.tsx';
+import { Empty, Loading, type Shape, ViewHead } from './parts/view.tsx';
 import type { Route } from './route.ts';
 
 /** The properties of each view. */
-export interface ViewProps {
+interface ViewProps {
   /** The rest of its path: an id or a name. Empty if there is none. */
   readonly id: string;
   readonly query: URLSearchParams;

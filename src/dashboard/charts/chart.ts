@@ -1,5 +1,5 @@
 /** Shared by the charts of the page: their figures, steps and scales. */
-import { count, seconds } from '../text/numbers.ts';
+import { count, seconds } from '../text/format.ts';
 
 /** Meanings that have a colour. */
 export type Tone = 'failed' | 'retried' | 'succeeded' | 'running' | 'waiting' | 'cancelled';

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { StatsBucketBody } from '../../wire.ts';
-import { count, percent, seconds } from '../text/numbers.ts';
+import { count, percent, seconds } from '../text/format.ts';
 import type { Series } from './chart.ts';
 import { ChartFrame } from './chart-frame.tsx';
 

@@ -1,9 +1,8 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { TaskStatsBody } from '../../wire.ts';
-import { changeText } from '../parts/change.tsx';
-import type { Range } from '../range/range.ts';
-import { useRange, useStartInBefore } from '../range/use-range.ts';
-import { count } from '../text/numbers.ts';
+import { changeText } from '../parts/inline.tsx';
+import { type Range, useRange, useStartInBefore } from '../range.ts';
+import { count } from '../text/format.ts';
 import type { Panel, Series } from './chart.ts';
 import { TimeChart, type TimeChartProps } from './time-chart.tsx';
 

@@ -6,16 +6,13 @@ import { Sparkline } from '../charts/sparkline.tsx';
 import { ThroughputChart } from '../charts/throughput-chart.tsx';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
-import { Change } from '../parts/change.tsx';
 import { type Column, DataTable, type Order, orderIn } from '../parts/data-table.tsx';
-import { Ago } from '../parts/moment.tsx';
-import { Empty, ReadState } from '../parts/problem.tsx';
-import { ViewHead } from '../parts/view-head.tsx';
-import { usePrevious, useRange } from '../range/use-range.ts';
+import { Ago, Change } from '../parts/inline.tsx';
+import { Empty, ReadState, ViewHead } from '../parts/view.tsx';
+import { usePrevious, useRange } from '../range.ts';
 import { causeLink, linkHere, linkTo } from '../route.ts';
 import { listQuery } from '../tasks/list-query.ts';
-import { millis } from '../text/moments.ts';
-import { count, counted } from '../text/numbers.ts';
+import { count, counted, millis } from '../text/format.ts';
 import { CauseText, CONSEQUENCE, consequencesOf, countBefore, NewBadge } from './causes.tsx';
 
 /** Number of causes requested at first, and maximum. */

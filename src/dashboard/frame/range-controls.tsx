@@ -1,14 +1,19 @@
 import { useEffect } from 'preact/hooks';
-import { historyStart, loadHistoryStart } from '../live/history-start.ts';
 import { lazy } from '../parts/lazy.tsx';
-import { type Range, rangeText } from '../range/range.ts';
-import { isComparedAt, useRange, useStartInBefore } from '../range/use-range.ts';
+import {
+  historyStart,
+  isComparedAt,
+  loadHistoryStart,
+  type Range,
+  rangeText,
+  useRange,
+  useStartInBefore,
+} from '../range.ts';
 import { currentRoute, go, linkHere } from '../route.ts';
 import { zone } from '../settings.ts';
 import { useStore } from '../store.ts';
-import { clockTime } from '../text/moments.ts';
-import type { View } from '../views.tsx';
-import { viewOf } from '../views.tsx';
+import { clockTime } from '../text/format.ts';
+import { type View, viewOf } from '../views.tsx';
 import { Popover } from './popover.tsx';
 
 const RangeChoices = lazy(async () => (await import('./range-picker.tsx')).RangeChoices);

@@ -1,10 +1,17 @@
 import { useEffect, useState } from 'preact/hooks';
-import { type HistoryStart, historyStart, loadHistoryStart } from '../live/history-start.ts';
-import { LONG_RANGES, minutesOf, RANGES, type Range } from '../range/range.ts';
+import {
+  type HistoryStart,
+  historyStart,
+  LONG_RANGES,
+  loadHistoryStart,
+  minutesOf,
+  RANGES,
+  type Range,
+} from '../range.ts';
 import { go, linkHere } from '../route.ts';
 import { zone } from '../settings.ts';
 import { useStore } from '../store.ts';
-import { fieldText, fromField, moment } from '../text/moments.ts';
+import { fieldText, fromField, moment } from '../text/format.ts';
 
 const MINUTE = 60_000;
 /** Markers to choose from. */

@@ -1,8 +1,8 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { canAskFor } from '../abilities.ts';
+import { canAskFor } from '../live/scope.ts';
 import { loadCode } from '../parts/lazy.tsx';
 import { currentRoute, go, linkTo, type Route } from '../route.ts';
-import type { Facets, Suggestion } from '../search/suggest.ts';
+import type { Facets, Suggestion } from '../search/language.ts';
 import { createStore, useStore } from '../store.ts';
 
 type Language = typeof import('../search/language.ts');

@@ -4,14 +4,12 @@ import { sourceNames } from '../live/scope.ts';
 import { helpOpen, said } from '../page-state.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { lazy } from '../parts/lazy.tsx';
-import { Empty } from '../parts/problem.tsx';
-import { ViewHead } from '../parts/view-head.tsx';
-import { rangeOf } from '../range/range.ts';
+import { Empty, ViewHead } from '../parts/view.tsx';
+import { rangeOf } from '../range.ts';
 import { currentRoute, go, linkHere, linkTo } from '../route.ts';
 import { nextTheme, nextZone, theme, zone } from '../settings.ts';
-import { useStore } from '../store.ts';
-import { moment } from '../text/moments.ts';
-import { useMedia } from '../use-media.ts';
+import { useNarrow, useStore } from '../store.ts';
+import { moment } from '../text/format.ts';
 import { VIEWS, type View, viewOf } from '../views.tsx';
 import { LiveButton } from './live-button.tsx';
 import { Popover } from './popover.tsx';
@@ -32,7 +30,7 @@ interface ShellProps {
 /** The frame around every view. */
 export function Shell(props: ShellProps & { readonly children: ComponentChildren }) {
   const { branding, view, children } = props;
-  const isPhone = useMedia('(max-width: 760px)');
+  const isPhone = useNarrow();
   const isHelpOpen = useStore(helpOpen);
   const isLost = useStore(connection).state === 'lost';
   return (

@@ -2,16 +2,15 @@ import type { GraphState } from '../../client.ts';
 import type { GraphNodeBody, StateCountsBody } from '../../wire.ts';
 import { Copyable } from '../parts/copy-button.tsx';
 import { Facts } from '../parts/fact.tsx';
-import { Moment } from '../parts/moment.tsx';
+import { Moment } from '../parts/inline.tsx';
 import { Flags, StateBadge } from '../parts/state-badge.tsx';
 import { ValueBlock } from '../parts/value-block.tsx';
 import { linkTo, taskLink } from '../route.ts';
-import { count, counted, duration } from '../text/numbers.ts';
+import { count, counted, duration } from '../text/format.ts';
 import type { Words } from '../text/words.ts';
-import { MOST_OPENED } from './fold.ts';
 import { hasFailed, neverRan } from './node-state.ts';
-import type { DrawnNode } from './structure.ts';
-import { titleOf } from './titles.ts';
+import { type DrawnNode, MOST_OPENED } from './structure.ts';
+import { titleOf } from './svg-graph.tsx';
 
 const MOST_LISTED = 100;
 

@@ -2,13 +2,12 @@ import '../style/graph.css';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { GraphState } from '../../client.ts';
 import type { GraphNodeBody } from '../../wire.ts';
-import { Empty, Loading } from '../parts/problem.tsx';
+import { Empty, Loading } from '../parts/view.tsx';
 import { runInSlices, type Steps } from '../slices.ts';
+import { useNarrow } from '../store.ts';
 import { wordsFor } from '../text/words.ts';
-import { useMedia } from '../use-media.ts';
 import { Details, Summary } from './details.tsx';
-import type { Layout, Point } from './layout.ts';
-import { layOut } from './layout.ts';
+import { type Layout, layOut, type Point } from './layout.ts';
 import { hasFailed } from './node-state.ts';
 import { failedPath, type Structure, structureOf } from './structure.ts';
 import { SvgGraph } from './svg-graph.tsx';
@@ -42,7 +41,7 @@ function* drawnOf(steps: Steps<Structure>, isNarrow: boolean): Steps<Drawn> {
 /** The drawing, made in slices; `null` until the first one is ready. */
 function useDrawn({ graph, isFailedOnly }: GraphViewProps, expanded: ReadonlySet<string>): Drawn | null {
   const [drawn, setDrawn] = useState<Drawn | null>(null);
-  const isNarrow = useMedia('(max-width: 760px)');
+  const isNarrow = useNarrow();
   // State changes do not move nodes. Only the failed path needs a new layout when other tasks have failed: a task that
   // turns out to be a consequence may leave while another one joins.
   const failures = isFailedOnly ? failedIds(graph.nodes) : '';

@@ -1,4 +1,4 @@
-/** Whether the page is live: it is, unless the reader points at rows or has paused it. */
+/** When the page moves: the current time, and whether it is live. It is, unless the reader points at rows or has paused it. */
 import { useEffect, useRef } from 'preact/hooks';
 import { createStore } from '../store.ts';
 
@@ -31,3 +31,12 @@ export function useHoldReport(news: News | null, release: () => void): void {
   }, [count, isPartial]);
   useEffect(() => () => held.set(null), []);
 }
+
+/** The current time, updated once a second while the tab is visible. */
+export const clock = createStore(Date.now());
+
+const tick = (): void => {
+  if (!document.hidden) clock.set(Date.now());
+};
+setInterval(tick, 1_000);
+document.addEventListener('visibilitychange', tick);

@@ -1,6 +1,6 @@
-/** The chosen source, if there are several: only its data is shown. */
+/** What views ask for: the chosen source, if there are several, and the parameters that sources support. */
 import type { ComponentsBody, MonitorClient, TaskListQuery } from '../../client.ts';
-import type { SourceBody } from '../../wire.ts';
+import type { SourceBody, TaskCapabilitiesBody } from '../../wire.ts';
 import { currentRoute } from '../route.ts';
 import { createStore } from '../store.ts';
 
@@ -67,4 +67,19 @@ function ofChosen(body: ComponentsBody): ComponentsBody {
     return [key, { ...component, ...Object.fromEntries(lists) }] as const;
   });
   return Object.fromEntries(parts);
+}
+
+/** Which parameters lists of tasks accept: an attribute of the HTML contains them, so that no view has to wait. */
+const text = globalThis.document?.getElementById('app')?.dataset.capabilities;
+/** `null`: everything. */
+const known = text === undefined ? null : (JSON.parse(text) as TaskCapabilitiesBody);
+
+/** Whether `/api/tasks/` accepts these parameters: a source may lack searches, or some filters. */
+export function canAskFor(...parameters: readonly string[]): boolean {
+  return known === null || parameters.every((name) => isAmong(known, name));
+}
+
+function isAmong({ search, filters }: TaskCapabilitiesBody, name: string): boolean {
+  if (/^(?:not_)?q$/.test(name)) return search;
+  return /^(?:not_)?source$/.test(name) || filters.includes(name);
 }

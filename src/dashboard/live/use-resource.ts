@@ -18,7 +18,7 @@ export interface Resource<T> {
 }
 
 /** When to load again. */
-export interface ResourceOptions {
+interface ResourceOptions {
   /** Milliseconds between two requests when no event arrives. Default 15,000. */
   readonly every?: number;
   /** Whether an event makes the data stale. Default: none does. */

@@ -1,21 +1,18 @@
-import type { StatsCallerBody, StatsTotalsBody, TaskStatsBody } from '../../wire.ts';
+import type { StatsCallerBody, StatsStepBody, StatsTotalsBody, TaskStatsBody } from '../../wire.ts';
 import { lineOf, type Series } from '../charts/chart.ts';
 import { Histogram } from '../charts/histogram.tsx';
 import { ThroughputChart } from '../charts/throughput-chart.tsx';
 import { TimeChart } from '../charts/time-chart.tsx';
-import { TopCauses } from '../failures/top-causes.tsx';
+import { TopCauses } from '../failures/causes.tsx';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
-import { Change } from '../parts/change.tsx';
 import { CountedLinks, Tile } from '../parts/fact.tsx';
+import { Change, Moment } from '../parts/inline.tsx';
 import { LatestTasks } from '../parts/latest-tasks.tsx';
-import { Moment } from '../parts/moment.tsx';
-import { NoStats, ReadState } from '../parts/problem.tsx';
-import { ViewHead } from '../parts/view-head.tsx';
-import { tasksWithStats, usePrevious, useRange } from '../range/use-range.ts';
+import { NoStats, ReadState, ViewHead } from '../parts/view.tsx';
+import { comparable, tasksWithStats, usePrevious, useRange } from '../range.ts';
 import { linkTo, nameLink } from '../route.ts';
-import { count, percent, secondsOf } from '../text/numbers.ts';
-import { comparable, valuesBefore, valuesOf } from './before-values.ts';
+import { count, percent, secondsOf } from '../text/format.ts';
 
 const LATEST = 10;
 const TOP_CAUSES = 5;
@@ -216,4 +213,21 @@ function durationLines(of: Duration, { stats, before }: Periods): readonly Serie
   ];
   if (before === null) return now;
   return [...now, lineOf('dashed', 'p95 before', valuesBefore(stats, before, `${of}_p95`), { unit })];
+}
+
+type Figure = Exclude<keyof StatsStepBody, 't'>;
+
+/** A figure of each step of a period. */
+export const valuesOf = (stats: TaskStatsBody, figure: Figure): readonly (number | null)[] =>
+  stats.series.map((step) => step[figure] ?? null);
+
+/**
+ * The same figure in the previous period, for each step of this one. The last steps of both are aligned.
+ *
+ * @returns unknown values if the steps differ in length
+ */
+function valuesBefore(now: TaskStatsBody, before: TaskStatsBody, figure: Figure): readonly (number | null)[] {
+  const offset = before.series.length - now.series.length;
+  const isSame = before.step_seconds === now.step_seconds;
+  return now.series.map((_, step) => (isSame ? (before.series[step + offset]?.[figure] ?? null) : null));
 }

@@ -1,18 +1,14 @@
 import type { ComponentChildren } from 'preact';
 import type { StatsNameBody, TaskStatsBody } from '../../wire.ts';
-import { Change, ratioOf } from '../parts/change.tsx';
 import { type Column, DataTable, type Order } from '../parts/data-table.tsx';
-import { Ago } from '../parts/moment.tsx';
-import { Name } from '../parts/name.tsx';
-import type { Range } from '../range/range.ts';
-import { isComparedAt, useRange } from '../range/use-range.ts';
+import { Ago, Change, Name, ratioOf } from '../parts/inline.tsx';
+import { isComparedAt, type Range, useRange } from '../range.ts';
 import { currentRoute, linkTo, nameLink } from '../route.ts';
 import { useStore } from '../store.ts';
-import { millis } from '../text/moments.ts';
-import { count, percent, seconds, secondsOf } from '../text/numbers.ts';
+import { count, millis, percent, seconds, secondsOf } from '../text/format.ts';
 
 /** A name with its figures in the previous period; `null`: it had none, or they are not loaded yet. */
-export interface NameFigures {
+interface NameFigures {
   readonly now: StatsNameBody;
   readonly before: StatsNameBody | null;
 }

@@ -1,10 +1,8 @@
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
 import { orderIn } from '../parts/data-table.tsx';
-import { Empty, NoStats, ReadState } from '../parts/problem.tsx';
-import { ViewHead } from '../parts/view-head.tsx';
-import { usePrevious, useRange } from '../range/use-range.ts';
-import { comparable } from './before-values.ts';
+import { Empty, NoStats, ReadState, ViewHead } from '../parts/view.tsx';
+import { comparable, usePrevious, useRange } from '../range.ts';
 import { NAME_ORDERS, NamesTable } from './names-table.tsx';
 
 /** Maximum number of names in the API. */

@@ -1,11 +1,10 @@
 import { useState } from 'preact/hooks';
 import type { ComponentsBody } from '../../client.ts';
 import type { StatsNameBody, TaskStatsBody, WorkerCountsBody } from '../../wire.ts';
-import { TopCauses } from '../failures/top-causes.tsx';
+import { TopCauses } from '../failures/causes.tsx';
 import { NAME_ORDERS, NamesTable } from '../names/names-table.tsx';
-import { Change } from '../parts/change.tsx';
 import { DataTable } from '../parts/data-table.tsx';
-import { Moment } from '../parts/moment.tsx';
+import { Change, Moment } from '../parts/inline.tsx';
 import {
   lastOf,
   QUEUE_COLUMNS,
@@ -15,10 +14,10 @@ import {
   waitingOf,
   waitingText,
 } from '../queues/queue-columns.tsx';
-import { isComparedAt } from '../range/use-range.ts';
+import { isComparedAt } from '../range.ts';
 import { currentRoute, linkTo } from '../route.ts';
 import { useStore } from '../store.ts';
-import { count, counted, duration } from '../text/numbers.ts';
+import { count, counted, duration } from '../text/format.ts';
 import { areAllBullMQ } from '../text/words.ts';
 
 const MOST_QUEUES = 5;

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { count } from '../text/numbers.ts';
+import { count } from '../text/format.ts';
 
 /** A list of facts, without those that are unknown or do not apply. */
 export function Facts(props: {

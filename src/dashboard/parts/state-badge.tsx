@@ -1,4 +1,6 @@
-import { saysMore, toneOf } from '../text/states.ts';
+import type { WaitBody } from '../../wire.ts';
+import { saysMore, toneOf } from '../text/words.ts';
+import { Ago } from './inline.tsx';
 
 export { toneOf };
 
@@ -59,4 +61,21 @@ const STATUS_TONES: Readonly<Record<string, string>> = {
 /** The status of a worker or a component. */
 export function Status({ status }: { readonly status: string }) {
   return <span class={`badge tone-${STATUS_TONES[status] ?? 'waiting'}`}>{status}</span>;
+}
+
+/** Why a task or the tasks of a queue wait, and since or until when. Nothing if they do not. */
+export function Blocked({ wait }: { readonly wait: WaitBody | null }) {
+  if (wait === null) return null;
+  const { summary, until, since } = wait;
+  return (
+    <p class="flow blocked">
+      <strong>{summary}</strong>{' '}
+      {(until ?? since) !== null && (
+        <span class="dim">
+          {until === null ? 'Since ' : 'Ends '}
+          <Ago at={until ?? since} />
+        </span>
+      )}
+    </p>
+  );
 }

@@ -1,9 +1,8 @@
 /** Renders only the visible rows of a list whose rows all have the same height. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
+import { type ListWindow, rowKeys, useKeys, useWindow } from './long-list.ts';
 import type { FocusHolders } from './use-hold.ts';
-import { rowKeys, useKeys } from './use-keys.ts';
-import { type ListWindow, useWindow } from './use-window.ts';
 
 /** The next page is read when its start is this many rows away. */
 const AHEAD = 4;

@@ -1,14 +1,12 @@
 import type { ComponentChildren } from 'preact';
 import type { ComponentsBody } from '../../client.ts';
 import type { QueueBody, StatsQueueBody, TaskStatsBody } from '../../wire.ts';
-import { clock } from '../live/clock.ts';
+import { clock } from '../live/pace.ts';
 import type { Column } from '../parts/data-table.tsx';
-import { rounded } from '../parts/moment.tsx';
-import { Name } from '../parts/name.tsx';
+import { Name, rounded } from '../parts/inline.tsx';
 import { queueLink } from '../route.ts';
 import { useStore } from '../store.ts';
-import { millis } from '../text/moments.ts';
-import { count } from '../text/numbers.ts';
+import { count, millis } from '../text/format.ts';
 
 /** One queue: its current state, and its figures over time. Either may be unknown. */
 export interface QueueFigures {

@@ -1,20 +1,26 @@
 import { Fragment } from 'preact';
-import type { FindingBody, QueueBody, StatsQueueBody, TaskStatsBody, WorkerBody } from '../../wire.ts';
-import { canAskFor } from '../abilities.ts';
+import type {
+  DrainBody,
+  FindingBody,
+  QueueBody,
+  StatsQueueBody,
+  TaskStatsBody,
+  WorkerBody,
+} from '../../wire.ts';
 import { greatest, lineOf } from '../charts/chart.ts';
 import { TimeChart } from '../charts/time-chart.tsx';
 import { findingsOfQueue } from '../findings.ts';
 import { client } from '../live/connection.ts';
+import { canAskFor } from '../live/scope.ts';
 import { useResource } from '../live/use-resource.ts';
-import { Blocked, Drain } from '../parts/blocked.tsx';
 import { Tile } from '../parts/fact.tsx';
+import { Moment } from '../parts/inline.tsx';
 import { LatestTasks } from '../parts/latest-tasks.tsx';
-import { Moment } from '../parts/moment.tsx';
-import { Empty, isProblem, Problem, ReadState } from '../parts/problem.tsx';
-import { ViewHead } from '../parts/view-head.tsx';
-import { useRange } from '../range/use-range.ts';
+import { Blocked } from '../parts/state-badge.tsx';
+import { Empty, isProblem, Problem, ReadState, ViewHead } from '../parts/view.tsx';
+import { useRange } from '../range.ts';
 import { linkTo, workerLink } from '../route.ts';
-import { count, seconds } from '../text/numbers.ts';
+import { count, seconds } from '../text/format.ts';
 import { WorkerState } from '../workers/worker-parts.tsx';
 import {
   isMissed,
@@ -139,6 +145,20 @@ function Figures({ queue, stepSeconds }: { readonly queue: QueueFigures; readonl
       {drain != null && <Tile name="Forecast" value={<Drain drain={drain} />} />}
     </dl>
   );
+}
+
+/** When a queue will be empty. Nothing if it is. */
+function Drain({ drain }: { readonly drain: DrainBody | null }) {
+  return drain === null ? null : <span title={drain.reason ?? undefined}>{drainText(drain)}</span>;
+}
+
+/** `empty in about 4 min (2–7)` */
+function drainText({ seconds, low, high, per_minute, reason }: DrainBody): string {
+  if (reason === 'grows') return `will not drain: grows by ${count(Math.round(per_minute ?? 0))}/min`;
+  if (seconds === null) return 'unknown';
+  const [unit, name] = seconds < 180 ? [1, 's'] : seconds < 7_200 ? [60, 'min'] : [3_600, 'h'];
+  const inUnits = (value: number | null): string => count(Math.round((value ?? seconds) / unit));
+  return `empty in about ${inUnits(seconds)} ${name} (${inUnits(low)}–${inUnits(high)})`;
 }
 
 /** Number of a queue's tasks in each of the engine's own states, each with a link to them. */

@@ -2,10 +2,9 @@ import { Sparkline } from '../charts/sparkline.tsx';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
 import { type Column, DataTable } from '../parts/data-table.tsx';
-import { Moment } from '../parts/moment.tsx';
-import { Empty, ReadState } from '../parts/problem.tsx';
-import { ViewHead } from '../parts/view-head.tsx';
-import { useRange } from '../range/use-range.ts';
+import { Moment } from '../parts/inline.tsx';
+import { Empty, ReadState, ViewHead } from '../parts/view.tsx';
+import { useRange } from '../range.ts';
 import { QUEUE_COLUMNS, type QueueFigures, queueKey, queueRows, rateColumns } from './queue-columns.tsx';
 
 /** Every queue, the one with the oldest due task first. */

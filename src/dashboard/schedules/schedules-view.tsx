@@ -1,18 +1,16 @@
 import '../style/schedules.css';
 import type { ScheduleBody } from '../../wire.ts';
-import { clock } from '../live/clock.ts';
 import { client } from '../live/connection.ts';
+import { clock } from '../live/pace.ts';
 import { useResource } from '../live/use-resource.ts';
 import { type Column, DataTable } from '../parts/data-table.tsx';
-import { Ago, Moment } from '../parts/moment.tsx';
-import { Empty, ReadState } from '../parts/problem.tsx';
-import { ViewHead } from '../parts/view-head.tsx';
+import { Ago, Moment } from '../parts/inline.tsx';
+import { Empty, ReadState, ViewHead } from '../parts/view.tsx';
 import { nameLink, taskLink } from '../route.ts';
 import { zone } from '../settings.ts';
 import { useStore } from '../store.ts';
-import { fullMoment, millis } from '../text/moments.ts';
-import { counted, duration, seconds } from '../text/numbers.ts';
-import { callText, chartToneOf } from '../text/states.ts';
+import { counted, duration, fullMoment, millis, seconds } from '../text/format.ts';
+import { callText, chartToneOf } from '../text/words.ts';
 
 /** Lists the periodic schedules. */
 export function SchedulesView() {
@@ -205,7 +203,7 @@ const DAYS = ['Sundays', 'Mondays', 'Tuesdays', 'Wednesdays', 'Thursdays', 'Frid
 const DAY_NAMES = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 
 /** @returns the rule unchanged if it has no equivalent in plain words */
-export function plainRule(rule: string): string {
+function plainRule(rule: string): string {
   const [, fields = rule, bounds = ''] =
     /^([^()]*?)(?: \(m\/h\/dM\/MY\/d\))?( \([^()]*\))?$/.exec(rule) ?? [];
   const plain = fields.startsWith('every ') ? `E${fields.slice(1)}` : cronInWords(fields);

@@ -7,14 +7,13 @@ import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Facts } from '../parts/fact.tsx';
-import { Moment } from '../parts/moment.tsx';
-import { Empty, Loading, Problem, ReadState } from '../parts/problem.tsx';
+import { Moment } from '../parts/inline.tsx';
 import { Status } from '../parts/state-badge.tsx';
-import { ViewHead } from '../parts/view-head.tsx';
+import { Empty, Loading, Problem, ReadState, ViewHead } from '../parts/view.tsx';
 import { dismissed, toggleDismissed } from '../settings.ts';
 import { useStore } from '../store.ts';
 import { curlOf } from '../tasks/export.ts';
-import { bytes, count, counted } from '../text/numbers.ts';
+import { bytes, count, counted } from '../text/format.ts';
 
 /** The components that the monitor is connected to, their settings, and the exporter's metrics if there is one. */
 export function SystemView() {

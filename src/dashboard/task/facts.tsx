@@ -1,11 +1,14 @@
 import type { ComponentChildren } from 'preact';
 import type { TaskDetailBody } from '../../client.ts';
+import type { TaskLogBody } from '../../wire.ts';
 import { Copyable } from '../parts/copy-button.tsx';
 import { Facts } from '../parts/fact.tsx';
-import { Ago, Moment } from '../parts/moment.tsx';
+import { Ago, Moment } from '../parts/inline.tsx';
+import { StateBadge } from '../parts/state-badge.tsx';
+import { ValueBlock, ValueSection } from '../parts/value-block.tsx';
 import { linkTo, taskLink } from '../route.ts';
-import { seconds } from '../text/numbers.ts';
-import { wordsFor } from '../text/words.ts';
+import { count, duration, millis, seconds } from '../text/format.ts';
+import { isEmpty, wordsFor } from '../text/words.ts';
 import { isAlone } from './near-tasks.tsx';
 
 /** What else is known of a task, beside its head. */
@@ -60,3 +63,76 @@ const idLink = (id: string | null, link = taskLink(id ?? '')): ComponentChildren
       {id}
     </a>
   );
+
+/** The arguments of a task and its result, as far as they are known. Empty arguments are left out. */
+export function Values({ task }: { readonly task: TaskDetailBody }) {
+  const { args, kwargs, options, result, truncated } = task;
+  const words = wordsFor(task.sources, task.source);
+  const values = [
+    ['args', words.args, isEmpty(args) ? null : args],
+    ['kwargs', words.kwargs, isEmpty(kwargs) ? null : kwargs],
+    // BullMQ's options are also its keyword arguments.
+    ['options', 'Options', options === kwargs ? null : options],
+    ['result', 'Result', result],
+  ] as const;
+  return (
+    <>
+      {values.map(
+        ([field, title, text]) =>
+          text !== null && (
+            <ValueBlock key={field} label={title} text={text} isCut={truncated.includes(field)} />
+          ),
+      )}
+    </>
+  );
+}
+
+/** The end of a job's log. */
+export function JobLog({ log: { lines, total } }: { readonly log: TaskLogBody }) {
+  const text = lines.join('\n');
+  const tools = lines.length < total && (
+    <span class="dim">{`the last ${lines.length} of ${count(total)} lines`}</span>
+  );
+  return (
+    <ValueSection label="Log" text={text} tools={tools}>
+      <pre tabIndex={0}>{text}</pre>
+    </ValueSection>
+  );
+}
+
+/** Every observed change, with the exceptions of earlier attempts. */
+export function Timeline({ task: { timeline, exception } }: { readonly task: TaskDetailBody }) {
+  let attempt = 1;
+  const rows = timeline.map((entry, index) => {
+    const mine = entry.retries === null ? attempt : entry.retries + 1;
+    attempt = Math.max(attempt, entry.state === 'RETRY' ? mine + 1 : mine);
+    const before = timeline[index - 1];
+    const [last, at] = [millis(before?.timestamp ?? null), millis(entry.timestamp)];
+    const after = last === null || at === null ? 0 : at - last;
+    return { entry, mine, after, isElsewhere: entry.worker !== (before?.worker ?? null) };
+  });
+  return (
+    <section class="panel">
+      <h2>Timeline</h2>
+      {rows.length === 0 && (
+        <p class="dim">No changes were recorded: only the stored result of this task is known.</p>
+      )}
+      <ol class="timeline">
+        {rows.map(({ entry, mine, after, isElsewhere }, index) => (
+          <li key={index}>
+            <div class="flow timeline-line">
+              <StateBadge state={entry.state} />
+              <Moment at={entry.timestamp} missing="unknown time" />
+              {after !== 0 && <span class="dim">{`+${duration(after)}`}</span>}
+              {mine > 1 && mine !== rows[index - 1]?.mine && <span class="dim">{`attempt ${mine}`}</span>}
+              {isElsewhere && <span class="dim">{entry.worker}</span>}
+            </div>
+            {entry.detail !== null && entry.detail !== exception && (
+              <pre class="timeline-detail">{entry.detail}</pre>
+            )}
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}

@@ -3,18 +3,16 @@ import { useEffect } from 'preact/hooks';
 import type { TaskDetailBody } from '../../client.ts';
 import { Traceback } from '../failures/traceback.tsx';
 import { client } from '../live/connection.ts';
-import { historyStart, loadHistoryStart } from '../live/history-start.ts';
 import { useResource } from '../live/use-resource.ts';
-import { Moment } from '../parts/moment.tsx';
-import { Empty, isProblem, ReadState } from '../parts/problem.tsx';
-import { ViewHead } from '../parts/view-head.tsx';
+import { Moment } from '../parts/inline.tsx';
+import { Empty, isProblem, ReadState, ViewHead } from '../parts/view.tsx';
+import { historyStart, loadHistoryStart } from '../range.ts';
 import { linkTo } from '../route.ts';
 import { useStore } from '../store.ts';
 import { Attempts } from './attempts.tsx';
-import { Details } from './facts.tsx';
+import { Details, JobLog, Timeline, Values } from './facts.tsx';
 import { isAlone, NearTasks, useNear } from './near-tasks.tsx';
 import { TaskHead } from './task-head.tsx';
-import { JobLog, Timeline, Values } from './values.tsx';
 
 /** The page of one task. */
 export function TaskView({ id, query }: { readonly id: string; readonly query: URLSearchParams }) {

@@ -5,18 +5,16 @@ import { client } from '../live/connection.ts';
 import { useHoldReport } from '../live/pace.ts';
 import { useResource } from '../live/use-resource.ts';
 import { listed } from '../page-state.ts';
-import { Sources } from '../parts/age.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
-import { Empty, Loading, Problem } from '../parts/problem.tsx';
 import { useHold } from '../parts/use-hold.ts';
-import { ViewHead } from '../parts/view-head.tsx';
+import { Empty, Loading, Problem, Sources, ViewHead } from '../parts/view.tsx';
 import { VirtualRows } from '../parts/virtual-rows.tsx';
 import { linkTo, taskLink } from '../route.ts';
 import { SEARCH_PARAMETERS } from '../search/fields.ts';
 import { formatSearch } from '../search/parse.ts';
-import { count, counted } from '../text/numbers.ts';
+import { useNarrow } from '../store.ts';
+import { count, counted } from '../text/format.ts';
 import { wordsFor } from '../text/words.ts';
-import { useMedia } from '../use-media.ts';
 import { curlOf, download, MOST_EXPORTED, readAll, toCsv } from './export.ts';
 import { ActiveFilters, FilterSheet, Filters } from './filters.tsx';
 import { listQuery, withFilter } from './list-query.ts';
@@ -32,7 +30,7 @@ const ROWS_AHEAD = 6;
 export function TasksView({ query }: { readonly query: URLSearchParams }) {
   const [isScrolled, setScrolled] = useState(false);
   const { isHeld, release, pointer, focus } = useHold();
-  const isNarrow = useMedia('(max-width: 760px)');
+  const isNarrow = useNarrow();
   const rowHeight = isNarrow ? 58 : 28;
   const list = useTaskList(
     query,
@@ -195,7 +193,7 @@ async function read({ term, without }: Try, signal: AbortSignal) {
 }
 
 /** Exports the list as a command, as CSV or as JSON. */
-export function ExportMenu({ query }: { readonly query: URLSearchParams }) {
+function ExportMenu({ query }: { readonly query: URLSearchParams }) {
   const [said, setSaid] = useState<string | null>(null);
   const running = useRef<AbortController | null>(null);
 

@@ -31,7 +31,7 @@ export const FIRST_LISTED = 20;
 export const MORE_LISTED = 50;
 
 /** The input of {@link rowsOf}. */
-export interface RowsOptions {
+interface RowsOptions {
   readonly tree: Tree;
   readonly opened: Opened;
   /** Rows to list first in their fold: failed tasks, with the rows above them. */

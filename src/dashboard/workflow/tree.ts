@@ -2,7 +2,7 @@
 import type { GraphEdgeBody, GraphNodeBody } from '../../wire.ts';
 import { isConsequence } from '../graph/node-state.ts';
 import { each, type Steps } from '../slices.ts';
-import { millis } from '../text/moments.ts';
+import { millis } from '../text/format.ts';
 
 /** A workflow as a forest. */
 export interface Tree {

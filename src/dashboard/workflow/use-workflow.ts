@@ -1,12 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { GraphState } from '../../client.ts';
 import type { GraphNodeBody } from '../../wire.ts';
-import { clock } from '../live/clock.ts';
+import { branchesOf, type Outcome, outcomeOf } from '../graph/node-state.ts';
+import { clock } from '../live/pace.ts';
 import { each, runInSlices, type Steps } from '../slices.ts';
 import { useStore } from '../store.ts';
-import { branchesOf, type Outcome, outcomeOf } from './outcome.ts';
-import { type Span, spanOf } from './spans.ts';
-import { type BusyTimes, busyTimes } from './time-scale.ts';
+import { type BusyTimes, busyTimes, type Span, spanOf } from './times.ts';
 import { type Tree, treeOf } from './tree.ts';
 
 /** The data of the waterfall. */

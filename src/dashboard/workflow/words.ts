@@ -1,10 +1,10 @@
 /** The texts of the waterfall's rows. */
 import type { GraphNodeBody } from '../../wire.ts';
-import { isConsequence, lookOfMembers } from '../graph/node-state.ts';
-import { count, counted, duration } from '../text/numbers.ts';
-import { saysMore, toneOf } from '../text/states.ts';
+import { hasFailed, lookOfMembers } from '../graph/node-state.ts';
+import { count, counted, duration } from '../text/format.ts';
+import { saysMore, toneOf } from '../text/words.ts';
 import type { Row } from './rows.ts';
-import { type Span, spanOf, spanOfAll, type Tally, tallyOf } from './spans.ts';
+import { type Span, spanOf, spanOfAll } from './times.ts';
 import type { Workflow } from './use-workflow.ts';
 
 /** The content of a row. */
@@ -22,7 +22,6 @@ export interface Facts {
   readonly state: string;
   /** Whether it never ran, or failed only because another task did. */
   readonly isFaded: boolean;
-  readonly tally: Tally | null;
 }
 
 const MARKS: Readonly<Record<string, string>> = {
@@ -43,7 +42,7 @@ export function factsOfRow({ kind, ids }: Pick<Row, 'kind' | 'ids'>, { nodes, ou
 
 /** @param idle ids of the tasks that never ran */
 function factsOfTask(node: GraphNodeBody, idle: ReadonlySet<string>): Facts {
-  const isFaded = idle.has(node.id) || isConsequence(node);
+  const isFaded = idle.has(node.id);
   const group = node.kind === 'group' && node.members !== null ? lookOfMembers(node.members) : null;
   const tone = isFaded ? 'waiting' : (group?.tone ?? toneOf(node.state));
   return {
@@ -55,7 +54,6 @@ function factsOfTask(node: GraphNodeBody, idle: ReadonlySet<string>): Facts {
     mark: MARKS[tone] ?? '○',
     state: isFaded ? 'never ran' : (group?.line ?? stateOf(node)),
     isFaded,
-    tally: null,
   };
 }
 
@@ -86,11 +84,22 @@ function factsOfFold(nodes: readonly GraphNodeBody[], idle: ReadonlySet<string>)
     mark: MARKS[tone] ?? '○',
     state: tallyText(tally),
     isFaded: neverRan === total,
-    tally,
   };
 }
 
-function tallyText({ total, failed, neverRan, succeeded, running }: Tally): string {
+/** The number of tasks in each state. */
+function tallyOf(nodes: readonly GraphNodeBody[], idle: ReadonlySet<string>) {
+  let [failed, neverRan, succeeded, running] = [0, 0, 0, 0];
+  for (const node of nodes) {
+    if (idle.has(node.id)) neverRan += 1;
+    else if (hasFailed(node)) failed += 1;
+    else if (node.state === 'SUCCESS') succeeded += 1;
+    else if (node.state !== null && spanOf(node).started !== null && spanOf(node).isOpen) running += 1;
+  }
+  return { total: nodes.length, failed, neverRan, succeeded, running };
+}
+
+function tallyText({ total, failed, neverRan, succeeded, running }: ReturnType<typeof tallyOf>): string {
   const parts = [
     [failed, 'failed'],
     [neverRan, 'never ran'],
@@ -109,8 +118,8 @@ function tallyText({ total, failed, neverRan, succeeded, running }: Tally): stri
 const isEndUnseen = (node: GraphNodeBody | null): boolean => node?.flags.includes('end_unseen') === true;
 
 /** The text beside a bar. */
-export function barText({ node, span, state, isFaded, tally }: Facts, now: number): string {
-  if (tally !== null || isFaded || node === null || node.state === null) return state;
+export function barText({ node, span, state, isFaded }: Facts, now: number): string {
+  if (isFaded || node === null || node.state === null) return state;
   const { from, started, ended, isOpen } = span;
   if (node.state === 'RETRY') return retryText(node, now);
   if (started !== null && isOpen) return duration(Math.max(0, now - started));

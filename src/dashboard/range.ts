@@ -1,8 +1,16 @@
 /** The period of time in the address. */
-import { moment, type Zone } from '../text/moments.ts';
+
+import { useMemo } from 'preact/hooks';
+import type { TaskListQuery, TasksBody } from '../client.ts';
+import type { MarkerBody, TaskStatsBody } from '../wire.ts';
+import { client } from './live/connection.ts';
+import { useResource } from './live/use-resource.ts';
+import { currentRoute, type Route } from './route.ts';
+import { createStore, useStore } from './store.ts';
+import { moment, type Zone } from './text/format.ts';
 
 /** A window of `stats`, as parameters of the API. */
-export interface StatsWindow {
+interface StatsWindow {
   readonly stats: number;
   readonly stats_until?: string;
 }
@@ -137,4 +145,125 @@ export function rangeText({ kind, since, until, minutes }: Range, zone: Zone): s
 function lengthText(minutes: number): string {
   if (minutes % 1_440 === 0 && minutes > 1_440) return `${minutes / 1_440} d`;
   return minutes % 60 === 0 ? `${minutes / 60} h` : `${minutes} min`;
+}
+
+/** Views that compare periods unless the address says otherwise. */
+const COMPARED: ReadonlySet<string> = new Set(['names']);
+
+/** The period in the address. */
+export function useRange(): Range {
+  const { query } = useStore(currentRoute);
+  return useMemo(() => rangeOf(query), [query]);
+}
+
+/** Longer windows are counted without the limits of a list. */
+const MOST_LISTED_MINUTES = 1_440;
+
+/**
+ * The latest tasks of a period and its statistics: one request, or two if the period is too long for that.
+ *
+ * @param filters of both
+ * @param stats further parameters of the statistics
+ */
+export async function tasksWithStats(
+  range: Range,
+  { limit, filters, stats }: Record<'filters' | 'stats', TaskListQuery> & { readonly limit: number },
+  signal: AbortSignal,
+): Promise<TasksBody> {
+  const [period, window] = [range.counted(), range.stats()];
+  const counted = { ...filters, ...stats, ...window };
+  if (window.stats <= MOST_LISTED_MINUTES) {
+    return await client.tasks({ ...counted, ...period, limit }, { signal });
+  }
+  const [listed, { stats: figures }] = await Promise.all([
+    client.tasks({ ...filters, ...period, limit }, { signal }),
+    client.tasks({ ...counted, limit: 0 }, { signal }),
+  ]);
+  return figures === undefined ? listed : { ...listed, stats: figures };
+}
+
+/** Whether figures are compared with the previous period. */
+export function isComparedAt({ path, query }: Route): boolean {
+  const asked = query.get('compare');
+  return asked === null ? COMPARED.has(path) : asked === '1';
+}
+
+/**
+ * The data of the previous period; `null` without a comparison, or until it is loaded.
+ *
+ * @param key identifies the request, together with the period
+ * @param load sends the request for that window
+ */
+export function usePrevious<T>(
+  key: string,
+  load: (window: StatsWindow, signal: AbortSignal) => Promise<T>,
+): T | null {
+  const range = useRange();
+  const isCompared = isComparedAt(useStore(currentRoute));
+  const { data } = useResource(
+    `${isCompared} ${range.key} ${key}`,
+    async (signal) => (isCompared ? await load(range.before(), signal) : null),
+    { every: 60_000 },
+  );
+  return isCompared ? data : null;
+}
+
+/** The previous period if it can be compared: of less than half of it, nobody can say what was usual. */
+export function comparable(before: TaskStatsBody | null | undefined): TaskStatsBody | null {
+  if (before == null) return null;
+  const known = before.series.filter(({ succeeded }) => succeeded !== null);
+  return 2 * known.length < before.series.length ? null : before;
+}
+
+/** When the history starts, if it does not contain the whole previous period; `null` also without a comparison. */
+export function useStartInBefore(): Date | null {
+  const { since, until } = useRange();
+  const isCompared = isComparedAt(useStore(currentRoute));
+  const { at } = useStore(historyStart);
+  const start = 2 * since.getTime() - until.getTime();
+  return isCompared && at !== null && at > start ? new Date(at) : null;
+}
+
+/** How far back the data reaches. */
+export interface HistoryStart {
+  /** In milliseconds since 1970; `null` if unknown. */
+  readonly at: number | null;
+  /** Whether a store keeps counts for longer than tasks. */
+  readonly isKept: boolean;
+  /** Newest first. */
+  readonly markers: readonly MarkerBody[];
+}
+
+/** How far back the history reached when the reader last chose a period. */
+export const historyStart = createStore<HistoryStart>({ at: null, isKept: false, markers: [] });
+
+const STALE_MS = 30_000;
+let askedAt = 0;
+
+/** Requests again how far back the history reaches, unless this was done a moment ago. */
+export async function loadHistoryStart(): Promise<void> {
+  if (Date.now() - askedAt < STALE_MS) return;
+  askedAt = Date.now();
+  try {
+    historyStart.set(await read());
+  } catch {
+    // The previous value is still the best guess.
+    askedAt = 0;
+  }
+}
+
+async function read(): Promise<HistoryStart> {
+  const [components, { stats }] = await Promise.all([
+    client.components(),
+    client.tasks({ limit: 0, stats: 1 }),
+  ]);
+  const since = components.history?.config?.since;
+  const starts = [since, stats?.counted_since].flatMap((text) =>
+    typeof text === 'string' ? [Date.parse(text)] : [],
+  );
+  return {
+    at: starts.length === 0 ? null : Math.min(...starts),
+    isKept: stats?.computed_from !== undefined,
+    markers: (stats?.markers ?? []).toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at)),
+  };
 }
