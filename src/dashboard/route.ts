@@ -72,10 +72,11 @@ export function goBack(fallback: string): void {
   else go(fallback);
 }
 
-type QueryInput = Readonly<Record<string, string | readonly string[]>> | URLSearchParams;
-
 /** The link to a view. It keeps the current period and source, unless the query has its own. */
-export function linkTo(path: string, query: QueryInput = {}): string {
+export function linkTo(
+  path: string,
+  query: Readonly<Record<string, string | readonly string[]>> | URLSearchParams = {},
+): string {
   const search = new URLSearchParams(query instanceof URLSearchParams ? query : undefined);
   if (!(query instanceof URLSearchParams)) {
     for (const [name, value] of Object.entries(query)) {

@@ -84,7 +84,7 @@ export const VIEWS: readonly View[] = [
     period: 'window',
     shape: 'charts',
     canCompare: true,
-    load: async () => (await import('./failures/cause-view.tsx')).CauseView,
+    load: async () => (await import('./failures/failures-view.tsx')).CauseView,
   }),
   viewWith({
     path: 'tasks',
@@ -121,7 +121,7 @@ export const VIEWS: readonly View[] = [
     under: 'queues',
     period: 'window',
     shape: 'charts',
-    load: async () => (await import('./queues/queue-view.tsx')).QueueView,
+    load: async () => (await import('./queues/queues-view.tsx')).QueueView,
   }),
   viewWith({
     path: 'names',
@@ -138,7 +138,7 @@ export const VIEWS: readonly View[] = [
     period: 'window',
     shape: 'charts',
     canCompare: true,
-    load: async () => (await import('./names/name-view.tsx')).NameView,
+    load: async () => (await import('./names/names-view.tsx')).NameView,
   }),
   viewWith({
     path: 'workers',

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { axisOf, type Panel, type Series, valueAt } from './chart.ts';
+import { axisOf, greatest, type Panel, type Series, type Tone, valueAt } from './chart.ts';
 import { Slider, type StepHandlers } from './slider.tsx';
 
 /** The properties of every chart. */
@@ -248,5 +248,43 @@ function Line(props: { readonly series: Series; readonly scale: Scale }) {
       <path class={`chart-gap stroke-${tone}`} d={gaps} />
       <path class={`line-${look} stroke-${tone}`} d={solid} />
     </>
+  );
+}
+
+const [WIDTH, HEIGHT] = [96, 20];
+
+/** A small chart of columns within a row, without axes. */
+export function Sparkline(props: {
+  /** Oldest first; `null`: unknown. */
+  readonly values: readonly (number | null)[];
+  /** What it shows, in words. */
+  readonly label: string;
+  readonly tone: Tone;
+  /** The value of a column of full height. Default: the greatest one. */
+  readonly most?: number;
+}) {
+  const { values, label, tone, most = Math.max(1, greatest(values)) } = props;
+  const step = WIDTH / Math.max(1, values.length);
+  let [columns, gaps] = ['', ''];
+  values.forEach((value, index) => {
+    const left = (index * step).toFixed(1);
+    if (value === null) gaps += `M${left} ${HEIGHT - 1}h${step.toFixed(1)}`;
+    else if (value > 0) {
+      const tall = Math.max(2, (value / most) * HEIGHT).toFixed(1);
+      columns += `M${left} ${HEIGHT}v${-tall}h${Math.max(1, step - 0.5).toFixed(1)}v${tall}z`;
+    }
+  });
+  return (
+    <svg
+      class="sparkline"
+      width={WIDTH}
+      height={HEIGHT}
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      role="img"
+      aria-label={label}
+    >
+      <path class="chart-gap stroke-waiting" d={gaps} />
+      <path class={`fill-${tone}`} d={columns} />
+    </svg>
   );
 }

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { MarkerBody, TaskStatsBody } from '../../wire.ts';
+import { zone } from '../page-state.ts';
 import { go, linkHere, linkTo } from '../route.ts';
-import { zone } from '../settings.ts';
 import { createStore, useStore } from '../store.ts';
 import { axisLabel, chartTime } from '../text/format.ts';
 import { isUnknown, type Panel, type Series, stepInText, stepInWords } from './chart.ts';
@@ -14,7 +14,7 @@ export interface TimeChartProps {
   /** What it shows, in a few words. */
   readonly label: string;
   /** The statistics from which its figures are: their steps and markers. */
-  readonly stats: TaskStatsBody;
+  readonly stats: Pick<TaskStatsBody, 'series' | 'step_seconds' | 'markers'>;
   readonly panels: readonly Panel[];
   /** Whether its figures are numbers per step, which it then says. Default false. */
   readonly isRate?: boolean;
@@ -109,7 +109,7 @@ function showRange(from: number, until: number): void {
 }
 
 /** The steps of a chart in milliseconds since 1970, and in words. */
-function useTimes({ series, step_seconds }: TaskStatsBody) {
+function useTimes({ series, step_seconds }: TimeChartProps['stats']) {
   const chosen = useStore(zone);
   const starts = useMemo(() => series.map(({ t }) => Date.parse(t)), [series]);
   const stepMs = step_seconds * 1_000;
@@ -131,21 +131,10 @@ function useTimes({ series, step_seconds }: TaskStatsBody) {
   };
 }
 
-/** Markers that are too close to each other to be distinguished. */
-interface MarkerGroup {
-  /** Pixels from the left edge of the first one. */
-  readonly x: number;
-  /** Oldest first. */
-  readonly markers: readonly MarkerBody[];
-}
-
 const NEAR_PX = 8;
 
-/** Merges markers less than 8 px apart. @param markers oldest first */
-function groupMarkers(
-  markers: readonly MarkerBody[],
-  placeOf: (marker: MarkerBody) => number,
-): readonly MarkerGroup[] {
+/** Markers in groups of those less than 8 px apart: `x` is the place of the first. @param markers oldest first */
+function groupMarkers(markers: readonly MarkerBody[], placeOf: (marker: MarkerBody) => number) {
   const groups: { x: number; last: number; markers: MarkerBody[] }[] = [];
   for (const marker of markers) {
     const x = placeOf(marker);
@@ -162,7 +151,7 @@ function groupMarkers(
 const [CHARACTER_PX, AROUND_PX] = [7, 24];
 
 /** The texts of markers that do not overlap. If there is not enough room, the newest are shown. */
-function textsOf(groups: readonly MarkerGroup[], width: number): readonly (string | null)[] {
+function textsOf(groups: ReturnType<typeof groupMarkers>, width: number): readonly (string | null)[] {
   let limit = Number.POSITIVE_INFINITY;
   return groups
     .toReversed()

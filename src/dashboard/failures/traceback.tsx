@@ -7,65 +7,46 @@ const TWO_LINES = 200;
 /** Number of frames of the app's own code that are shown at first: recursion has thousands. */
 const MOST_FRAMES = 12;
 
-/** The error of a task: the exception, the frames of the app's own code, innermost first, and the rest on request. */
-export function Traceback(props: {
-  readonly exception: string | null;
-  readonly text: string | null;
-  readonly isCut: boolean;
-}) {
-  const { exception, text, isCut } = props;
+/** The traceback of a task: the frames of the app's own code, innermost first, and the rest on request. */
+export function Traceback({ text, isCut }: { readonly text: string | null; readonly isCut: boolean }) {
   const [isWhole, setWhole] = useState(false);
   const own = ownFrames(text ?? '').slice(0, MOST_FRAMES);
-  const error = exception !== null && <ErrorText text={exception} />;
   const label = 'Traceback';
   if (text === null) {
     return (
-      <>
-        {error}
-        <section class="value" aria-label={label}>
-          <h2>{label}</h2>
-          <p class="dim">The engine reported none.</p>
-        </section>
-      </>
+      <section class="value" aria-label={label}>
+        <h2>{label}</h2>
+        <p class="dim">The engine reported none.</p>
+      </section>
     );
   }
-  if (own.length === 0) {
-    return (
-      <>
-        {error}
-        <ValueBlock label={label} text={text} isCut={isCut} fromEnd />
-      </>
-    );
-  }
+  if (own.length === 0) return <ValueBlock label={label} text={text} isCut={isCut} fromEnd />;
   const tools = (
     <button type="button" class="small" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
       {isWhole ? 'App code only' : 'Show all frames'}
     </button>
   );
   return (
-    <>
-      {error}
-      <ValueSection
-        label={label}
-        title={isWhole ? label : 'Traceback: app code'}
-        text={text}
-        isCut={isCut}
-        tools={tools}
-      >
-        {isWhole ? (
-          <pre tabIndex={0}>{text}</pre>
-        ) : (
-          <ol class="own-frames mono">
-            {own.map(({ place, code }, index) => (
-              <li key={index}>
-                <span class="wrap">{place}</span>
-                {code !== null && <b class="wrap">{code}</b>}
-              </li>
-            ))}
-          </ol>
-        )}
-      </ValueSection>
-    </>
+    <ValueSection
+      label={label}
+      title={isWhole ? label : 'Traceback: app code'}
+      text={text}
+      isCut={isCut}
+      tools={tools}
+    >
+      {isWhole ? (
+        <pre tabIndex={0}>{text}</pre>
+      ) : (
+        <ol class="own-frames mono">
+          {own.map(({ place, code }, index) => (
+            <li key={index}>
+              <span class="wrap">{place}</span>
+              {code !== null && <b class="wrap">{code}</b>}
+            </li>
+          ))}
+        </ol>
+      )}
+    </ValueSection>
   );
 }
 

@@ -1,4 +1,5 @@
 import { useEffect } from 'preact/hooks';
+import { zone } from '../page-state.ts';
 import { lazy } from '../parts/lazy.tsx';
 import {
   historyStart,
@@ -10,7 +11,6 @@ import {
   useStartInBefore,
 } from '../range.ts';
 import { currentRoute, go, linkHere } from '../route.ts';
-import { zone } from '../settings.ts';
 import { useStore } from '../store.ts';
 import { clockTime } from '../text/format.ts';
 import { type View, viewOf } from '../views.tsx';

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { zone } from '../page-state.ts';
 import {
   type HistoryStart,
   historyStart,
@@ -9,7 +10,6 @@ import {
   type Range,
 } from '../range.ts';
 import { go, linkHere } from '../route.ts';
-import { zone } from '../settings.ts';
 import { useStore } from '../store.ts';
 import { fieldText, fromField, moment } from '../text/format.ts';
 

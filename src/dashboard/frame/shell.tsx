@@ -1,13 +1,12 @@
 import type { ComponentChildren } from 'preact';
 import { connection, isShut } from '../live/connection.ts';
 import { sourceNames } from '../live/scope.ts';
-import { helpOpen, said } from '../page-state.ts';
+import { helpOpen, nextTheme, nextZone, said, theme, zone } from '../page-state.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { lazy } from '../parts/lazy.tsx';
 import { Empty, ViewHead } from '../parts/view.tsx';
 import { rangeOf } from '../range.ts';
 import { currentRoute, go, linkHere, linkTo } from '../route.ts';
-import { nextTheme, nextZone, theme, zone } from '../settings.ts';
 import { useNarrow, useStore } from '../store.ts';
 import { moment } from '../text/format.ts';
 import { VIEWS, type View, viewOf } from '../views.tsx';

@@ -14,15 +14,14 @@ import { titleOf } from './svg-graph.tsx';
 
 const MOST_LISTED = 100;
 
-interface DetailsProps {
+/** Details of the selected node. */
+export function Details(props: {
   readonly drawn: DrawnNode;
   readonly nodes: ReadonlyMap<string, GraphNodeBody>;
   readonly words: Words;
   readonly onExpand: (id: string) => void;
-}
-
-/** Details of the selected node. */
-export function Details({ drawn, nodes, words, onExpand }: DetailsProps) {
+}) {
+  const { drawn, nodes, words, onExpand } = props;
   const node = nodes.get(drawn.members[0] ?? '');
   if (drawn.kind === 'tasks') {
     const members = drawn.members.map((id) => nodes.get(id)).filter((member) => member !== undefined);

@@ -47,23 +47,18 @@ export function neverRan(
   const unseen = new Set(
     nodes.filter(({ state, kind }) => state === null && kind !== 'group').map(({ id }) => id),
   );
-  const behind = new Map<string, string[]>();
   const idle = new Set(nodes.filter(isConsequence).map(({ id }) => id));
-  for (const { source, target, kind } of edges) {
-    if (!BEHIND.has(kind) || !unseen.has(target)) continue;
-    if (isComplete) idle.add(target);
-    const others = behind.get(source);
-    if (others === undefined) behind.set(source, [target]);
-    else others.push(target);
-  }
+  const waits = edges.filter(({ kind, target }) => BEHIND.has(kind) && unseen.has(target));
+  if (isComplete) for (const { target } of waits) idle.add(target);
+  const behind = Map.groupBy(waits, ({ source }) => source);
   const stopped = [
     ...idle,
     ...nodes.filter(({ state }) => state !== null && STOPPED.has(state)).map(({ id }) => id),
   ];
   for (let id = stopped.pop(); id !== undefined; id = stopped.pop()) {
-    for (const next of behind.get(id) ?? []) {
-      if (!idle.has(next)) stopped.push(next);
-      idle.add(next);
+    for (const { target } of behind.get(id) ?? []) {
+      if (!idle.has(target)) stopped.push(target);
+      idle.add(target);
     }
   }
   return idle;

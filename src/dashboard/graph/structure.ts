@@ -82,12 +82,11 @@ export function failedPath(
   nodes: readonly GraphNodeBody[],
   edges: readonly GraphEdgeBody[],
 ): { readonly nodes: GraphNodeBody[]; readonly edges: GraphEdgeBody[] } {
-  const sources = new Map<string, string[]>();
-  for (const { source, target } of edges) sources.set(target, [...(sources.get(target) ?? []), source]);
+  const before = Map.groupBy(edges, ({ target }) => target);
   const kept = new Set(nodes.filter(hasFailed).map(({ id }) => id));
   const queue = [...kept];
   for (let id = queue.pop(); id !== undefined; id = queue.pop()) {
-    for (const source of sources.get(id) ?? []) {
+    for (const { source } of before.get(id) ?? []) {
       if (!kept.has(source)) queue.push(source);
       kept.add(source);
     }

@@ -8,18 +8,18 @@ import { type DrawnNode, OTHERS, type Structure } from './structure.ts';
 /** Room for the arrow at the end of an edge, in pixels. */
 const ARROW = 5;
 
-interface DrawingProps extends Pick<NodeProps, 'onPick' | 'onReach'> {
-  readonly structure: Structure;
-  readonly layout: Layout;
-  readonly nodes: ReadonlyMap<string, GraphNodeBody>;
-  /** Id of the task for which the workflow was opened. */
-  readonly asked: string;
-  readonly selected: string | null;
-  readonly matches: ReadonlySet<string> | null;
-}
-
 /** Draws the nodes and edges. Each node can be reached by keyboard and read by a screen reader. */
-export function SvgGraph(props: DrawingProps) {
+export function SvgGraph(
+  props: Pick<NodeProps, 'onPick' | 'onReach'> & {
+    readonly structure: Structure;
+    readonly layout: Layout;
+    readonly nodes: ReadonlyMap<string, GraphNodeBody>;
+    /** Id of the task for which the workflow was opened. */
+    readonly asked: string;
+    readonly selected: string | null;
+    readonly matches: ReadonlySet<string> | null;
+  },
+) {
   const { structure, layout, nodes, asked, selected, matches, onPick, onReach } = props;
   const titles = titleLines(structure.nodes);
   return (
@@ -204,17 +204,13 @@ const MOST_RIVALS = 200;
  * @returns the title of each drawn node by its id
  */
 function titlesOf(nodes: readonly DrawnNode[], most: number): ReadonlyMap<string, string> {
-  const byEnd = new Map<string, Set<string>>();
-  for (const { name } of nodes) {
-    const end = lastOf(name);
-    byEnd.set(end, (byEnd.get(end) ?? new Set()).add(name));
-  }
+  const byEnd = Map.groupBy(new Set(nodes.map(({ name }) => name)), lastOf);
   return new Map(
     nodes.map((node) => {
       const title = titleOf(node);
       if (title.length <= most) return [node.id, title];
       const before = title.slice(0, title.length - node.name.length);
-      const rivals = [...(byEnd.get(lastOf(node.name)) ?? [])].filter((name) => name !== node.name);
+      const rivals = (byEnd.get(lastOf(node.name)) ?? []).filter((name) => name !== node.name);
       return [node.id, before + distinct(node.name, rivals.slice(0, MOST_RIVALS), most - before.length)];
     }),
   );

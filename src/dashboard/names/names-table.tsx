@@ -7,10 +7,13 @@ import { currentRoute, linkTo, nameLink } from '../route.ts';
 import { useStore } from '../store.ts';
 import { count, millis, percent, seconds, secondsOf } from '../text/format.ts';
 
+/** What is compared of a name in the previous period. */
+type EarlierName = Pick<StatsNameBody, 'name' | 'count' | 'failed' | 'runtime_p95' | 'wait_p95'>;
+
 /** A name with its figures in the previous period; `null`: it had none, or they are not loaded yet. */
 interface NameFigures {
   readonly now: StatsNameBody;
-  readonly before: StatsNameBody | null;
+  readonly before: EarlierName | null;
 }
 
 /** With fewer runs, the 95th percentile is a single run, which may be chance. */
@@ -62,9 +65,9 @@ const cellOf =
 
 /** Statistics per task name. */
 export function NamesTable(props: {
-  readonly stats: TaskStatsBody;
+  readonly stats: Pick<TaskStatsBody, 'names' | 'computed_from'>;
   /** Names of the previous period; `null`: unknown. */
-  readonly before: readonly StatsNameBody[] | null;
+  readonly before: readonly EarlierName[] | null;
   /** Most names to show, without what only the view of all names has. Default: all. */
   readonly most?: number;
   readonly order: Order<NameFigures>;

@@ -1,12 +1,12 @@
+import type { ComponentProps } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ComponentsBody } from '../../client.ts';
-import type { StatsNameBody, TaskStatsBody, WorkerCountsBody } from '../../wire.ts';
+import type { WorkerCountsBody } from '../../wire.ts';
 import { TopCauses } from '../failures/causes.tsx';
 import { NAME_ORDERS, NamesTable } from '../names/names-table.tsx';
 import { DataTable } from '../parts/data-table.tsx';
 import { Change, Moment } from '../parts/inline.tsx';
 import {
-  lastOf,
   QUEUE_COLUMNS,
   type QueueFigures,
   queueKey,
@@ -19,6 +19,7 @@ import { currentRoute, linkTo } from '../route.ts';
 import { useStore } from '../store.ts';
 import { count, counted, duration } from '../text/format.ts';
 import { areAllBullMQ } from '../text/words.ts';
+import type { Figures } from './figures.ts';
 
 const MOST_QUEUES = 5;
 const MOST_NAMES = 8;
@@ -53,9 +54,9 @@ export function Lists(props: Periods) {
 
 interface Periods {
   readonly components: ComponentsBody | null;
-  readonly figures: TaskStatsBody | null;
+  readonly figures: Figures['now'] | null;
   /** The previous period; `null`: unknown. */
-  readonly before: TaskStatsBody | null;
+  readonly before: Figures['before'];
 }
 
 /** The queues with the oldest due tasks, then those with the most waiting tasks. */
@@ -71,7 +72,7 @@ function Queues({ components, figures, before }: Periods) {
     return (
       <>
         {before?.queue_depths !== undefined && (
-          <Change now={waitingOf(queue)} before={lastOf(depths?.waiting)} text={count} />
+          <Change now={waitingOf(queue)} before={depths?.waiting ?? null} text={count} />
         )}
         {waitingText(queue)}
       </>
@@ -96,12 +97,7 @@ function Queues({ components, figures, before }: Periods) {
 }
 
 /** Statistics per task name. Names whose run time differs most from the previous period come first. */
-function Names(props: {
-  readonly stats: TaskStatsBody;
-  /** Names of the previous period; `null`: unknown. */
-  readonly before: readonly StatsNameBody[] | null;
-}) {
-  const { stats, before } = props;
+function Names({ stats, before }: Pick<ComponentProps<typeof NamesTable>, 'stats' | 'before'>) {
   const [by, choose] = useState<(typeof CHOICES)[number][0]>('change');
   return (
     <section class="panel">

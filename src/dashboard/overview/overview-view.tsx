@@ -1,21 +1,21 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { type ComponentsBody, MonitorClientError } from '../../client.ts';
-import type { ComponentBody, FindingBody, TaskStatsBody } from '../../wire.ts';
+import type { ComponentBody, FindingBody } from '../../wire.ts';
 import { ThroughputChart as Chart } from '../charts/throughput-chart.tsx';
 import { CONSEQUENCE, consequencesOf } from '../failures/causes.tsx';
 import { allHints, clauseOf, linkOf, marksOf, type Problem, unreadVerdict, verdictOf } from '../findings.ts';
 import { client, connection } from '../live/connection.ts';
 import { type Resource, useResource } from '../live/use-resource.ts';
+import { dismissed, toggleDismissed, zone } from '../page-state.ts';
 import { Moment } from '../parts/inline.tsx';
 import { lazy } from '../parts/lazy.tsx';
 import { NoStats, ReadState, ViewHead } from '../parts/view.tsx';
 import { isComparedAt, useRange } from '../range.ts';
 import { currentRoute, linkTo } from '../route.ts';
-import { dismissed, toggleDismissed, zone } from '../settings.ts';
 import { soon } from '../slices.ts';
 import { useStore } from '../store.ts';
 import { clockTime, count, counted } from '../text/format.ts';
-import { figuresOf } from './figures.ts';
+import { type Figures, figuresOf } from './figures.ts';
 import { Lists } from './lists.tsx';
 
 /** States that the chart counts. */
@@ -87,7 +87,7 @@ function problemOf(component: ComponentBody | undefined): MonitorClientError | n
 }
 
 /** The states that the legend of the chart lacks, each with its number of tasks, and failures that do not count there. */
-function OtherStates({ stats }: { readonly stats: TaskStatsBody }) {
+function OtherStates({ stats }: { readonly stats: Figures['now'] }) {
   const { link: period } = useRange();
   const consequences = consequencesOf(stats);
   const others = Object.entries(stats.states)

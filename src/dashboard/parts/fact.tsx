@@ -33,18 +33,16 @@ export function Tile({ name, value }: { readonly name: string; readonly value: C
   );
 }
 
-interface CountedLink {
-  readonly text: string;
-  readonly link: string;
-  readonly count?: number;
-  /** The link to what was counted. Default: none. */
-  readonly rows?: string;
-}
-
 /** Links, most of them with a number, under a heading. */
 export function CountedLinks(props: {
   readonly title: string;
-  readonly items: readonly CountedLink[];
+  readonly items: readonly {
+    readonly text: string;
+    readonly link: string;
+    readonly count?: number;
+    /** The link to what was counted. Default: none. */
+    readonly rows?: string;
+  }[];
   /** What is said if there are none. */
   readonly none?: string;
 }) {

@@ -1,7 +1,7 @@
 /** What stands within a line: names, times, ages and changes. */
 import { clock } from '../live/pace.ts';
+import { zone } from '../page-state.ts';
 import { useStartInBefore } from '../range.ts';
-import { zone } from '../settings.ts';
 import { useStore } from '../store.ts';
 import { coarse, duration, fullMoment, millis, moment } from '../text/format.ts';
 

@@ -26,13 +26,18 @@ export const queueKey = ({ now, name }: QueueFigures): string => `${now?.source}
 export const waitingOf = ({ now, over }: Readings): number | null => now?.waiting ?? lastOf(over?.waiting);
 
 /** The last known value; `null` if there is none. */
-export const lastOf = (values: readonly (number | null)[] | undefined): number | null =>
+const lastOf = (values: readonly (number | null)[] | undefined): number | null =>
   values?.findLast((value) => value !== null) ?? null;
+
+/** The depths of queues over time. */
+type StatsOverTime = Pick<TaskStatsBody, 'series' | 'step_seconds'> & {
+  readonly queue_depths?: readonly StatsQueueBody[] | undefined;
+};
 
 /** Every queue that is listed now or in the statistics: those with the oldest due tasks first. */
 export function queueRows(
   components: ComponentsBody | null,
-  stats: TaskStatsBody | null,
+  stats: StatsOverTime | null,
 ): readonly QueueFigures[] {
   const queues = components?.queues?.queues ?? [];
   const over = new Map((stats?.queue_depths ?? []).map((depths) => [depths.queue, depths]));
@@ -51,7 +56,7 @@ const dueOf = ({ dueSince }: QueueFigures): number => dueSince ?? Number.MAX_VAL
 type Readings = Pick<QueueFigures, 'now' | 'over'>;
 
 /** From the current age, or the last observed one: what was due then still is, if anything waits. */
-function dueSinceOf({ now, over }: Readings, stats: TaskStatsBody | null): number | null {
+function dueSinceOf({ now, over }: Readings, stats: StatsOverTime | null): number | null {
   if (now?.oldest_due_seconds != null) {
     return (millis(now.as_of) ?? Date.now()) - now.oldest_due_seconds * 1_000;
   }

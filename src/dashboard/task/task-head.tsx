@@ -78,16 +78,11 @@ function Story({ task, workflow }: { readonly task: TaskDetailBody; readonly wor
   const { nodes, graph, outcome } = workflow;
   const { task_id } = task;
   const source = isConsequence(task) ? outcome.cause : null;
-  const next = new Map<string, string[]>();
-  for (const { source: from, target } of graph.edges) {
-    if (from !== task_id) continue;
-    const name = nodes.get(target)?.task_name ?? target;
-    next.set(name, [...(next.get(name) ?? []), target]);
-  }
-  const names = [...next.values()];
-  const said = new Set([task_id, ...names.flat()]);
+  const next = graph.edges.flatMap((edge) => (edge.source === task_id ? [edge.target] : []));
+  const names = [...Map.groupBy(next, (id) => nodes.get(id)?.task_name ?? id).values()];
+  const said = new Set([task_id, ...next]);
   const unrun = task.state === 'FAILURE' ? [...outcome.idle].filter((id) => !said.has(id)).length : 0;
-  if (source === null && next.size === 0 && unrun === 0) return null;
+  if (source === null && next.length === 0 && unrun === 0) return null;
   return (
     <p class="flow task-story">
       {source !== null && (

@@ -50,7 +50,7 @@ function Known({ task }: { readonly task: TaskDetailBody }) {
         <div class="column-side">
           <Values task={task} />
           {(exception !== null || traceback !== null) && (
-            <Traceback exception={null} text={traceback} isCut={truncated.includes('traceback')} />
+            <Traceback text={traceback} isCut={truncated.includes('traceback')} />
           )}
           {log !== null && log.lines.length > 0 && <JobLog log={log} />}
           {isAlone(task) ? timeline : <NearTasks task={task} {...near} />}

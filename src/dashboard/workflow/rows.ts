@@ -1,5 +1,5 @@
 /** The rows of the waterfall: tasks, folded siblings with the same name, and rows that list more of them. */
-import type { Tree } from './tree.ts';
+import type { Tree } from './use-workflow.ts';
 
 /** A row. */
 export interface Row {
@@ -73,19 +73,11 @@ function isOpened({ others, rows }: Opened, key: string, kind: Row['kind']): boo
 /** Siblings, with those of one name folded at the place of the first. */
 function itemsOf({ tree, only }: RowsOptions, siblings: readonly string[], depth: number): readonly Item[] {
   const kept = only === null ? siblings : siblings.filter((id) => only.has(id));
-  if (kept.length <= MOST_SIBLINGS) {
-    return kept.map((id) => ({ kind: 'task', key: id, ids: [id], depth, fold: tree.foldOf.get(id) ?? id }));
-  }
-  const byName = new Map<string, string[]>();
-  for (const id of kept) {
-    const key = tree.foldOf.get(id) ?? id;
-    const others = byName.get(key);
-    if (others === undefined) byName.set(key, [id]);
-    else others.push(id);
-  }
+  const keyOf = (id: string): string => tree.foldOf.get(id) ?? id;
+  const byName = Map.groupBy(kept, keyOf);
   const items: Item[] = [];
   for (const id of kept) {
-    const key = tree.foldOf.get(id) ?? id;
+    const key = keyOf(id);
     const ids = byName.get(key);
     if (ids === undefined) continue;
     if (ids.length <= MOST_SIBLINGS) items.push({ kind: 'task', key: id, ids: [id], depth, fold: key });

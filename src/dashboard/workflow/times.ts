@@ -89,12 +89,6 @@ export interface Pause {
   readonly share: number;
 }
 
-/** A label of the axis. */
-interface Tick {
-  readonly at: number;
-  readonly text: string;
-}
-
 /** A time axis. */
 export interface TimeScale {
   readonly from: number;
@@ -181,11 +175,9 @@ export function timeScale(busy: BusyTimes): TimeScale | null {
   return { from, to, pauses, place };
 }
 
-type LongPause = Pick<Pause, 'from' | 'to' | 'kind'>;
-
 /** The pauses to shorten, in order. */
-function longPauses({ all, running, retrying }: BusyTimes, from: number, to: number): readonly LongPause[] {
-  const long: LongPause[] = [];
+function longPauses({ all, running, retrying }: BusyTimes, from: number, to: number) {
+  const long: Pick<Pause, 'from' | 'to' | 'kind'>[] = [];
   let rest = to - from;
   function shrink(pauses: readonly Interval[], share: number, kind: 'wait' | 'idle'): void {
     const longest = pauses.toSorted((one, other) => other[1] - other[0] - (one[1] - one[0]));
@@ -220,12 +212,12 @@ const STEPS = [
 const MOST_TICKS = 6;
 
 /** The labels of an axis: the time since its start. @param gap minimum distance of two labels, as a share */
-export function ticksOf(scale: TimeScale, gap: number): readonly Tick[] {
+export function ticksOf(scale: TimeScale, gap: number) {
   const idle = scale.pauses.reduce((sum, { from, to }) => sum + to - from, 0);
   const most = Math.max(1, Math.min(MOST_TICKS, Math.floor(1 / gap)));
   const step = STEPS.find((one) => (scale.to - scale.from - idle) / one <= most) ?? STEPS.at(-1) ?? HOUR;
   const taken = scale.pauses.map(({ at, share }) => at + share / 2);
-  const ticks: Tick[] = [];
+  const ticks: { readonly at: number; readonly text: string }[] = [];
   let start = scale.from;
   for (const end of [...scale.pauses.map(({ from }) => from), scale.to]) {
     const next = scale.from + Math.ceil((start - scale.from) / step) * step;

@@ -18,16 +18,15 @@ const TALL_ROW_PX = 52;
 const HEAD_PX = 26;
 const TIME_LEFT_PX = 8;
 
-interface WaterfallProps {
+/** Every task of a workflow on one time axis. */
+export function Waterfall(props: {
   readonly workflow: Workflow;
   readonly taskId: string;
   readonly isFailedOnly: boolean;
   /** The task to scroll to. A new object scrolls there again. */
   readonly goal: { readonly id: string } | null;
-}
-
-/** Every task of a workflow on one time axis. */
-export function Waterfall({ workflow, taskId, isFailedOnly, goal }: WaterfallProps) {
+}) {
+  const { workflow, taskId, isFailedOnly, goal } = props;
   const isNarrow = useNarrow();
   const height = isNarrow ? TALL_ROW_PX : ROW_PX;
   const list = useWindow(height, HEAD_PX);
