@@ -1,29 +1,30 @@
 /** States, arguments and each queueing system's own terms. */
 import type { SourceBody } from '../../wire.ts';
 
-/** Colours of the states: in text, and in charts. */
-const TONES = {
-  PENDING: ['waiting', 'waiting'],
-  RECEIVED: ['waiting', 'waiting'],
-  STARTED: ['running', 'running'],
-  RETRY: ['retry', 'retried'],
-  SUCCESS: ['success', 'succeeded'],
-  FAILURE: ['failure', 'failed'],
-  REVOKED: ['revoked', 'cancelled'],
-  REJECTED: ['revoked', 'cancelled'],
-} as const;
+const TONES: ReadonlyMap<string | null, string> = new Map([
+  [null, 'waiting'],
+  ['PENDING', 'waiting'],
+  ['RECEIVED', 'waiting'],
+  ['RETRY', 'retry'],
+  ['SUCCESS', 'success'],
+  ['FAILURE', 'failure'],
+  ['REVOKED', 'revoked'],
+  ['REJECTED', 'revoked'],
+]);
 
-type State = keyof typeof TONES;
+/** The colour of a state. Custom states have that of a running task. */
+export const toneOf = (state: string | null): string => TONES.get(state) ?? 'running';
 
-/** Custom states have the colour of a running task. */
-const tonesOf = (state: string | null) =>
-  TONES[state === null ? 'PENDING' : Object.hasOwn(TONES, state) ? (state as State) : 'STARTED'];
+const MARKS: Readonly<Record<string, string>> = {
+  failure: '■',
+  success: '✓',
+  running: '●',
+  retry: '↻',
+  revoked: '–',
+};
 
-/** The colour of a state. */
-export const toneOf = (state: string | null): string => tonesOf(state)[0];
-
-/** The colour of a state in charts. */
-export const chartToneOf = (state: string | null) => tonesOf(state)[1];
+/** The mark that says what a colour does. */
+export const markOf = (tone: string): string => MARKS[tone] ?? '○';
 
 /** The arguments of a task. Engines write missing ones as an empty value. */
 export const callText = (...parts: readonly (string | null)[]): string =>

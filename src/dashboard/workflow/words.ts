@@ -2,7 +2,7 @@
 import type { GraphNodeBody } from '../../wire.ts';
 import { hasFailed, lookOfMembers } from '../graph/node-state.ts';
 import { count, counted, duration } from '../text/format.ts';
-import { saysMore, toneOf } from '../text/words.ts';
+import { markOf, saysMore, toneOf } from '../text/words.ts';
 import type { Row } from './rows.ts';
 import { type Span, spanOf, spanOfAll } from './times.ts';
 import type { Workflow } from './use-workflow.ts';
@@ -24,14 +24,6 @@ export interface Facts {
   readonly isFaded: boolean;
 }
 
-const MARKS: Readonly<Record<string, string>> = {
-  failure: '■',
-  success: '✓',
-  running: '●',
-  retry: '↻',
-  revoked: '–',
-};
-
 /** The content of a row. */
 export function factsOfRow({ kind, ids }: Pick<Row, 'kind' | 'ids'>, { nodes, outcome }: Workflow): Facts {
   const found = ids.map((id) => nodes.get(id)).filter((node) => node !== undefined);
@@ -51,7 +43,7 @@ function factsOfTask(node: GraphNodeBody, idle: ReadonlySet<string>): Facts {
     span: spanOf(node),
     tone,
     barTone: tone,
-    mark: MARKS[tone] ?? '○',
+    mark: markOf(tone),
     state: isFaded ? 'never ran' : (group?.line ?? stateOf(node)),
     isFaded,
   };
@@ -81,7 +73,7 @@ function factsOfFold(nodes: readonly GraphNodeBody[], idle: ReadonlySet<string>)
     tone,
     // One failure among many must not make all of them look failed.
     barTone: failed > 0 && failed < total ? (running > 0 ? 'running' : 'success') : tone,
-    mark: MARKS[tone] ?? '○',
+    mark: markOf(tone),
     state: tallyText(tally),
     isFaded: neverRan === total,
   };
