@@ -1,13 +1,12 @@
 /** The period of time in the address. */
-
 import { useMemo } from 'preact/hooks';
 import type { TaskListQuery, TasksBody } from '../client.ts';
 import type { MarkerBody, TaskStatsBody } from '../wire.ts';
 import { client } from './live/connection.ts';
-import { useResource } from './live/use-resource.ts';
-import { currentRoute, type Route } from './route.ts';
+import { type Resource, type ResourceOptions, useResource } from './live/use-resource.ts';
+import { currentRoute, linkHere, type Route } from './route.ts';
 import { createStore, useStore } from './store.ts';
-import { moment, type Zone } from './text/format.ts';
+import { minute, type Zone } from './text/format.ts';
 
 /** A window of `stats`, as parameters of the API. */
 interface StatsWindow {
@@ -79,7 +78,11 @@ function timeOf(value: string | null): number | null {
 const windowOf = (from: number, to: number): number =>
   Math.min(MOST_MINUTES, Math.max(1, Math.ceil((to - from) / MINUTE)));
 
-const textOf = (at: number): string => new Date(at).toISOString();
+const textOf = (at: Date | number): string => new Date(at).toISOString();
+
+/** The current view, with the period between two times. */
+export const linkBetween = (from: Date | number, to: Date | number): string =>
+  linkHere({ range: null, from: textOf(from), to: textOf(to) });
 
 /** Reads `range=6h`, or `from=…&to=…`; without `to` until now. Default: the last hour. */
 export function rangeOf(query: URLSearchParams): Range {
@@ -137,7 +140,7 @@ function listWindow(from: number, end: number | null): ListWindow {
 
 /** `Last 1 h`, `10:00 – 10:25`, `Since 10:00` */
 export function rangeText({ kind, since, until, minutes }: Range, zone: Zone): string {
-  const text = (at: Date): string => moment(at, zone, Date.now()).slice(0, -3);
+  const text = (at: Date): string => minute(at, zone);
   if (kind === 'last') return `Last ${lengthText(minutes)}`;
   return kind === 'since' ? `Since ${text(since)}` : `${text(since)} – ${text(until)}`;
 }
@@ -159,19 +162,35 @@ export function useRange(): Range {
 /** Longer windows are counted without the limits of a list. */
 const MOST_LISTED_MINUTES = 1_440;
 
-/**
- * The latest tasks of a period and its statistics: one request, or two if the period is too long for that.
- *
- * @param filters of both
- * @param stats further parameters of the statistics
- */
-export async function tasksWithStats(
+/** What to ask for of a period: its statistics, and its latest tasks. */
+interface Asked {
+  /** Number of tasks. Default 0. */
+  readonly limit?: number;
+  /** Filters of both. Default: none. */
+  readonly filters?: Readonly<Record<string, string | readonly string[]>>;
+  /** Further parameters of the statistics. */
+  readonly stats?: TaskListQuery;
+}
+
+/** The statistics and the latest tasks of the period. @param options default: read every 10 s */
+export function useTasks(asked: Asked, options: ResourceOptions = { every: 10_000 }): Resource<TasksBody> {
+  const range = useRange();
+  return useResource(
+    `${range.key} ${JSON.stringify(asked)}`,
+    (signal) => tasksWithStats(range, asked, signal),
+    { keep: true, ...options },
+  );
+}
+
+/** One request, or two if the period is too long to list and count at once. */
+async function tasksWithStats(
   range: Range,
-  { limit, filters, stats }: Record<'filters' | 'stats', TaskListQuery> & { readonly limit: number },
+  { limit = 0, filters, stats }: Asked,
   signal: AbortSignal,
 ): Promise<TasksBody> {
   const [period, window] = [range.counted(), range.stats()];
   const counted = { ...filters, ...stats, ...window };
+  if (limit === 0) return await client.tasks({ ...counted, limit }, { signal });
   if (window.stats <= MOST_LISTED_MINUTES) {
     return await client.tasks({ ...counted, ...period, limit }, { signal });
   }
@@ -188,21 +207,19 @@ export function isComparedAt({ path, query }: Route): boolean {
   return asked === null ? COMPARED.has(path) : asked === '1';
 }
 
-/**
- * The data of the previous period; `null` without a comparison, or until it is loaded.
- *
- * @param key identifies the request, together with the period
- * @param load sends the request for that window
- */
-export function usePrevious<T>(
-  key: string,
-  load: (window: StatsWindow, signal: AbortSignal) => Promise<T>,
-): T | null {
+/** The same of the current view. */
+export const useIsCompared = (): boolean => isComparedAt(useStore(currentRoute));
+
+/** The statistics of the previous period; `null` without a comparison, or until they are loaded. */
+export function usePrevious({ filters, stats }: Omit<Asked, 'limit'>): TasksBody | null {
   const range = useRange();
-  const isCompared = isComparedAt(useStore(currentRoute));
+  const isCompared = useIsCompared();
   const { data } = useResource(
-    `${isCompared} ${range.key} ${key}`,
-    async (signal) => (isCompared ? await load(range.before(), signal) : null),
+    `${isCompared} ${range.key} ${JSON.stringify([filters, stats])}`,
+    async (signal) =>
+      isCompared
+        ? await client.tasks({ ...filters, ...stats, limit: 0, ...range.before() }, { signal })
+        : null,
     { every: 60_000 },
   );
   return isCompared ? data : null;
@@ -218,7 +235,7 @@ export function comparable(before: TaskStatsBody | null | undefined): TaskStatsB
 /** When the history starts, if it does not contain the whole previous period; `null` also without a comparison. */
 export function useStartInBefore(): Date | null {
   const { since, until } = useRange();
-  const isCompared = isComparedAt(useStore(currentRoute));
+  const isCompared = useIsCompared();
   const { at } = useStore(historyStart);
   const start = 2 * since.getTime() - until.getTime();
   return isCompared && at !== null && at > start ? new Date(at) : null;

@@ -2,7 +2,8 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { MarkerBody, TaskStatsBody } from '../../wire.ts';
 import { zone } from '../page-state.ts';
-import { go, linkHere, linkTo } from '../route.ts';
+import { linkBetween } from '../range.ts';
+import { go, linkTo } from '../route.ts';
 import { createStore, useStore } from '../store.ts';
 import { axisLabel, chartTime } from '../text/format.ts';
 import { isUnknown, type Panel, type Series, stepInText, stepInWords } from './chart.ts';
@@ -103,10 +104,7 @@ export function TimeChart(props: TimeChartProps & { readonly legend?: readonly S
   );
 }
 
-function showRange(from: number, until: number): void {
-  const [start, end] = [new Date(from).toISOString(), new Date(until).toISOString()];
-  go(linkHere({ from: start, to: end, range: null }));
-}
+const showRange = (from: number, until: number): void => go(linkBetween(from, until));
 
 /** The steps of a chart in milliseconds since 1970, and in words. */
 function useTimes({ series, step_seconds }: TimeChartProps['stats']) {

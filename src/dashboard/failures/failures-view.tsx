@@ -1,6 +1,6 @@
 import '../style/failures.css';
 import { useState } from 'preact/hooks';
-import type { StatsCauseBody, TaskStatsBody } from '../../wire.ts';
+import type { EventBody, StatsCauseBody, TaskStatsBody } from '../../wire.ts';
 import { greatest } from '../charts/chart.ts';
 import { Sparkline } from '../charts/chart-frame.tsx';
 import { ThroughputChart } from '../charts/throughput-chart.tsx';
@@ -11,7 +11,7 @@ import { CountedLinks } from '../parts/fact.tsx';
 import { Ago, Change, Moment } from '../parts/inline.tsx';
 import { LatestTasks } from '../parts/latest-tasks.tsx';
 import { Empty, ReadState, ViewHead } from '../parts/view.tsx';
-import { tasksWithStats, usePrevious, useRange } from '../range.ts';
+import { usePrevious, useRange, useTasks } from '../range.ts';
 import { causeLink, linkHere, linkTo, nameLink, workerLink } from '../route.ts';
 import { listQuery } from '../tasks/list-query.ts';
 import { count, counted, millis } from '../text/format.ts';
@@ -27,20 +27,14 @@ const ORDERS = {
 };
 const firstOf = ({ first_seen }: StatsCauseBody): number => millis(first_seen) ?? 0;
 
+const isFailure = ({ state }: EventBody): boolean => state === 'FAILURE';
+
 /** Failures by cause. */
 export function FailuresView({ query }: { readonly query: URLSearchParams }) {
-  const range = useRange();
   const [limit, setLimit] = useState(FEW);
   const filters = filtersOf(query);
-  const key = `${range.key} ${limit} ${JSON.stringify(filters)}`;
-  const resource = useResource(
-    key,
-    (signal) => client.tasks({ ...filters, limit: 0, ...range.stats(), stats_causes: limit }, { signal }),
-    { news: (event) => event.state === 'FAILURE', gap: 5_000, keep: true },
-  );
-  const before = usePrevious(key, (window, signal) =>
-    client.tasks({ ...filters, limit: 0, ...window, stats_causes: MOST }, { signal }),
-  );
+  const resource = useTasks({ filters, stats: { stats_causes: limit } }, { news: isFailure, gap: 5_000 });
+  const before = usePrevious({ filters, stats: { stats_causes: MOST } });
   const { data, at } = resource;
   const order = orderIn(query, ORDERS);
   const stats = data?.stats ?? null;
@@ -257,15 +251,12 @@ const LATEST = 10;
 /** One cause of failures: when it occurred, a sample with its traceback, and the affected tasks. */
 export function CauseView({ id }: { readonly id: string }) {
   const range = useRange();
-  const resource = useResource(
-    `${id} ${range.key}`,
-    (signal) =>
-      tasksWithStats(range, { limit: LATEST, filters: { cause: id }, stats: { stats_causes: 1 } }, signal),
-    { news: (event) => event.state === 'FAILURE', gap: 3_000, keep: true },
+  const filters = { cause: id };
+  const resource = useTasks(
+    { limit: LATEST, filters, stats: { stats_causes: 1 } },
+    { news: isFailure, gap: 3_000 },
   );
-  const before = usePrevious(id, (window, signal) =>
-    client.tasks({ cause: id, limit: 0, ...window }, { signal }),
-  );
+  const before = usePrevious({ filters });
   const { data, at } = resource;
   const stats = data?.stats ?? null;
   const cause = stats?.causes?.[0];

@@ -4,9 +4,11 @@ import { lazy } from '../parts/lazy.tsx';
 import {
   historyStart,
   isComparedAt,
+  linkBetween,
   loadHistoryStart,
   type Range,
   rangeText,
+  useIsCompared,
   useRange,
   useStartInBefore,
 } from '../range.ts';
@@ -23,7 +25,7 @@ export function RangeControls(props: { readonly view: View | undefined; readonly
   const { view, isPhone } = props;
   const range = useRange();
   const chosen = useStore(zone);
-  const isCompared = isComparedAt(useStore(currentRoute));
+  const isCompared = useIsCompared();
   useEffect(() => {
     if (isCompared) void loadHistoryStart();
   }, [isCompared]);
@@ -78,12 +80,12 @@ export function toggleCompare(): void {
 }
 
 function CompareButton() {
-  const here = useStore(currentRoute);
+  const isCompared = useIsCompared();
   return (
     <button
       type="button"
       class="frame-compare"
-      aria-pressed={isComparedAt(here)}
+      aria-pressed={isCompared}
       title="Compare with the previous period (c)"
       onClick={toggleCompare}
     >
@@ -112,8 +114,7 @@ function Shift({ range, by }: { readonly range: Range; readonly by: -1 | 1 }) {
   function shift(): void {
     const length = until.getTime() - since.getTime();
     const end = Math.min(until.getTime() + by * length, Date.now());
-    const [from, to] = [new Date(end - length), new Date(end)];
-    go(linkHere({ range: null, from: from.toISOString(), to: to.toISOString() }));
+    go(linkBetween(end - length, end));
   }
 
   return (

@@ -4,6 +4,7 @@ import {
   type HistoryStart,
   historyStart,
   LONG_RANGES,
+  linkBetween,
   loadHistoryStart,
   minutesOf,
   RANGES,
@@ -11,7 +12,7 @@ import {
 } from '../range.ts';
 import { go, linkHere } from '../route.ts';
 import { useStore } from '../store.ts';
-import { fieldText, fromField, moment } from '../text/format.ts';
+import { fieldText, fromField, minute } from '../text/format.ts';
 
 const MINUTE = 60_000;
 /** Markers to choose from. */
@@ -21,9 +22,6 @@ type Changes = Readonly<Record<string, string | null>>;
 
 /** The parameters of the address without a period. */
 const NO_PERIOD: Changes = { range: null, from: null, to: null };
-
-const minuteText = (at: string | number, chosen: 'local' | 'utc'): string =>
-  moment(new Date(at), chosen, Date.now()).slice(0, -3);
 
 /** Every way to choose a period. @param canBeAny whether the view can show all times; `isAny`: whether it does */
 export function RangeChoices(props: {
@@ -63,13 +61,13 @@ export function RangeChoices(props: {
               <Choice
                 changes={{ ...NO_PERIOD, from: at }}
                 isCurrent={range.kind === 'since' && range.since.getTime() === Date.parse(at)}
-                text={`Since ${text} ${minuteText(at, chosen)}`}
+                text={`Since ${text} ${minute(new Date(at), chosen)}`}
               />
             </li>
           ))}
         </ul>
       )}
-      {start.at !== null && <p class="dim">History starts {minuteText(start.at, chosen)}</p>}
+      {start.at !== null && <p class="dim">History starts {minute(new Date(start.at), chosen)}</p>}
     </>
   );
 }
@@ -111,7 +109,7 @@ function Limits({ range }: { readonly range: Range }) {
       class="flow range-limits"
       onSubmit={(event) => {
         event.preventDefault();
-        if (isUsable) go(linkHere({ range: null, from: start.toISOString(), to: end.toISOString() }));
+        if (isUsable) go(linkBetween(start, end));
       }}
     >
       <label class="field">

@@ -5,7 +5,7 @@ import { helpOpen, nextTheme, nextZone, said, theme, zone } from '../page-state.
 import { CopyButton } from '../parts/copy-button.tsx';
 import { lazy } from '../parts/lazy.tsx';
 import { Empty, ViewHead } from '../parts/view.tsx';
-import { rangeOf } from '../range.ts';
+import { linkBetween, rangeOf } from '../range.ts';
 import { currentRoute, go, linkHere, linkTo } from '../route.ts';
 import { useNarrow, useStore } from '../store.ts';
 import { moment } from '../text/format.ts';
@@ -261,9 +261,7 @@ export function absoluteLink(): string {
   const { kind, isChosen, since, until } = rangeOf(route.query);
   const period = viewOf(route)?.period ?? 'now';
   const isMoving = kind !== 'fixed' && (period === 'window' || (period === 'any' && isChosen));
-  const link = isMoving
-    ? linkHere({ range: null, from: since.toISOString(), to: until.toISOString() })
-    : linkHere({});
+  const link = isMoving ? linkBetween(since, until) : linkHere({});
   return new URL(link, location.href).href;
 }
 
@@ -277,7 +275,5 @@ export interface Branding {
   readonly logo: string | null;
 }
 
-/** Reads the branding from the page's root element. Without it the title is "Task monitor". */
-export function readBranding(root: HTMLElement): Branding {
-  return JSON.parse(root.dataset.branding ?? '{"title":"Task monitor","links":[],"logo":null}') as Branding;
-}
+/** Reads the branding from the page's root element. */
+export const readBranding = (root: HTMLElement): Branding => JSON.parse(root.dataset.branding ?? '');

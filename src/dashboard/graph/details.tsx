@@ -8,7 +8,7 @@ import { ValueBlock } from '../parts/value-block.tsx';
 import { linkTo, taskLink } from '../route.ts';
 import { count, counted, duration } from '../text/format.ts';
 import type { Words } from '../text/words.ts';
-import { hasFailed, neverRan } from './node-state.ts';
+import type { Outcome } from './node-state.ts';
 import { type DrawnNode, MOST_OPENED } from './structure.ts';
 import { titleOf } from './svg-graph.tsx';
 
@@ -96,15 +96,14 @@ function NodeList({ nodes }: { readonly nodes: readonly GraphNodeBody[] }) {
 }
 
 /** Shown while no node is selected: state counts of the workflow and the tasks that failed. */
-export function Summary({
-  graph,
-  onPick,
-}: {
+export function Summary(props: {
   readonly graph: GraphState;
+  readonly outcome: Outcome;
   readonly onPick: (id: string) => void;
 }) {
+  const { graph, outcome, onPick } = props;
   const { counts, truncated, node_count } = graph.meta;
-  const failed = graph.nodes.filter(hasFailed);
+  const failed = graph.nodes.filter(({ id }) => outcome.failed.has(id));
   const rows = [
     ['succeeded', counts.success, 'success'],
     ['failed', counts.failure, 'failure'],
@@ -116,7 +115,7 @@ export function Summary({
   return (
     <>
       <h2>{counted(counts.total, 'task')}</h2>
-      <p class="dim">{endText(graph)}</p>
+      <p class="dim">{endText(graph.complete, outcome.idle.size)}</p>
       <ul class="flow graph-counts">
         {rows
           .filter(([, number]) => number > 0)
@@ -146,9 +145,8 @@ export function Summary({
 }
 
 /** Says whether a workflow has ended, and how many of its tasks never ran. */
-function endText({ complete, nodes, edges }: Pick<GraphState, 'complete' | 'nodes' | 'edges'>): string {
-  if (!complete) return 'Some tasks have not ended.';
-  const idle = neverRan(nodes, edges, complete);
-  if (idle.size === 0) return 'All tasks have ended.';
-  return `All tasks that ran have ended. ${counted(idle.size, 'more task')} never ran.`;
+function endText(isComplete: boolean, idle: number): string {
+  if (!isComplete) return 'Some tasks have not ended.';
+  if (idle === 0) return 'All tasks have ended.';
+  return `All tasks that ran have ended. ${counted(idle, 'more task')} never ran.`;
 }

@@ -39,7 +39,7 @@ const STOPPED: ReadonlySet<string> = new Set(['FAILURE', 'REVOKED', 'REJECTED'])
  * Ids of the tasks that never ran: unseen tasks after one that ended without success, or after any task if all have
  * ended; and consequences.
  */
-export function neverRan(
+function neverRan(
   nodes: readonly GraphNodeBody[],
   edges: readonly GraphEdgeBody[],
   isComplete: boolean,

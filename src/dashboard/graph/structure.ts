@@ -2,9 +2,9 @@
  * Decides which nodes of a workflow to draw: large groups are folded into one node each, and optionally only the
  * failed path is kept.
  */
+import type { GraphState } from '../../client.ts';
 import type { GraphEdgeBody, GraphNodeBody } from '../../wire.ts';
 import { each, type Steps } from '../slices.ts';
-import { hasFailed } from './node-state.ts';
 
 /** A node of the drawing: a task, a group, or several folded tasks of one name. */
 export interface DrawnNode {
@@ -79,11 +79,11 @@ function kindOf({ kind, state }: GraphNodeBody, count: number): DrawnNode['kind'
 
 /** The tasks that failed themselves, and all nodes from which one of them is reachable. */
 export function failedPath(
-  nodes: readonly GraphNodeBody[],
-  edges: readonly GraphEdgeBody[],
-): { readonly nodes: GraphNodeBody[]; readonly edges: GraphEdgeBody[] } {
+  { nodes, edges }: Pick<GraphState, 'nodes' | 'edges'>,
+  failed: ReadonlySet<string>,
+) {
   const before = Map.groupBy(edges, ({ target }) => target);
-  const kept = new Set(nodes.filter(hasFailed).map(({ id }) => id));
+  const kept = new Set(failed);
   const queue = [...kept];
   for (let id = queue.pop(); id !== undefined; id = queue.pop()) {
     for (const { source } of before.get(id) ?? []) {

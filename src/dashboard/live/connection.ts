@@ -48,7 +48,7 @@ const watchedFetch: typeof fetch = async (input, init) => {
     const response = await fetch(input, { ...init, redirect: 'manual' });
     heardAt = Date.now();
     if (init?.signal?.aborted !== true) await judge(response, String(input));
-    return isStream(response) ? watched(response) : response;
+    return /^text\/event-stream\b/.test(typeOf(response)) ? watched(response) : response;
   } catch (error) {
     if (init?.signal?.aborted !== true) lose();
     throw error;
@@ -101,10 +101,6 @@ async function confirmRefusal(url: string): Promise<void> {
 function shut(state: 'signed-out' | 'refused', url: string): void {
   shutBy = url;
   connection.set({ state, answeredAt: connection.get().answeredAt });
-}
-
-function isStream(response: Response): boolean {
-  return /^text\/event-stream\b/.test(typeOf(response));
 }
 
 /** Records when the stream sends something. */

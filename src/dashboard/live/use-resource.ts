@@ -18,7 +18,7 @@ export interface Resource<T> {
 }
 
 /** When to load again. */
-interface ResourceOptions {
+export interface ResourceOptions {
   /** Milliseconds between two requests when no event arrives. Default 15,000. */
   readonly every?: number;
   /** Whether an event makes the data stale. Default: none does. */
@@ -29,12 +29,7 @@ interface ResourceOptions {
   readonly keep?: boolean;
 }
 
-interface Held<T> {
-  readonly key: string;
-  readonly data: T | null;
-  readonly error: unknown;
-  readonly at: number | null;
-}
+type Held<T> = Omit<Resource<T>, 'reload'> & { readonly key: string };
 
 /** A failed attempt leaves the old data, unless the user may no longer see it. */
 function afterError<T>(before: Held<T>, key: string, error: unknown): Held<T> {

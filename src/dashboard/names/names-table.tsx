@@ -2,9 +2,8 @@ import type { ComponentChildren } from 'preact';
 import type { StatsNameBody, TaskStatsBody } from '../../wire.ts';
 import { type Column, DataTable, type Order } from '../parts/data-table.tsx';
 import { Ago, Change, Name, ratioOf } from '../parts/inline.tsx';
-import { isComparedAt, type Range, useRange } from '../range.ts';
-import { currentRoute, linkTo, nameLink } from '../route.ts';
-import { useStore } from '../store.ts';
+import { type Range, useIsCompared, useRange } from '../range.ts';
+import { linkTo, nameLink } from '../route.ts';
 import { count, millis, percent, seconds, secondsOf } from '../text/format.ts';
 
 /** What is compared of a name in the previous period. */
@@ -75,7 +74,7 @@ export function NamesTable(props: {
   const { stats, before, most, order } = props;
   const { link } = useRange();
   // The run time always is.
-  const isCompared = isComparedAt(useStore(currentRoute));
+  const isCompared = useIsCompared();
   const earlier = new Map(before?.map((figures) => [figures.name, figures]));
   return (
     <DataTable

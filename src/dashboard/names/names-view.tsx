@@ -4,16 +4,14 @@ import { Histogram } from '../charts/histogram.tsx';
 import { ThroughputChart } from '../charts/throughput-chart.tsx';
 import { TimeChart } from '../charts/time-chart.tsx';
 import { TopCauses } from '../failures/causes.tsx';
-import { client } from '../live/connection.ts';
-import { useResource } from '../live/use-resource.ts';
 import { orderIn } from '../parts/data-table.tsx';
 import { CountedLinks, Tile } from '../parts/fact.tsx';
 import { Change, Moment } from '../parts/inline.tsx';
 import { LatestTasks } from '../parts/latest-tasks.tsx';
 import { Empty, NoStats, ReadState, ViewHead } from '../parts/view.tsx';
-import { comparable, tasksWithStats, usePrevious, useRange } from '../range.ts';
+import { comparable, usePrevious, useRange, useTasks } from '../range.ts';
 import { linkTo, nameLink } from '../route.ts';
-import { count, percent, secondsOf } from '../text/format.ts';
+import { count, countOrDash, percent, secondsOf } from '../text/format.ts';
 import { NAME_ORDERS, NamesTable } from './names-table.tsx';
 
 /** Maximum number of names in the API. */
@@ -21,16 +19,9 @@ const MOST_NAMES = 50;
 
 /** Every task name of the period, compared with the previous period. */
 export function NamesView({ query }: { readonly query: URLSearchParams }) {
-  const range = useRange();
-  const resource = useResource(
-    range.key,
-    (signal) => client.tasks({ limit: 0, ...range.stats() }, { signal }),
-    { keep: true, every: 10_000 },
-  );
+  const resource = useTasks({});
   const { data, at } = resource;
-  const before = usePrevious('names', async (window, signal) =>
-    client.tasks({ limit: 0, ...window }, { signal }),
-  );
+  const before = usePrevious({});
   const stats = data?.stats;
   const names = stats?.names ?? [];
   return (
@@ -64,8 +55,6 @@ const MOST_CAUSES = 1_000;
 
 const CHART_PX = 120;
 
-const shown = (value: number | null): string => (value === null ? '–' : count(value));
-
 const TILES = [
   ['Succeeded', 'succeeded'],
   ['Failed', 'failed'],
@@ -79,22 +68,14 @@ const TILES = [
 /** One task name over time, compared with the previous period: its runs, its failures, and its callers. */
 export function NameView({ id }: { readonly id: string }) {
   const range = useRange();
-  const asked = {
+  const filters = { name: id };
+  const resource = useTasks({
     limit: LATEST,
-    filters: { name: id },
+    filters,
     stats: { stats_percentiles: true, stats_callers: true, stats_causes: TOP_CAUSES },
-  };
-  const resource = useResource(`${range.key} ${id}`, (signal) => tasksWithStats(range, asked, signal), {
-    keep: true,
-    every: 10_000,
   });
   const { data, at } = resource;
-  const before = usePrevious(id, async (window, signal) =>
-    client.tasks(
-      { name: id, limit: 0, ...window, stats_percentiles: true, stats_causes: MOST_CAUSES },
-      { signal },
-    ),
-  );
+  const before = usePrevious({ filters, stats: { stats_percentiles: true, stats_causes: MOST_CAUSES } });
   const stats = data?.stats ?? null;
   const statsBefore = comparable(before?.stats);
   const all = linkTo('tasks', { name: id, ...range.link });
@@ -160,7 +141,7 @@ function Figures(props: {
   const { stats, before } = props;
   const { since, succeeded, failed } = stats.totals;
   const timeText = secondsOf(stats);
-  const textOf = (figure: keyof StatsTotalsBody) => (isCounted(figure) ? shown : timeText);
+  const textOf = (figure: keyof StatsTotalsBody) => (isCounted(figure) ? countOrDash : timeText);
   const isPart = since !== stats.series[0]?.t;
   return (
     <section class="panel" aria-label="Figures">

@@ -14,9 +14,8 @@ import {
   waitingOf,
   waitingText,
 } from '../queues/queue-columns.tsx';
-import { isComparedAt } from '../range.ts';
-import { currentRoute, linkTo } from '../route.ts';
-import { useStore } from '../store.ts';
+import { useIsCompared } from '../range.ts';
+import { linkTo } from '../route.ts';
 import { count, counted, duration } from '../text/format.ts';
 import { areAllBullMQ } from '../text/words.ts';
 import type { Figures } from './figures.ts';
@@ -35,7 +34,7 @@ const CHOICES = [
 /** The lists below the overview's chart: causes, queues, names, and the status of each part. */
 export function Lists(props: Periods) {
   const { components, figures, before } = props;
-  const isCompared = isComparedAt(useStore(currentRoute));
+  const isCompared = useIsCompared();
   const compared = isCompared ? before : null;
   return (
     <>

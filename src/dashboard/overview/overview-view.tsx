@@ -10,8 +10,8 @@ import { dismissed, toggleDismissed, zone } from '../page-state.ts';
 import { Moment } from '../parts/inline.tsx';
 import { lazy } from '../parts/lazy.tsx';
 import { NoStats, ReadState, ViewHead } from '../parts/view.tsx';
-import { isComparedAt, useRange } from '../range.ts';
-import { currentRoute, linkTo } from '../route.ts';
+import { useIsCompared, useRange } from '../range.ts';
+import { linkTo } from '../route.ts';
 import { soon } from '../slices.ts';
 import { useStore } from '../store.ts';
 import { clockTime, count, counted } from '../text/format.ts';
@@ -25,7 +25,7 @@ const IN_LEGEND: ReadonlySet<string> = new Set(['SUCCESS', 'FAILURE', 'RETRY']);
 export function OverviewView() {
   const isLost = useStore(connection).state === 'lost';
   const range = useRange();
-  const isCompared = isComparedAt(useStore(currentRoute));
+  const isCompared = useIsCompared();
   const overview = useResource(range.key, (signal) => client.components({ ...range.stats(), signal }), {
     news: () => true,
     gap: 3_000,

@@ -3,7 +3,7 @@ import { clock } from '../live/pace.ts';
 import { zone } from '../page-state.ts';
 import { useStartInBefore } from '../range.ts';
 import { useStore } from '../store.ts';
-import { coarse, duration, fullMoment, millis, moment } from '../text/format.ts';
+import { coarse, duration, fullMoment, millis, minute, moment } from '../text/format.ts';
 
 /** A dotted name, cut at its start if it does not fit, because its end says more. */
 export function Name({ text }: { readonly text: string }) {
@@ -30,7 +30,7 @@ export function Moment({ at, missing = '–', isShort = false }: MomentProps) {
   const date = new Date(value);
   return (
     <time dateTime={at} title={fullMoment(date, chosen)}>
-      {moment(date, chosen, Date.now()).slice(0, isShort ? -3 : undefined)}
+      {isShort ? minute(date, chosen) : moment(date, chosen, Date.now())}
     </time>
   );
 }

@@ -2,8 +2,6 @@ import type { WaitBody } from '../../wire.ts';
 import { saysMore, toneOf } from '../text/words.ts';
 import { Ago } from './inline.tsx';
 
-export { toneOf };
-
 /** A task state as a colour and a word, with the engine's word for it if that adds information. */
 export function StateBadge(props: { readonly state: string; readonly engineState?: string | null }) {
   const { state, engineState = null } = props;

@@ -6,7 +6,7 @@ import type { Column } from '../parts/data-table.tsx';
 import { Name, rounded } from '../parts/inline.tsx';
 import { queueLink } from '../route.ts';
 import { useStore } from '../store.ts';
-import { count, millis } from '../text/format.ts';
+import { count, countOrDash, millis } from '../text/format.ts';
 
 /** One queue: its current state, and its figures over time. Either may be unknown. */
 export interface QueueFigures {
@@ -76,10 +76,8 @@ function DueFor({ queue: { now, over }, since }: { readonly queue: QueueFigures;
   return <>{`${isAtLeast ? '≥ ' : ''}${rounded(Math.max(0, time - since))}`}</>;
 }
 
-const shown = (value: number | null): string => (value === null ? '–' : count(value));
-
 /** The number of waiting tasks in words. */
-export const waitingText = (queue: QueueFigures): string => shown(waitingOf(queue));
+export const waitingText = (queue: QueueFigures): string => countOrDash(waitingOf(queue));
 
 const RATE_SECONDS = 300;
 
@@ -102,7 +100,7 @@ export const isMissed = (queue: QueueFigures): boolean =>
 
 /** The number of workers that consume: none is a problem if tasks wait. */
 const consumersText = (queue: QueueFigures): ComponentChildren =>
-  isMissed(queue) ? <b class="tone-failure">none</b> : shown(queue.consumers);
+  isMissed(queue) ? <b class="tone-failure">none</b> : countOrDash(queue.consumers);
 
 /** The columns of every table of queues. */
 export const QUEUE_COLUMNS = {

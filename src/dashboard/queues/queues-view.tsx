@@ -20,9 +20,10 @@ import { Moment } from '../parts/inline.tsx';
 import { LatestTasks } from '../parts/latest-tasks.tsx';
 import { Blocked } from '../parts/state-badge.tsx';
 import { Empty, isProblem, Problem, ReadState, ViewHead } from '../parts/view.tsx';
-import { useRange } from '../range.ts';
+import { useRange, useTasks } from '../range.ts';
 import { linkTo, workerLink } from '../route.ts';
 import { count, seconds } from '../text/format.ts';
+import { ENDED } from '../text/words.ts';
 import { WorkerState } from '../workers/worker-parts.tsx';
 import {
   isMissed,
@@ -37,12 +38,8 @@ import {
 
 /** Every queue, the one with the oldest due task first. */
 export function QueuesView() {
-  const range = useRange();
   const components = useResource('queues', (signal) => client.components({ signal }), { every: 10_000 });
-  const stats = useResource(range.key, (signal) => client.tasks({ limit: 0, ...range.stats() }, { signal }), {
-    keep: true,
-    every: 10_000,
-  });
+  const stats = useTasks({});
   const read = {
     data: components.data === null ? null : { sources: stats.data?.sources ?? [] },
     error: components.error ?? stats.error,
@@ -92,7 +89,6 @@ function Trend({ row: { name, over } }: { readonly row: QueueFigures }) {
 const FEW = 5;
 const LATEST = 10;
 const WAITING = ['PENDING', 'RECEIVED', 'RETRY'] as const;
-const ENDED = ['SUCCESS', 'FAILURE', 'REVOKED', 'REJECTED'] as const;
 /** Sources may have further states of running tasks. */
 const RUNNING = canAskFor('not_state') ? { not_state: [...WAITING, ...ENDED] } : { state: 'STARTED' };
 /** What is so now, regardless of the page's period. */

@@ -64,11 +64,6 @@ export const ENGINE_STATES: readonly string[] = [
   'removed',
 ];
 
-/** States of Celery, in upper or lower case. */
-export const STATES: readonly string[] = [
-  ...['PENDING', 'RECEIVED', 'STARTED', 'RETRY', 'SUCCESS', 'FAILURE', 'REVOKED', 'REJECTED'],
-];
-
 /** The comparisons of figures, and the endings of their parameters. */
 export const SIGNS: Readonly<Record<string, string>> = { '>=': 'gte', '>': 'gt', '<=': 'lte', '<': 'lt' };
 

@@ -1,10 +1,10 @@
 /** The search language, which is loaded when the reader needs it: completions, and the data that they need. */
-
 import { client } from '../live/connection.ts';
 import { canAskFor } from '../live/scope.ts';
 import { taskLink } from '../route.ts';
 import { count } from '../text/format.ts';
-import { ENGINE_STATES, FIELDS, type Field, STATES } from './fields.ts';
+import { STATES } from '../text/words.ts';
+import { ENGINE_STATES, FIELDS, type Field } from './fields.ts';
 import { quoted } from './parse.ts';
 
 export { formatSearch, parseSearch, searchIn, withSearch } from './parse.ts';

@@ -1,4 +1,5 @@
 /** Converts a search to parameters of the API, and back. */
+import { STATES } from '../text/words.ts';
 import {
   ENGINE_STATES,
   FIELDS,
@@ -7,7 +8,6 @@ import {
   MOST_TERMS,
   SEARCH_PARAMETERS,
   SIGNS,
-  STATES,
   type TextField,
   UNITS,
 } from './fields.ts';

@@ -1,6 +1,5 @@
 import '../style/system.css';
 import { useMemo, useState } from 'preact/hooks';
-import type { ComponentsBody } from '../../client.ts';
 import type { ComponentBody, RuleBody } from '../../wire.ts';
 import { hintsOf } from '../findings.ts';
 import { client } from '../live/connection.ts';
@@ -24,7 +23,13 @@ export function SystemView() {
     <>
       <ViewHead title="System" at={at} />
       <ReadState what="the system" shape="cards" of={{ ...resource, data: data === null ? null : {} }} />
-      {data !== null && <Components components={data} />}
+      {data !== null && (
+        <div class="system-parts">
+          {Object.entries(data).map(([key, component]) => (
+            <Component key={key} name={key} component={component} />
+          ))}
+        </div>
+      )}
       {hasExporter && <Metrics />}
     </>
   );
@@ -86,17 +91,7 @@ function Metrics() {
   );
 }
 
-/** Every known component of the deployment with its settings. */
-function Components({ components }: { readonly components: ComponentsBody }) {
-  return (
-    <div class="system-parts">
-      {Object.entries(components).map(([key, component]) => (
-        <Component key={key} name={key} component={component} />
-      ))}
-    </div>
-  );
-}
-
+/** A component of the deployment with its settings. */
 function Component({ name: key, component }: { readonly name: string; readonly component: ComponentBody }) {
   const { name, status, pid, url, config, queues, rules } = component;
   const hints = hintsOf(config);

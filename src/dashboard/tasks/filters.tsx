@@ -2,11 +2,10 @@ import { useState } from 'preact/hooks';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
 import { Dialog } from '../parts/dialog.tsx';
-import { toneOf } from '../parts/state-badge.tsx';
 import { go, linkTo } from '../route.ts';
 import { SEARCH_PARAMETERS } from '../search/fields.ts';
 import { formatSearch } from '../search/parse.ts';
-import type { Words } from '../text/words.ts';
+import { toneOf, type Words } from '../text/words.ts';
 import { withFilter, withToggled } from './list-query.ts';
 
 interface FiltersProps {

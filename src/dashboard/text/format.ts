@@ -7,6 +7,9 @@
 export const count = (value: number): string =>
   String(Math.round(value * 1_000) / 1_000).replace(/(?<!\.\d*)\B(?=(?:\d{3})+(?!\d))/g, ',');
 
+/** The same, or a dash if it is unknown. */
+export const countOrDash = (value: number | null): string => (value === null ? '–' : count(value));
+
 /** `1 task`, `1,200 tasks` */
 export const counted = (value: number, one: string, many = `${one}s`): string =>
   `${count(value)} ${value === 1 ? one : many}`;
@@ -97,6 +100,9 @@ export function moment(date: Date, zone: Zone, now: number): string {
   const { day, time } = partsOf(date, zone);
   return day === partsOf(new Date(now), zone).day ? time : `${day} ${time}`;
 }
+
+/** The same, without the seconds. */
+export const minute = (date: Date, zone: Zone): string => moment(date, zone, Date.now()).slice(0, -3);
 
 /** `2026-11-21 14:02:11.250 +01:00` */
 export function fullMoment(date: Date, zone: Zone): string {

@@ -52,12 +52,18 @@ export interface Words {
   readonly engineStates: readonly string[];
 }
 
+/** States in which a task has ended. */
+export const ENDED = ['SUCCESS', 'FAILURE', 'REVOKED', 'REJECTED'] as const;
+
+/** States of Celery's tasks. */
+export const STATES: readonly string[] = ['PENDING', 'RECEIVED', 'STARTED', 'RETRY', ...ENDED];
+
 const CELERY: Words = {
   args: 'Positional arguments',
   input: 'arguments',
   kwargs: 'Keyword arguments',
   parent: 'Sent by',
-  states: ['PENDING', 'RECEIVED', 'STARTED', 'RETRY', 'SUCCESS', 'FAILURE', 'REVOKED', 'REJECTED'],
+  states: STATES,
   engineStates: [],
 };
 

@@ -5,7 +5,7 @@ import { type Column, DataTable, orderIn } from '../parts/data-table.tsx';
 import { Ago } from '../parts/inline.tsx';
 import { Empty } from '../parts/view.tsx';
 import { linkTo, taskLink, workerLink } from '../route.ts';
-import { count, counted } from '../text/format.ts';
+import { counted, countOrDash } from '../text/format.ts';
 import { callText } from '../text/words.ts';
 import {
   allRunning,
@@ -75,7 +75,7 @@ const workerColumns = (at: number): readonly Column<WorkerBody>[] => [
     isNumber: true,
     order: 'processed',
     phone: 'labelled',
-    cell: ({ processed }) => (processed === null ? '–' : count(processed)),
+    cell: ({ processed }) => countOrDash(processed),
   },
   {
     title: 'Seen',

@@ -1,6 +1,7 @@
 /** When each task of a workflow waited and ran, and where that is on the time axis. */
 import type { GraphNodeBody } from '../../wire.ts';
 import { duration, millis } from '../text/format.ts';
+import { ENDED } from '../text/words.ts';
 
 /** An interval of time, in milliseconds since 1970. */
 export type Interval = readonly [from: number, to: number];
@@ -20,7 +21,7 @@ export interface Span {
 }
 
 const NONE: Span = { sent: null, from: null, started: null, ended: null, isOpen: false };
-const DONE: ReadonlySet<string> = new Set(['SUCCESS', 'FAILURE', 'REVOKED', 'REJECTED']);
+const DONE: ReadonlySet<string> = new Set(ENDED);
 /** Nodes that did not change are the same objects as before. */
 const known = new WeakMap<GraphNodeBody, Span>();
 

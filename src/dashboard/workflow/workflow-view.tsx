@@ -101,7 +101,13 @@ function Shown(
           {!isLater && <Loading />}
           {isLater && hasNoFailure && <Empty title="Nothing in this workflow has failed" />}
           {isLater && !hasNoFailure && isGraph && (
-            <GraphView graph={graph} taskId={id} isFailedOnly={isFailedOnly} />
+            <GraphView
+              graph={graph}
+              nodes={workflow.nodes}
+              outcome={workflow.outcome}
+              taskId={id}
+              isFailedOnly={isFailedOnly}
+            />
           )}
           {isLater && !hasNoFailure && !isGraph && (
             <Waterfall workflow={workflow} taskId={id} isFailedOnly={isFailedOnly} goal={goal} />
