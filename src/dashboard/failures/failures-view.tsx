@@ -10,13 +10,13 @@ import { type Column, DataTable, type Order, orderIn } from '../parts/data-table
 import { CountedLinks } from '../parts/fact.tsx';
 import { Ago, Change, Moment } from '../parts/inline.tsx';
 import { LatestTasks } from '../parts/latest-tasks.tsx';
+import { ErrorText, Traceback } from '../parts/value-block.tsx';
 import { Empty, ReadState, ViewHead } from '../parts/view.tsx';
 import { usePrevious, useRange, useTasks } from '../range.ts';
 import { causeLink, linkHere, linkTo, nameLink, workerLink } from '../route.ts';
 import { listQuery } from '../tasks/list-query.ts';
 import { count, counted, millis } from '../text/format.ts';
 import { CauseText, CONSEQUENCE, consequencesOf, countBefore, NewBadge } from './causes.tsx';
-import { ErrorText, Traceback } from './traceback.tsx';
 
 /** Number of causes requested at first, and maximum. */
 const [FEW, MOST] = [100, 1_000];

@@ -137,22 +137,13 @@ function withUnit(value: string): string {
 function textsOf(query: URLSearchParams, name: string, field: TextField): readonly string[] {
   const parameters = name === 'state' ? ['state', 'engine_state'] : [field.parameter];
   return ['', 'not_'].flatMap((not) => {
-    const values = parameters.flatMap((parameter) => [
-      ...query
-        .getAll(`${not}${parameter}`)
-        .filter(Boolean)
-        .map((value) => quoted(value)),
-      ...query
-        .getAll(`${not}${parameter}_prefix`)
-        .filter(Boolean)
-        .map((value) => `${quoted(value)}*`),
-    ]);
+    const given = (parameter: string): readonly string[] => query.getAll(not + parameter).filter(Boolean);
     const minus = not === '' ? '' : '-';
-    if (name === 'text')
-      return query
-        .getAll(`${not}q`)
-        .filter(Boolean)
-        .map((value) => minus + word(value));
+    if (name === 'text') return given('q').map((value) => minus + word(value));
+    const values = parameters.flatMap((parameter) => [
+      ...given(parameter).map(quoted),
+      ...given(`${parameter}_prefix`).map((value) => `${quoted(value)}*`),
+    ]);
     return values.length === 0 ? [] : [`${minus}${name}:${values.join(',')}`];
   });
 }

@@ -8,11 +8,10 @@ import { isProblem, Problem } from '../parts/view.tsx';
 import { workflowLink } from '../route.ts';
 import { useNarrow } from '../store.ts';
 import { millis } from '../text/format.ts';
-import { openedTo, type Row, rowsOf } from '../workflow/rows.ts';
+import { type Facts, factsOfRow, openedTo, type Row, rowsOf } from '../workflow/rows.ts';
 import { busyTimes, type Interval, timeScale } from '../workflow/times.ts';
 import { useNow, useWorkflow, type Workflow } from '../workflow/use-workflow.ts';
 import { Axis, BAR_END_PX, Cells, classesOfRow, pauseBands } from '../workflow/waterfall-row.tsx';
-import { type Facts, factsOfRow } from '../workflow/words.ts';
 
 /** Maximum number of nodes that are read: the nearest ones. */
 const MOST_NODES = 200;

@@ -1,23 +1,23 @@
 import type { ComponentChildren } from 'preact';
 import type { TaskDetailBody } from '../../client.ts';
 import type { TaskProgressBody } from '../../wire.ts';
-import { ErrorText } from '../failures/traceback.tsx';
 import { isConsequence } from '../graph/node-state.ts';
 import { clock } from '../live/pace.ts';
 import { canAskFor } from '../live/scope.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Tile } from '../parts/fact.tsx';
+import { Ago, Moment } from '../parts/inline.tsx';
 import { Blocked, Flags, StateBadge } from '../parts/state-badge.tsx';
+import { ErrorText } from '../parts/value-block.tsx';
 import { causeLink, nameLink, queueLink, taskLink, workerLink, workflowLink } from '../route.ts';
 import { useStore } from '../store.ts';
 import { curlOf } from '../tasks/export.ts';
 import { count, counted, duration } from '../text/format.ts';
 import { toneOf } from '../text/words.ts';
+import { factsOfRow } from '../workflow/rows.ts';
 import type { Workflow } from '../workflow/use-workflow.ts';
 import { linkOfRow } from '../workflow/waterfall-row.tsx';
-import { factsOfRow } from '../workflow/words.ts';
 import { livesOf } from './attempts.tsx';
-import { timeAndAge } from './facts.tsx';
 
 /** What became of a task: its state and error, when and where it ran, and what followed. @param workflow the tasks around it, if any */
 export function TaskHead(props: { readonly task: TaskDetailBody; readonly workflow: Workflow | null }) {
@@ -142,3 +142,14 @@ function ProgressBar({ progress }: { readonly progress: TaskProgressBody }) {
     </div>
   );
 }
+
+/** A time, and how long ago it was or will be. */
+export const timeAndAge = (at: string | null): ComponentChildren =>
+  at && (
+    <>
+      <Moment at={at} />{' '}
+      <span class="dim">
+        (<Ago at={at} />)
+      </span>
+    </>
+  );

@@ -2,9 +2,8 @@ import '../style/waterfall-rows.css';
 import type { ComponentChildren } from 'preact';
 import { linkTo, taskLink } from '../route.ts';
 import { coarse, count, duration } from '../text/format.ts';
-import { MORE_LISTED, type Row } from './rows.ts';
+import { barText, type Facts, MORE_LISTED, type Row, timesText } from './rows.ts';
 import { type Pause, type TimeScale, ticksOf } from './times.ts';
-import { barText, type Facts, timesText } from './words.ts';
 
 interface CellsProps {
   readonly row: Row;

@@ -6,11 +6,20 @@ import { rowKeys, useKeys, useWindow } from '../parts/long-list.ts';
 import { StateBadge } from '../parts/state-badge.tsx';
 import { go } from '../route.ts';
 import { createStore, useNarrow, useStore } from '../store.ts';
-import { FIRST_LISTED, MORE_LISTED, type Opened, openedTo, type Row, rowsOf } from './rows.ts';
+import {
+  type Facts,
+  FIRST_LISTED,
+  factsOfRow,
+  MORE_LISTED,
+  type Opened,
+  openedTo,
+  type Row,
+  rowsOf,
+  timesText,
+} from './rows.ts';
 import { busyTimes, timeScale } from './times.ts';
 import { useNow, type Workflow } from './use-workflow.ts';
 import { Axis, BAR_END_PX, linkOfRow, pauseBands, WaterfallRow } from './waterfall-row.tsx';
-import { type Facts, factsOfRow, timesText } from './words.ts';
 
 const ROW_PX = 28;
 /** On a phone the name is above the bar. */
