@@ -82,14 +82,7 @@ export function TimeChart(props: TimeChartProps & { readonly legend?: readonly S
             <MarkerLines markers={markers} from={starts[0] ?? 0} end={end} width={width} open={setPlace} />
           )}
           {place !== null && (
-            <Offer
-              place={place}
-              end={end}
-              spanMs={spanMs}
-              filters={filters}
-              showRange={showRange}
-              close={() => setPlace(null)}
-            />
+            <Offer place={place} end={end} spanMs={spanMs} filters={filters} close={() => setPlace(null)} />
           )}
         </>
       )}
@@ -226,10 +219,9 @@ function Offer(props: {
   readonly end: number;
   readonly spanMs: number;
   readonly filters: Readonly<Record<string, string | readonly string[]>>;
-  readonly showRange: (from: number, until: number) => void;
   readonly close: () => void;
 }) {
-  const { place, end, spanMs, filters, showRange, close } = props;
+  const { place, end, spanMs, filters, close } = props;
   const { from, until, markers, isRange, takesFocus, x } = place;
   const box = useRef<HTMLDivElement>(null);
   const chosen = useStore(zone);

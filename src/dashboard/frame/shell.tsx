@@ -18,8 +18,8 @@ import { SearchSlot, SearchToggle } from './search-box.tsx';
 const Help = lazy(async () => (await import('./help.tsx')).Help);
 
 const ENTRIES = VIEWS.filter(({ key }) => key !== undefined);
-/** Number of entries that fit on a phone, in addition to the entry for all others. */
-const MOST_ON_PHONE = 4;
+/** The entries that fit on a phone, and those in its menu. */
+const [ON_PHONE, IN_MENU] = [ENTRIES.slice(0, 4), ENTRIES.slice(4)];
 
 interface ShellProps {
   readonly branding: Branding;
@@ -43,16 +43,8 @@ export function Shell(props: ShellProps & { readonly children: ComponentChildren
         <Gate>{children}</Gate>
       </main>
       {isPhone && (
-        <Nav view={view} entries={ENTRIES.slice(0, MOST_ON_PHONE)}>
-          <More
-            text="More"
-            isPhone
-            isCurrent={
-              view !== undefined && !ENTRIES.slice(0, MOST_ON_PHONE).some((entry) => isAt(entry, view))
-            }
-            links={branding.links}
-            views={ENTRIES.slice(MOST_ON_PHONE)}
-          />
+        <Nav view={view} entries={ON_PHONE}>
+          <More branding={branding} view={view} isPhone />
         </Nav>
       )}
       <Said />
@@ -61,13 +53,14 @@ export function Shell(props: ShellProps & { readonly children: ComponentChildren
   );
 }
 
-function Head({ branding, view }: ShellProps) {
+function Head(props: ShellProps) {
+  const { branding, view } = props;
   return (
     <header class="frame">
       <div class="line frame-row">
         <Brand branding={branding} />
         <Nav view={view} entries={ENTRIES} />
-        <More text="⋯" isPhone={false} links={branding.links} views={[]} />
+        <More {...props} isPhone={false} />
       </div>
       <div class="line frame-row">
         <SearchSlot isPhone={false} />
@@ -177,24 +170,17 @@ function Lost() {
   );
 }
 
-/** The menu of rarely used functions. @param views views that do not fit into the navigation */
-function More(props: {
-  readonly links: Branding['links'];
-  readonly views: readonly View[];
-  readonly text: string;
-  /** On a phone, the menu contains the choice of the source. */
-  readonly isPhone: boolean;
-  /** Whether the current view is in this menu alone. Default false. */
-  readonly isCurrent?: boolean;
-}) {
-  const { links, views, text: sign, isPhone, isCurrent } = props;
+/** The menu of rarely used functions; on a phone also of the views that do not fit, and of the source. */
+function More({ branding, view, isPhone }: ShellProps & { readonly isPhone: boolean }) {
+  const isCurrent = isPhone && view !== undefined && !ON_PHONE.some((entry) => isAt(entry, view));
   return (
-    <Popover id="more" class="frame-more" label="More" text={sign} isCurrent={isCurrent}>
-      {views.map(({ path, title }) => (
-        <a key={path} href={linkTo(path)}>
-          {title}
-        </a>
-      ))}
+    <Popover id="more" class="frame-more" label="More" text={isPhone ? 'More' : '⋯'} isCurrent={isCurrent}>
+      {isPhone &&
+        IN_MENU.map(({ path, title }) => (
+          <a key={path} href={linkTo(path)}>
+            {title}
+          </a>
+        ))}
       {isPhone && <SourceSelect />}
       <a href={linkTo('names')}>Names</a>
       <a href={linkTo('system')}>System</a>
@@ -203,7 +189,7 @@ function More(props: {
         Keyboard
       </button>
       <CopyButton label="Copy link" text={absoluteLink} />
-      {links.map(({ text, url }) => (
+      {branding.links.map(({ text, url }) => (
         <a key={url} href={url} rel="noreferrer">
           {text}
         </a>

@@ -242,7 +242,7 @@ function durationLines(of: Duration, { stats, before }: Periods): readonly Serie
 type Figure = Exclude<keyof StatsStepBody, 't'>;
 
 /** A figure of each step of a period. */
-export const valuesOf = (stats: TaskStatsBody, figure: Figure): readonly (number | null)[] =>
+const valuesOf = (stats: TaskStatsBody, figure: Figure): readonly (number | null)[] =>
   stats.series.map((step) => step[figure] ?? null);
 
 /**

@@ -1,7 +1,7 @@
 import type { ComponentProps } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ComponentsBody } from '../../client.ts';
-import type { WorkerCountsBody } from '../../wire.ts';
+import type { HealthCheckBody, WorkerCountsBody } from '../../wire.ts';
 import { TopCauses } from '../failures/causes.tsx';
 import { NAME_ORDERS, NamesTable } from '../names/names-table.tsx';
 import { DataTable } from '../parts/data-table.tsx';
@@ -161,12 +161,7 @@ function StatusLine({ components }: { readonly components: ComponentsBody | null
   );
 }
 
-function check(
-  name: string,
-  found:
-    | { readonly ok: boolean | null; readonly error: string | null; readonly latency_ms: number | null }
-    | undefined,
-): Part | null {
+function check(name: string, found: HealthCheckBody | undefined): Part | null {
   // Parts that do not exist, or were not checked, are left out.
   if (found === undefined || found.ok === null) return null;
   const { ok, error, latency_ms } = found;

@@ -23,7 +23,6 @@ const IN_LEGEND: ReadonlySet<string> = new Set(['SUCCESS', 'FAILURE', 'RETRY']);
 
 /** Summary of the deployment; problems come first. */
 export function OverviewView() {
-  const isLost = useStore(connection).state === 'lost';
   const range = useRange();
   const isCompared = useIsCompared();
   const overview = useResource(range.key, (signal) => client.components({ ...range.stats(), signal }), {
@@ -45,7 +44,7 @@ export function OverviewView() {
 
   return (
     <>
-      <Attention components={overview} isLost={isLost} />
+      <Attention overview={overview} />
       <ReadState
         what="the figures"
         shape="charts"
@@ -111,17 +110,14 @@ function OtherStates({ stats }: { readonly stats: Figures['now'] }) {
 }
 
 /** The headline of the overview: how many problems there are, and which; and settings that hide data. */
-function Attention(props: {
-  readonly components: Resource<ComponentsBody>;
-  /** Whether the monitor does not answer. */
-  readonly isLost: boolean;
-}) {
+function Attention({ overview }: { readonly overview: Resource<ComponentsBody> }) {
+  const isLost = useStore(connection).state === 'lost';
   const chosen = useStore(zone);
   const hidden = useStore(dismissed);
-  const { data: components, error, at } = props.components;
+  const { data: components, error, at } = overview;
   const { tone, text, checks, problems, unknown } =
     components === null ? unreadVerdict(error !== null) : verdictOf(components.findings);
-  const isOld = components !== null && (error !== null || props.isLost) && at !== null;
+  const isOld = components !== null && (error !== null || isLost) && at !== null;
   const [first, ...others] = allHints(components).filter(([, hint]) => !hidden.includes(hint));
   return (
     <section aria-label="Verdict" class={isOld ? 'verdict is-old' : 'verdict'}>

@@ -132,7 +132,7 @@ function rootName({ graph, nodes, tree }: Workflow): string | null {
 }
 
 /** Start, duration, number of tasks and outcome of a workflow. */
-export function Totals({ workflow }: { readonly workflow: Workflow }) {
+function Totals({ workflow }: { readonly workflow: Workflow }) {
   const { meta } = workflow.graph;
   const now = useStore(clock);
   const { past, open } = workflow;
