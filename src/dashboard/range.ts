@@ -15,10 +15,7 @@ interface StatsWindow {
 }
 
 /** A window of a list, as parameters of the API. */
-interface ListWindow {
-  readonly since?: string;
-  readonly until?: string;
-}
+type ListWindow = Pick<TaskListQuery, 'since' | 'until'>;
 
 /** A period of time. If it ends now, it moves with the clock: read its limits when you send a request. */
 export interface Range {

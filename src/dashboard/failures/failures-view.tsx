@@ -7,7 +7,7 @@ import { ThroughputChart } from '../charts/throughput-chart.tsx';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
 import { type Column, DataTable, type Order, orderIn } from '../parts/data-table.tsx';
-import { CountedLinks } from '../parts/fact.tsx';
+import { CountedLinks } from '../parts/facts.tsx';
 import { Ago, Change, Moment } from '../parts/inline.tsx';
 import { LatestTasks } from '../parts/latest-tasks.tsx';
 import { ErrorText, Traceback } from '../parts/value-block.tsx';

@@ -1,5 +1,5 @@
 import { helpOpen, listed, nextTheme, nextZone, say } from '../page-state.ts';
-import { copyText } from '../parts/copy-button.tsx';
+import { copyText } from '../parts/inline.tsx';
 import { currentRoute, go, goBack, linkTo } from '../route.ts';
 import { VIEWS, viewOf } from '../views.tsx';
 import { toggleLive } from './live-button.tsx';

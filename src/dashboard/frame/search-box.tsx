@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { canAskFor } from '../live/scope.ts';
+import { canAskFor } from '../live/connection.ts';
 import { loadCode } from '../parts/lazy.tsx';
 import { currentRoute, go, linkTo, type Route } from '../route.ts';
 import type { Facets, Suggestion } from '../search/language.ts';

@@ -1,8 +1,7 @@
 import type { ComponentChildren } from 'preact';
-import { connection, isShut } from '../live/connection.ts';
-import { sourceNames } from '../live/scope.ts';
+import { connection, isShut, sourceNames } from '../live/connection.ts';
 import { helpOpen, nextTheme, nextZone, said, theme, zone } from '../page-state.ts';
-import { CopyButton } from '../parts/copy-button.tsx';
+import { CopyButton } from '../parts/inline.tsx';
 import { lazy } from '../parts/lazy.tsx';
 import { Empty, ViewHead } from '../parts/view.tsx';
 import { linkBetween, rangeOf } from '../range.ts';
@@ -90,7 +89,7 @@ function Brand({ branding: { title, logo } }: Pick<ShellProps, 'branding'>) {
   return (
     <a class="line brand" href={linkTo('')}>
       {logo !== null && <img src={logo} alt="" height={22} />}
-      <span>{title}</span>
+      <span class="one-line">{title}</span>
     </a>
   );
 }

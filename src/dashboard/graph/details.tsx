@@ -1,9 +1,7 @@
 import type { GraphState } from '../../client.ts';
 import type { GraphNodeBody, StateCountsBody } from '../../wire.ts';
-import { Copyable } from '../parts/copy-button.tsx';
-import { Facts } from '../parts/fact.tsx';
-import { Moment } from '../parts/inline.tsx';
-import { Flags, StateBadge } from '../parts/state-badge.tsx';
+import { Facts, Flags, StateBadge } from '../parts/facts.tsx';
+import { Copyable, Moment } from '../parts/inline.tsx';
 import { ValueBlock } from '../parts/value-block.tsx';
 import { linkTo, taskLink } from '../route.ts';
 import { count, counted, duration } from '../text/format.ts';

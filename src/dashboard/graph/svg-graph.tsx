@@ -114,9 +114,7 @@ function Node(props: NodeProps) {
       }}
     >
       <title>{`${title}, ${line}`}</title>
-      {node.kind === 'tasks' && (
-        <rect class="shadow" x={5} y={5} width={NODE.width} height={NODE.height} rx={6} />
-      )}
+      {node.kind === 'tasks' && <rect x={5} y={5} width={NODE.width} height={NODE.height} rx={6} />}
       <rect width={NODE.width} height={NODE.height} rx={6} />
       <path class="node-tone" d={`M0 6a6 6 0 0 1 5-6v${NODE.height}a6 6 0 0 1-5-6z`} />
       {label.map((text, index) => (

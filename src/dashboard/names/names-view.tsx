@@ -5,7 +5,7 @@ import { ThroughputChart } from '../charts/throughput-chart.tsx';
 import { TimeChart } from '../charts/time-chart.tsx';
 import { TopCauses } from '../failures/causes.tsx';
 import { orderIn } from '../parts/data-table.tsx';
-import { CountedLinks, Tile } from '../parts/fact.tsx';
+import { CountedLinks, Tile } from '../parts/facts.tsx';
 import { Change, Moment } from '../parts/inline.tsx';
 import { LatestTasks } from '../parts/latest-tasks.tsx';
 import { Empty, NoStats, ReadState, ViewHead } from '../parts/view.tsx';

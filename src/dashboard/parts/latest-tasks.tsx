@@ -3,8 +3,8 @@ import { taskLink } from '../route.ts';
 import { count, seconds } from '../text/format.ts';
 import { callText } from '../text/words.ts';
 import { type Column, DataTable } from './data-table.tsx';
+import { StateBadge } from './facts.tsx';
 import { Ago, Name } from './inline.tsx';
-import { StateBadge } from './state-badge.tsx';
 
 const STATE: Column<TaskBody> = { title: 'State', cell: ({ state }) => <StateBadge state={state} /> };
 

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { count } from '../text/format.ts';
-import { CopyButton } from './copy-button.tsx';
+import { CopyButton } from './inline.tsx';
 import '../style/traceback.css';
 
 const FOLDED_LINES = 16;

@@ -1,6 +1,5 @@
 /** The search language, which is loaded when the reader needs it: completions, and the data that they need. */
-import { client } from '../live/connection.ts';
-import { canAskFor } from '../live/scope.ts';
+import { canAskFor, client } from '../live/connection.ts';
 import { taskLink } from '../route.ts';
 import { count } from '../text/format.ts';
 import { STATES } from '../text/words.ts';

@@ -5,10 +5,8 @@ import type { TaskDetailBody } from '../../client.ts';
 import type { TaskLogBody } from '../../wire.ts';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
-import { Copyable } from '../parts/copy-button.tsx';
-import { Facts } from '../parts/fact.tsx';
-import { Moment } from '../parts/inline.tsx';
-import { StateBadge } from '../parts/state-badge.tsx';
+import { Facts, StateBadge } from '../parts/facts.tsx';
+import { Copyable, Moment } from '../parts/inline.tsx';
 import { Traceback, ValueBlock, ValueSection } from '../parts/value-block.tsx';
 import { Empty, isProblem, ReadState, ViewHead } from '../parts/view.tsx';
 import { historyStart, loadHistoryStart } from '../range.ts';
@@ -188,7 +186,7 @@ function Timeline({ task: { timeline, exception } }: { readonly task: TaskDetail
       <ol class="timeline">
         {rows.map(({ entry, mine, after, isElsewhere }, index) => (
           <li key={index}>
-            <div class="flow timeline-line">
+            <div class="flow">
               <StateBadge state={entry.state} />
               <Moment at={entry.timestamp} missing="unknown time" />
               {after !== 0 && <span class="dim">{`+${duration(after)}`}</span>}

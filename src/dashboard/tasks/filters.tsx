@@ -123,7 +123,7 @@ export function ActiveFilters({
               title="Remove this filter"
             >
               {other !== undefined && <span class="dim">{other} </span>}
-              <span class="chip-value one-line">
+              <span class="one-line">
                 {other === undefined ? formatSearch(new URLSearchParams([[name, value]])) : value}
               </span>{' '}
               <span aria-hidden="true">×</span>

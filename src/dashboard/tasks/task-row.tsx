@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { TaskBody } from '../../wire.ts';
+import { EngineState, Flags, StateBadge } from '../parts/facts.tsx';
 import { Ago, Name } from '../parts/inline.tsx';
-import { EngineState, Flags, StateBadge } from '../parts/state-badge.tsx';
 import { go, linkTo } from '../route.ts';
 import { seconds } from '../text/format.ts';
 import { callText, type Words } from '../text/words.ts';

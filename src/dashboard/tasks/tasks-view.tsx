@@ -5,7 +5,7 @@ import { client } from '../live/connection.ts';
 import { useHold, useHoldReport } from '../live/pace.ts';
 import { useResource } from '../live/use-resource.ts';
 import { listed } from '../page-state.ts';
-import { CopyButton } from '../parts/copy-button.tsx';
+import { CopyButton } from '../parts/inline.tsx';
 import { type ListWindow, rowKeys, useKeys, useWindow } from '../parts/long-list.ts';
 import { Empty, Loading, Problem, Sources, ViewHead } from '../parts/view.tsx';
 import { linkTo, taskLink } from '../route.ts';

@@ -1,6 +1,6 @@
 /** The load of workers: which of them are stuck, and which tasks run longer than usual. */
 import type { RunningTaskBody, UnassignedTasksBody, WorkerBody } from '../../wire.ts';
-import { Status } from '../parts/state-badge.tsx';
+import { Status } from '../parts/facts.tsx';
 import { counted, duration } from '../text/format.ts';
 
 /** A running task and where it runs. */

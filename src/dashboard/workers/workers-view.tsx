@@ -4,7 +4,7 @@ import type { RunningTaskBody, UnassignedTasksBody, WorkerBody } from '../../wir
 import { client } from '../live/connection.ts';
 import { useHeldRows } from '../live/pace.ts';
 import { useResource } from '../live/use-resource.ts';
-import { Facts } from '../parts/fact.tsx';
+import { Facts } from '../parts/facts.tsx';
 import { Ago } from '../parts/inline.tsx';
 import { Empty, ReadState, ViewHead } from '../parts/view.tsx';
 import { linkHere, linkTo, taskLink, workerLink } from '../route.ts';

@@ -1,9 +1,9 @@
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { branchesOf } from '../graph/node-state.ts';
+import { StateBadge } from '../parts/facts.tsx';
 import { Moment } from '../parts/inline.tsx';
 import { rowKeys, useKeys, useWindow } from '../parts/long-list.ts';
-import { StateBadge } from '../parts/state-badge.tsx';
 import { go } from '../route.ts';
 import { createStore, useNarrow, useStore } from '../store.ts';
 import {
