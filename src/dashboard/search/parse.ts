@@ -3,12 +3,11 @@ import { STATES } from '../text/words.ts';
 import {
   ENGINE_STATES,
   FIELDS,
-  type FigureField,
+  type Field,
   LONGEST_TEXT,
   MOST_TERMS,
   SEARCH_PARAMETERS,
   SIGNS,
-  type TextField,
   UNITS,
 } from './fields.ts';
 
@@ -29,11 +28,11 @@ export function parseSearch(search: string): URLSearchParams {
   return query;
 }
 
-function addText(query: URLSearchParams, term: Term, field: TextField, given: Set<string>): void {
+function addText(query: URLSearchParams, term: Term, field: Field, given: Set<string>): void {
   const { field: name, sign, values, isNegated, at } = term;
   if (sign !== ':')
     throw new SearchError(`Write \`${name}:\` instead of \`${name}${sign}\` at character ${at}.`);
-  if (isNegated && !field.canNegate)
+  if (isNegated && field.canNegate === false)
     throw new SearchError(`\`${name}\` cannot be excluded: see character ${at}.`);
   if (name === 'root' && values.length > 1)
     throw new SearchError(`Write one value for \`root\` at character ${at}.`);
@@ -62,10 +61,7 @@ function addText(query: URLSearchParams, term: Term, field: TextField, given: Se
 }
 
 function noPrefix(name: string, { at }: Value): SearchError {
-  const where = Object.keys(FIELDS).filter((field) => {
-    const known = FIELDS[field];
-    return known?.kind === 'text' && known.hasPrefix;
-  });
+  const where = Object.keys(FIELDS).filter((field) => FIELDS[field]?.hasPrefix);
   const what = name === 'text' ? 'words are found anywhere in a text' : `not for \`${name}\``;
   return new SearchError(`\`*\` works for ${where.join(', ')}: ${what}. See character ${at}.`);
 }
@@ -81,7 +77,7 @@ function stateOf(text: string): readonly [parameter: string, state: string] {
 const OPPOSITE: Readonly<Record<string, string>> = { gt: 'lte', gte: 'lt', lt: 'gte', lte: 'gt' };
 const FIGURE = /^(\d{1,9}(?:\.\d{1,6})?)(ms|s|min|h)?$/;
 
-function addFigure(query: URLSearchParams, term: Term, field: FigureField): void {
+function addFigure(query: URLSearchParams, term: Term, field: Field): void {
   const { field: name, sign, values, isNegated, at } = term;
   const [value] = values;
   const end = SIGNS[sign];
@@ -116,7 +112,7 @@ export function formatSearch(query: URLSearchParams): string {
 function figuresOf(
   query: URLSearchParams,
   name: string,
-  { parameter, isTime }: FigureField,
+  { parameter, isTime = false }: Field,
 ): readonly string[] {
   return Object.entries(SIGNS).flatMap(([sign, end]) => {
     const value = query.get(`${parameter}_${end}`);
@@ -134,7 +130,7 @@ function withUnit(value: string): string {
   return Number(shown) * length === seconds ? shown + unit : `${value}s`;
 }
 
-function textsOf(query: URLSearchParams, name: string, field: TextField): readonly string[] {
+function textsOf(query: URLSearchParams, name: string, field: Field): readonly string[] {
   const parameters = name === 'state' ? ['state', 'engine_state'] : [field.parameter];
   return ['', 'not_'].flatMap((not) => {
     const given = (parameter: string): readonly string[] => query.getAll(not + parameter).filter(Boolean);
