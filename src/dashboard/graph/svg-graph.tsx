@@ -32,25 +32,20 @@ export function SvgGraph(
           marker-end="url(#arrow)"
         />
       ))}
-      {structure.nodes.map((node) => {
-        const look = lookOf(node, nodes);
-        return (
-          <Node
-            key={node.id}
-            node={node}
-            label={titles.get(node.id) ?? []}
-            x={(layout.points.get(node.id)?.x ?? 0) - NODE.width / 2}
-            y={(layout.points.get(node.id)?.y ?? 0) - NODE.height / 2}
-            tone={look.tone}
-            line={look.line}
-            isAsked={node.id === asked}
-            isSelected={node.id === selected}
-            isFaded={matches !== null && !matches.has(node.id)}
-            onPick={onPick}
-            onReach={onReach}
-          />
-        );
-      })}
+      {structure.nodes.map((node) => (
+        <Node
+          key={node.id}
+          node={node}
+          label={titles.get(node.id) ?? []}
+          at={layout.points.get(node.id) ?? { x: 0, y: 0 }}
+          look={lookOf(node, nodes)}
+          isAsked={node.id === asked}
+          isSelected={node.id === selected}
+          isFaded={matches !== null && !matches.has(node.id)}
+          onPick={onPick}
+          onReach={onReach}
+        />
+      ))}
     </>
   );
 }
@@ -79,10 +74,9 @@ interface NodeProps {
   readonly node: DrawnNode;
   /** The lines of the title, as far as they fit. */
   readonly label: readonly string[];
-  readonly x: number;
-  readonly y: number;
-  readonly tone: string;
-  readonly line: string;
+  /** Its centre. */
+  readonly at: Point;
+  readonly look: Look;
   readonly isAsked: boolean;
   readonly isSelected: boolean;
   readonly isFaded: boolean;
@@ -92,13 +86,13 @@ interface NodeProps {
 }
 
 function Node(props: NodeProps) {
-  const { node, label, x, y, tone, line, isAsked, isSelected, isFaded, onPick, onReach } = props;
-  const title = titleOf(node);
+  const { node, label, at, look, isAsked, isSelected, isFaded, onPick, onReach } = props;
+  const { tone, line } = look;
   const places = LINES[label.length] ?? [];
   return (
     <g
       class={`node node-${node.kind} tone-${tone}${isAsked ? ' asked' : ''}${isSelected ? ' selected' : ''}${isFaded ? ' faded' : ''}`}
-      transform={`translate(${x} ${y})`}
+      transform={`translate(${at.x - NODE.width / 2} ${at.y - NODE.height / 2})`}
       role="button"
       // SVG has no attribute `tabIndex`: there, upper and lower case differ.
       tabindex={0}
@@ -113,7 +107,7 @@ function Node(props: NodeProps) {
         onPick(node.id);
       }}
     >
-      <title>{`${title}, ${line}`}</title>
+      <title>{`${titleOf(node)}, ${line}`}</title>
       {node.kind === 'tasks' && <rect x={5} y={5} width={NODE.width} height={NODE.height} rx={6} />}
       <rect width={NODE.width} height={NODE.height} rx={6} />
       <path class="node-tone" d={`M0 6a6 6 0 0 1 5-6v${NODE.height}a6 6 0 0 1-5-6z`} />
