@@ -78,13 +78,7 @@ export type Zone = 'local' | 'utc';
 
 const pad = (value: number, length = 2): string => String(value).padStart(length, '0');
 
-interface Parts {
-  readonly day: string;
-  readonly time: string;
-  readonly ms: string;
-}
-
-function partsOf(date: Date, zone: Zone): Parts {
+function partsOf(date: Date, zone: Zone) {
   // For UTC shift the clock, so that both zones share the same code.
   const shift = zone === 'utc' ? 0 : date.getTimezoneOffset() * 60_000;
   const at = new Date(date.getTime() - shift);

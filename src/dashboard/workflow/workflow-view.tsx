@@ -1,3 +1,4 @@
+import type { Resource } from '../live/use-resource.ts';
 import '../style/waterfall.css';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { GraphState } from '../../client.ts';
@@ -31,8 +32,8 @@ interface WorkflowProps {
 
 /** The workflow of a task as a waterfall and as a graph, kept up to date. */
 export function WorkflowView({ id, query }: WorkflowProps) {
-  const { graph, error, at } = useGraph(id);
-  const workflow = useWorkflow(graph);
+  const { data, error, at } = useGraph(id);
+  const workflow = useWorkflow(data);
   if (workflow !== null) return <Shown workflow={workflow} error={error} at={at} id={id} query={query} />;
   return (
     <div class="tall">
@@ -180,30 +181,24 @@ function RootCause(props: { readonly workflow: Workflow; readonly onShow: ((id: 
   );
 }
 
-/** Result of {@link useGraph}. */
-interface LiveGraph {
-  readonly graph: GraphState | null;
-  readonly error: unknown;
-  readonly at: number | null;
-}
-
 const LIMIT = 10_000;
 const RESTART_MS = 5_000;
+const NOTHING = { data: null, error: null, at: null };
 
 /** The workflow of a task, kept up to date while the tab is visible. */
-function useGraph(id: string): LiveGraph {
-  const [held, setHeld] = useState<LiveGraph>({ graph: null, error: null, at: null });
+function useGraph(id: string) {
+  const [held, setHeld] = useState<Omit<Resource<GraphState>, 'reload'>>(NOTHING);
 
   useEffect(() => {
     let controller: AbortController | null = null;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const failed = (error: unknown): void =>
-      setHeld((before) => (isRefusal(error) ? { graph: null, error, at: null } : { ...before, error }));
+      setHeld((before) => ({ ...(isRefusal(error) ? NOTHING : before), error }));
 
     async function follow(signal: AbortSignal): Promise<void> {
       try {
         for await (const graph of client.watchGraph(id, { limit: LIMIT }, { signal, onRetry: failed })) {
-          setHeld({ graph, error: null, at: Date.now() });
+          setHeld({ data: graph, error: null, at: Date.now() });
         }
       } catch (error) {
         if (signal.aborted) return;
@@ -233,7 +228,7 @@ function useGraph(id: string): LiveGraph {
     };
   }, [id]);
   const shown = useRef(held);
-  const isStill = useStore(isPaused) && shown.current.graph !== null && held.graph !== null;
+  const isStill = useStore(isPaused) && shown.current.data !== null && held.data !== null;
   if (!isStill) shown.current = held;
   return shown.current;
 }
