@@ -112,7 +112,7 @@ export function linkHere(changes: Readonly<Record<string, string | null>>): stri
     if (value === null) search.delete(name);
     else search.set(name, value);
   }
-  return addressOf(id === '' ? path : `${path}/${encodeURIComponent(id)}`, search);
+  return addressOf(id === '' ? path : pathOf(path, id), search);
 }
 
 const pathOf = (view: string, id: string): string => `${view}/${encodeURIComponent(id)}`;
