@@ -36,7 +36,7 @@ function viewWith(
   view: Omit<View, 'content'> & { readonly load: () => Code | Promise<Code>; readonly shape?: Shape },
 ): View {
   const { load, shape, ...rest } = view;
-  const content = lazy(load, (_, error) => (
+  const content = lazy(load, (error) => (
     <>
       <ViewHead title={view.title} />
       {error === null ? <Loading shape={shape} /> : <Unloaded />}

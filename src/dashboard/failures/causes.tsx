@@ -55,11 +55,10 @@ export function countBefore({ causes, causes_truncated, totals }: Before, cause:
 export const CONSEQUENCE = 'They never ran because a task they depend on failed.';
 
 /** Number of tasks that failed only because another one did: they are in a state, but do not count as failed. */
-export function consequencesOf({
-  states,
-  series,
-  totals,
-}: Pick<TaskStatsBody, 'states' | 'series'> & Pick<Before, 'totals'>): number {
+export function consequencesOf(
+  stats: Pick<TaskStatsBody, 'states' | 'series'> & Pick<Before, 'totals'>,
+): number {
+  const { states, series, totals } = stats;
   if (totals.failed === null) return 0;
   const failed = series.reduce((sum, step) => sum + (step.failed ?? 0), 0);
   return Math.max(0, (states.FAILURE ?? 0) - failed);

@@ -124,15 +124,12 @@ export function Change(props: {
 }
 
 /** Copies a text and confirms it. */
-export function CopyButton({
-  text,
-  label = 'Copy',
-  what,
-}: {
+export function CopyButton(props: {
   readonly text: string | (() => string);
   readonly label?: string;
   readonly what?: string;
 }) {
+  const { text, label = 'Copy', what } = props;
   const [said, setSaid] = useState<string | null>(null);
   useEffect(() => {
     if (said === null) return undefined;

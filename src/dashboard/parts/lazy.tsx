@@ -21,7 +21,7 @@ export interface Lazy<Props> {
  */
 export function lazy<Props extends object>(
   load: () => ComponentType<Props> | Promise<ComponentType<Props>>,
-  instead: (props: Props, error: unknown) => ComponentChildren = () => null,
+  instead: (error: unknown) => ComponentChildren = () => null,
 ): Lazy<Props> {
   let loaded: ComponentType<Props> | null = null;
   const start = async (): Promise<void> => {
@@ -37,7 +37,7 @@ export function lazy<Props extends object>(
       else setLoaded(true);
     }, []);
     const Loaded = loaded;
-    return Loaded === null ? instead(props, error) : <Loaded {...props} />;
+    return Loaded === null ? instead(error) : <Loaded {...props} />;
   }
   return Object.assign(Part, { preload: () => void start().catch(() => {}) });
 }

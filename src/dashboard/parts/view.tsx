@@ -96,13 +96,8 @@ export const isProblem = (error: unknown, code: string): boolean =>
   error instanceof MonitorClientError && error.code === code;
 
 /** Explains why a list is empty and what to do. */
-export function Empty({
-  title,
-  children,
-}: {
-  readonly title: string;
-  readonly children?: ComponentChildren;
-}) {
+export function Empty(props: { readonly title: string; readonly children?: ComponentChildren }) {
+  const { title, children } = props;
   return (
     <div class="empty">
       <strong>{title}</strong>

@@ -59,11 +59,8 @@ export function TaskHead(props: { readonly task: TaskDetailBody; readonly workfl
 }
 
 /** The last step of a task, and when it was. */
-function Latest({
-  task: { done, state, sent, started, finished, timestamp },
-}: {
-  readonly task: TaskDetailBody;
-}) {
+function Latest({ task }: { readonly task: TaskDetailBody }) {
+  const { done, state, sent, started, finished, timestamp } = task;
   const end = state === 'FAILURE' ? 'Failed' : 'Ended';
   const [name, at] = done ? [end, finished] : started === null ? ['Sent', sent] : ['Started', started];
   return <Tile name={name} value={timeAndAge(at ?? timestamp) ?? 'unknown'} />;

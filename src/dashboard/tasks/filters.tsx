@@ -101,13 +101,8 @@ const activeFilters = (query: URLSearchParams): readonly (readonly [name: string
   );
 
 /** The active filters, each with a link that removes it. @param isWhole also lists those that the search box shows */
-export function ActiveFilters({
-  query,
-  isWhole,
-}: {
-  readonly query: URLSearchParams;
-  readonly isWhole: boolean;
-}) {
+export function ActiveFilters(props: { readonly query: URLSearchParams; readonly isWhole: boolean }) {
+  const { query, isWhole } = props;
   const active = activeFilters(query);
   if (active.length === 0) return null;
   return (

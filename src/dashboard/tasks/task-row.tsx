@@ -161,12 +161,8 @@ function NameCell({ task, isActive, search, link }: Shown) {
 }
 
 /** One row of the task list. */
-export function TaskRow({
-  words,
-  index,
-  ...shown
-}: Shown & { readonly words: Words; readonly index: number }) {
-  const { task, isActive, link } = shown;
+export function TaskRow(props: Shown & { readonly words: Words; readonly index: number }) {
+  const { words, index, task, isActive, link } = props;
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the link in it is what keys reach
     <div
@@ -186,7 +182,7 @@ export function TaskRow({
           class={kind === 'c-args' ? 'c-args mono dim' : kind}
           title={title?.(task)}
         >
-          {cell(shown)}
+          {cell(props)}
         </div>
       ))}
     </div>

@@ -17,7 +17,7 @@ import { Waterfall } from './waterfall.tsx';
 
 const GraphView = lazy(
   async () => (await import('../graph/graph-view.tsx')).GraphView,
-  (_, error) =>
+  (error) =>
     error === null ? (
       <Loading />
     ) : (
