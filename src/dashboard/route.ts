@@ -130,8 +130,7 @@ export const queueLink = (name: string): string => linkTo(pathOf('queues', name)
 /** The link to one worker. */
 export const workerLink = (hostname: string): string => linkTo(pathOf('workers', hostname));
 /** The link to the page of a cause of failures. */
-export const causeLink = (cause: string, query: Readonly<Record<string, string>> = {}): string =>
-  linkTo(pathOf('failures', cause), query);
+export const causeLink = (cause: string): string => linkTo(pathOf('failures', cause));
 
 /** Opens a link. @param replace replaces the current entry of the browser history. Default false */
 export function go(link: string, replace = false): void {

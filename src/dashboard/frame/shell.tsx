@@ -161,7 +161,7 @@ function Lost() {
   const { state, answeredAt } = useStore(connection);
   const chosen = useStore(zone);
   if (state !== 'lost') return null;
-  const since = answeredAt === null ? null : moment(new Date(answeredAt), chosen, Date.now());
+  const since = answeredAt === null ? null : moment(new Date(answeredAt), chosen);
   return (
     <div class="lost" role="alert">
       {since === null ? 'No answer yet.' : `No answer since ${since}. Figures are from then.`}

@@ -32,7 +32,7 @@ export function Moment({ at, missing = '–', isShort = false }: MomentProps) {
   const date = new Date(value);
   return (
     <time dateTime={at} title={fullMoment(date, chosen)}>
-      {isShort ? minute(date, chosen) : moment(date, chosen, Date.now())}
+      {isShort ? minute(date, chosen) : moment(date, chosen)}
     </time>
   );
 }

@@ -90,13 +90,13 @@ function partsOf(date: Date, zone: Zone) {
 }
 
 /** `14:02:11` today, `2026-11-20 14:02:11` otherwise. */
-export function moment(date: Date, zone: Zone, now: number): string {
+export function moment(date: Date, zone: Zone): string {
   const { day, time } = partsOf(date, zone);
-  return day === partsOf(new Date(now), zone).day ? time : `${day} ${time}`;
+  return day === partsOf(new Date(), zone).day ? time : `${day} ${time}`;
 }
 
 /** The same, without the seconds. */
-export const minute = (date: Date, zone: Zone): string => moment(date, zone, Date.now()).slice(0, -3);
+export const minute = (date: Date, zone: Zone): string => moment(date, zone).slice(0, -3);
 
 /** `2026-11-21 14:02:11.250 +01:00` */
 export function fullMoment(date: Date, zone: Zone): string {
