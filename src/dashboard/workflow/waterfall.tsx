@@ -215,7 +215,7 @@ function Strip({ facts, now }: { readonly facts: Facts; readonly now: number }) 
       {node?.worker != null && <span class="dim wrap">{node.worker}</span>}
       {node?.queue != null && <span class="dim wrap">{`queue ${node.queue}`}</span>}
       {node?.traceback_preview != null && !facts.isFaded && (
-        <span class="wf-error wrap">{node.traceback_preview}</span>
+        <span class="tone-failure wrap">{node.traceback_preview}</span>
       )}
     </section>
   );
