@@ -2,7 +2,7 @@
 import type { ComponentsBody } from '../client.ts';
 import type { ComponentBody, FindingBody, QueueBody, RuleBody } from '../wire.ts';
 import { linkTo, queueLink, workerLink } from './route.ts';
-import { counted } from './text/numbers.ts';
+import { counted } from './text/format.ts';
 
 /** Findings about the same subject or the same tasks. */
 export interface Problem {
@@ -122,12 +122,13 @@ export const clauseOf = ({ summary }: FindingBody, first: FindingBody): string =
 /** One line for each reason, with the rules that it blocks. */
 function reasonsOf(unknown: readonly RuleBody[], all: readonly RuleBody[]): string[] {
   const isSeveral = new Set(all.flatMap(({ source }) => source ?? [])).size > 1;
-  const rules = new Map<string, string[]>();
-  for (const { code, source, reason } of unknown) {
-    const key = `${isSeveral && source !== null ? `${source}: ` : ''}${reason ?? 'Unknown reason.'}`;
-    rules.set(key, [...(rules.get(key) ?? []), NAMES[code] ?? code]);
-  }
-  return [...rules].map(([reason, names]) => `${names.join(', ')}: ${reason}`);
+  const byReason = Map.groupBy(unknown, ({ source, reason }) => {
+    const prefix = isSeveral && source !== null ? `${source}: ` : '';
+    return `${prefix}${reason ?? 'Unknown reason.'}`;
+  });
+  return [...byReason].map(
+    ([reason, rules]) => `${rules.map(({ code }) => NAMES[code] ?? code).join(', ')}: ${reason}`,
+  );
 }
 
 /** The page of the subject, with the period of the finding; otherwise the list of what is affected. */

@@ -72,10 +72,11 @@ export function goBack(fallback: string): void {
   else go(fallback);
 }
 
-type QueryInput = Readonly<Record<string, string | readonly string[]>> | URLSearchParams;
-
 /** The link to a view. It keeps the current period and source, unless the query has its own. */
-export function linkTo(path: string, query: QueryInput = {}): string {
+export function linkTo(
+  path: string,
+  query: Readonly<Record<string, string | readonly string[]>> | URLSearchParams = {},
+): string {
   const search = new URLSearchParams(query instanceof URLSearchParams ? query : undefined);
   if (!(query instanceof URLSearchParams)) {
     for (const [name, value] of Object.entries(query)) {
@@ -111,7 +112,7 @@ export function linkHere(changes: Readonly<Record<string, string | null>>): stri
     if (value === null) search.delete(name);
     else search.set(name, value);
   }
-  return addressOf(id === '' ? path : `${path}/${encodeURIComponent(id)}`, search);
+  return addressOf(id === '' ? path : pathOf(path, id), search);
 }
 
 const pathOf = (view: string, id: string): string => `${view}/${encodeURIComponent(id)}`;
@@ -129,8 +130,7 @@ export const queueLink = (name: string): string => linkTo(pathOf('queues', name)
 /** The link to one worker. */
 export const workerLink = (hostname: string): string => linkTo(pathOf('workers', hostname));
 /** The link to the page of a cause of failures. */
-export const causeLink = (cause: string, query: Readonly<Record<string, string>> = {}): string =>
-  linkTo(pathOf('failures', cause), query);
+export const causeLink = (cause: string): string => linkTo(pathOf('failures', cause));
 
 /** Opens a link. @param replace replaces the current entry of the browser history. Default false */
 export function go(link: string, replace = false): void {

@@ -1,3 +1,4 @@
+/** Values that components can subscribe to. */
 import { useEffect, useState } from 'preact/hooks';
 
 /** A value that components can subscribe to. */
@@ -35,4 +36,20 @@ export function useStore<T>(store: Store<T>): T {
     return store.subscribe(read);
   }, [store]);
   return value;
+}
+
+/** Where a phone's layout begins, as in the styles. */
+const NARROW = '(max-width: 760px)';
+
+/** Whether the window is as narrow as that of a phone. */
+export function useNarrow(): boolean {
+  const [isNarrow, setNarrow] = useState(() => matchMedia(NARROW).matches);
+  useEffect(() => {
+    const media = matchMedia(NARROW);
+    const read = (): void => setNarrow(media.matches);
+    read();
+    media.addEventListener('change', read);
+    return () => media.removeEventListener('change', read);
+  }, []);
+  return isNarrow;
 }

@@ -2,12 +2,11 @@
 import type { ComponentType } from 'preact';
 import { OverviewView } from './overview/overview-view.tsx';
 import { type Lazy, lazy } from './parts/lazy.tsx';
-import { Empty, Loading, type Shape } from './parts/problem.tsx';
-import { ViewHead } from './parts/view-head.tsx';
+import { Empty, Loading, type Shape, ViewHead } from './parts/view.tsx';
 import type { Route } from './route.ts';
 
 /** The properties of each view. */
-export interface ViewProps {
+interface ViewProps {
   /** The rest of its path: an id or a name. Empty if there is none. */
   readonly id: string;
   readonly query: URLSearchParams;
@@ -37,7 +36,7 @@ function viewWith(
   view: Omit<View, 'content'> & { readonly load: () => Code | Promise<Code>; readonly shape?: Shape },
 ): View {
   const { load, shape, ...rest } = view;
-  const content = lazy(load, (_, error) => (
+  const content = lazy(load, (error) => (
     <>
       <ViewHead title={view.title} />
       {error === null ? <Loading shape={shape} /> : <Unloaded />}
@@ -85,7 +84,7 @@ export const VIEWS: readonly View[] = [
     period: 'window',
     shape: 'charts',
     canCompare: true,
-    load: async () => (await import('./failures/cause-view.tsx')).CauseView,
+    load: async () => (await import('./failures/failures-view.tsx')).CauseView,
   }),
   viewWith({
     path: 'tasks',
@@ -122,7 +121,7 @@ export const VIEWS: readonly View[] = [
     under: 'queues',
     period: 'window',
     shape: 'charts',
-    load: async () => (await import('./queues/queue-view.tsx')).QueueView,
+    load: async () => (await import('./queues/queues-view.tsx')).QueueView,
   }),
   viewWith({
     path: 'names',
@@ -139,7 +138,7 @@ export const VIEWS: readonly View[] = [
     period: 'window',
     shape: 'charts',
     canCompare: true,
-    load: async () => (await import('./names/name-view.tsx')).NameView,
+    load: async () => (await import('./names/names-view.tsx')).NameView,
   }),
   viewWith({
     path: 'workers',

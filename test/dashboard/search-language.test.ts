@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SEARCH_PARAMETERS } from '../../src/dashboard/search/fields.ts';
-import { formatSearch, parseSearch } from '../../src/dashboard/search/parse.ts';
-import { SearchError } from '../../src/dashboard/search/read-terms.ts';
+import { formatSearch, parseSearch, SearchError } from '../../src/dashboard/search/parse.ts';
 import { anyText } from '../helpers/any-text.ts';
 import { cpuMs } from '../helpers/cpu-time.ts';
 

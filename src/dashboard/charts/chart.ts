@@ -1,8 +1,8 @@
 /** Shared by the charts of the page: their figures, steps and scales. */
-import { count, seconds } from '../text/numbers.ts';
+import { count, seconds } from '../text/format.ts';
 
 /** Meanings that have a colour. */
-export type Tone = 'failed' | 'retried' | 'succeeded' | 'running' | 'waiting' | 'cancelled';
+export type Tone = 'failed' | 'retried' | 'succeeded' | 'running' | 'waiting';
 
 /**
  * How figures are drawn: as columns on top of each other, as columns of limited width in the middle of their steps, or

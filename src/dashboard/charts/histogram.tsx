@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { StatsBucketBody } from '../../wire.ts';
-import { count, percent, seconds } from '../text/numbers.ts';
+import { count, percent, seconds } from '../text/format.ts';
 import type { Series } from './chart.ts';
 import { ChartFrame } from './chart-frame.tsx';
 
@@ -51,13 +51,8 @@ function boundText(classes: readonly StatsBucketBody[], index: number): string {
 }
 
 /** The upper bounds of the classes, as many as there is room for. */
-function Bounds({
-  classes,
-  width,
-}: {
-  readonly classes: readonly StatsBucketBody[];
-  readonly width: number;
-}) {
+function Bounds(props: { readonly classes: readonly StatsBucketBody[]; readonly width: number }) {
+  const { classes, width } = props;
   const every = Math.max(1, Math.ceil((classes.length * LABEL_PX) / width));
   return (
     <div class="small-text chart-bounds num dim" aria-hidden="true">

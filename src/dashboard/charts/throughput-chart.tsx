@@ -1,9 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
-import type { TaskStatsBody } from '../../wire.ts';
-import { changeText } from '../parts/change.tsx';
-import type { Range } from '../range/range.ts';
-import { useRange, useStartInBefore } from '../range/use-range.ts';
-import { count } from '../text/numbers.ts';
+import { changeText } from '../parts/inline.tsx';
+import { type Range, useRange, useStartInBefore } from '../range.ts';
+import { count } from '../text/format.ts';
 import type { Panel, Series } from './chart.ts';
 import { TimeChart, type TimeChartProps } from './time-chart.tsx';
 
@@ -68,7 +66,7 @@ export function ThroughputChart(
 }
 
 /** The sum of the known values, a dash if there are none, and the comparison with the previous period. */
-function totalText({ series }: TaskStatsBody, kind: Kind, before: Totals | null): string {
+function totalText({ series }: TimeChartProps['stats'], kind: Kind, before: Totals | null): string {
   const known = series.flatMap((step) => step[kind] ?? []);
   if (known.length === 0) return '–';
   const sum = known.reduce((total, figure) => total + figure, 0);
@@ -76,7 +74,7 @@ function totalText({ series }: TaskStatsBody, kind: Kind, before: Totals | null)
 }
 
 /** Whether the first step began before the period, and the last one ends after it. */
-function partsOf({ series, step_seconds }: TaskStatsBody, range: Range): readonly boolean[] {
+function partsOf({ series, step_seconds }: TimeChartProps['stats'], range: Range): readonly boolean[] {
   const { kind, minutes, since, until } = range;
   const now = Date.now();
   const first = kind === 'last' ? now - minutes * 60_000 : since.getTime();

@@ -1,13 +1,13 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { MarkerBody, TaskStatsBody } from '../../wire.ts';
-import { go, linkHere } from '../route.ts';
-import { zone } from '../settings.ts';
+import { zone } from '../page-state.ts';
+import { linkBetween } from '../range.ts';
+import { go, linkTo } from '../route.ts';
 import { createStore, useStore } from '../store.ts';
-import { axisLabel, chartTime } from '../text/moments.ts';
+import { axisLabel, chartTime } from '../text/format.ts';
 import { isUnknown, type Panel, type Series, stepInText, stepInWords } from './chart.ts';
 import { ChartFrame } from './chart-frame.tsx';
-import { Offer, type OfferedPlace } from './offer.tsx';
 import type { StepRange } from './slider.tsx';
 
 /** The properties of every chart over time. */
@@ -15,7 +15,7 @@ export interface TimeChartProps {
   /** What it shows, in a few words. */
   readonly label: string;
   /** The statistics from which its figures are: their steps and markers. */
-  readonly stats: TaskStatsBody;
+  readonly stats: Pick<TaskStatsBody, 'series' | 'step_seconds' | 'markers'>;
   readonly panels: readonly Panel[];
   /** Whether its figures are numbers per step, which it then says. Default false. */
   readonly isRate?: boolean;
@@ -82,14 +82,7 @@ export function TimeChart(props: TimeChartProps & { readonly legend?: readonly S
             <MarkerLines markers={markers} from={starts[0] ?? 0} end={end} width={width} open={setPlace} />
           )}
           {place !== null && (
-            <Offer
-              place={place}
-              end={end}
-              spanMs={spanMs}
-              filters={filters}
-              showRange={showRange}
-              close={() => setPlace(null)}
-            />
+            <Offer place={place} end={end} spanMs={spanMs} filters={filters} close={() => setPlace(null)} />
           )}
         </>
       )}
@@ -104,13 +97,10 @@ export function TimeChart(props: TimeChartProps & { readonly legend?: readonly S
   );
 }
 
-function showRange(from: number, until: number): void {
-  const [start, end] = [new Date(from).toISOString(), new Date(until).toISOString()];
-  go(linkHere({ from: start, to: end, range: null }));
-}
+const showRange = (from: number, until: number): void => go(linkBetween(from, until));
 
 /** The steps of a chart in milliseconds since 1970, and in words. */
-function useTimes({ series, step_seconds }: TaskStatsBody) {
+function useTimes({ series, step_seconds }: TimeChartProps['stats']) {
   const chosen = useStore(zone);
   const starts = useMemo(() => series.map(({ t }) => Date.parse(t)), [series]);
   const stepMs = step_seconds * 1_000;
@@ -132,21 +122,10 @@ function useTimes({ series, step_seconds }: TaskStatsBody) {
   };
 }
 
-/** Markers that are too close to each other to be distinguished. */
-interface MarkerGroup {
-  /** Pixels from the left edge of the first one. */
-  readonly x: number;
-  /** Oldest first. */
-  readonly markers: readonly MarkerBody[];
-}
-
 const NEAR_PX = 8;
 
-/** Merges markers less than 8 px apart. @param markers oldest first */
-function groupMarkers(
-  markers: readonly MarkerBody[],
-  placeOf: (marker: MarkerBody) => number,
-): readonly MarkerGroup[] {
+/** Markers in groups of those less than 8 px apart: `x` is the place of the first. @param markers oldest first */
+function groupMarkers(markers: readonly MarkerBody[], placeOf: (marker: MarkerBody) => number) {
   const groups: { x: number; last: number; markers: MarkerBody[] }[] = [];
   for (const marker of markers) {
     const x = placeOf(marker);
@@ -163,7 +142,7 @@ function groupMarkers(
 const [CHARACTER_PX, AROUND_PX] = [7, 24];
 
 /** The texts of markers that do not overlap. If there is not enough room, the newest are shown. */
-function textsOf(groups: readonly MarkerGroup[], width: number): readonly (string | null)[] {
+function textsOf(groups: ReturnType<typeof groupMarkers>, width: number): readonly (string | null)[] {
   let limit = Number.POSITIVE_INFINITY;
   return groups
     .toReversed()
@@ -211,5 +190,105 @@ function MarkerLines(props: {
         );
       })}
     </>
+  );
+}
+
+/** A place in a chart for which links are offered. */
+interface OfferedPlace {
+  /** Start of the place, in milliseconds since 1970; `null`: markers only. */
+  readonly from: number | null;
+  readonly until: number;
+  readonly markers: readonly MarkerBody[];
+  /** Whether it is a range to apply. */
+  readonly isRange: boolean;
+  /** Whether it was requested by keyboard. */
+  readonly takesFocus: boolean;
+  /** Its position, in percent of the width. */
+  readonly x: number;
+}
+
+/** Maximum number of markers, so that the links fit next to a chart; the newest are listed. */
+const MOST_MARKERS = 5;
+
+const iso = (ms: number): string => new Date(ms).toISOString();
+
+/** Links for a place in a chart: its tasks, the failures since a marker, the range. */
+function Offer(props: {
+  readonly place: OfferedPlace;
+  /** End of the chart, in milliseconds since 1970. */
+  readonly end: number;
+  readonly spanMs: number;
+  readonly filters: Readonly<Record<string, string | readonly string[]>>;
+  readonly close: () => void;
+}) {
+  const { place, end, spanMs, filters, close } = props;
+  const { from, until, markers, isRange, takesFocus, x } = place;
+  const box = useRef<HTMLDivElement>(null);
+  const chosen = useStore(zone);
+  useEffect(() => {
+    if (takesFocus) box.current?.querySelector<HTMLElement>('a, button')?.focus();
+    function onDown({ target }: PointerEvent): void {
+      if (!(target instanceof Node && box.current?.contains(target) === true)) close();
+    }
+    document.addEventListener('pointerdown', onDown);
+    return () => document.removeEventListener('pointerdown', onDown);
+  }, [place]);
+  function onKeyDown(event: KeyboardEvent): void {
+    if (event.key !== 'Escape') return;
+    event.preventDefault();
+    event.stopPropagation();
+    box.current?.parentElement?.querySelector<HTMLElement>('.chart-slider')?.focus();
+    close();
+  }
+  const time = (ms: number): string => chartTime(new Date(ms), chosen, spanMs);
+  const period = from === null ? '' : isRange ? `${time(from)} – ${time(until)}` : time(from);
+  return (
+    <div
+      class="box chart-offer"
+      role="group"
+      aria-label="At this point"
+      ref={box}
+      onKeyDown={onKeyDown}
+      style={{ left: `${x}%`, transform: `translateX(-${x}%)` }}
+    >
+      {from !== null && (
+        <>
+          {isRange && (
+            <button type="button" class="small" onClick={() => showRange(from, until)}>
+              Show {period}
+            </button>
+          )}
+          <a href={linkTo('tasks', { ...filters, since: iso(from), until: iso(until) })}>
+            Tasks of {period} ›
+          </a>
+        </>
+      )}
+      {markers.slice(-MOST_MARKERS).map((marker) => (
+        <MarkerLinks
+          key={`${marker.at} ${marker.text}`}
+          marker={marker}
+          time={time(Date.parse(marker.at))}
+          link={linkTo('failures', { ...filters, from: marker.at, to: iso(end) })}
+        />
+      ))}
+    </div>
+  );
+}
+
+function MarkerLinks(props: { readonly marker: MarkerBody; readonly time: string; readonly link: string }) {
+  const { marker, time, link } = props;
+  const { text, url } = marker;
+  return (
+    <span>
+      <a href={link}>Failures since {text} ›</a> <span class="dim num">{time}</span>
+      {url !== null && (
+        <>
+          {' '}
+          <a href={url} rel="noreferrer" aria-label={`Open ${text}`}>
+            ↗
+          </a>
+        </>
+      )}
+    </span>
   );
 }

@@ -1,21 +1,21 @@
 import '../style/failures.css';
 import { useState } from 'preact/hooks';
-import type { StatsCauseBody, TaskStatsBody } from '../../wire.ts';
+import type { EventBody, StatsCauseBody, TaskStatsBody } from '../../wire.ts';
 import { greatest } from '../charts/chart.ts';
-import { Sparkline } from '../charts/sparkline.tsx';
+import { Sparkline } from '../charts/chart-frame.tsx';
 import { ThroughputChart } from '../charts/throughput-chart.tsx';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
-import { Change } from '../parts/change.tsx';
 import { type Column, DataTable, type Order, orderIn } from '../parts/data-table.tsx';
-import { Ago } from '../parts/moment.tsx';
-import { Empty, ReadState } from '../parts/problem.tsx';
-import { ViewHead } from '../parts/view-head.tsx';
-import { usePrevious, useRange } from '../range/use-range.ts';
-import { causeLink, linkHere, linkTo } from '../route.ts';
+import { CountedLinks } from '../parts/facts.tsx';
+import { Ago, Change, Moment } from '../parts/inline.tsx';
+import { LatestTasks } from '../parts/latest-tasks.tsx';
+import { ErrorText, Traceback } from '../parts/value-block.tsx';
+import { Empty, ReadState, ViewHead } from '../parts/view.tsx';
+import { usePrevious, useRange, useTasks } from '../range.ts';
+import { causeLink, linkHere, linkTo, nameLink, workerLink } from '../route.ts';
 import { listQuery } from '../tasks/list-query.ts';
-import { millis } from '../text/moments.ts';
-import { count, counted } from '../text/numbers.ts';
+import { count, counted, millis } from '../text/format.ts';
 import { CauseText, CONSEQUENCE, consequencesOf, countBefore, NewBadge } from './causes.tsx';
 
 /** Number of causes requested at first, and maximum. */
@@ -27,20 +27,14 @@ const ORDERS = {
 };
 const firstOf = ({ first_seen }: StatsCauseBody): number => millis(first_seen) ?? 0;
 
+const isFailure = ({ state }: EventBody): boolean => state === 'FAILURE';
+
 /** Failures by cause. */
 export function FailuresView({ query }: { readonly query: URLSearchParams }) {
-  const range = useRange();
   const [limit, setLimit] = useState(FEW);
   const filters = filtersOf(query);
-  const key = `${range.key} ${limit} ${JSON.stringify(filters)}`;
-  const resource = useResource(
-    key,
-    (signal) => client.tasks({ ...filters, limit: 0, ...range.stats(), stats_causes: limit }, { signal }),
-    { news: (event) => event.state === 'FAILURE', gap: 5_000, keep: true },
-  );
-  const before = usePrevious(key, (window, signal) =>
-    client.tasks({ ...filters, limit: 0, ...window, stats_causes: MOST }, { signal }),
-  );
+  const resource = useTasks({ filters, stats: { stats_causes: limit } }, { news: isFailure, gap: 5_000 });
+  const before = usePrevious({ filters, stats: { stats_causes: MOST } });
   const { data, at } = resource;
   const order = orderIn(query, ORDERS);
   const stats = data?.stats ?? null;
@@ -250,4 +244,125 @@ function NoCause({ stats, filters }: { readonly stats: TaskStatsBody; readonly f
 function filtersOf(query: URLSearchParams): Readonly<Record<string, string | readonly string[]>> {
   const { since, until, sort, order, state, engine_state, ...filters } = listQuery(query);
   return filters as Readonly<Record<string, string | readonly string[]>>;
+}
+
+const LATEST = 10;
+
+/** One cause of failures: when it occurred, a sample with its traceback, and the affected tasks. */
+export function CauseView({ id }: { readonly id: string }) {
+  const range = useRange();
+  const filters = { cause: id };
+  const resource = useTasks(
+    { limit: LATEST, filters, stats: { stats_causes: 1 } },
+    { news: isFailure, gap: 3_000 },
+  );
+  const before = usePrevious({ filters });
+  const { data, at } = resource;
+  const stats = data?.stats ?? null;
+  const cause = stats?.causes?.[0];
+  return (
+    <>
+      <ViewHead title={cause?.exception ?? 'Cause'} at={at}>
+        <a class="button small" href={linkTo('tasks', { cause: id, ...range.link })}>
+          All its tasks
+        </a>
+      </ViewHead>
+      <ReadState what="the failures" shape="charts" of={resource} />
+      {stats !== null && cause !== undefined && (
+        <Cause
+          cause={cause}
+          stats={stats}
+          before={before === null ? undefined : (before.stats?.totals.failed ?? null)}
+        />
+      )}
+      {data !== null && cause === undefined && (
+        <Empty title="No failures with this cause in this period.">
+          <a href={linkTo('failures')}>All failures</a>
+        </Empty>
+      )}
+      {data !== null && (
+        <LatestTasks
+          tasks={data.tasks}
+          total={data.total}
+          all={linkTo('tasks', { cause: id, ...range.link })}
+          same="failed"
+        />
+      )}
+    </>
+  );
+}
+
+function Cause(props: {
+  readonly cause: StatsCauseBody;
+  readonly stats: TaskStatsBody;
+  /** Failures in the previous period; `null`: unknown, `undefined`: no comparison. */
+  readonly before: number | null | undefined;
+}) {
+  const { cause, stats, before } = props;
+  const { link: period } = useRange();
+  const { message, frame, first_seen, last_seen, sample } = cause;
+  return (
+    <>
+      <p class="cause-message wrap">
+        {message} {frame !== null && <span class="dim">{frame}</span>}
+      </p>
+      <p class="flow cause-facts">
+        <NewBadge cause={cause} />
+        <span>
+          <b class="num">{count(cause.count)}</b> failed{' '}
+          {before !== undefined && <Change now={cause.count} before={before} text={count} isCount />}
+        </span>
+        <span>
+          first <Moment at={first_seen} />
+        </span>
+        <span>
+          last <Moment at={last_seen} />
+        </span>
+      </p>
+      <section class="panel">
+        <h2>Failures over time</h2>
+        <ThroughputChart
+          label="Failures over time"
+          stats={stats}
+          isFailedOnly
+          height={120}
+          filters={{ cause: cause.cause }}
+        />
+      </section>
+      <div class="columns">
+        <div class="column-side">{sample !== null && <Sample id={sample} />}</div>
+        <section class="panel" aria-label="Where">
+          <CountedLinks
+            title="Names"
+            items={stats.names.map(({ name, failed }) => ({
+              text: name,
+              count: failed,
+              link: nameLink(name),
+              rows: linkTo('tasks', { cause: cause.cause, name, ...period }),
+            }))}
+          />
+          {cause.workers.length > 0 && (
+            <CountedLinks
+              title="Workers"
+              items={cause.workers.map((worker) => ({ text: worker, link: workerLink(worker) }))}
+            />
+          )}
+        </section>
+      </div>
+    </>
+  );
+}
+
+/** The traceback of the last failure, the app's own frames first. */
+function Sample({ id }: { readonly id: string }) {
+  const resource = useResource(id, (signal) => client.task(id, { signal }), { every: 60_000 });
+  const { data } = resource;
+  if (data === null) return <ReadState what="a task that failed" of={resource} />;
+  const { traceback, exception, truncated } = data;
+  return (
+    <section class="panel" aria-label="Sample">
+      {exception !== null && <ErrorText text={exception} />}
+      <Traceback text={traceback} isCut={truncated.includes('traceback')} />
+    </section>
+  );
 }

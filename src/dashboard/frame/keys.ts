@@ -1,7 +1,6 @@
-import { helpOpen, listed, say } from '../page-state.ts';
-import { copyText } from '../parts/copy-button.tsx';
+import { helpOpen, listed, nextTheme, nextZone, say } from '../page-state.ts';
+import { copyText } from '../parts/inline.tsx';
 import { currentRoute, go, goBack, linkTo } from '../route.ts';
-import { nextTheme, nextZone } from '../settings.ts';
 import { VIEWS, viewOf } from '../views.tsx';
 import { toggleLive } from './live-button.tsx';
 import { toggleCompare } from './range-controls.tsx';

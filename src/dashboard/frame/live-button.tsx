@@ -1,9 +1,8 @@
-import { clock } from '../live/clock.ts';
 import { type Connection, connection, streamedAt } from '../live/connection.ts';
 import { hasFeed, SILENT_MS } from '../live/feed.ts';
-import { type Hold, held, isPaused } from '../live/pace.ts';
+import { clock, type Hold, held, isPaused } from '../live/pace.ts';
 import { useStore } from '../store.ts';
-import { count } from '../text/numbers.ts';
+import { count } from '../text/format.ts';
 
 interface Pace {
   readonly tone: string;

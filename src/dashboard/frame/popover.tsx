@@ -12,7 +12,7 @@ export function Popover(props: {
   readonly label: string;
   readonly class?: string;
   /** Whether the current view is one of those in the panel. Default false. */
-  readonly isCurrent?: boolean | undefined;
+  readonly isCurrent?: boolean;
   /** Rendered while it is open. */
   readonly children: ComponentChildren;
 }) {

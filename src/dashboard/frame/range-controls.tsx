@@ -1,14 +1,21 @@
 import { useEffect } from 'preact/hooks';
-import { historyStart, loadHistoryStart } from '../live/history-start.ts';
+import { zone } from '../page-state.ts';
 import { lazy } from '../parts/lazy.tsx';
-import { type Range, rangeText } from '../range/range.ts';
-import { isComparedAt, useRange, useStartInBefore } from '../range/use-range.ts';
+import {
+  historyStart,
+  isComparedAt,
+  linkBetween,
+  loadHistoryStart,
+  type Range,
+  rangeText,
+  useIsCompared,
+  useRange,
+  useStartInBefore,
+} from '../range.ts';
 import { currentRoute, go, linkHere } from '../route.ts';
-import { zone } from '../settings.ts';
 import { useStore } from '../store.ts';
-import { clockTime } from '../text/moments.ts';
-import type { View } from '../views.tsx';
-import { viewOf } from '../views.tsx';
+import { clockTime } from '../text/format.ts';
+import { type View, viewOf } from '../views.tsx';
 import { Popover } from './popover.tsx';
 
 const RangeChoices = lazy(async () => (await import('./range-picker.tsx')).RangeChoices);
@@ -18,7 +25,7 @@ export function RangeControls(props: { readonly view: View | undefined; readonly
   const { view, isPhone } = props;
   const range = useRange();
   const chosen = useStore(zone);
-  const isCompared = isComparedAt(useStore(currentRoute));
+  const isCompared = useIsCompared();
   useEffect(() => {
     if (isCompared) void loadHistoryStart();
   }, [isCompared]);
@@ -73,12 +80,12 @@ export function toggleCompare(): void {
 }
 
 function CompareButton() {
-  const here = useStore(currentRoute);
+  const isCompared = useIsCompared();
   return (
     <button
       type="button"
       class="frame-compare"
-      aria-pressed={isComparedAt(here)}
+      aria-pressed={isCompared}
       title="Compare with the previous period (c)"
       onClick={toggleCompare}
     >
@@ -107,8 +114,7 @@ function Shift({ range, by }: { readonly range: Range; readonly by: -1 | 1 }) {
   function shift(): void {
     const length = until.getTime() - since.getTime();
     const end = Math.min(until.getTime() + by * length, Date.now());
-    const [from, to] = [new Date(end - length), new Date(end)];
-    go(linkHere({ range: null, from: from.toISOString(), to: to.toISOString() }));
+    go(linkBetween(end - length, end));
   }
 
   return (

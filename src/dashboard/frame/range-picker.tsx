@@ -1,10 +1,18 @@
 import { useEffect, useState } from 'preact/hooks';
-import { type HistoryStart, historyStart, loadHistoryStart } from '../live/history-start.ts';
-import { LONG_RANGES, minutesOf, RANGES, type Range } from '../range/range.ts';
+import { zone } from '../page-state.ts';
+import {
+  type HistoryStart,
+  historyStart,
+  LONG_RANGES,
+  linkBetween,
+  loadHistoryStart,
+  minutesOf,
+  RANGES,
+  type Range,
+} from '../range.ts';
 import { go, linkHere } from '../route.ts';
-import { zone } from '../settings.ts';
 import { useStore } from '../store.ts';
-import { fieldText, fromField, moment } from '../text/moments.ts';
+import { fieldText, fromField, minute } from '../text/format.ts';
 
 const MINUTE = 60_000;
 /** Markers to choose from. */
@@ -14,9 +22,6 @@ type Changes = Readonly<Record<string, string | null>>;
 
 /** The parameters of the address without a period. */
 const NO_PERIOD: Changes = { range: null, from: null, to: null };
-
-const minuteText = (at: string | number, chosen: 'local' | 'utc'): string =>
-  moment(new Date(at), chosen, Date.now()).slice(0, -3);
 
 /** Every way to choose a period. @param canBeAny whether the view can show all times; `isAny`: whether it does */
 export function RangeChoices(props: {
@@ -56,13 +61,13 @@ export function RangeChoices(props: {
               <Choice
                 changes={{ ...NO_PERIOD, from: at }}
                 isCurrent={range.kind === 'since' && range.since.getTime() === Date.parse(at)}
-                text={`Since ${text} ${minuteText(at, chosen)}`}
+                text={`Since ${text} ${minute(new Date(at), chosen)}`}
               />
             </li>
           ))}
         </ul>
       )}
-      {start.at !== null && <p class="dim">History starts {minuteText(start.at, chosen)}</p>}
+      {start.at !== null && <p class="dim">History starts {minute(new Date(start.at), chosen)}</p>}
     </>
   );
 }
@@ -104,7 +109,7 @@ function Limits({ range }: { readonly range: Range }) {
       class="flow range-limits"
       onSubmit={(event) => {
         event.preventDefault();
-        if (isUsable) go(linkHere({ range: null, from: start.toISOString(), to: end.toISOString() }));
+        if (isUsable) go(linkBetween(start, end));
       }}
     >
       <label class="field">

@@ -1,17 +1,18 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { canAskFor } from '../abilities.ts';
+import { canAskFor } from '../live/connection.ts';
 import { loadCode } from '../parts/lazy.tsx';
 import { currentRoute, go, linkTo, type Route } from '../route.ts';
-import type { Facets, Suggestion } from '../search/suggest.ts';
+import type { Facets, Suggestion } from '../search/language.ts';
 import { createStore, useStore } from '../store.ts';
 
 type Language = typeof import('../search/language.ts');
 
-let language: Language | null = null;
+const language = createStore<Language | null>(null);
 /** Loads the search language. After a failure, the next call tries again. */
 async function loadLanguage(): Promise<Language> {
-  language ??= await loadCode(() => import('../search/language.ts'));
-  return language;
+  const loaded = language.get() ?? (await loadCode(() => import('../search/language.ts')));
+  language.set(loaded);
+  return loaded;
 }
 
 /** Whether the search is open on a phone, where it is hidden by default. */
@@ -125,18 +126,18 @@ function SearchBox({ here }: { readonly here: Route }) {
 /** The completions of the term at the caret, and the keys that choose one. */
 function useSuggestions(
   field: { readonly current: HTMLInputElement | null },
-  { text, setText, search, searchSoon, load }: ReturnType<typeof useSearch>,
+  { known, text, setText, search, searchSoon }: ReturnType<typeof useSearch>,
 ) {
   const [facets, setFacets] = useState<Facets>({});
   const [caret, setCaret] = useState(0);
   const [isOpen, setOpen] = useState(false);
   const [active, setActive] = useState(-1);
-  const options = isOpen ? (language?.suggest(text, caret, facets) ?? []) : [];
+  const options = isOpen ? (known?.suggest(text, caret, facets) ?? []) : [];
   const close = (): void => setOpen(false);
 
   function open(): void {
     setOpen(true);
-    load()
+    loadLanguage()
       .then(({ readFacets }) => readFacets())
       .then(setFacets, () => {});
   }
@@ -209,27 +210,22 @@ function Options(props: {
 
 /** The text of the box, and the search that it requests. The text does not change while the search runs. */
 function useSearch(path: string, isList: boolean, query: URLSearchParams) {
-  const [, setLoaded] = useState(false);
-  const asked = isList ? (language?.searchIn(query) ?? null) : '';
+  const known = useStore(language);
+  const asked = isList ? (known?.searchIn(query) ?? null) : '';
   const [text, setText] = useState('');
   const [fault, setFault] = useState<string | null>(null);
   const timer = useRef<ReturnType<typeof setTimeout>>();
   // The address that the box itself has set must not replace later input; nor may one that is read after it.
   const own = useRef<string | null>('');
 
-  async function load(): Promise<Language> {
-    const loaded = await loadLanguage();
-    setLoaded(true);
-    return loaded;
-  }
   // On the overview, the reader may not need it.
   useEffect(() => {
-    if (path !== '') load().catch(() => {});
+    if (path !== '') loadLanguage().catch(() => {});
   }, [path]);
   useEffect(() => {
     if (asked === null) return;
     if (own.current !== null && asked !== own.current) {
-      setText(isList ? (language?.formatSearch(query) ?? '') : '');
+      setText(isList ? (known?.formatSearch(query) ?? '') : '');
       setFault(null);
     }
     own.current = asked;
@@ -238,7 +234,7 @@ function useSearch(path: string, isList: boolean, query: URLSearchParams) {
 
   function search(value: string): void {
     clearTimeout(timer.current);
-    load().then(
+    loadLanguage().then(
       (loaded) => request(loaded, value),
       () => {},
     );
@@ -260,8 +256,8 @@ function useSearch(path: string, isList: boolean, query: URLSearchParams) {
   function searchSoon(value: string): void {
     clearTimeout(timer.current);
     setFault(null);
-    if (language === null) own.current = null;
+    if (language.get() === null) own.current = null;
     if (isList) timer.current = setTimeout(() => search(value), TYPING_MS);
   }
-  return { text, setText, fault, load, search, searchSoon };
+  return { known, text, setText, fault, search, searchSoon };
 }

@@ -1,17 +1,13 @@
 import type { ComponentChildren } from 'preact';
-import { connection, isShut } from '../live/connection.ts';
-import { sourceNames } from '../live/scope.ts';
-import { helpOpen, said } from '../page-state.ts';
-import { CopyButton } from '../parts/copy-button.tsx';
+import { connection, isShut, sourceNames } from '../live/connection.ts';
+import { helpOpen, nextTheme, nextZone, said, theme, zone } from '../page-state.ts';
+import { CopyButton } from '../parts/inline.tsx';
 import { lazy } from '../parts/lazy.tsx';
-import { Empty } from '../parts/problem.tsx';
-import { ViewHead } from '../parts/view-head.tsx';
-import { rangeOf } from '../range/range.ts';
+import { Empty, ViewHead } from '../parts/view.tsx';
+import { linkBetween, rangeOf } from '../range.ts';
 import { currentRoute, go, linkHere, linkTo } from '../route.ts';
-import { nextTheme, nextZone, theme, zone } from '../settings.ts';
-import { useStore } from '../store.ts';
-import { moment } from '../text/moments.ts';
-import { useMedia } from '../use-media.ts';
+import { useNarrow, useStore } from '../store.ts';
+import { moment } from '../text/format.ts';
 import { VIEWS, type View, viewOf } from '../views.tsx';
 import { LiveButton } from './live-button.tsx';
 import { Popover } from './popover.tsx';
@@ -21,8 +17,8 @@ import { SearchSlot, SearchToggle } from './search-box.tsx';
 const Help = lazy(async () => (await import('./help.tsx')).Help);
 
 const ENTRIES = VIEWS.filter(({ key }) => key !== undefined);
-/** Number of entries that fit on a phone, in addition to the entry for all others. */
-const MOST_ON_PHONE = 4;
+/** The entries that fit on a phone, and those in its menu. */
+const [ON_PHONE, IN_MENU] = [ENTRIES.slice(0, 4), ENTRIES.slice(4)];
 
 interface ShellProps {
   readonly branding: Branding;
@@ -32,7 +28,7 @@ interface ShellProps {
 /** The frame around every view. */
 export function Shell(props: ShellProps & { readonly children: ComponentChildren }) {
   const { branding, view, children } = props;
-  const isPhone = useMedia('(max-width: 760px)');
+  const isPhone = useNarrow();
   const isHelpOpen = useStore(helpOpen);
   const isLost = useStore(connection).state === 'lost';
   return (
@@ -46,16 +42,8 @@ export function Shell(props: ShellProps & { readonly children: ComponentChildren
         <Gate>{children}</Gate>
       </main>
       {isPhone && (
-        <Nav view={view} entries={ENTRIES.slice(0, MOST_ON_PHONE)}>
-          <More
-            text="More"
-            isPhone
-            isCurrent={
-              view !== undefined && !ENTRIES.slice(0, MOST_ON_PHONE).some((entry) => isAt(entry, view))
-            }
-            links={branding.links}
-            views={ENTRIES.slice(MOST_ON_PHONE)}
-          />
+        <Nav view={view} entries={ON_PHONE}>
+          <More branding={branding} view={view} isPhone />
         </Nav>
       )}
       <Said />
@@ -64,13 +52,14 @@ export function Shell(props: ShellProps & { readonly children: ComponentChildren
   );
 }
 
-function Head({ branding, view }: ShellProps) {
+function Head(props: ShellProps) {
+  const { branding, view } = props;
   return (
     <header class="frame">
       <div class="line frame-row">
         <Brand branding={branding} />
         <Nav view={view} entries={ENTRIES} />
-        <More text="⋯" isPhone={false} links={branding.links} views={[]} />
+        <More {...props} isPhone={false} />
       </div>
       <div class="line frame-row">
         <SearchSlot isPhone={false} />
@@ -100,7 +89,7 @@ function Brand({ branding: { title, logo } }: Pick<ShellProps, 'branding'>) {
   return (
     <a class="line brand" href={linkTo('')}>
       {logo !== null && <img src={logo} alt="" height={22} />}
-      <span>{title}</span>
+      <span class="one-line">{title}</span>
     </a>
   );
 }
@@ -172,7 +161,7 @@ function Lost() {
   const { state, answeredAt } = useStore(connection);
   const chosen = useStore(zone);
   if (state !== 'lost') return null;
-  const since = answeredAt === null ? null : moment(new Date(answeredAt), chosen, Date.now());
+  const since = answeredAt === null ? null : moment(new Date(answeredAt), chosen);
   return (
     <div class="lost" role="alert">
       {since === null ? 'No answer yet.' : `No answer since ${since}. Figures are from then.`}
@@ -180,24 +169,17 @@ function Lost() {
   );
 }
 
-/** The menu of rarely used functions. @param views views that do not fit into the navigation */
-function More(props: {
-  readonly links: Branding['links'];
-  readonly views: readonly View[];
-  readonly text: string;
-  /** On a phone, the menu contains the choice of the source. */
-  readonly isPhone: boolean;
-  /** Whether the current view is in this menu alone. Default false. */
-  readonly isCurrent?: boolean;
-}) {
-  const { links, views, text: sign, isPhone, isCurrent } = props;
+/** The menu of rarely used functions; on a phone also of the views that do not fit, and of the source. */
+function More({ branding, view, isPhone }: ShellProps & { readonly isPhone: boolean }) {
+  const isCurrent = isPhone && view !== undefined && !ON_PHONE.some((entry) => isAt(entry, view));
   return (
-    <Popover id="more" class="frame-more" label="More" text={sign} isCurrent={isCurrent}>
-      {views.map(({ path, title }) => (
-        <a key={path} href={linkTo(path)}>
-          {title}
-        </a>
-      ))}
+    <Popover id="more" class="frame-more" label="More" text={isPhone ? 'More' : '⋯'} isCurrent={isCurrent}>
+      {isPhone &&
+        IN_MENU.map(({ path, title }) => (
+          <a key={path} href={linkTo(path)}>
+            {title}
+          </a>
+        ))}
       {isPhone && <SourceSelect />}
       <a href={linkTo('names')}>Names</a>
       <a href={linkTo('system')}>System</a>
@@ -206,7 +188,7 @@ function More(props: {
         Keyboard
       </button>
       <CopyButton label="Copy link" text={absoluteLink} />
-      {links.map(({ text, url }) => (
+      {branding.links.map(({ text, url }) => (
         <a key={url} href={url} rel="noreferrer">
           {text}
         </a>
@@ -264,9 +246,7 @@ export function absoluteLink(): string {
   const { kind, isChosen, since, until } = rangeOf(route.query);
   const period = viewOf(route)?.period ?? 'now';
   const isMoving = kind !== 'fixed' && (period === 'window' || (period === 'any' && isChosen));
-  const link = isMoving
-    ? linkHere({ range: null, from: since.toISOString(), to: until.toISOString() })
-    : linkHere({});
+  const link = isMoving ? linkBetween(since, until) : linkHere({});
   return new URL(link, location.href).href;
 }
 
@@ -280,7 +260,5 @@ export interface Branding {
   readonly logo: string | null;
 }
 
-/** Reads the branding from the page's root element. Without it the title is "Task monitor". */
-export function readBranding(root: HTMLElement): Branding {
-  return JSON.parse(root.dataset.branding ?? '{"title":"Task monitor","links":[],"logo":null}') as Branding;
-}
+/** Reads the branding from the page's root element. */
+export const readBranding = (root: HTMLElement): Branding => JSON.parse(root.dataset.branding ?? '');

@@ -1,29 +1,25 @@
 import type { GraphState } from '../../client.ts';
 import type { GraphNodeBody, StateCountsBody } from '../../wire.ts';
-import { Copyable } from '../parts/copy-button.tsx';
-import { Facts } from '../parts/fact.tsx';
-import { Moment } from '../parts/moment.tsx';
-import { Flags, StateBadge } from '../parts/state-badge.tsx';
+import { Facts, Flags, StateBadge } from '../parts/facts.tsx';
+import { Copyable, Moment } from '../parts/inline.tsx';
 import { ValueBlock } from '../parts/value-block.tsx';
 import { linkTo, taskLink } from '../route.ts';
-import { count, counted, duration } from '../text/numbers.ts';
+import { count, counted, duration } from '../text/format.ts';
 import type { Words } from '../text/words.ts';
-import { MOST_OPENED } from './fold.ts';
-import { hasFailed, neverRan } from './node-state.ts';
-import type { DrawnNode } from './structure.ts';
-import { titleOf } from './titles.ts';
+import type { Outcome } from './node-state.ts';
+import { type DrawnNode, MOST_OPENED } from './structure.ts';
+import { titleOf } from './svg-graph.tsx';
 
 const MOST_LISTED = 100;
 
-interface DetailsProps {
+/** Details of the selected node. */
+export function Details(props: {
   readonly drawn: DrawnNode;
   readonly nodes: ReadonlyMap<string, GraphNodeBody>;
   readonly words: Words;
   readonly onExpand: (id: string) => void;
-}
-
-/** Details of the selected node. */
-export function Details({ drawn, nodes, words, onExpand }: DetailsProps) {
+}) {
+  const { drawn, nodes, words, onExpand } = props;
   const node = nodes.get(drawn.members[0] ?? '');
   if (drawn.kind === 'tasks') {
     const members = drawn.members.map((id) => nodes.get(id)).filter((member) => member !== undefined);
@@ -98,15 +94,14 @@ function NodeList({ nodes }: { readonly nodes: readonly GraphNodeBody[] }) {
 }
 
 /** Shown while no node is selected: state counts of the workflow and the tasks that failed. */
-export function Summary({
-  graph,
-  onPick,
-}: {
+export function Summary(props: {
   readonly graph: GraphState;
+  readonly outcome: Outcome;
   readonly onPick: (id: string) => void;
 }) {
+  const { graph, outcome, onPick } = props;
   const { counts, truncated, node_count } = graph.meta;
-  const failed = graph.nodes.filter(hasFailed);
+  const failed = graph.nodes.filter(({ id }) => outcome.failed.has(id));
   const rows = [
     ['succeeded', counts.success, 'success'],
     ['failed', counts.failure, 'failure'],
@@ -118,7 +113,7 @@ export function Summary({
   return (
     <>
       <h2>{counted(counts.total, 'task')}</h2>
-      <p class="dim">{endText(graph)}</p>
+      <p class="dim">{endText(graph.complete, outcome.idle.size)}</p>
       <ul class="flow graph-counts">
         {rows
           .filter(([, number]) => number > 0)
@@ -148,9 +143,8 @@ export function Summary({
 }
 
 /** Says whether a workflow has ended, and how many of its tasks never ran. */
-function endText({ complete, nodes, edges }: Pick<GraphState, 'complete' | 'nodes' | 'edges'>): string {
-  if (!complete) return 'Some tasks have not ended.';
-  const idle = neverRan(nodes, edges, complete);
-  if (idle.size === 0) return 'All tasks have ended.';
-  return `All tasks that ran have ended. ${counted(idle.size, 'more task')} never ran.`;
+function endText(isComplete: boolean, idle: number): string {
+  if (!isComplete) return 'Some tasks have not ended.';
+  if (idle === 0) return 'All tasks have ended.';
+  return `All tasks that ran have ended. ${counted(idle, 'more task')} never ran.`;
 }

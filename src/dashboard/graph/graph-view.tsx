@@ -2,20 +2,21 @@ import '../style/graph.css';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { GraphState } from '../../client.ts';
 import type { GraphNodeBody } from '../../wire.ts';
-import { Empty, Loading } from '../parts/problem.tsx';
+import { Empty, Loading } from '../parts/view.tsx';
 import { runInSlices, type Steps } from '../slices.ts';
+import { useNarrow } from '../store.ts';
 import { wordsFor } from '../text/words.ts';
-import { useMedia } from '../use-media.ts';
 import { Details, Summary } from './details.tsx';
-import type { Layout, Point } from './layout.ts';
-import { layOut } from './layout.ts';
-import { hasFailed } from './node-state.ts';
+import { type Layout, layOut, type Point } from './layout.ts';
+import type { Outcome } from './node-state.ts';
 import { failedPath, type Structure, structureOf } from './structure.ts';
 import { SvgGraph } from './svg-graph.tsx';
 import { usePanZoom } from './use-pan-zoom.ts';
 
 interface GraphViewProps {
   readonly graph: GraphState;
+  readonly nodes: ReadonlyMap<string, GraphNodeBody>;
+  readonly outcome: Outcome;
   readonly taskId: string;
   readonly isFailedOnly: boolean;
 }
@@ -40,15 +41,18 @@ function* drawnOf(steps: Steps<Structure>, isNarrow: boolean): Steps<Drawn> {
 }
 
 /** The drawing, made in slices; `null` until the first one is ready. */
-function useDrawn({ graph, isFailedOnly }: GraphViewProps, expanded: ReadonlySet<string>): Drawn | null {
+function useDrawn(
+  { graph, outcome, isFailedOnly }: GraphViewProps,
+  expanded: ReadonlySet<string>,
+): Drawn | null {
   const [drawn, setDrawn] = useState<Drawn | null>(null);
-  const isNarrow = useMedia('(max-width: 760px)');
+  const isNarrow = useNarrow();
   // State changes do not move nodes. Only the failed path needs a new layout when other tasks have failed: a task that
   // turns out to be a consequence may leave while another one joins.
-  const failures = isFailedOnly ? failedIds(graph.nodes) : '';
+  const failures = isFailedOnly ? [...outcome.failed].join('\n') : '';
   useEffect(() => {
     let isOver = false;
-    const shown = isFailedOnly ? failedPath(graph.nodes, graph.edges) : graph;
+    const shown = isFailedOnly ? failedPath(graph, outcome.failed) : graph;
     runInSlices(drawnOf(structureOf(shown.nodes, shown.edges, expanded), isNarrow), (made) => {
       if (!isOver) setDrawn(made);
     });
@@ -67,10 +71,10 @@ function Drawing(
       readonly onExpand: (expanded: ReadonlySet<string>) => void;
     },
 ) {
-  const { graph, taskId, isFailedOnly, structure, layout, expanded, onExpand: setExpanded } = props;
+  const { graph, nodes, outcome, taskId, isFailedOnly } = props;
+  const { structure, layout, expanded, onExpand: setExpanded } = props;
   const [selected, setSelected] = useState<string | null>(null);
   const [search, setSearch] = useState('');
-  const nodes = useMemo(() => new Map(graph.nodes.map((node) => [node.id, node])), [graph.nodes]);
   const asked = structure.drawnIdOf.get(taskId) ?? taskId;
   const drawingKey = `${taskId} ${isFailedOnly} ${structure.nodes.length}`;
   const pan = usePanZoom(layout, drawingKey, layout.points.get(asked));
@@ -152,7 +156,7 @@ function Drawing(
       </div>
       <aside class="panel graph-side" aria-label="Details">
         {drawn === undefined ? (
-          <Summary graph={graph} onPick={find} />
+          <Summary graph={graph} outcome={outcome} onPick={find} />
         ) : (
           <Details
             drawn={drawn}
@@ -164,13 +168,6 @@ function Drawing(
       </aside>
     </div>
   );
-}
-
-function failedIds(nodes: readonly GraphNodeBody[]): string {
-  return nodes
-    .filter(hasFailed)
-    .map(({ id }) => id)
-    .join('\n');
 }
 
 function matchesOf(

@@ -14,16 +14,11 @@ export interface Point {
   readonly y: number;
 }
 
-/** An edge, and the points from its source to its target through which it passes. */
-export interface Route {
-  readonly edge: DrawnEdge;
-  readonly points: readonly Point[];
-}
-
 /** Position of every node and edge, and the size of the whole drawing. */
 export interface Layout {
   readonly points: ReadonlyMap<string, Point>;
-  readonly routes: readonly Route[];
+  /** Each edge, and the points from its source to its target through which it passes. */
+  readonly routes: readonly { readonly edge: DrawnEdge; readonly points: readonly Point[] }[];
   readonly width: number;
   readonly height: number;
   /** Whether ranks run from top to bottom, which suits screens that are taller than wide. */

@@ -1,6 +1,6 @@
-/** What the states of a workflow's tasks mean: which failed themselves, and which never ran. */
+/** What the states of a workflow's tasks mean: which failed themselves, which of them first, and which never ran. */
 import type { GraphEdgeBody, GraphNodeBody, StateCountsBody } from '../../wire.ts';
-import { count } from '../text/numbers.ts';
+import { count, millis } from '../text/format.ts';
 
 /** Whether a task never ran, and failed because another one did. */
 export function isConsequence({ flags }: Pick<GraphNodeBody, 'flags'>): boolean {
@@ -39,7 +39,7 @@ const STOPPED: ReadonlySet<string> = new Set(['FAILURE', 'REVOKED', 'REJECTED'])
  * Ids of the tasks that never ran: unseen tasks after one that ended without success, or after any task if all have
  * ended; and consequences.
  */
-export function neverRan(
+function neverRan(
   nodes: readonly GraphNodeBody[],
   edges: readonly GraphEdgeBody[],
   isComplete: boolean,
@@ -47,24 +47,64 @@ export function neverRan(
   const unseen = new Set(
     nodes.filter(({ state, kind }) => state === null && kind !== 'group').map(({ id }) => id),
   );
-  const behind = new Map<string, string[]>();
   const idle = new Set(nodes.filter(isConsequence).map(({ id }) => id));
-  for (const { source, target, kind } of edges) {
-    if (!BEHIND.has(kind) || !unseen.has(target)) continue;
-    if (isComplete) idle.add(target);
-    const others = behind.get(source);
-    if (others === undefined) behind.set(source, [target]);
-    else others.push(target);
-  }
+  const waits = edges.filter(({ kind, target }) => BEHIND.has(kind) && unseen.has(target));
+  if (isComplete) for (const { target } of waits) idle.add(target);
+  const behind = Map.groupBy(waits, ({ source }) => source);
   const stopped = [
     ...idle,
     ...nodes.filter(({ state }) => state !== null && STOPPED.has(state)).map(({ id }) => id),
   ];
   for (let id = stopped.pop(); id !== undefined; id = stopped.pop()) {
-    for (const next of behind.get(id) ?? []) {
-      if (!idle.has(next)) stopped.push(next);
-      idle.add(next);
+    for (const { target } of behind.get(id) ?? []) {
+      if (!idle.has(target)) stopped.push(target);
+      idle.add(target);
     }
   }
   return idle;
+}
+
+/** The outcome of a workflow. */
+export interface Outcome {
+  /** The task that failed first; `null` if none has. */
+  readonly cause: GraphNodeBody | null;
+  /** Ids of the tasks that failed themselves. */
+  readonly failed: ReadonlySet<string>;
+  /** Ids of the tasks that never ran: known from another task, or failed as a consequence. */
+  readonly idle: ReadonlySet<string>;
+}
+
+/** @param isComplete whether no other task of the workflow is expected */
+export function outcomeOf(
+  nodes: readonly GraphNodeBody[],
+  edges: readonly GraphEdgeBody[],
+  isComplete: boolean,
+): Outcome {
+  const failed = nodes.filter(hasFailed);
+  let cause: GraphNodeBody | null = null;
+  for (const node of failed) {
+    if (cause === null || failedAt(node) < failedAt(cause)) cause = node;
+  }
+  return {
+    cause,
+    failed: new Set(failed.map(({ id }) => id)),
+    idle: neverRan(nodes, edges, isComplete),
+  };
+}
+
+const failedAt = ({ finished_at, started_at }: GraphNodeBody): number =>
+  millis(finished_at ?? started_at) ?? Number.POSITIVE_INFINITY;
+
+/** The failed tasks and all rows above them. */
+export function branchesOf(
+  failed: ReadonlySet<string>,
+  parentOf: ReadonlyMap<string, string>,
+): ReadonlySet<string> {
+  const branches = new Set<string>();
+  for (const id of failed) {
+    for (let at: string | undefined = id; at !== undefined && !branches.has(at); at = parentOf.get(at)) {
+      branches.add(at);
+    }
+  }
+  return branches;
 }

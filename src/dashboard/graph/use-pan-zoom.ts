@@ -1,13 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Layout, NODE, type Point } from './layout.ts';
 
-/** Maps drawing coordinates to the screen: `screen = drawing × k + (x, y)`. */
-export interface View {
-  readonly x: number;
-  readonly y: number;
-  readonly k: number;
-}
-
 const SMALLEST = 0.02;
 const LARGEST = 3;
 const DRAG_PX = 4;
@@ -25,7 +18,8 @@ function startOf(length: number, room: number, at: number): number {
 export function usePanZoom(layout: Layout, layoutKey: unknown, first: Point | undefined) {
   const ref = useRef<HTMLDivElement | null>(null);
   const [size, setSize] = useState({ width: 800, height: 500 });
-  const [view, setView] = useState<View>({ x: 0, y: 0, k: 1 });
+  // Maps drawing coordinates to the screen: `screen = drawing × k + (x, y)`.
+  const [view, setView] = useState({ x: 0, y: 0, k: 1 });
   const pointers = useRef(new Map<number, Point>());
   const dragged = useRef(0);
   const latest = useRef({ layout, size, first });

@@ -29,12 +29,7 @@ export interface ResourceOptions {
   readonly keep?: boolean;
 }
 
-interface Held<T> {
-  readonly key: string;
-  readonly data: T | null;
-  readonly error: unknown;
-  readonly at: number | null;
-}
+type Held<T> = Omit<Resource<T>, 'reload'> & { readonly key: string };
 
 /** A failed attempt leaves the old data, unless the user may no longer see it. */
 function afterError<T>(before: Held<T>, key: string, error: unknown): Held<T> {

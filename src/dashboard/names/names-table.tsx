@@ -1,20 +1,18 @@
 import type { ComponentChildren } from 'preact';
 import type { StatsNameBody, TaskStatsBody } from '../../wire.ts';
-import { Change, ratioOf } from '../parts/change.tsx';
 import { type Column, DataTable, type Order } from '../parts/data-table.tsx';
-import { Ago } from '../parts/moment.tsx';
-import { Name } from '../parts/name.tsx';
-import type { Range } from '../range/range.ts';
-import { isComparedAt, useRange } from '../range/use-range.ts';
-import { currentRoute, linkTo, nameLink } from '../route.ts';
-import { useStore } from '../store.ts';
-import { millis } from '../text/moments.ts';
-import { count, percent, seconds, secondsOf } from '../text/numbers.ts';
+import { Ago, Change, Name, ratioOf } from '../parts/inline.tsx';
+import { type Range, useIsCompared, useRange } from '../range.ts';
+import { linkTo, nameLink } from '../route.ts';
+import { count, millis, percent, seconds, secondsOf } from '../text/format.ts';
+
+/** What is compared of a name in the previous period. */
+type EarlierName = Pick<StatsNameBody, 'name' | 'count' | 'failed' | 'runtime_p95' | 'wait_p95'>;
 
 /** A name with its figures in the previous period; `null`: it had none, or they are not loaded yet. */
-export interface NameFigures {
+interface NameFigures {
   readonly now: StatsNameBody;
-  readonly before: StatsNameBody | null;
+  readonly before: EarlierName | null;
 }
 
 /** With fewer runs, the 95th percentile is a single run, which may be chance. */
@@ -70,9 +68,9 @@ const cellOf =
 
 /** Statistics per task name. */
 export function NamesTable(props: {
-  readonly stats: TaskStatsBody;
+  readonly stats: Pick<TaskStatsBody, 'names' | 'computed_from'>;
   /** Names of the previous period; `null`: unknown. */
-  readonly before: readonly StatsNameBody[] | null;
+  readonly before: readonly EarlierName[] | null;
   /** Most names to show, without what only the view of all names has. Default: all. */
   readonly most?: number;
   readonly order: Order<NameFigures>;
@@ -80,7 +78,7 @@ export function NamesTable(props: {
   const { stats, before, most, order } = props;
   const { link } = useRange();
   // The run time always is.
-  const isCompared = isComparedAt(useStore(currentRoute));
+  const isCompared = useIsCompared();
   const earlier = new Map(before?.map((figures) => [figures.name, figures]));
   return (
     <DataTable

@@ -1,13 +1,12 @@
+import type { ComponentProps } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ComponentsBody } from '../../client.ts';
-import type { StatsNameBody, TaskStatsBody, WorkerCountsBody } from '../../wire.ts';
-import { TopCauses } from '../failures/top-causes.tsx';
+import type { HealthCheckBody, WorkerCountsBody } from '../../wire.ts';
+import { TopCauses } from '../failures/causes.tsx';
 import { NAME_ORDERS, NamesTable } from '../names/names-table.tsx';
-import { Change } from '../parts/change.tsx';
 import { DataTable } from '../parts/data-table.tsx';
-import { Moment } from '../parts/moment.tsx';
+import { Change, Moment } from '../parts/inline.tsx';
 import {
-  lastOf,
   QUEUE_COLUMNS,
   type QueueFigures,
   queueKey,
@@ -15,11 +14,11 @@ import {
   waitingOf,
   waitingText,
 } from '../queues/queue-columns.tsx';
-import { isComparedAt } from '../range/use-range.ts';
-import { currentRoute, linkTo } from '../route.ts';
-import { useStore } from '../store.ts';
-import { count, counted, duration } from '../text/numbers.ts';
+import { useIsCompared } from '../range.ts';
+import { linkTo } from '../route.ts';
+import { count, counted, duration } from '../text/format.ts';
 import { areAllBullMQ } from '../text/words.ts';
+import type { Figures } from './figures.ts';
 
 const MOST_QUEUES = 5;
 const MOST_NAMES = 8;
@@ -35,7 +34,7 @@ const CHOICES = [
 /** The lists below the overview's chart: causes, queues, names, and the status of each part. */
 export function Lists(props: Periods) {
   const { components, figures, before } = props;
-  const isCompared = isComparedAt(useStore(currentRoute));
+  const isCompared = useIsCompared();
   const compared = isCompared ? before : null;
   return (
     <>
@@ -54,9 +53,9 @@ export function Lists(props: Periods) {
 
 interface Periods {
   readonly components: ComponentsBody | null;
-  readonly figures: TaskStatsBody | null;
+  readonly figures: Figures['now'] | null;
   /** The previous period; `null`: unknown. */
-  readonly before: TaskStatsBody | null;
+  readonly before: Figures['before'];
 }
 
 /** The queues with the oldest due tasks, then those with the most waiting tasks. */
@@ -72,7 +71,7 @@ function Queues({ components, figures, before }: Periods) {
     return (
       <>
         {before?.queue_depths !== undefined && (
-          <Change now={waitingOf(queue)} before={lastOf(depths?.waiting)} text={count} />
+          <Change now={waitingOf(queue)} before={depths?.waiting ?? null} text={count} />
         )}
         {waitingText(queue)}
       </>
@@ -97,12 +96,7 @@ function Queues({ components, figures, before }: Periods) {
 }
 
 /** Statistics per task name. Names whose run time differs most from the previous period come first. */
-function Names(props: {
-  readonly stats: TaskStatsBody;
-  /** Names of the previous period; `null`: unknown. */
-  readonly before: readonly StatsNameBody[] | null;
-}) {
-  const { stats, before } = props;
+function Names({ stats, before }: Pick<ComponentProps<typeof NamesTable>, 'stats' | 'before'>) {
   const [by, choose] = useState<(typeof CHOICES)[number][0]>('change');
   return (
     <section class="panel">
@@ -167,12 +161,7 @@ function StatusLine({ components }: { readonly components: ComponentsBody | null
   );
 }
 
-function check(
-  name: string,
-  found:
-    | { readonly ok: boolean | null; readonly error: string | null; readonly latency_ms: number | null }
-    | undefined,
-): Part | null {
+function check(name: string, found: HealthCheckBody | undefined): Part | null {
   // Parts that do not exist, or were not checked, are left out.
   if (found === undefined || found.ok === null) return null;
   const { ok, error, latency_ms } = found;

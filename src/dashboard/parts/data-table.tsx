@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
+import { useHeldRows } from '../live/pace.ts';
 import { linkHere } from '../route.ts';
-import { useHeldRows } from './use-hold.ts';
 
 /** What a cell is without a value. */
 const EMPTY: readonly ComponentChildren[] = ['–', false, null, undefined];

@@ -1,11 +1,10 @@
 import type { TaskBody } from '../../wire.ts';
 import { taskLink } from '../route.ts';
-import { count, seconds } from '../text/numbers.ts';
-import { callText } from '../text/states.ts';
+import { count, seconds } from '../text/format.ts';
+import { callText } from '../text/words.ts';
 import { type Column, DataTable } from './data-table.tsx';
-import { Ago } from './moment.tsx';
-import { Name } from './name.tsx';
-import { StateBadge } from './state-badge.tsx';
+import { StateBadge } from './facts.tsx';
+import { Ago, Name } from './inline.tsx';
 
 const STATE: Column<TaskBody> = { title: 'State', cell: ({ state }) => <StateBadge state={state} /> };
 

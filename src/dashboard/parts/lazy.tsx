@@ -18,12 +18,10 @@ export interface Lazy<Props> {
 /**
  * @param load imports the code; if that fails, it is tried again when the part is shown again
  * @param instead what is shown until the code is loaded, or after it could not be; `error`: why. Default: nothing
- * @param isWanted whether to load the code now. Default: it is wanted when it is shown
  */
 export function lazy<Props extends object>(
   load: () => ComponentType<Props> | Promise<ComponentType<Props>>,
-  instead: (props: Props, error: unknown) => ComponentChildren = () => null,
-  isWanted: (props: Props) => boolean = () => true,
+  instead: (error: unknown) => ComponentChildren = () => null,
 ): Lazy<Props> {
   let loaded: ComponentType<Props> | null = null;
   const start = async (): Promise<void> => {
@@ -32,16 +30,14 @@ export function lazy<Props extends object>(
   function Part(props: Props) {
     const [, setLoaded] = useState(false);
     const [error, setError] = useState<unknown>(null);
-    const isNow = isWanted(props);
     useEffect(() => {
-      if (!isNow) return;
       // Rendered in a separate task, so that it does not prolong the one that compiles the code.
       if (loaded === null) start().then(() => soon(() => setLoaded(true)), setError);
       // It may have been loaded since this was rendered.
       else setLoaded(true);
-    }, [isNow]);
+    }, []);
     const Loaded = loaded;
-    return Loaded === null ? instead(props, error) : <Loaded {...props} />;
+    return Loaded === null ? instead(error) : <Loaded {...props} />;
   }
   return Object.assign(Part, { preload: () => void start().catch(() => {}) });
 }

@@ -1,14 +1,12 @@
 import type { ComponentChildren } from 'preact';
 import type { ComponentsBody } from '../../client.ts';
 import type { QueueBody, StatsQueueBody, TaskStatsBody } from '../../wire.ts';
-import { clock } from '../live/clock.ts';
+import { clock } from '../live/pace.ts';
 import type { Column } from '../parts/data-table.tsx';
-import { rounded } from '../parts/moment.tsx';
-import { Name } from '../parts/name.tsx';
+import { Name, rounded } from '../parts/inline.tsx';
 import { queueLink } from '../route.ts';
 import { useStore } from '../store.ts';
-import { millis } from '../text/moments.ts';
-import { count } from '../text/numbers.ts';
+import { count, countOrDash, millis } from '../text/format.ts';
 
 /** One queue: its current state, and its figures over time. Either may be unknown. */
 export interface QueueFigures {
@@ -28,13 +26,18 @@ export const queueKey = ({ now, name }: QueueFigures): string => `${now?.source}
 export const waitingOf = ({ now, over }: Readings): number | null => now?.waiting ?? lastOf(over?.waiting);
 
 /** The last known value; `null` if there is none. */
-export const lastOf = (values: readonly (number | null)[] | undefined): number | null =>
+const lastOf = (values: readonly (number | null)[] | undefined): number | null =>
   values?.findLast((value) => value !== null) ?? null;
+
+/** The depths of queues over time. */
+type StatsOverTime = Pick<TaskStatsBody, 'series' | 'step_seconds'> & {
+  readonly queue_depths?: readonly StatsQueueBody[] | undefined;
+};
 
 /** Every queue that is listed now or in the statistics: those with the oldest due tasks first. */
 export function queueRows(
   components: ComponentsBody | null,
-  stats: TaskStatsBody | null,
+  stats: StatsOverTime | null,
 ): readonly QueueFigures[] {
   const queues = components?.queues?.queues ?? [];
   const over = new Map((stats?.queue_depths ?? []).map((depths) => [depths.queue, depths]));
@@ -53,7 +56,7 @@ const dueOf = ({ dueSince }: QueueFigures): number => dueSince ?? Number.MAX_VAL
 type Readings = Pick<QueueFigures, 'now' | 'over'>;
 
 /** From the current age, or the last observed one: what was due then still is, if anything waits. */
-function dueSinceOf({ now, over }: Readings, stats: TaskStatsBody | null): number | null {
+function dueSinceOf({ now, over }: Readings, stats: StatsOverTime | null): number | null {
   if (now?.oldest_due_seconds != null) {
     return (millis(now.as_of) ?? Date.now()) - now.oldest_due_seconds * 1_000;
   }
@@ -73,10 +76,8 @@ function DueFor({ queue: { now, over }, since }: { readonly queue: QueueFigures;
   return <>{`${isAtLeast ? '≥ ' : ''}${rounded(Math.max(0, time - since))}`}</>;
 }
 
-const shown = (value: number | null): string => (value === null ? '–' : count(value));
-
 /** The number of waiting tasks in words. */
-export const waitingText = (queue: QueueFigures): string => shown(waitingOf(queue));
+export const waitingText = (queue: QueueFigures): string => countOrDash(waitingOf(queue));
 
 const RATE_SECONDS = 300;
 
@@ -99,7 +100,7 @@ export const isMissed = (queue: QueueFigures): boolean =>
 
 /** The number of workers that consume: none is a problem if tasks wait. */
 const consumersText = (queue: QueueFigures): ComponentChildren =>
-  isMissed(queue) ? <b class="tone-failure">none</b> : shown(queue.consumers);
+  isMissed(queue) ? <b class="tone-failure">none</b> : countOrDash(queue.consumers);
 
 /** The columns of every table of queues. */
 export const QUEUE_COLUMNS = {

@@ -1,18 +1,16 @@
 import '../style/schedules.css';
 import type { ScheduleBody } from '../../wire.ts';
-import { clock } from '../live/clock.ts';
 import { client } from '../live/connection.ts';
+import { clock } from '../live/pace.ts';
 import { useResource } from '../live/use-resource.ts';
+import { zone } from '../page-state.ts';
 import { type Column, DataTable } from '../parts/data-table.tsx';
-import { Ago, Moment } from '../parts/moment.tsx';
-import { Empty, ReadState } from '../parts/problem.tsx';
-import { ViewHead } from '../parts/view-head.tsx';
+import { Ago, Moment, rounded } from '../parts/inline.tsx';
+import { Empty, ReadState, ViewHead } from '../parts/view.tsx';
 import { nameLink, taskLink } from '../route.ts';
-import { zone } from '../settings.ts';
 import { useStore } from '../store.ts';
-import { fullMoment, millis } from '../text/moments.ts';
-import { counted, duration, seconds } from '../text/numbers.ts';
-import { callText, chartToneOf } from '../text/states.ts';
+import { counted, fullMoment, millis, seconds } from '../text/format.ts';
+import { callText, markOf, toneOf } from '../text/words.ts';
 
 /** Lists the periodic schedules. */
 export function SchedulesView() {
@@ -128,15 +126,6 @@ function Named({ row, isOneOfSeveral }: { readonly row: ScheduleBody; readonly i
   );
 }
 
-const MARKS = {
-  failed: '■',
-  retried: '↻',
-  succeeded: '✓',
-  running: '●',
-  waiting: '○',
-  cancelled: '–',
-} as const;
-
 /** The outcomes of the latest runs, each with a link to its task, the latest at the end. A phone shows seven. */
 function Runs({ row: { name, last_runs: runs, source } }: { readonly row: ScheduleBody }) {
   const chosen = useStore(zone);
@@ -145,13 +134,13 @@ function Runs({ row: { name, last_runs: runs, source } }: { readonly row: Schedu
   return (
     <ul class="squares" aria-label={`Latest runs of ${name}`}>
       {runs.toReversed().map(({ task_id, state, at, runtime }) => {
-        const tone = chartToneOf(state);
+        const tone = toneOf(state);
         const time = fullMoment(new Date(at), chosen);
         const label = [state ?? 'unknown', time, runtime === null ? [] : seconds(runtime)].flat().join(', ');
         return (
           <li key={task_id}>
             <a href={taskLink(task_id, source)} aria-label={label} title={label}>
-              <i class={`square fill-${tone}`}>{MARKS[tone]}</i>
+              <i class={`square tone-${tone}`}>{markOf(tone)}</i>
             </a>
           </li>
         );
@@ -167,7 +156,7 @@ function Next({ row: { next_run_at: at, timezone } }: { readonly row: ScheduleBo
   const left = Math.round((due - now) / 1_000) * 1_000;
   return (
     <>
-      {left > 0 && <b>{`in ${duration(left).replace('.0', '')}`}</b>}
+      {left > 0 && <b>{`in ${rounded(left)}`}</b>}
       {left <= 0 && left > -LATE && <b>now</b>}
       <div class="dim small-text phone-hidden">
         <Moment at={at} />
@@ -181,7 +170,7 @@ function Missed({ row }: { readonly row: ScheduleBody }) {
   const now = useStore(clock);
   const late = now - dueAt(row);
   if (late < LATE) return null;
-  return <b class="tone-failure">{`missed by ${duration(Math.round(late / 1_000) * 1_000)}`}</b>;
+  return <b class="tone-failure">{`missed by ${rounded(late)}`}</b>;
 }
 
 /** The same time in the time zone of the schedule. */
@@ -205,7 +194,7 @@ const DAYS = ['Sundays', 'Mondays', 'Tuesdays', 'Wednesdays', 'Thursdays', 'Frid
 const DAY_NAMES = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 
 /** @returns the rule unchanged if it has no equivalent in plain words */
-export function plainRule(rule: string): string {
+function plainRule(rule: string): string {
   const [, fields = rule, bounds = ''] =
     /^([^()]*?)(?: \(m\/h\/dM\/MY\/d\))?( \([^()]*\))?$/.exec(rule) ?? [];
   const plain = fields.startsWith('every ') ? `E${fields.slice(1)}` : cronInWords(fields);

@@ -1,54 +1,33 @@
 /** The fields of a search, and the corresponding parameters of the API. */
 
-/** A field with texts. */
-export interface TextField {
-  readonly kind: 'text';
+/** A field of a search. */
+export interface Field {
+  /** Whether its values are texts or numbers. */
+  readonly kind: 'text' | 'figure';
   readonly parameter: string;
-  /** Whether it supports prefixes (`mail.*`) and exclusion. */
-  readonly hasPrefix: boolean;
-  readonly canNegate: boolean;
   readonly example: string;
+  /** Whether a text may be a prefix (`mail.*`). Default false. */
+  readonly hasPrefix?: boolean;
+  /** Whether a text can be excluded. Default true. */
+  readonly canNegate?: boolean;
+  /** Whether a number is a duration, which has units. Default false. */
+  readonly isTime?: boolean;
 }
-
-/** A field with a figure. */
-export interface FigureField {
-  readonly kind: 'figure';
-  readonly parameter: string;
-  /** Whether it is a duration, which has units. */
-  readonly isTime: boolean;
-  readonly example: string;
-}
-
-export type Field = TextField | FigureField;
-
-const text = (parameter: string, example: string, hasPrefix: boolean, canNegate = true): TextField => ({
-  kind: 'text',
-  parameter,
-  hasPrefix,
-  canNegate,
-  example,
-});
-const figure = (parameter: string, example: string, isTime: boolean): FigureField => ({
-  kind: 'figure',
-  parameter,
-  isTime,
-  example,
-});
 
 /** By name, in the order in which a search is written. */
 export const FIELDS: Readonly<Record<string, Field>> = {
-  state: text('state', 'state:FAILURE', false),
-  name: text('name', 'name:mail.*', true),
-  queue: text('queue', 'queue:default', true),
-  worker: text('worker', '-worker:celery@a', true),
-  source: text('source', 'source:celery', false),
-  cause: text('cause', 'cause:1f3a9c', false),
-  id: text('task_id', 'id:3f2a*', true),
-  root: text('root_id', 'root:3f2a9c…', false, false),
-  text: text('q', '-text:timeout', false),
-  runtime: figure('runtime', 'runtime>5s', true),
-  wait: figure('wait', 'wait>=1min', true),
-  retries: figure('retries', 'retries>0', false),
+  state: { kind: 'text', parameter: 'state', example: 'state:FAILURE' },
+  name: { kind: 'text', parameter: 'name', example: 'name:mail.*', hasPrefix: true },
+  queue: { kind: 'text', parameter: 'queue', example: 'queue:default', hasPrefix: true },
+  worker: { kind: 'text', parameter: 'worker', example: '-worker:celery@a', hasPrefix: true },
+  source: { kind: 'text', parameter: 'source', example: 'source:celery' },
+  cause: { kind: 'text', parameter: 'cause', example: 'cause:1f3a9c' },
+  id: { kind: 'text', parameter: 'task_id', example: 'id:3f2a*', hasPrefix: true },
+  root: { kind: 'text', parameter: 'root_id', example: 'root:3f2a9c…', canNegate: false },
+  text: { kind: 'text', parameter: 'q', example: '-text:timeout' },
+  runtime: { kind: 'figure', parameter: 'runtime', example: 'runtime>5s', isTime: true },
+  wait: { kind: 'figure', parameter: 'wait', example: 'wait>=1min', isTime: true },
+  retries: { kind: 'figure', parameter: 'retries', example: 'retries>0' },
 };
 
 /** States with BullMQ's names; the API has a separate parameter for them. */
@@ -64,11 +43,6 @@ export const ENGINE_STATES: readonly string[] = [
   'removed',
 ];
 
-/** States of Celery, in upper or lower case. */
-export const STATES: readonly string[] = [
-  ...['PENDING', 'RECEIVED', 'STARTED', 'RETRY', 'SUCCESS', 'FAILURE', 'REVOKED', 'REJECTED'],
-];
-
 /** The comparisons of figures, and the endings of their parameters. */
 export const SIGNS: Readonly<Record<string, string>> = { '>=': 'gte', '>': 'gt', '<=': 'lte', '<': 'lt' };
 
@@ -82,9 +56,9 @@ export const LONGEST_TEXT = 200;
 
 /** The parameters that a search consists of. Others, such as `parent_id` and the period, stay as they are. */
 export const SEARCH_PARAMETERS: readonly string[] = Object.values(FIELDS).flatMap((field) => {
-  const { parameter } = field;
-  if (field.kind === 'figure') return Object.values(SIGNS).map((end) => `${parameter}_${end}`);
-  const all = field.hasPrefix ? [parameter, `${parameter}_prefix`] : [parameter];
+  const { kind, parameter, hasPrefix = false, canNegate = true } = field;
+  if (kind === 'figure') return Object.values(SIGNS).map((end) => `${parameter}_${end}`);
+  const all = hasPrefix ? [parameter, `${parameter}_prefix`] : [parameter];
   const own = parameter === 'state' ? [...all, 'engine_state'] : all;
-  return field.canNegate ? [...own, ...own.map((name) => `not_${name}`)] : own;
+  return canNegate ? [...own, ...own.map((name) => `not_${name}`)] : own;
 });

@@ -1,20 +1,16 @@
 import '../style/system.css';
 import { useMemo, useState } from 'preact/hooks';
-import type { ComponentsBody } from '../../client.ts';
 import type { ComponentBody, RuleBody } from '../../wire.ts';
 import { hintsOf } from '../findings.ts';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
-import { CopyButton } from '../parts/copy-button.tsx';
-import { Facts } from '../parts/fact.tsx';
-import { Moment } from '../parts/moment.tsx';
-import { Empty, Loading, Problem, ReadState } from '../parts/problem.tsx';
-import { Status } from '../parts/state-badge.tsx';
-import { ViewHead } from '../parts/view-head.tsx';
-import { dismissed, toggleDismissed } from '../settings.ts';
+import { dismissed, toggleDismissed } from '../page-state.ts';
+import { Facts, Status } from '../parts/facts.tsx';
+import { CopyButton, Moment } from '../parts/inline.tsx';
+import { Empty, Loading, Problem, ReadState, ViewHead } from '../parts/view.tsx';
 import { useStore } from '../store.ts';
 import { curlOf } from '../tasks/export.ts';
-import { bytes, count, counted } from '../text/numbers.ts';
+import { bytes, count, counted } from '../text/format.ts';
 
 /** The components that the monitor is connected to, their settings, and the exporter's metrics if there is one. */
 export function SystemView() {
@@ -25,7 +21,13 @@ export function SystemView() {
     <>
       <ViewHead title="System" at={at} />
       <ReadState what="the system" shape="cards" of={{ ...resource, data: data === null ? null : {} }} />
-      {data !== null && <Components components={data} />}
+      {data !== null && (
+        <div class="system-parts">
+          {Object.entries(data).map(([key, component]) => (
+            <Component key={key} name={key} component={component} />
+          ))}
+        </div>
+      )}
       {hasExporter && <Metrics />}
     </>
   );
@@ -87,17 +89,7 @@ function Metrics() {
   );
 }
 
-/** Every known component of the deployment with its settings. */
-function Components({ components }: { readonly components: ComponentsBody }) {
-  return (
-    <div class="system-parts">
-      {Object.entries(components).map(([key, component]) => (
-        <Component key={key} name={key} component={component} />
-      ))}
-    </div>
-  );
-}
-
+/** A component of the deployment with its settings. */
 function Component({ name: key, component }: { readonly name: string; readonly component: ComponentBody }) {
   const { name, status, pid, url, config, queues, rules } = component;
   const hints = hintsOf(config);

@@ -1,10 +1,9 @@
 import { useState } from 'preact/hooks';
 import type { TaskDetailBody } from '../../client.ts';
-import { clock } from '../live/clock.ts';
+import { clock } from '../live/pace.ts';
 import { useStore } from '../store.ts';
-import { millis } from '../text/moments.ts';
-import { counted, duration } from '../text/numbers.ts';
-import { toneOf } from '../text/states.ts';
+import { counted, duration, millis } from '../text/format.ts';
+import { toneOf } from '../text/words.ts';
 
 /** Number of attempts that are shown at first: the latest ones. */
 const SHOWN = 5;

@@ -1,21 +1,17 @@
 /** The tasks around a task in its workflow. */
 import type { GraphState, TaskDetailBody } from '../../client.ts';
+import { branchesOf } from '../graph/node-state.ts';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
-import { isProblem, Problem } from '../parts/problem.tsx';
-import { useWindow } from '../parts/use-window.ts';
+import { useWindow } from '../parts/long-list.ts';
+import { isProblem, Problem } from '../parts/view.tsx';
 import { workflowLink } from '../route.ts';
-import { millis } from '../text/moments.ts';
-import { useMedia } from '../use-media.ts';
-import { Axis, pauseBands } from '../workflow/axis.tsx';
-import { BAR_END_PX } from '../workflow/bar.tsx';
-import { branchesOf } from '../workflow/outcome.ts';
-import { openedTo, type Row, rowsOf } from '../workflow/rows.ts';
-import type { Interval } from '../workflow/spans.ts';
-import { busyTimes, timeScale } from '../workflow/time-scale.ts';
+import { useNarrow } from '../store.ts';
+import { millis } from '../text/format.ts';
+import { type Facts, factsOfRow, openedTo, type Row, rowsOf } from '../workflow/rows.ts';
+import { busyTimes, type Interval, timeScale } from '../workflow/times.ts';
 import { useNow, useWorkflow, type Workflow } from '../workflow/use-workflow.ts';
-import { Cells, classesOfRow } from '../workflow/waterfall-row.tsx';
-import { type Facts, factsOfRow } from '../workflow/words.ts';
+import { Axis, BAR_END_PX, Cells, classesOfRow, pauseBands } from '../workflow/waterfall-row.tsx';
 
 /** Maximum number of nodes that are read: the nearest ones. */
 const MOST_NODES = 200;
@@ -76,7 +72,7 @@ export function NearTasks(props: {
 }
 
 function Rows({ task, workflow }: { readonly task: TaskDetailBody; readonly workflow: Workflow }) {
-  const isNarrow = useMedia('(max-width: 760px)');
+  const isNarrow = useNarrow();
   const list = useWindow(0, 0);
   const now = useNow(workflow);
   const rows = nearest(workflow, task.task_id).map((row) => {

@@ -1,23 +1,21 @@
 import type { ComponentChildren } from 'preact';
 import type { TaskDetailBody } from '../../client.ts';
 import type { TaskProgressBody } from '../../wire.ts';
-import { canAskFor } from '../abilities.ts';
-import { ErrorText } from '../failures/traceback.tsx';
 import { isConsequence } from '../graph/node-state.ts';
-import { clock } from '../live/clock.ts';
-import { Blocked } from '../parts/blocked.tsx';
-import { CopyButton } from '../parts/copy-button.tsx';
-import { Tile } from '../parts/fact.tsx';
-import { Flags, StateBadge, toneOf } from '../parts/state-badge.tsx';
+import { canAskFor } from '../live/connection.ts';
+import { clock } from '../live/pace.ts';
+import { Blocked, Flags, StateBadge, Tile } from '../parts/facts.tsx';
+import { Ago, CopyButton, Moment } from '../parts/inline.tsx';
+import { ErrorText } from '../parts/value-block.tsx';
 import { causeLink, nameLink, queueLink, taskLink, workerLink, workflowLink } from '../route.ts';
 import { useStore } from '../store.ts';
 import { curlOf } from '../tasks/export.ts';
-import { count, counted, duration } from '../text/numbers.ts';
+import { count, counted, duration } from '../text/format.ts';
+import { toneOf } from '../text/words.ts';
+import { factsOfRow } from '../workflow/rows.ts';
 import type { Workflow } from '../workflow/use-workflow.ts';
 import { linkOfRow } from '../workflow/waterfall-row.tsx';
-import { factsOfRow } from '../workflow/words.ts';
 import { livesOf } from './attempts.tsx';
-import { timeAndAge } from './facts.tsx';
 
 /** What became of a task: its state and error, when and where it ran, and what followed. @param workflow the tasks around it, if any */
 export function TaskHead(props: { readonly task: TaskDetailBody; readonly workflow: Workflow | null }) {
@@ -61,11 +59,8 @@ export function TaskHead(props: { readonly task: TaskDetailBody; readonly workfl
 }
 
 /** The last step of a task, and when it was. */
-function Latest({
-  task: { done, state, sent, started, finished, timestamp },
-}: {
-  readonly task: TaskDetailBody;
-}) {
+function Latest({ task }: { readonly task: TaskDetailBody }) {
+  const { done, state, sent, started, finished, timestamp } = task;
   const end = state === 'FAILURE' ? 'Failed' : 'Ended';
   const [name, at] = done ? [end, finished] : started === null ? ['Sent', sent] : ['Started', started];
   return <Tile name={name} value={timeAndAge(at ?? timestamp) ?? 'unknown'} />;
@@ -79,16 +74,11 @@ function Story({ task, workflow }: { readonly task: TaskDetailBody; readonly wor
   const { nodes, graph, outcome } = workflow;
   const { task_id } = task;
   const source = isConsequence(task) ? outcome.cause : null;
-  const next = new Map<string, string[]>();
-  for (const { source: from, target } of graph.edges) {
-    if (from !== task_id) continue;
-    const name = nodes.get(target)?.task_name ?? target;
-    next.set(name, [...(next.get(name) ?? []), target]);
-  }
-  const names = [...next.values()];
-  const said = new Set([task_id, ...names.flat()]);
+  const next = graph.edges.flatMap((edge) => (edge.source === task_id ? [edge.target] : []));
+  const names = [...Map.groupBy(next, (id) => nodes.get(id)?.task_name ?? id).values()];
+  const said = new Set([task_id, ...next]);
   const unrun = task.state === 'FAILURE' ? [...outcome.idle].filter((id) => !said.has(id)).length : 0;
-  if (source === null && next.size === 0 && unrun === 0) return null;
+  if (source === null && next.length === 0 && unrun === 0) return null;
   return (
     <p class="flow task-story">
       {source !== null && (
@@ -147,3 +137,14 @@ function ProgressBar({ progress }: { readonly progress: TaskProgressBody }) {
     </div>
   );
 }
+
+/** A time, and how long ago it was or will be. */
+export const timeAndAge = (at: string | null): ComponentChildren =>
+  at && (
+    <>
+      <Moment at={at} />{' '}
+      <span class="dim">
+        (<Ago at={at} />)
+      </span>
+    </>
+  );

@@ -2,11 +2,10 @@ import { useState } from 'preact/hooks';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
 import { Dialog } from '../parts/dialog.tsx';
-import { toneOf } from '../parts/state-badge.tsx';
 import { go, linkTo } from '../route.ts';
 import { SEARCH_PARAMETERS } from '../search/fields.ts';
 import { formatSearch } from '../search/parse.ts';
-import type { Words } from '../text/words.ts';
+import { toneOf, type Words } from '../text/words.ts';
 import { withFilter, withToggled } from './list-query.ts';
 
 interface FiltersProps {
@@ -102,13 +101,8 @@ const activeFilters = (query: URLSearchParams): readonly (readonly [name: string
   );
 
 /** The active filters, each with a link that removes it. @param isWhole also lists those that the search box shows */
-export function ActiveFilters({
-  query,
-  isWhole,
-}: {
-  readonly query: URLSearchParams;
-  readonly isWhole: boolean;
-}) {
+export function ActiveFilters(props: { readonly query: URLSearchParams; readonly isWhole: boolean }) {
+  const { query, isWhole } = props;
   const active = activeFilters(query);
   if (active.length === 0) return null;
   return (
@@ -124,7 +118,7 @@ export function ActiveFilters({
               title="Remove this filter"
             >
               {other !== undefined && <span class="dim">{other} </span>}
-              <span class="chip-value one-line">
+              <span class="one-line">
                 {other === undefined ? formatSearch(new URLSearchParams([[name, value]])) : value}
               </span>{' '}
               <span aria-hidden="true">×</span>

@@ -1,6 +1,6 @@
 /** Converts the query of the page's URL to that of `/api/tasks/`. Names are the same, except for the period. */
 import type { TaskListQuery } from '../../client.ts';
-import { rangeOf } from '../range/range.ts';
+import { rangeOf } from '../range.ts';
 import { SEARCH_PARAMETERS } from '../search/fields.ts';
 
 /** Filters that accept one value. */

@@ -1,12 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import type { TaskBody } from '../../wire.ts';
-import { Ago } from '../parts/moment.tsx';
-import { findsIn, Marked, Name } from '../parts/name.tsx';
-import { EngineState, Flags, StateBadge } from '../parts/state-badge.tsx';
+import { EngineState, Flags, StateBadge } from '../parts/facts.tsx';
+import { Ago, Name } from '../parts/inline.tsx';
 import { go, linkTo } from '../route.ts';
-import { seconds } from '../text/numbers.ts';
-import { callText } from '../text/states.ts';
-import type { Words } from '../text/words.ts';
+import { seconds } from '../text/format.ts';
+import { callText, type Words } from '../text/words.ts';
 import { orderOf, type Sort, withFilter } from './list-query.ts';
 
 const callOf = ({ args, kwargs }: TaskBody): string => callText(args, kwargs);
@@ -54,6 +52,44 @@ function Said({ task, search }: Pick<Shown, 'task' | 'search'>) {
       {exception !== null && match.field !== 'exception' && <span class="tone-failure"> {exception}</span>}
     </>
   );
+}
+
+/** Whether a text contains one of the searched texts, in any case. */
+const findsIn = (text: string, parts: readonly string[]): boolean =>
+  parts.some((part) => text.toLowerCase().includes(part.toLowerCase()));
+
+/** A text in which all searched texts are marked. */
+function Marked({ text, parts }: { readonly text: string; readonly parts: readonly string[] }) {
+  const pieces = [];
+  let end = 0;
+  for (const [from, to] of foundIn(text, parts)) {
+    pieces.push(text.slice(end, from), <mark key={from}>{text.slice(from, to)}</mark>);
+    end = to;
+  }
+  return (
+    <>
+      {pieces}
+      {text.slice(end)}
+    </>
+  );
+}
+
+/** The positions of the matches from left to right, with adjacent ones merged. */
+function foundIn(text: string, parts: readonly string[]): readonly (readonly [from: number, to: number])[] {
+  const lower = text.toLowerCase();
+  const found: [from: number, to: number][] = [];
+  for (const wanted of parts.map((part) => part.toLowerCase()).filter(Boolean)) {
+    for (let at = lower.indexOf(wanted); at >= 0; at = lower.indexOf(wanted, at + wanted.length)) {
+      found.push([at, at + wanted.length]);
+    }
+  }
+  const merged: [from: number, to: number][] = [];
+  for (const [from, to] of found.toSorted(([a], [b]) => a - b)) {
+    const last = merged.at(-1);
+    if (last !== undefined && from <= last[1]) last[1] = Math.max(last[1], to);
+    else merged.push([from, to]);
+  }
+  return merged;
 }
 
 /** What a row shows. */
@@ -125,12 +161,8 @@ function NameCell({ task, isActive, search, link }: Shown) {
 }
 
 /** One row of the task list. */
-export function TaskRow({
-  words,
-  index,
-  ...shown
-}: Shown & { readonly words: Words; readonly index: number }) {
-  const { task, isActive, link } = shown;
+export function TaskRow(props: Shown & { readonly words: Words; readonly index: number }) {
+  const { words, index, task, isActive, link } = props;
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the link in it is what keys reach
     <div
@@ -150,7 +182,7 @@ export function TaskRow({
           class={kind === 'c-args' ? 'c-args mono dim' : kind}
           title={title?.(task)}
         >
-          {cell(shown)}
+          {cell(props)}
         </div>
       ))}
     </div>

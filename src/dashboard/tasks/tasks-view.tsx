@@ -1,22 +1,19 @@
 import '../style/tasks.css';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { TaskBody } from '../../wire.ts';
 import { client } from '../live/connection.ts';
-import { useHoldReport } from '../live/pace.ts';
+import { useHold, useHoldReport } from '../live/pace.ts';
 import { useResource } from '../live/use-resource.ts';
 import { listed } from '../page-state.ts';
-import { Sources } from '../parts/age.tsx';
-import { CopyButton } from '../parts/copy-button.tsx';
-import { Empty, Loading, Problem } from '../parts/problem.tsx';
-import { useHold } from '../parts/use-hold.ts';
-import { ViewHead } from '../parts/view-head.tsx';
-import { VirtualRows } from '../parts/virtual-rows.tsx';
+import { CopyButton } from '../parts/inline.tsx';
+import { type ListWindow, rowKeys, useKeys, useWindow } from '../parts/long-list.ts';
+import { Empty, Loading, Problem, Sources, ViewHead } from '../parts/view.tsx';
 import { linkTo, taskLink } from '../route.ts';
 import { SEARCH_PARAMETERS } from '../search/fields.ts';
 import { formatSearch } from '../search/parse.ts';
-import { count, counted } from '../text/numbers.ts';
+import { useNarrow } from '../store.ts';
+import { count, counted } from '../text/format.ts';
 import { wordsFor } from '../text/words.ts';
-import { useMedia } from '../use-media.ts';
 import { curlOf, download, MOST_EXPORTED, readAll, toCsv } from './export.ts';
 import { ActiveFilters, FilterSheet, Filters } from './filters.tsx';
 import { listQuery, withFilter } from './list-query.ts';
@@ -32,7 +29,7 @@ const ROWS_AHEAD = 6;
 export function TasksView({ query }: { readonly query: URLSearchParams }) {
   const [isScrolled, setScrolled] = useState(false);
   const { isHeld, release, pointer, focus } = useHold();
-  const isNarrow = useMedia('(max-width: 760px)');
+  const isNarrow = useNarrow();
   const rowHeight = isNarrow ? 58 : 28;
   const list = useTaskList(
     query,
@@ -88,50 +85,94 @@ export function TasksView({ query }: { readonly query: URLSearchParams }) {
   );
 }
 
+/** The next page is read when its start is this many rows away. */
+const AHEAD = 4;
+
+/** The list, which scrolls below a head that is as high as a row. Only the visible rows are rendered. */
 function Rows(props: {
   readonly query: URLSearchParams;
   readonly list: TaskList;
   readonly rowHeight: number;
+  /** Called when the reader has scrolled, and when the top of the list is visible again. */
   readonly onScrolled: (isScrolled: boolean) => void;
   readonly holders: Pick<ReturnType<typeof useHold>, 'pointer' | 'focus'>;
 }) {
   const { query, list, rowHeight, onScrolled, holders } = props;
-  const { rows, total } = list;
+  const { rows, total, loadMore } = list;
   const words = wordsFor(list.sources ?? []);
   const isOneOfSeveral = (list.sources?.length ?? 0) > 1;
   const linkOf = (task: TaskBody): string => taskLink(task.task_id, isOneOfSeveral ? task.source : null);
   useEffect(() => listed.set(rows.map(linkOf)), [rows]);
   const search = query.getAll('q').filter((text) => text.trim() !== '');
+  const view = useWindow(rowHeight, rowHeight);
+  const active = useActiveRow(view, rows.length, query.toString());
+  const isScrolled = view.top >= rowHeight;
+  useEffect(() => onScrolled(isScrolled), [isScrolled]);
+  const visible = Math.ceil((view.top + view.height) / rowHeight);
+  useEffect(() => {
+    if (visible >= rows.length - AHEAD) loadMore();
+  }, [visible, rows.length, loadMore]);
+
+  const indexes = view.indexes(rows.length);
+  const top = (indexes[0] ?? 0) * rowHeight;
   return (
     <div class="held" {...holders.pointer}>
-      <VirtualRows
-        label="Tasks"
-        listKey={query.toString()}
-        count={rows.length}
-        rowCount={total === null ? -1 : total + 1}
-        rowHeight={rowHeight}
-        head={<TaskHead query={query} words={words} sorts={list.capabilities?.sorts ?? null} />}
-        onEnd={list.loadMore}
-        onScrolled={onScrolled}
-        focus={holders.focus}
-        row={(index, isActive) => {
-          const task = rows[index];
-          if (task === undefined) return null;
-          return (
-            <TaskRow
-              key={keyOf(task)}
-              words={words}
-              task={task}
-              index={index}
-              isActive={isActive}
-              search={search}
-              link={linkOf(task)}
-            />
-          );
-        }}
-      />
+      <div
+        class="scroller"
+        ref={view.scroller}
+        onScroll={view.measure}
+        tabIndex={0}
+        role="region"
+        aria-label="Tasks"
+      >
+        <div role="table" aria-label="Tasks" aria-rowcount={total === null ? -1 : total + 1}>
+          <TaskHead query={query} words={words} sorts={list.capabilities?.sorts ?? null} />
+          <div
+            role="rowgroup"
+            class="rows"
+            style={{ height: `${rows.length * rowHeight}px` }}
+            {...holders.focus}
+          >
+            <div class="window" style={{ transform: `translateY(${top}px)` }} role="presentation">
+              {indexes.map((index) => {
+                const task = rows[index] as TaskBody;
+                const marks = { isActive: index === active, search, link: linkOf(task) };
+                return <TaskRow key={keyOf(task)} words={words} task={task} index={index} {...marks} />;
+              })}
+            </div>
+          </div>
+        </div>
+      </div>
     </div>
   );
+}
+
+/** The row selected by keys. @param listKey identifies the list: a new list starts at its top */
+function useActiveRow(list: ListWindow, count: number, listKey: string): number {
+  const [active, setActive] = useState(0);
+  const [moves, setMoves] = useState(0);
+  const link = (): HTMLElement | null | undefined =>
+    list.scroller.current?.querySelector<HTMLElement>('[data-active] a');
+  // Immediately, so that the next key finds the focus on the right element.
+  useLayoutEffect(() => {
+    if (moves > 0) link()?.focus({ preventScroll: true });
+  }, [moves]);
+  useEffect(() => {
+    list.scroller.current?.scrollTo(0, 0);
+    setActive(0);
+  }, [listKey]);
+
+  function move(step: number): void {
+    // The first key only shows the selected row.
+    const isFirst = Math.abs(step) === 1 && document.activeElement !== link();
+    const next = Math.min(count - 1, Math.max(0, active + (isFirst && active === 0 ? 0 : step)));
+    if (next < 0) return;
+    list.reveal(next);
+    setActive(next);
+    setMoves((before) => before + 1);
+  }
+  useKeys(rowKeys(count, list.page, move));
+  return Math.min(active, count - 1);
 }
 
 function totalText(shown: number, total: number | null, hasMore: boolean): string {
@@ -173,29 +214,24 @@ function NoMatch({ query }: { readonly query: URLSearchParams }) {
   );
 }
 
-interface Try {
-  readonly term: string;
-  readonly without: URLSearchParams;
-}
-
 /** The query without each of its terms. A single term is not left out, since all tasks would match. */
-function triesOf(query: URLSearchParams): readonly Try[] {
+function triesOf(query: URLSearchParams) {
   const given = SEARCH_PARAMETERS.filter((name) => query.has(name));
-  if (given.length < 2) return [];
-  return given.slice(0, MOST_TRIED).map((name) => ({
+  const tried = given.length < 2 ? [] : given.slice(0, MOST_TRIED);
+  return tried.map((name) => ({
     term: formatSearch(new URLSearchParams(query.getAll(name).map((value) => [name, value]))),
     without: withFilter(query, name, []),
   }));
 }
 
 /** @returns `total`: `null` if there are some, but their number is unknown; 0 if none was found */
-async function read({ term, without }: Try, signal: AbortSignal) {
+async function read({ term, without }: ReturnType<typeof triesOf>[number], signal: AbortSignal) {
   const { tasks, total } = await client.tasks({ ...listQuery(without), limit: 1 }, { signal });
   return { term, without, total: tasks.length === 0 ? 0 : total };
 }
 
 /** Exports the list as a command, as CSV or as JSON. */
-export function ExportMenu({ query }: { readonly query: URLSearchParams }) {
+function ExportMenu({ query }: { readonly query: URLSearchParams }) {
   const [said, setSaid] = useState<string | null>(null);
   const running = useRef<AbortController | null>(null);
 

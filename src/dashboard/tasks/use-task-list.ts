@@ -3,8 +3,8 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { TaskListQuery } from '../../client.ts';
 import type { SourceBody, TaskBody, TaskCapabilitiesBody } from '../../wire.ts';
 import { client } from '../live/connection.ts';
+import { inPlace } from '../live/pace.ts';
 import { useResource } from '../live/use-resource.ts';
-import { inPlace } from '../parts/use-hold.ts';
 import { listQuery } from './list-query.ts';
 
 const MORE = 200;

@@ -1,5 +1,43 @@
-/** Each queueing system's own terms. */
+/** States, arguments and each queueing system's own terms. */
 import type { SourceBody } from '../../wire.ts';
+
+const TONES: ReadonlyMap<string | null, string> = new Map([
+  [null, 'waiting'],
+  ['PENDING', 'waiting'],
+  ['RECEIVED', 'waiting'],
+  ['RETRY', 'retry'],
+  ['SUCCESS', 'success'],
+  ['FAILURE', 'failure'],
+  ['REVOKED', 'revoked'],
+  ['REJECTED', 'revoked'],
+]);
+
+/** The colour of a state. Custom states have that of a running task. */
+export const toneOf = (state: string | null): string => TONES.get(state) ?? 'running';
+
+const MARKS: Readonly<Record<string, string>> = {
+  failure: '■',
+  success: '✓',
+  running: '●',
+  retry: '↻',
+  revoked: '–',
+};
+
+/** The mark that says what a colour does. */
+export const markOf = (tone: string): string => MARKS[tone] ?? '○';
+
+/** The arguments of a task. Engines write missing ones as an empty value. */
+export const callText = (...parts: readonly (string | null)[]): string =>
+  parts.filter((text) => text !== null && !isEmpty(text)).join(' ');
+
+/** Whether this is a value without content. */
+export const isEmpty = (text: string | null): boolean => text === '()' || text === '[]' || text === '{}';
+
+/** Words of an engine that add nothing to the state next to them. */
+const SAME = new Set(['waiting', 'active', 'completed', 'failed']);
+
+/** Whether the engine's word for a state adds information to the state. */
+export const saysMore = (word: string | null): word is string => word !== null && !SAME.has(word);
 
 /** The terms of a queueing system for the parts of a task. */
 export interface Words {
@@ -14,12 +52,18 @@ export interface Words {
   readonly engineStates: readonly string[];
 }
 
+/** States in which a task has ended. */
+export const ENDED = ['SUCCESS', 'FAILURE', 'REVOKED', 'REJECTED'] as const;
+
+/** States of Celery's tasks. */
+export const STATES: readonly string[] = ['PENDING', 'RECEIVED', 'STARTED', 'RETRY', ...ENDED];
+
 const CELERY: Words = {
   args: 'Positional arguments',
   input: 'arguments',
   kwargs: 'Keyword arguments',
   parent: 'Sent by',
-  states: ['PENDING', 'RECEIVED', 'STARTED', 'RETRY', 'SUCCESS', 'FAILURE', 'REVOKED', 'REJECTED'],
+  states: STATES,
   engineStates: [],
 };
 

@@ -2,13 +2,23 @@ import { useMemo } from 'preact/hooks';
 import type { WorkersBody } from '../../client.ts';
 import type { WorkerBody } from '../../wire.ts';
 import { type Column, DataTable, orderIn } from '../parts/data-table.tsx';
-import { Ago } from '../parts/moment.tsx';
-import { Empty } from '../parts/problem.tsx';
+import { Ago } from '../parts/inline.tsx';
+import { Empty } from '../parts/view.tsx';
 import { linkTo, taskLink, workerLink } from '../route.ts';
-import { count, counted } from '../text/numbers.ts';
-import { callText } from '../text/states.ts';
-import { allRunning, busyOf, byTrouble, keyOf, loadText, type Running, shareOf } from './load.ts';
-import { Elapsed, StuckMark, WorkerState } from './worker-parts.tsx';
+import { counted, countOrDash } from '../text/format.ts';
+import { callText } from '../text/words.ts';
+import {
+  allRunning,
+  busyOf,
+  byTrouble,
+  Elapsed,
+  keyOf,
+  loadText,
+  type Running,
+  StuckMark,
+  shareOf,
+  WorkerState,
+} from './worker-parts.tsx';
 
 /** Maximum number of running tasks that are useful to read. */
 const MOST_ROWS = 200;
@@ -65,7 +75,7 @@ const workerColumns = (at: number): readonly Column<WorkerBody>[] => [
     isNumber: true,
     order: 'processed',
     phone: 'labelled',
-    cell: ({ processed }) => (processed === null ? '–' : count(processed)),
+    cell: ({ processed }) => countOrDash(processed),
   },
   {
     title: 'Seen',

@@ -1,12 +1,9 @@
 import '../style/waterfall-rows.css';
 import type { ComponentChildren } from 'preact';
 import { linkTo, taskLink } from '../route.ts';
-import { count } from '../text/numbers.ts';
-import { Bar } from './bar.tsx';
-import { MORE_LISTED, type Row } from './rows.ts';
-import type { TimeScale } from './time-scale.ts';
-import type { Rows } from './use-rows.ts';
-import { type Facts, timesText } from './words.ts';
+import { coarse, count, duration } from '../text/format.ts';
+import { barText, type Facts, MORE_LISTED, type Row, timesText } from './rows.ts';
+import { type Pause, type TimeScale, ticksOf } from './times.ts';
 
 interface CellsProps {
   readonly row: Row;
@@ -24,7 +21,7 @@ interface WaterfallRowProps extends CellsProps {
   /** Its position in the list, in pixels. */
   readonly top: number;
   readonly isActive: boolean;
-  readonly held: Pick<Rows, 'pick' | 'toggle'>;
+  readonly held: { readonly pick: (index: number) => void; readonly toggle: (index: number) => void };
 }
 
 /** The link of a row; `null` if it only opens and closes. */
@@ -167,4 +164,111 @@ function MiddleCut({ text }: { readonly text: string }) {
       {end !== '' && <span class="wf-end">{end}</span>}
     </>
   );
+}
+
+/** Space after the end of the axis, for texts. */
+export const BAR_END_PX = 92;
+/** Width of a text next to a bar, in pixels per character. */
+const CHARACTER_PX = 6.6;
+
+/** When a row waited and ran, on the time axis. */
+function Bar(props: {
+  readonly facts: Facts;
+  readonly scale: TimeScale | null;
+  readonly now: number;
+  /** Width of the axis in pixels. */
+  readonly width: number;
+}) {
+  const { facts, scale, now, width } = props;
+  const { sent, earlier = [], from, started, ended, isOpen } = facts.span;
+  const end = ended ?? (isOpen ? now : (started ?? from));
+  const first = sent ?? from ?? started ?? ended;
+  const text = barText(facts, now);
+  const isPlaced = scale !== null && first !== null && end !== null;
+  const piece = (kind: string, since: number | null, until: number | null) =>
+    isPlaced &&
+    since !== null &&
+    until !== null &&
+    since <= until && <i key={kind + since} class={`wf-${kind}`} style={lengthOf(scale, since, until)} />;
+  const waitEnd = started ?? end;
+  return (
+    <>
+      {piece('retry', sent, from ?? started ?? end)}
+      {earlier.map(([since, until]) => piece('run tone-retry', since, until))}
+      {from !== waitEnd && piece(`wait tone-${facts.barTone}`, from, waitEnd)}
+      {piece(`run tone-${facts.barTone}`, started, end)}
+      <span
+        class="small-text num wf-text"
+        aria-hidden="true"
+        style={isPlaced ? placeOf(scale.place(first), scale.place(end), text, width) : undefined}
+      >
+        {text}
+      </span>
+    </>
+  );
+}
+
+const percent = (share: number): string => `${(share * 100).toFixed(3)}%`;
+
+function lengthOf({ place }: TimeScale, since: number, until: number): Record<string, string> {
+  return { left: percent(place(since)), width: percent(place(until) - place(since)) };
+}
+
+/** After the bar if there is room, otherwise before it, otherwise on its middle. */
+function placeOf(from: number, to: number, text: string, width: number): Record<string, string> {
+  const room = text.length * CHARACTER_PX + 10;
+  if ((1 - to) * width + BAR_END_PX >= room) return { left: `calc(${percent(to)} + 6px)` };
+  if (from * width >= room) return { right: `calc(${percent(1 - from)} + 6px)` };
+  const middle = `calc(${percent((from + to) / 2)} - ${Math.round(room / 2)}px)`;
+  return { left: middle, background: 'var(--panel)' };
+}
+
+/** Minimum distance of two labels, in pixels. */
+const TICK_PX = 72;
+/** The same of two pauses: if they are closer, only the later one is labelled. */
+const PAUSE_PX = 90;
+
+/** The head of a waterfall, with the time since the first task was sent. */
+export function Axis({ scale, width }: { readonly scale: TimeScale | null; readonly width: number }) {
+  const ticks = scale === null || width <= 0 ? [] : ticksOf(scale, TICK_PX / width);
+  const pauses = (scale?.pauses ?? []).filter(({ at }, index, all) => {
+    const next = all[index + 1];
+    return next === undefined || (next.at - at) * width >= PAUSE_PX;
+  });
+  return (
+    <div role="row" class="small-text dim wf-axis" aria-rowindex={1}>
+      <span role="columnheader" class="wf-name">
+        Task
+      </span>
+      <span role="columnheader" class="wf-time" aria-label="Time">
+        {ticks.map(({ at, text }) => (
+          <span key={at} class="wf-tick" style={{ left: percent(at) }}>
+            {text}
+          </span>
+        ))}
+        {pauses.map((pause) => (
+          <span key={pause.from} class="wf-pause" style={{ left: percent(pause.at + pause.share / 2) }}>
+            {pauseText(pause)}
+          </span>
+        ))}
+      </span>
+    </div>
+  );
+}
+
+function pauseText({ from, to, kind }: Pause): string {
+  const length = to - from < 1_000 ? duration(to - from) : coarse(to - from);
+  return kind === 'retrying' ? `${length}, retrying` : `${length} ${kind}`;
+}
+
+/** Bands behind the bars at shortened pauses, as a CSS background. */
+export function pauseBands(scale: TimeScale | null): string {
+  if (scale === null || scale.pauses.length === 0) return 'none';
+  const stops = scale.pauses.flatMap(({ at, share }) => [
+    `transparent ${percent(at)}`,
+    `var(--raised) ${percent(at)}`,
+    `var(--raised) ${percent(at + share)}`,
+    `transparent ${percent(at + share)}`,
+  ]);
+  return `linear-gradient(to right, ${stops.join(', ')})`;
 }

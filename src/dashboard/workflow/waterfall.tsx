@@ -1,20 +1,25 @@
 import type { JSX } from 'preact';
-import { useCallback, useEffect, useMemo } from 'preact/hooks';
-import { Moment } from '../parts/moment.tsx';
-import { StateBadge } from '../parts/state-badge.tsx';
-import { rowKeys, useKeys } from '../parts/use-keys.ts';
-import { useWindow } from '../parts/use-window.ts';
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { branchesOf } from '../graph/node-state.ts';
+import { StateBadge } from '../parts/facts.tsx';
+import { Moment } from '../parts/inline.tsx';
+import { rowKeys, useKeys, useWindow } from '../parts/long-list.ts';
 import { go } from '../route.ts';
-import { createStore, useStore } from '../store.ts';
-import { useMedia } from '../use-media.ts';
-import { Axis, pauseBands } from './axis.tsx';
-import { BAR_END_PX } from './bar.tsx';
-import type { Row } from './rows.ts';
-import { busyTimes, timeScale } from './time-scale.ts';
-import { type Rows, useRows } from './use-rows.ts';
+import { createStore, useNarrow, useStore } from '../store.ts';
+import {
+  type Facts,
+  FIRST_LISTED,
+  factsOfRow,
+  MORE_LISTED,
+  type Opened,
+  openedTo,
+  type Row,
+  rowsOf,
+  timesText,
+} from './rows.ts';
+import { busyTimes, timeScale } from './times.ts';
 import { useNow, type Workflow } from './use-workflow.ts';
-import { linkOfRow, WaterfallRow } from './waterfall-row.tsx';
-import { type Facts, factsOfRow, timesText } from './words.ts';
+import { Axis, BAR_END_PX, linkOfRow, pauseBands, WaterfallRow } from './waterfall-row.tsx';
 
 const ROW_PX = 28;
 /** On a phone the name is above the bar. */
@@ -22,17 +27,16 @@ const TALL_ROW_PX = 52;
 const HEAD_PX = 26;
 const TIME_LEFT_PX = 8;
 
-interface WaterfallProps {
+/** Every task of a workflow on one time axis. */
+export function Waterfall(props: {
   readonly workflow: Workflow;
   readonly taskId: string;
   readonly isFailedOnly: boolean;
   /** The task to scroll to. A new object scrolls there again. */
   readonly goal: { readonly id: string } | null;
-}
-
-/** Every task of a workflow on one time axis. */
-export function Waterfall({ workflow, taskId, isFailedOnly, goal }: WaterfallProps) {
-  const isNarrow = useMedia('(max-width: 760px)');
+}) {
+  const { workflow, taskId, isFailedOnly, goal } = props;
+  const isNarrow = useNarrow();
   const height = isNarrow ? TALL_ROW_PX : ROW_PX;
   const list = useWindow(height, HEAD_PX);
   const held = useRows(workflow, taskId, isFailedOnly, (index) => list.show(index, '[data-active]'));
@@ -211,8 +215,87 @@ function Strip({ facts, now }: { readonly facts: Facts; readonly now: number }) 
       {node?.worker != null && <span class="dim wrap">{node.worker}</span>}
       {node?.queue != null && <span class="dim wrap">{`queue ${node.queue}`}</span>}
       {node?.traceback_preview != null && !facts.isFaded && (
-        <span class="wf-error wrap">{node.traceback_preview}</span>
+        <span class="tone-failure wrap">{node.traceback_preview}</span>
       )}
     </section>
   );
+}
+
+export type Rows = ReturnType<typeof useRows>;
+
+/**
+ * The rows of the waterfall, the active one, and the reader's actions on them. Starts at the task that failed first,
+ * otherwise at the one for which the workflow was opened.
+ *
+ * @param show scrolls to a row and focuses it
+ */
+function useRows(
+  { tree, outcome, branches }: Workflow,
+  taskId: string,
+  isFailedOnly: boolean,
+  show: (index: number) => void,
+) {
+  const start = outcome.cause?.id ?? taskId;
+  const [opened, setOpened] = useState<Opened>(() =>
+    openedTo({ others: 'tasks', rows: new Map(), listed: new Map() }, tree, start),
+  );
+  const first = useMemo(
+    () => branchesOf(new Set([...outcome.failed, taskId]), tree.parentOf),
+    [branches, tree, taskId],
+  );
+  const only = isFailedOnly ? branches : null;
+  const rows = useMemo(() => rowsOf({ tree, opened, first, only }), [tree, opened, first, only]);
+  const [active, setActive] = useState<string | null>(start);
+  const at = Math.max(0, active === null ? 0 : rows.findIndex(({ key }) => key === active));
+  const [moves, setMoves] = useState(0);
+  const latest = useRef(at);
+  latest.current = at;
+  // Immediately: later, moving the focus would undo the effect of the next key.
+  useLayoutEffect(() => {
+    if (moves > 0) show(latest.current);
+  }, [moves]);
+
+  function activate(key: string | null): void {
+    setActive(key);
+    setMoves((before) => before + 1);
+  }
+  return {
+    rows,
+    /** Index of the row that keys act on. */
+    at,
+    pick: (index: number) => setActive(rows[index]?.key ?? null),
+    /** Activates another row, scrolls to it and focuses it. */
+    move: (step: number) => activate(rows[Math.min(rows.length - 1, Math.max(0, at + step))]?.key ?? null),
+    moveToParent() {
+      const depth = rows[at]?.depth ?? 0;
+      const parent = rows.slice(0, at).findLast((row) => row.depth < depth);
+      if (parent !== undefined) activate(parent.key);
+    },
+    toggle(index: number) {
+      const row = rows[index];
+      if (row === undefined) return;
+      setOpened((before) => toggled(before, row));
+      // The first of the tasks that it adds.
+      activate(row.kind === 'more' ? (row.ids[0] ?? null) : row.key);
+    },
+    openAll(others: Opened['others']) {
+      setOpened({ others, rows: new Map(), listed: new Map() });
+      activate(active);
+    },
+    /** Opens the rows above a task and activates it. */
+    goTo(id: string) {
+      setOpened((before) => openedTo(before, tree, id));
+      activate(id);
+    },
+  };
+}
+
+function toggled(opened: Opened, { key, kind, isOpen, fold }: Row): Opened {
+  if (kind === 'more') {
+    const listed = new Map(opened.listed);
+    listed.set(fold, (opened.listed.get(fold) ?? FIRST_LISTED) + MORE_LISTED);
+    return { ...opened, listed };
+  }
+  if (isOpen === null) return opened;
+  return { ...opened, rows: new Map(opened.rows).set(key, !isOpen) };
 }

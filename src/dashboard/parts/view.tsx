@@ -1,8 +1,49 @@
+/** The heading of a view, and the state of its data: loading, missing, not up to date or impossible to read. */
 import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
 import { MonitorClientError } from '../../client.ts';
 import type { SourceBody } from '../../wire.ts';
+import { clock } from '../live/pace.ts';
 import type { Resource } from '../live/use-resource.ts';
-import { Sources } from './age.tsx';
+import { useStore } from '../store.ts';
+import { duration, millis } from '../text/format.ts';
+import { Age } from './inline.tsx';
+
+const BASE_TITLE = document.title;
+let shown = '';
+
+/**
+ * The heading of a view. It takes the focus when the view opens, so that screen readers announce the view.
+ */
+export function ViewHead(props: {
+  readonly title: string;
+  /** What the heading says besides the title, which only screen readers and the window then say. */
+  readonly heading?: ComponentChildren;
+  readonly beside?: ComponentChildren;
+  readonly at?: number | null;
+  readonly children?: ComponentChildren;
+}) {
+  const { title, heading, beside, at = null, children } = props;
+  useEffect(() => {
+    const isFirst = shown === '';
+    shown = title;
+    document.title = `${title} · ${BASE_TITLE}`;
+    // A reader who is typing keeps the focus.
+    const isTyping = document.activeElement?.matches('input, select, textarea') === true;
+    if (!isFirst && !isTyping) document.getElementById('view-title')?.focus({ preventScroll: true });
+  }, [title]);
+  return (
+    <div class="flow view-head">
+      <h1 id="view-title" tabIndex={-1}>
+        {heading === undefined ? title : <span class="offscreen">{title}: </span>}
+        {heading}
+      </h1>
+      {beside}
+      <Age at={at} />
+      <div class="flow view-tools end">{children}</div>
+    </div>
+  );
+}
 
 /** Explains an error to the reader. @param what the data that could not be read, as in "Could not read tasks" */
 export function Problem(props: {
@@ -55,13 +96,8 @@ export const isProblem = (error: unknown, code: string): boolean =>
   error instanceof MonitorClientError && error.code === code;
 
 /** Explains why a list is empty and what to do. */
-export function Empty({
-  title,
-  children,
-}: {
-  readonly title: string;
-  readonly children?: ComponentChildren;
-}) {
+export function Empty(props: { readonly title: string; readonly children?: ComponentChildren }) {
+  const { title, children } = props;
   return (
     <div class="empty">
       <strong>{title}</strong>
@@ -94,6 +130,38 @@ export function Loading({ shape = 'rows' }: { readonly shape?: Shape | undefined
       ))}
     </div>
   );
+}
+
+const WHY: Readonly<Record<string, string>> = {
+  source_unavailable: 'does not answer',
+  source_timeout: 'does not answer in time',
+  source_invalid: 'returned invalid data',
+  overloaded: 'receives too many requests',
+};
+
+/** Lists the sources with stale data, each with the reason and the age of its data. */
+export function Sources({ sources }: { readonly sources: readonly SourceBody[] | undefined }) {
+  const away = (sources ?? []).filter(({ ok }) => !ok);
+  if (away.length === 0) return null;
+  return (
+    <div class="notice tone-retry" role="status">
+      <div>
+        {away.map(({ name, error, as_of }) => (
+          <div key={name}>
+            <b>{name}</b> {WHY[error ?? ''] ?? 'is not up to date'}; its data is <DataAge at={as_of} />.
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function DataAge({ at }: { readonly at: string | null }) {
+  const now = useStore(clock);
+  const value = millis(at);
+  if (value === null) return <>missing</>;
+  const ms = Math.max(0, Math.floor((now - value) / 1_000) * 1_000);
+  return <>{duration(ms).replace('.0', '')} old</>;
 }
 
 /**

@@ -1,6 +1,83 @@
-/** Maps times to positions on the time axis. Long pauses are shortened. */
-import { duration } from '../text/numbers.ts';
-import type { Interval, Span } from './spans.ts';
+/** When each task of a workflow waited and ran, and where that is on the time axis. */
+import type { GraphNodeBody } from '../../wire.ts';
+import { duration, millis } from '../text/format.ts';
+import { ENDED } from '../text/words.ts';
+
+/** An interval of time, in milliseconds since 1970. */
+export type Interval = readonly [from: number, to: number];
+
+/** The times of a task, in milliseconds since 1970; `null` if unknown or missing. */
+export interface Span {
+  /** For a retried task: when it was sent. */
+  readonly sent: number | null;
+  /** When its earlier attempts ran. Only the page of a task knows them. */
+  readonly earlier?: readonly Interval[];
+  /** When the last attempt began to wait. */
+  readonly from: number | null;
+  readonly started: number | null;
+  readonly ended: number | null;
+  /** Whether it still waits or runs, so that it lasts until now. */
+  readonly isOpen: boolean;
+}
+
+const NONE: Span = { sent: null, from: null, started: null, ended: null, isOpen: false };
+const DONE: ReadonlySet<string> = new Set(ENDED);
+/** Nodes that did not change are the same objects as before. */
+const known = new WeakMap<GraphNodeBody, Span>();
+
+/** The times of one task. */
+export function spanOf(node: GraphNodeBody): Span {
+  const before = known.get(node);
+  if (before !== undefined) return before;
+  const span = readSpan(node);
+  known.set(node, span);
+  return span;
+}
+
+function readSpan(node: GraphNodeBody): Span {
+  if (node.state === null) return NONE;
+  const isOpen = !DONE.has(node.state) && !node.flags.includes('end_unseen');
+  const [sent, started] = [millis(node.sent_at), millis(node.started_at)];
+  const ended = isOpen ? null : endOf(node, started);
+  const isRetried = (node.retries ?? 0) > 0;
+  if (node.state === 'RETRY') return { ...NONE, sent: sent ?? started, isOpen };
+  if (started === null) {
+    const since = millis(node.received_at) ?? sent;
+    const eta = millis(node.eta);
+    const from = since === null ? null : Math.max(since, eta ?? since);
+    const ran = ended === null || node.duration_ms === null ? null : ended - node.duration_ms;
+    return { sent: isRetried ? sent : null, from: ran ?? from, started: ran, ended, isOpen };
+  }
+  const from = node.wait_ms === null ? started : started - node.wait_ms;
+  return { sent: isRetried ? sent : null, from, started, ended: ended ?? (isOpen ? null : started), isOpen };
+}
+
+function endOf({ finished_at, duration_ms }: GraphNodeBody, started: number | null): number | null {
+  const finished = millis(finished_at);
+  // Clocks of two machines differ.
+  if (finished !== null && (started === null || finished >= started)) return finished;
+  return started === null ? finished : started + (duration_ms ?? 0);
+}
+
+/** Several tasks as one: from the start of the first wait to the end of the last task. */
+export function spanOfAll(spans: readonly Span[]): Span {
+  let [from, started, ended, isOpen]: [number | null, number | null, number | null, boolean] = [
+    null,
+    null,
+    null,
+    false,
+  ];
+  for (const span of spans) {
+    from = least(from, span.from ?? span.sent);
+    started = least(started, span.started);
+    ended = ended === null ? span.ended : Math.max(ended, span.ended ?? ended);
+    isOpen ||= span.isOpen;
+  }
+  return { sent: null, from, started, ended, isOpen };
+}
+
+const least = (one: number | null, other: number | null): number | null =>
+  one === null ? other : other === null ? one : Math.min(one, other);
 
 /** A shortened pause. */
 export interface Pause {
@@ -11,12 +88,6 @@ export interface Pause {
   /** Its start and its length on the axis, as shares of the axis. */
   readonly at: number;
   readonly share: number;
-}
-
-/** A label of the axis. */
-export interface Tick {
-  readonly at: number;
-  readonly text: string;
 }
 
 /** A time axis. */
@@ -105,11 +176,9 @@ export function timeScale(busy: BusyTimes): TimeScale | null {
   return { from, to, pauses, place };
 }
 
-type LongPause = Pick<Pause, 'from' | 'to' | 'kind'>;
-
 /** The pauses to shorten, in order. */
-function longPauses({ all, running, retrying }: BusyTimes, from: number, to: number): readonly LongPause[] {
-  const long: LongPause[] = [];
+function longPauses({ all, running, retrying }: BusyTimes, from: number, to: number) {
+  const long: Pick<Pause, 'from' | 'to' | 'kind'>[] = [];
   let rest = to - from;
   function shrink(pauses: readonly Interval[], share: number, kind: 'wait' | 'idle'): void {
     const longest = pauses.toSorted((one, other) => other[1] - other[0] - (one[1] - one[0]));
@@ -144,12 +213,12 @@ const STEPS = [
 const MOST_TICKS = 6;
 
 /** The labels of an axis: the time since its start. @param gap minimum distance of two labels, as a share */
-export function ticksOf(scale: TimeScale, gap: number): readonly Tick[] {
+export function ticksOf(scale: TimeScale, gap: number) {
   const idle = scale.pauses.reduce((sum, { from, to }) => sum + to - from, 0);
   const most = Math.max(1, Math.min(MOST_TICKS, Math.floor(1 / gap)));
   const step = STEPS.find((one) => (scale.to - scale.from - idle) / one <= most) ?? STEPS.at(-1) ?? HOUR;
   const taken = scale.pauses.map(({ at, share }) => at + share / 2);
-  const ticks: Tick[] = [];
+  const ticks: { readonly at: number; readonly text: string }[] = [];
   let start = scale.from;
   for (const end of [...scale.pauses.map(({ from }) => from), scale.to]) {
     const next = scale.from + Math.ceil((start - scale.from) / step) * step;
