@@ -1,7 +1,7 @@
 /** The part of the package `amqplib` that this library uses, by structure. Imports nothing. */
 
 /** The part of Node's EventEmitter that connections and channels have. */
-export interface AmqpEmitter {
+interface AmqpEmitter {
   on(event: string, listener: (...values: unknown[]) => void): unknown;
   removeListener(event: string, listener: (...values: unknown[]) => void): unknown;
 }
@@ -14,7 +14,7 @@ export interface AmqpClient extends AmqpEmitter {
 }
 
 /** The number of messages that are ready, and of consumers. */
-export interface QueueFacts {
+interface QueueFacts {
   readonly messageCount: number;
   readonly consumerCount: number;
 }

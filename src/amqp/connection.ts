@@ -1,7 +1,7 @@
 /** A connection to RabbitMQ that is opened again whenever it ends, on the next host of several. */
 import { type Attempt, type ConnectionState, KeptConnection } from '../kept-connection.ts';
 import { type AmqpChannel, type AmqpLimits, type ChannelKind, openChannel } from './channel.ts';
-import type { AmqpEndpoint, OpenedClient } from './endpoint.ts';
+import type { AmqpEndpoint, OpenedClient } from './endpoints.ts';
 import { AmqpError, amqpError, describeAmqpError } from './problems.ts';
 
 /** The pauses between attempts, in milliseconds. */
@@ -23,7 +23,7 @@ export interface AmqpSession {
 }
 
 /** The purpose of a connection. */
-export interface AmqpConnectionOptions {
+interface AmqpConnectionOptions {
   /** Label for the log. */
   readonly label: string;
   readonly endpoint: AmqpEndpoint;

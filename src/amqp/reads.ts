@@ -8,7 +8,7 @@
  *   host's process.
  * - Messages collect in the socket of a consumer, so that one read takes many of them: RabbitMQ sends each message by
  *   itself, and waking up for each of them takes more CPU time than everything else. amqplib requests more after each
- *   read, so a later answer is enough; node-redis takes data as it arrives, see `redis/paced-reads.ts`.
+ *   read, so a later answer is enough; node-redis takes data as it arrives, see `redis/reads.ts`.
  */
 import { Socket } from 'node:net';
 import { amqpError } from './problems.ts';
@@ -21,7 +21,7 @@ const PAUSE_MS = 100;
 const MUCH = 48 * 1024;
 
 /** Reads of one socket. */
-export interface SocketReads {
+interface SocketReads {
   /** Options for the socket. One with TLS ignores the pace: it reads each message when it arrives. */
   readonly socketOptions: object;
   /** To be called once there are listeners: passes on what was held back. */

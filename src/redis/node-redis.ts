@@ -11,9 +11,8 @@ import {
   settle,
   watchEvents,
 } from './client.ts';
-import { createPacedReads, type PacedReads } from './paced-reads.ts';
 import { RedisError } from './problems.ts';
-import { limitedSocket } from './reply-limits.ts';
+import { createPacedReads, limitedSocket, type PacedReads } from './reads.ts';
 import type { RedisAddress } from './urls.ts';
 
 /**
@@ -45,7 +44,7 @@ export interface CeleryRedisConnection {
 export type RedisListener = (message: string, channel: string) => void;
 
 /** A client that is not connected yet. */
-export interface OpenedClient {
+interface OpenedClient {
   readonly client: CeleryRedisConnection;
   /** To be called once it is connected: rejects if it is connected to the wrong server. */
   readonly verify?: () => Promise<void>;

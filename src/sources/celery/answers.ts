@@ -1,5 +1,4 @@
 /** The answering half of the source: its parts, made from a history and a deployment. */
-
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { HistoryReader } from '../../history/history.ts';
 import { withInstanceMarks } from '../../history/instance-marks.ts';
@@ -7,9 +6,19 @@ import { type HistorySources, historySources } from '../../history/store-parts.t
 import { createLruCache } from '../../lru-cache.ts';
 import { isDone, type Schedule, type ScheduleRun } from '../../model.ts';
 import { totalsIn } from '../../select/durations.ts';
-import type { Activity, MonitorSources, ReadContext, ScheduleSource, TaskStats } from '../../source.ts';
-import type { Deployment } from './deployment.ts';
-import { withWaiting } from './queues/waiting-tasks.ts';
+import type {
+  Activity,
+  ComponentSource,
+  HealthSource,
+  MonitorSources,
+  QueueSource,
+  ReadContext,
+  ScheduleSource,
+  SourceStatus,
+  TaskStats,
+  WorkerSource,
+} from '../../source.ts';
+import { type Waiting, withWaiting } from './queues/waiting-tasks.ts';
 
 /** The parts that a Celery source answers. */
 export type CeleryParts = Required<Omit<MonitorSources, 'close' | 'redact' | 'tasks' | 'experimental'>> &
@@ -119,4 +128,37 @@ function withFound(schedule: Schedule, found: ReadonlyMap<string, Outcome>): Sch
   const { lastRuns } = schedule;
   if (lastRuns == null) return schedule;
   return { ...schedule, lastRuns: lastRuns.map((run) => ({ ...run, ...found.get(run.taskId) })) };
+}
+
+/** The freshness of the data of a deployment. */
+export type DeploymentStatus = Pick<SourceStatus, 'ok' | 'asOf' | 'error' | 'reason'>;
+
+/** The data for the rules that a history does not have. */
+export interface Sight {
+  /** Why tasks may run unobserved; `null`: nothing is known to hide them. */
+  readonly blind: string | null;
+  /** The tasks that wait in queues; `null` if messages cannot be listed. */
+  readonly waiting: Activity['open']['waiting'] | null;
+}
+
+/**
+ * The data of a deployment that answers need besides its tasks, workers and feed, which are in a history: their
+ * freshness, the tasks that wait in queues, and everything that is not a task. Texts are redacted.
+ */
+export interface Deployment {
+  /** The freshness of the tasks and the feed. */
+  status(): DeploymentStatus;
+  /** The freshness of the workers: only events report them. */
+  workerStatus(): DeploymentStatus;
+  /** Tasks that wait in queues; `null` where their messages cannot be listed. */
+  readonly waiting: Waiting | null;
+  readonly queues: QueueSource;
+  readonly schedules: ScheduleSource;
+  readonly health: HealthSource;
+  readonly components: ComponentSource;
+  sight(): Sight;
+  /** The task source of a history, which then also finds what only the deployment knows. */
+  withLookup(tasks: HistorySources['tasks']): HistorySources['tasks'];
+  /** The worker source of a history, with the data that only the workers themselves have. */
+  withInspection(workers: WorkerSource): WorkerSource;
 }

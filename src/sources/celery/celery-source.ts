@@ -1,11 +1,26 @@
-import type { History } from '../../history/history.ts';
+/** A Celery source: collects a deployment into a history, and answers from both. */
+import type { History, HistoryIndex, HistoryReader } from '../../history/history.ts';
 import { createMemoryHistory } from '../../history/memory-history.ts';
 import type { RetentionOptions } from '../../history/retention.ts';
+import type { HealthCheck, Queue, WorkerHealthCheck } from '../../model.ts';
+import { type Redactor, redactSchedule } from '../../redact.ts';
 import { withEngine } from '../../source/bundle-mark.ts';
-import type { Meter, MeterOptions } from '../../source.ts';
-import type { CeleryParts } from './answers.ts';
-import { type LiveOptions, openLive } from './live.ts';
+import type {
+  HealthSource,
+  Meter,
+  MeterOptions,
+  QueueSource,
+  ReadContext,
+  ScheduleSource,
+} from '../../source.ts';
+import { type CeleryParts, createAnswers, type Deployment, type Sight } from './answers.ts';
+import type { Broker } from './broker.ts';
+import { type Collection, type CollectionOptions, createCollection } from './collection.ts';
+import type { Collector } from './collector.ts';
+import { createComponents } from './components.ts';
 import { type MeterContext, openMeter } from './metrics/meter.ts';
+import { waitingGroups } from './queues/waiting-messages.ts';
+import type { ResultBackend } from './result-backend.ts';
 
 /** Longest text of a stored value in characters, unless `retention.maxValueLength` is set. */
 const VALUE_LENGTH = 65_536;
@@ -59,6 +74,149 @@ export function closable(
     close() {
       closing ??= close();
       return closing;
+    },
+  };
+}
+
+/** The collected deployment, and how its connections are closed. */
+export interface LiveOptions extends CollectionOptions {
+  /** Called at the end, to close the connections of broker and backend. */
+  readonly closeConnections: () => Promise<void>;
+}
+
+/** A deployment that is collected until this is closed. */
+export interface Live {
+  readonly deployment: Deployment;
+  readonly parts: CeleryParts;
+  /** Whether it receives messages. */
+  isListening(): boolean;
+  /** Closes the connections, too. The history stays open. */
+  close(): Promise<void>;
+}
+
+/** Collects a deployment into a history, and answers from both. Connects at once. */
+export function openLive(options: LiveOptions, history: History): Live {
+  const collection = createCollection(options, history);
+  const deployment = deploymentOf(options, history, collection);
+  return {
+    deployment,
+    parts: createAnswers(options.name, history.reader, deployment),
+    isListening: collection.isListening,
+    async close() {
+      await collection.close();
+      await options.closeConnections();
+    },
+  };
+}
+
+function deploymentOf(options: LiveOptions, { reader, index }: History, collection: Collection): Deployment {
+  const { name, broker, backend, redactor = null } = options;
+  const { collector, control, queues, results } = collection;
+  return {
+    status: collector.status,
+    workerStatus: collector.workerStatus,
+    waiting: queues?.listsMessages === true ? queues : null,
+    queues: queueSource(name, collection),
+    schedules: scheduleSource(collection, redactor),
+    health: createHealth({ name, reader, collector, broker, backend, ping: control?.ping ?? null }),
+    components: createComponents(options, collection),
+    sight: () => sightOf(collection, index),
+    withLookup: (tasks) => results?.withLookup(tasks) ?? tasks,
+    withInspection: (workers) => control?.inspection.withInspection(workers) ?? workers,
+  };
+}
+
+/** Messages on Celery's queues carry no time at which they were sent, so the age of the oldest is unknown. */
+function queueSource(name: string, collection: Collection): QueueSource {
+  const { queues } = collection;
+  return {
+    name,
+    status() {
+      const ok = queues?.ok() ?? true;
+      return { ok, asOf: queues?.asOf() ?? null, error: ok ? null : 'source_unavailable' };
+    },
+    async listQueues() {
+      queues?.asked();
+      await queues?.ready();
+      const asOf = queues?.asOf() ?? null;
+      return rowsOf(collection).map((row) => ({ ...row, oldestDueAt: null, asOf }));
+    },
+  };
+}
+
+/** Consumers come from the broker, or else from the workers' answers. */
+function rowsOf({ queues, control }: Collection): Omit<Queue, 'oldestDueAt' | 'asOf'>[] {
+  const consumers = control?.inspection.queuesOf() ?? null;
+  return (queues?.depths() ?? []).map((row) => ({
+    ...row,
+    consumers: row.consumers ?? (consumers === null ? null : (consumers.get(row.name) ?? 0)),
+  }));
+}
+
+function scheduleSource({ schedules }: Collection, redactor: Redactor | null): ScheduleSource {
+  const { source } = schedules;
+  return {
+    ...source,
+    async listSchedules(context) {
+      const listed = await source.listSchedules(context);
+      return listed?.map((schedule) => redactSchedule(schedule, redactor)) ?? null;
+    },
+  };
+}
+
+/**
+ * Tasks wait where their messages are; a task that waits according to the history may have run unobserved. If messages
+ * cannot be listed, the history decides.
+ */
+function sightOf({ sight, queues }: Collection, index: Pick<HistoryIndex, 'sentAt'>): Sight {
+  if (queues === null) return { blind: sight.blind(), waiting: null };
+  // The queues are read less often without requests.
+  queues.asked();
+  if (!queues.listsMessages) return { blind: sight.blind(), waiting: null };
+  return { blind: sight.blind(), waiting: waitingGroups(queues.index().messages, index.sentAt, Date.now()) };
+}
+
+/** Parameters of the checks. */
+interface HealthOptions {
+  readonly name: string;
+  readonly reader: HistoryReader;
+  readonly collector: Pick<Collector, 'workerStatus'>;
+  /** `null` where it cannot be read. */
+  readonly broker: Pick<Broker, 'check'> | null;
+  readonly backend: Pick<ResultBackend, 'check'> | null;
+  /** Asks the workers themselves; `null` where that is not possible, or not allowed. */
+  readonly ping: ((signal: AbortSignal) => Promise<WorkerHealthCheck | null>) | null;
+}
+
+/**
+ * Answers `/healthcheck`: broker and result backend by a sign of life over the connections that commands
+ * use, workers by their heartbeats, or by a ping where the host allows it.
+ */
+function createHealth(options: HealthOptions): HealthSource {
+  const { name, reader, collector, broker, backend, ping } = options;
+
+  async function check(server: Pick<Broker, 'check'>, { signal }: ReadContext): Promise<HealthCheck> {
+    const problem = await server.check(signal);
+    return problem === null ? { ok: true, error: null } : { ok: false, error: problem.sentence };
+  }
+
+  async function byHeartbeats(context: ReadContext): Promise<WorkerHealthCheck> {
+    if (!collector.workerStatus().ok) {
+      const error = 'The broker cannot be reached, so it is unknown whether workers respond.';
+      return { ok: false, error, responding: [], missing: [] };
+    }
+    const { responding, missing } = await reader.checkWorkers(context);
+    const ok = responding.length > 0;
+    return { ok, error: ok ? null : 'No worker has sent a heartbeat recently.', responding, missing };
+  }
+
+  return {
+    name,
+    ...(broker === null ? {} : { checkBroker: (context: ReadContext) => check(broker, context) }),
+    ...(backend === null ? {} : { checkBackend: (context: ReadContext) => check(backend, context) }),
+    async checkWorkers(context) {
+      const mayPing = context.ping && ping !== null && collector.workerStatus().ok;
+      return (mayPing ? await ping(context.signal) : null) ?? (await byHeartbeats(context));
     },
   };
 }

@@ -3,9 +3,8 @@ import { createStoredHistory } from '../../history/stored/create-stored-history.
 import { markBundle } from '../../source/bundle-mark.ts';
 import type { MonitorSources } from '../../source.ts';
 import type { Broker } from './broker.ts';
-import { type ClosableParts, createCelerySource, valueLengthOf } from './celery-source.ts';
+import { type ClosableParts, createCelerySource, type LiveOptions, valueLengthOf } from './celery-source.ts';
 import { connectionsOf } from './connect.ts';
-import type { LiveOptions } from './live.ts';
 import { type CelerySourcesOptions, type ResolvedOptions, resolveOptions } from './options.ts';
 import type { ResultBackend } from './result-backend.ts';
 import type { CelerySettings } from './settings.ts';

@@ -2,29 +2,27 @@
  * The collecting half of the source: listens to events and results, reads queues and stored results, asks workers, and
  * records everything in the history. Everything else is read from its parts.
  */
-import type { History } from '../../history/history.ts';
+
+import { debugChannel } from '../../debug.ts';
+import type { History, HistoryIndex } from '../../history/history.ts';
 import type { Redactor } from '../../redact.ts';
 import type { Broker } from './broker.ts';
-import { type Collector, createCollector } from './collector.ts';
+import { type Collector, createCollector, createIntake, type Intake, type IntakeWatch } from './collector.ts';
+import { createTaskWatch, type TaskWatch } from './control/task-watch.ts';
 import { createWorkerControl, type WorkerControl } from './control/worker-control.ts';
-import { createHints, type Hints } from './hints/hints.ts';
+import { createHints, createSight, type Hints, type Sight } from './hints/hints.ts';
 import { createObserver, type Observer } from './hints/observer.ts';
-import { createSight, type Sight } from './hints/sight.ts';
-import { createIntake, type Intake, type IntakeWatch } from './intake.ts';
 import { createLineage, type Lineage } from './lineage/lineage.ts';
-import { restoreLineage } from './lineage-restore.ts';
 import type { Problem } from './problem.ts';
 import { createQueues, type Queues, type QueueWatch } from './queues/queues.ts';
-import { createReadiness, type OnReady } from './readiness.ts';
 import type { ResultBackend } from './result-backend.ts';
-import type { KeptTasks } from './results/kept-tasks.ts';
+import { type KeptTasks, restoreLineage } from './results/kept-tasks.ts';
 import { createPropagatedFailures, type PropagatedFailures } from './results/propagated-failures.ts';
 import { createResults, type Results } from './results/results.ts';
 import type { DjangoReader } from './schedules/django/django-reader.ts';
 import type { RedbeatPlace } from './schedules/redbeat-schedule.ts';
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
 import type { CelerySettings } from './settings.ts';
-import { createTaskWatch, type TaskWatch } from './task-watch.ts';
 
 /** Milliseconds that one look-up may take. */
 const LOOKUP_MS = 5_000;
@@ -330,5 +328,65 @@ function createBrokerWatch(broker: Pick<Broker, 'check'>): BrokerWatch {
       clearTimeout(first);
       clearInterval(ticker);
     },
+  };
+}
+
+const debug = debugChannel('celery');
+
+/** A worker sends a heartbeat every 2 s, unless it is configured otherwise. */
+const LISTEN_MS = 3_000;
+
+/** What `onReady` of `celerySources` gets. */
+export interface CeleryReady {
+  /** The name of the source. */
+  readonly source: string;
+  /** Workers that were heard in the first seconds after connecting. */
+  readonly workers: number;
+  /**
+   * Those of them that have reported a task. If this stays 0 while tasks run, start the workers with `-E`; the hints
+   * of the components name them.
+   */
+  readonly reporting: number;
+}
+
+/** The option `onReady` of `celerySources`. */
+export type OnReady = (summary: CeleryReady) => void;
+
+/** What it needs to know. */
+export interface ReadinessOptions {
+  readonly name: string;
+  readonly index: Pick<HistoryIndex, 'checkWorkers'>;
+  readonly observer: Observer;
+  readonly onReady: OnReady | null;
+}
+
+/** Tells the host once that a deployment is connected, and what has been heard of it by then. */
+export interface Readiness {
+  /** To be called whenever everything is connected. */
+  connected(): void;
+  close(): void;
+}
+
+export function createReadiness({ name, index, observer, onReady }: ReadinessOptions): Readiness {
+  let timer: NodeJS.Timeout | undefined;
+
+  function tell(): void {
+    const workers = index.checkWorkers().responding.length;
+    const reporting = [...observer.facts().workers.values()].filter(
+      ({ taskEvents }) => taskEvents > 0,
+    ).length;
+    debug('%s: connected; %d workers, %d of them have reported tasks', name, workers, reporting);
+    try {
+      onReady?.({ source: name, workers, reporting });
+    } catch (error) {
+      debug('%s: onReady has thrown: %O', name, error);
+    }
+  }
+
+  return {
+    connected() {
+      timer ??= setTimeout(tell, LISTEN_MS).unref();
+    },
+    close: () => clearTimeout(timer),
   };
 }

@@ -10,7 +10,7 @@ import type { ResultBackend } from './result-backend.ts';
 import type { ResultsProgress } from './results/results.ts';
 
 /** What components show. */
-export interface ComponentsOptions {
+interface ComponentsOptions {
   readonly name: string;
   /** `null` where it cannot be read. */
   readonly broker: Pick<Broker, 'describe'> | null;

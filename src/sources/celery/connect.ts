@@ -1,16 +1,15 @@
 /** The only place that chooses how broker, result backend and schedules are read. */
-import { createRedisReader } from '../../redis/connection-reader.ts';
+import { createRedisReader } from '../../redis/connection.ts';
 import type { RedisReader } from '../../redis/reader.ts';
 import { createRedisResultBackend } from './backends/redis/redis-result-backend.ts';
 import type { ResultWriter } from './backends/sql/result-tables.ts';
 import { createSqlResultBackend } from './backends/sql/sql-result-backend.ts';
 import type { Broker } from './broker.ts';
 import { amqpEndpoint, createAmqpBroker } from './brokers/amqp/broker.ts';
-import { type EventQueueOptions, eventQueueOption } from './brokers/amqp/event-queue.ts';
+import { type EventQueueOptions, eventQueueOption } from './brokers/amqp/events.ts';
 import { createRedisBroker } from './brokers/redis/broker.ts';
 import { backendEndpoint, type DeploymentEndpoints, deploymentEndpoints } from './brokers/redis/endpoints.ts';
-import { redbeatLocation } from './brokers/redis/redbeat-endpoint.ts';
-import { createRedbeatReader } from './brokers/redis/redbeat-reader.ts';
+import { createRedbeatReader, redbeatLocation } from './brokers/redis/redbeat.ts';
 import type { ResultBackend } from './result-backend.ts';
 import { createDjangoReader, type DjangoReader } from './schedules/django/django-reader.ts';
 import type { RedbeatPlace } from './schedules/redbeat-schedule.ts';

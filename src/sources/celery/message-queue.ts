@@ -15,7 +15,7 @@ export interface MessageQueue<Message> {
 }
 
 /** Options of {@link createMessageQueue}. */
-export interface MessageQueueOptions<Message> {
+interface MessageQueueOptions<Message> {
   /** The kind of work, for the scheduler. */
   readonly kind: string;
   /** In characters. */

@@ -12,8 +12,8 @@ import { type RetentionOptions, retentionOption } from '../../history/retention.
 import type { HistoryStore } from '../../history/store.ts';
 import { readCollect, refuseBareTexts, storeOption } from '../../history/store-parts.ts';
 import { type RedactFunction, type RedactOptions, readSourceRedactor } from '../../redact.ts';
+import type { OnReady } from './collection.ts';
 import type { EventQueueOptions } from './connect.ts';
-import type { OnReady } from './readiness.ts';
 import { type CelerySettings, checkSettings } from './settings.ts';
 import { type CelerySqlOptions, readSqlOptions } from './sql/sql-options.ts';
 

@@ -12,7 +12,7 @@ export interface Problem extends ServerProblem {
 }
 
 /** A right that the server's user lacks. */
-export interface RefusedRight {
+interface RefusedRight {
   /** Whether the command itself is refused, or only its use on this key or channel. */
   readonly kind: 'command' | 'key' | 'channel';
   /** The command in lower case; `null` if the server does not name it. */

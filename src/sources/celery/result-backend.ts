@@ -38,7 +38,7 @@ export interface ResultBackend {
 export type BackendAccess = 'published' | 'stored';
 
 /** The description of a result backend. Without user names, passwords and queries of URLs. */
-export interface BackendDescription {
+interface BackendDescription {
   /** `null` if unknown. */
   readonly url: string | null;
   /** Members of the component's `config`, such as `transport` and `database`. */
@@ -98,7 +98,7 @@ export interface ScanStep {
 }
 
 /** Selects the wanted ids of tasks. */
-export type SelectTasks = (taskIds: readonly string[]) => Promise<readonly string[]>;
+type SelectTasks = (taskIds: readonly string[]) => Promise<readonly string[]>;
 
 /** Reads stored results in steps that keep neither the backend nor this process busy. */
 export interface StoredResults {

@@ -1,9 +1,8 @@
 import { createSingleFlight, leaveOnAbort, type SingleFlight } from '../../../single-flight.ts';
 import { isRecord } from '../../../values.ts';
-import type { Mailbox } from '../broker.ts';
+import { type ControlProblem, controlProblemOf, type Mailbox } from '../broker.ts';
 import { type Broadcast, createBroadcaster, type Replies } from './broadcast.ts';
 import type { ControlCommand, InspectCommand } from './encoder.ts';
-import { type ControlProblem, controlProblemOf } from './failure.ts';
 
 /** How long workers may take to answer, in milliseconds; Celery's own default. */
 const TIMEOUT_MS = 1000;

@@ -2,8 +2,7 @@
 import type { CollectedHistory, TaskChange } from '../../../history/history.ts';
 import type { TaskTextField } from '../../../model.ts';
 import { isRecord } from '../../../values.ts';
-import { type FullChange, kindOf, wasCut } from '../protocol/full-change.ts';
-import { isId } from '../protocol/ids.ts';
+import { type FullChange, isId, kindOf, wasCut } from '../protocol/messages.ts';
 
 import type { Replies } from './broadcast.ts';
 import type { Control } from './control.ts';
@@ -120,7 +119,7 @@ export interface Running {
 }
 
 /** How to ask. */
-export interface RunningOptions {
+interface RunningOptions {
   /**
    * Also ask for tasks that wait for their eta. Replies contain all of them, so only if they are few. Default
    * false.

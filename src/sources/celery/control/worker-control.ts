@@ -1,10 +1,9 @@
 import type { CollectedHistory } from '../../../history/history.ts';
 import type { WorkerHealthCheck } from '../../../model.ts';
 import { isRecord } from '../../../values.ts';
-import type { Mailbox } from '../broker.ts';
+import type { ControlProblem, Mailbox } from '../broker.ts';
 import type { Replies } from './broadcast.ts';
 import { type Control, createControl } from './control.ts';
-import type { ControlProblem } from './failure.ts';
 import { createInspection, type Inspection } from './inspection.ts';
 import { createRunning, type Running } from './running.ts';
 
@@ -23,7 +22,7 @@ export interface WorkerControl {
 }
 
 /** Parameters of remote control. */
-export interface WorkerControlOptions {
+interface WorkerControlOptions {
   readonly mailbox: Mailbox;
   readonly history: CollectedHistory;
   /** Whether the host wants events to be enabled. */

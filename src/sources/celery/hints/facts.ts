@@ -33,7 +33,7 @@ export interface HintOptions {
 }
 
 /** What may be refused, besides subscriptions. `broker`: it accepts no writes. */
-export type AccessArea = 'broker' | 'results' | 'queues' | 'schedules' | 'control';
+type AccessArea = 'broker' | 'results' | 'queues' | 'schedules' | 'control';
 
 /** The kinds of messages that may use another serializer than JSON. */
 export type MessageKind = 'event' | 'result';

@@ -1,11 +1,11 @@
 /** Reports why data is missing: by the rules, the findings of the diagnosis, and those of broker and result backend. */
-import type { Broker } from '../broker.ts';
+import type { Broker, BrokerEvents } from '../broker.ts';
 import { HINT_CODES, type Hint } from '../hint.ts';
 import type { ResultBackend } from '../result-backend.ts';
 import type { CelerySettings } from '../settings.ts';
 import type { AccessProblems, HintOptions } from './facts.ts';
 import type { Observer } from './observer.ts';
-import { type HintInput, RULES, resultsSeen, upFor } from './rules.ts';
+import { type HintInput, RULES, resultsSeen, upFor, workersWithoutEvents } from './rules.ts';
 
 /** Most hints that are shown. */
 const MOST_HINTS = 20;
@@ -222,4 +222,33 @@ function resultsAreMissing(input: DiagnosisInput): boolean {
   if (resultsSeen(facts) > 0 || upFor(backend, now) < QUIET_MS) return false;
   const hasFinished = facts.firstFinished !== null && now - facts.firstFinished >= QUIET_MS;
   return hasFinished || eventsAreMissing(input);
+}
+
+/** What the events of a deployment show, and whether tasks may run that nothing here reports. */
+export interface Sight {
+  /** Workers that run tasks about which no event arrives. */
+  silentWorkers(): readonly string[];
+  /** Why tasks may run unobserved; `null`: nothing is known to hide them. */
+  blind(): string | null;
+  /** Whether tasks may run that no event has reported yet. */
+  isDeaf(): boolean;
+}
+
+/** @param events `null` where the broker cannot be read */
+export function createSight(observer: Observer, events: BrokerEvents | null): Sight {
+  const silentWorkers = (): readonly string[] =>
+    workersWithoutEvents({ facts: observer.facts(), broker: events?.state() ?? null, now: Date.now() });
+
+  function blind(): string | null {
+    if (events === null) return 'The events of this broker cannot be read.';
+    const silent = silentWorkers();
+    if (silent.length > 0) return `${silent.length} of the workers send no events, such as ${silent[0]}.`;
+    return observer.facts().hasTaskEvents ? null : 'No worker has reported a task yet.';
+  }
+
+  return {
+    silentWorkers,
+    blind,
+    isDeaf: () => events === null || !events.state().up || events.isBehind?.() === true || blind() !== null,
+  };
 }

@@ -22,7 +22,7 @@ export interface HintInput {
 }
 
 /** One rule. */
-export interface HintRule {
+interface HintRule {
   readonly code: HintCode;
   readonly component: HintComponent;
   readonly sentence: (input: HintInput) => string | null;

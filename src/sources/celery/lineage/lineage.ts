@@ -1,14 +1,9 @@
 /** Derives the relations of tasks from all messages and results, and reports them to the history. */
 import type { CollectedHistory, TaskChange, TaskFacts } from '../../../history/history.ts';
 import type { Task, TaskRelation } from '../../../model.ts';
-import { readAnnounced } from '../protocol/announced.ts';
-import { failedHeaderTask } from '../protocol/broken-chord.ts';
-import { firstTasks } from '../protocol/canvas-ends.ts';
-import { isId } from '../protocol/ids.ts';
-import type { QueuedTask, ResultNode, StoredResult } from '../protocol/messages.ts';
-import { listChildren, listLastChildren, relateUnnamedCallbacks } from './children.ts';
-import { addBody, addMember } from './chords.ts';
-import { relateToParent, setParent } from './parents.ts';
+import { firstTasks, readAnnounced } from '../protocol/announced.ts';
+import { failedHeaderTask } from '../protocol/exceptions.ts';
+import { isId, type QueuedTask, type ResultNode, type StoredResult } from '../protocol/messages.ts';
 import {
   type AnnouncedTasks,
   createPendingLinks,
@@ -21,7 +16,17 @@ import {
   type PendingLinks,
   withId,
 } from './pending-links.ts';
-import { type Linking, relate } from './relate.ts';
+import {
+  addBody,
+  addMember,
+  type Linking,
+  listChildren,
+  listLastChildren,
+  relate,
+  relateToParent,
+  relateUnnamedCallbacks,
+  setParent,
+} from './relations.ts';
 
 /** The relations in a kept task. */
 type RestoredTask = Pick<Task, 'id' | 'parentId' | 'rootId' | 'groupId' | 'chordId' | 'args' | 'kind'>;

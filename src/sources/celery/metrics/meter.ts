@@ -11,8 +11,7 @@ import type {
   SourcePart,
 } from '../../../source.ts';
 import type { CeleryParts } from '../answers.ts';
-import { FAMILIES, NAMES } from './families.ts';
-import { createTaskCounts } from './task-counts.ts';
+import { createTaskCounts, FAMILIES, NAMES } from './task-counts.ts';
 
 /** The metered data. */
 export interface MeterContext {

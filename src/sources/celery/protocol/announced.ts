@@ -4,14 +4,13 @@
  * change: when a chord is a step of a chain, Celery 5.2 gives its header another id as it sends the header.
  */
 import type { TaskRelation, TaskRelationKind } from '../../../model.ts';
-import { firstTasks, lastTasks, MAX_CANVAS_DEPTH } from './canvas-ends.ts';
 import type { QueuedTask, Signature } from './messages.ts';
 
 /** Most relations to read from one message. */
 const MAX_RELATIONS = 10_000;
 
 /** The relations that a message announces. */
-export interface Announced {
+interface Announced {
   /** Relations between tasks with the same root as the task of the message. */
   readonly relations: readonly TaskRelation[];
   /** Relations that follow the body of its chord. Their root is the root of the header task that ends last. */
@@ -130,4 +129,27 @@ function addErrbacks(reading: Reading, parent: string, errbacks: readonly Signat
     reading.left -= 1;
     reading.errbacks.push({ parent, child });
   }
+}
+
+/** Deepest nesting that is read. */
+export const MAX_CANVAS_DEPTH = 32;
+
+/** Ids of the tasks of a canvas that run first; for a chord, of its header. Tasks without an id are left out. */
+export function firstTasks(signature: Signature, depth = 0): string[] {
+  const { type, tasks, taskId } = signature;
+  if (depth > MAX_CANVAS_DEPTH) return [];
+  if (type === 'chain') return tasks[0] === undefined ? [] : firstTasks(tasks[0], depth + 1);
+  if (type === 'group' || type === 'chord') return tasks.flatMap((task) => firstTasks(task, depth + 1));
+  return taskId === null ? [] : [taskId];
+}
+
+/** Ids of the tasks of a canvas that run last; for a chord, of its body. Tasks without an id are left out. */
+export function lastTasks(signature: Signature, depth: number): string[] {
+  const { type, tasks, body, taskId } = signature;
+  if (depth > MAX_CANVAS_DEPTH) return [];
+  if (type === 'chord') return body === null ? [] : lastTasks(body, depth + 1);
+  if (type === 'group') return tasks.flatMap((task) => lastTasks(task, depth + 1));
+  const last = tasks.at(-1);
+  if (type === 'chain') return last === undefined ? [] : lastTasks(last, depth + 1);
+  return taskId === null ? [] : [taskId];
 }

@@ -1,4 +1,5 @@
-import { objectMembers, readString, stringEnd, valueEnd } from './json-text.ts';
+import type { TaskChange } from '../../../history/history.ts';
+import { objectMembers, readString, stringEnd, valueEnd } from './python-json.ts';
 import { pythonString, pythonText } from './python-repr.ts';
 
 /**
@@ -59,4 +60,25 @@ export function storedReason(text: string, start: number): string | null {
   if (at === undefined) return null;
   const match = /^\[?\s*"(\w+)"\s*\]?$/.exec(text.slice(at, valueEnd(text, at)));
   return match?.[1] ?? null;
+}
+
+const DEPENDENCY = /^ChordError\(["']Dependency (.{1,512}?) raised /s;
+/** Characters of the exception that are examined. */
+const LONGEST = 1024;
+
+/** Where Celery joins the results of a header: in Redis, by a task of its own, and in django-celery-results. */
+const JOINED =
+  /, in on_chord_part_return\n|celery[/\\]app[/\\]builtins\.py", line \d+, in unlock_chord\n|django_celery_results[/\\]backends[/\\]database\.py", line \d+, in trigger_callback\n/;
+
+/**
+ * The failed header task, if a stored failure is that of the body of its chord, which then never runs:
+ * `ChordError("Dependency <id> raised …")`. A task that waits for the result of a chord raises the same exception, from
+ * another place.
+ *
+ * @returns `null` for any other failure
+ */
+export function failedHeaderTask({ exception, traceback }: TaskChange): string | null {
+  if (exception == null || !exception.startsWith('ChordError(')) return null;
+  if (traceback == null || !JOINED.test(traceback)) return null;
+  return DEPENDENCY.exec(exception.slice(0, LONGEST))?.[1] ?? null;
 }

@@ -2,7 +2,7 @@
  * Converts JSON text to the Python repr of the value. Events carry reprs, so values from the result backend
  * look the same.
  */
-import { objectMembers, readString, skipSpace, stringEnd, valueEnd } from './json-text.ts';
+import { objectMembers, readString, skipSpace, stringEnd, valueEnd } from './python-json.ts';
 
 /** What Python's repr escapes in a string besides quotes and backslashes: everything that is not printable. */
 const NOT_PLAIN = /['\\]|(?! )[\p{C}\p{Z}]/u;

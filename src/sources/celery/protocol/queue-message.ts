@@ -6,11 +6,17 @@
 import type { TaskFacts } from '../../../history/history.ts';
 import { type TaskTextField, type TimeLimits, traceIdOf } from '../../../model.ts';
 import { filledString, isRecord, isTime } from '../../../values.ts';
-import { firstTasks } from './canvas-ends.ts';
-import { kindOf, parseMoment, wasCut } from './full-change.ts';
-import type { BodyForm } from './message-body.ts';
-import { MAX_NAME, MAX_TEXT, type MessageContent, name, readParts, splitMessage } from './message-parts.ts';
-import type { QueuedTask, Signature } from './messages.ts';
+import { firstTasks } from './announced.ts';
+import {
+  type BodyForm,
+  MAX_NAME,
+  MAX_TEXT,
+  type MessageContent,
+  name,
+  readParts,
+  splitMessage,
+} from './message-parts.ts';
+import { kindOf, parseMoment, type QueuedTask, type Signature, wasCut } from './messages.ts';
 
 /** Where a message was found. */
 interface MessageOrigin {

@@ -3,14 +3,19 @@ import { MonitorError } from '../../../errors.ts';
 import type { SharedTexts } from '../../../history/stored-history.ts';
 import type { Component, HealthCheck, Queue } from '../../../model.ts';
 import type { HealthSource, QueueSource, ScheduleSource, SourceStatus } from '../../../source.ts';
-import type { Deployment, DeploymentStatus } from '../deployment.ts';
-import { indexMessages, nextEtaOf, type WaitingIndex } from '../queues/waiting-index.ts';
-import { createWaitingRows, type WaitingRows } from '../queues/waiting-rows.ts';
+import type { Deployment, DeploymentStatus } from '../answers.ts';
+import {
+  createWaitingRows,
+  indexMessages,
+  nextEtaOf,
+  type WaitingIndex,
+  type WaitingRows,
+} from '../queues/waiting-messages.ts';
 import type { Waiting } from '../queues/waiting-tasks.ts';
-import type { ReportClock } from './report-clock.ts';
 import {
   type HealthReport,
   KINDS,
+  type ReportClock,
   readReport,
   type SchedulesReport,
   type StatusReport,

@@ -2,15 +2,13 @@
  * Reports a deployment, twice a second, to the instances that do not collect: a short status each time, everything else
  * if it has changed.
  */
-
 import type { TaskFacts } from '../../../history/history.ts';
 import type { SharedTexts } from '../../../history/stored-history.ts';
 import type { HealthCheck, Task, TaskTextField } from '../../../model.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import type { ReadContext, SourceStatus } from '../../../source.ts';
-import type { CeleryParts } from '../answers.ts';
+import type { CeleryParts, Deployment, DeploymentStatus } from '../answers.ts';
 import type { WaitingMessage } from '../broker.ts';
-import type { Deployment, DeploymentStatus } from '../deployment.ts';
 import { problemOf } from '../problem.ts';
 import type { Waiting } from '../queues/waiting-tasks.ts';
 import { type HealthReport, KINDS, type StatusReport, type WaitingReport, writeReport } from './reports.ts';

@@ -10,8 +10,13 @@ import {
   type MessageCounts,
   type MessageIntake,
 } from './message-intake.ts';
-import { indexMessages, nextEtaOf, type WaitingIndex } from './waiting-index.ts';
-import { createWaitingRows, type WaitingRows } from './waiting-rows.ts';
+import {
+  createWaitingRows,
+  indexMessages,
+  nextEtaOf,
+  type WaitingIndex,
+  type WaitingRows,
+} from './waiting-messages.ts';
 
 /** Milliseconds between two readings while there is activity or demand, and otherwise. */
 const INTERVAL_MS = 1000;

@@ -19,7 +19,7 @@ export interface ResultIntake {
 export type Aside = (result: StoredResult) => void;
 
 /** Counts of results that were read. */
-export interface IntakeCounts {
+interface IntakeCounts {
   /** Results that the history was given. */
   kept: number;
   /** Values of another serializer, or broken ones. */

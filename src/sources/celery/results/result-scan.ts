@@ -3,7 +3,7 @@ import type { CollectedHistory } from '../../../history/history.ts';
 import { pause } from '../../../waiting.ts';
 import type { Lineage } from '../lineage/lineage.ts';
 import { type Problem, problemOf } from '../problem.ts';
-import { decodeGroup } from '../protocol/result-nodes.ts';
+import { decodeGroup } from '../protocol/results.ts';
 import type { StoredText } from '../result-backend.ts';
 import type { KeptTasks } from './kept-tasks.ts';
 import { type ResultIntake, takeResults } from './result-intake.ts';
@@ -41,7 +41,7 @@ export interface ScanProgress {
 }
 
 /** Reads everything that is stored. */
-export interface ResultScan {
+interface ResultScan {
   /** Reads everything; if a scan is running, everything once more afterwards. */
   start(): void;
   progress(): ScanProgress;

@@ -1,5 +1,4 @@
 /** Stored results: read at the start, looked up on request, and compared with what events reported. */
-
 import { createHash } from 'node:crypto';
 import type { History, OpenTask } from '../../../history/history.ts';
 import type { HistorySources } from '../../../history/store-parts.ts';
@@ -9,9 +8,8 @@ import type { Lineage } from '../lineage/lineage.ts';
 import type { PublishedResults, ResultBackend, StoredValue } from '../result-backend.ts';
 import type { KeptTasks } from './kept-tasks.ts';
 import { type ResultIntake, takeResults } from './result-intake.ts';
-import { createResultLookup, type ResultLookup } from './result-lookup.ts';
 import { createResultScan, type ScanProgress } from './result-scan.ts';
-import { createFoundTasks, withTaskLookup } from './task-lookup.ts';
+import { createFoundTasks, createResultLookup, type ResultLookup, withTaskLookup } from './task-lookup.ts';
 
 /** How long reading waits for the subscription, and how often it checks whether that has failed, in milliseconds. */
 const LONGEST_WAIT_MS = 5_000;

@@ -1,8 +1,11 @@
 /** The schedule of redbeat: what is read, and its rows. */
 import type { Schedule } from '../../../model.ts';
-import { type Run, type StoredEntries, scheduleRow } from './entry.ts';
-import type { RedbeatEntry } from './redbeat-entry.ts';
-import { runAfter } from './rule.ts';
+import { filledString, isRecord } from '../../../values.ts';
+import { objectMembers, valueEnd } from '../protocol/python-json.ts';
+import { pythonText, pythonTupleText } from '../protocol/python-repr.ts';
+import { isTimeZone, momentOf } from '../zones.ts';
+import { type Run, runAfter, type ScheduleEntry, type StoredEntries, scheduleRow } from './entry.ts';
+import { readSchedule } from './schedule-text.ts';
 
 /** Reads redbeat's schedule. */
 export interface RedbeatReader {
@@ -47,4 +50,116 @@ export function redbeatRow(entry: RedbeatEntry, appTimezone: string | null, runs
   const zone = rule.timezone ?? appTimezone;
   const computed = dueAt === null || countedFrom === null ? null : runAfter(rule, countedFrom, zone);
   return scheduleRow(entry, zone, { last, next: computed ?? dueAt, count }, runs);
+}
+
+/** An entry, and what it reveals about the app's time zone. Times in milliseconds since 1970. */
+export interface RedbeatEntry extends ScheduleEntry {
+  /** `null`: it has never run. */
+  readonly lastRunAt: number | null;
+  readonly totalRunCount: number;
+  /** The next run as redbeat has stored it; `null`: none. */
+  readonly dueAt: number | null;
+  /** The start of the interval to the next run: the last run, or when the entry was created. */
+  readonly countedFrom: number | null;
+  /** The zone in which its last run was written, which is the app's. */
+  readonly appTimezone: string | null;
+  /** Whether its last run was written with an offset from UTC, which no app in UTC does. */
+  readonly isOffUtc: boolean;
+}
+
+/** Longest text kept of arguments, in characters. */
+const LONGEST = 65_536;
+
+/** An entry as Redis returns it. */
+interface StoredEntry {
+  readonly key: string;
+  /** When it is due, seconds since 1970; -1: it never will be again. */
+  readonly score: string;
+  readonly definition: string;
+  readonly meta: string | null;
+}
+
+/**
+ * Reads an entry as redbeat stores it (`RedBeatSchedulerEntry.save` in redbeat/schedulers.py, and its decoder.py).
+ *
+ * @param prefix that of the keys of entries
+ * @returns `null` when it cannot be read
+ */
+export function redbeatEntry(stored: StoredEntry, prefix: string): RedbeatEntry | null {
+  try {
+    return readEntry(stored, prefix);
+  } catch {
+    return null;
+  }
+}
+
+function readEntry({ key, score, definition, meta }: StoredEntry, prefix: string): RedbeatEntry {
+  const members = objectMembers(definition);
+  function member(name: string): unknown {
+    const at = members.get(name);
+    return at === undefined ? undefined : JSON.parse(definition.slice(at, valueEnd(definition, at)));
+  }
+  function shown(name: string, show: typeof pythonText, none: string): string {
+    const at = members.get(name);
+    return at === undefined || definition.startsWith('null', at) ? none : show(definition, at, LONGEST);
+  }
+  const rule = readSchedule(member('schedule'));
+  const enabled = member('enabled') !== false;
+  const options = member('options');
+  const { queue, argsrepr, kwargsrepr } = isRecord(options) ? options : {};
+  const runs = readMeta(meta);
+  const due = Number(score);
+  return {
+    id: key,
+    name: filledString(member('name')) ?? (key.startsWith(prefix) ? key.slice(prefix.length) : key),
+    task: filledString(member('task')),
+    rule,
+    enabled,
+    args: shown('args', pythonTupleText, '()'),
+    kwargs: shown('kwargs', pythonText, '{}'),
+    shownArgs: filledString(argsrepr),
+    shownKwargs: filledString(kwargsrepr),
+    queue: filledString(queue),
+    timezone: rule.timezone,
+    lastRunAt: runs.count > 0 ? runs.last : null,
+    totalRunCount: runs.count,
+    dueAt: enabled && due >= 0 && due < 1e11 ? due * 1000 : null,
+    countedFrom: runs.last,
+    appTimezone: runs.zone,
+    isOffUtc: runs.isOffUtc,
+  };
+}
+
+interface Runs {
+  readonly last: number | null;
+  readonly count: number;
+  readonly zone: string | null;
+  readonly isOffUtc: boolean;
+}
+
+/** The meta of an entry that has never run contains the time at which it was saved, and no count. */
+function readMeta(text: string | null): Runs {
+  const meta: unknown = text === null || text === '' ? {} : JSON.parse(text);
+  if (!isRecord(meta)) throw new SyntaxError('The meta is no object.');
+  const { total_run_count: count, last_run_at: moment } = meta;
+  const last = isRecord(moment) ? readMoment(moment) : null;
+  const zone = isRecord(moment) ? moment.timezone : null;
+  return {
+    last,
+    count: Number.isSafeInteger(count) ? Math.max(0, count as number) : 0,
+    zone: isTimeZone(zone) ? zone : null,
+    isOffUtc: typeof zone === 'number' && zone !== 0,
+  };
+}
+
+/** `timezone` is the name of a zone, or an offset in seconds. */
+function readMoment(moment: Readonly<Record<string, unknown>>): number | null {
+  const { year, month, day, hour = 0, minute = 0, second = 0, microsecond = 0, timezone = 'UTC' } = moment;
+  const [y, mo, d, h, m, s, us] = [year, month, day, hour, minute, second, microsecond].map(Number);
+  const local = Date.UTC(y ?? 0, (mo ?? 0) - 1, d, h, m, s, Math.floor((us ?? 0) / 1000));
+  if (Number.isNaN(local)) return null;
+  let time = Number.NaN;
+  if (typeof timezone === 'number') time = local - timezone * 1000;
+  else if (isTimeZone(timezone)) time = momentOf(local, timezone);
+  return Number.isNaN(new Date(time).getTime()) ? null : time;
 }

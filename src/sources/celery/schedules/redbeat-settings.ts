@@ -14,7 +14,7 @@ export interface RedbeatKeys {
 }
 
 /** How often redbeat renews its lock, in seconds. */
-export interface RedbeatTiming {
+interface RedbeatTiming {
   /** Longest pause between two looks at the schedule. Default 300. */
   readonly pause: number;
   /** Time-out of the lock, set at each look; `null` if unknown. */

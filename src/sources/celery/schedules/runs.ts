@@ -1,9 +1,8 @@
 import type { TaskChange } from '../../../history/history.ts';
 import { createLruCache } from '../../../lru-cache.ts';
 import type { Steps } from '../../../scheduler.ts';
-import { wasCut } from '../protocol/full-change.ts';
-import type { Run, ScheduleEntry } from './entry.ts';
-import { runAfter } from './rule.ts';
+import { wasCut } from '../protocol/messages.ts';
+import { type Run, runAfter, type ScheduleEntry } from './entry.ts';
 
 /**
  * Finds out when entries ran, from the tasks that they caused.

@@ -10,14 +10,12 @@ import { pause } from '../../../waiting.ts';
 import type { Problem } from '../problem.ts';
 import type { KeptTasks } from '../results/kept-tasks.ts';
 import type { CelerySettings } from '../settings.ts';
-import { beatComponent, cutOff, isEnabled, type Readings, schedulerOf } from './beat.ts';
+import { beatComponent, createReading, cutOff, isEnabled, type Readings, schedulerOf } from './beat.ts';
 import type { DjangoReader } from './django/django-reader.ts';
 import { type DjangoFacts, djangoRow, hasRunLately, unstoredFor } from './django/django-schedule.ts';
-import { type ScheduleEntry, scheduleRow } from './entry.ts';
-import { createReading } from './reading.ts';
+import { runAfter, type ScheduleEntry, scheduleRow } from './entry.ts';
 import { appTimezone, type RedbeatPlace, redbeatRow } from './redbeat-schedule.ts';
 import { longestPause, redbeatKeys } from './redbeat-settings.ts';
-import { runAfter } from './rule.ts';
 import { createRunObserver, type RunObserver } from './runs.ts';
 import { type AskConf, createStaticSchedule } from './static-schedule.ts';
 

@@ -11,7 +11,7 @@ import {
 } from '../../../server-problems.ts';
 
 /** Why a statement failed. The message is the problem's sentence, without secrets. */
-export class SqlError extends ServerError {
+class SqlError extends ServerError {
   override readonly name = 'SqlError';
 }
 
@@ -39,7 +39,7 @@ const SENTENCES = {
 };
 
 /** Codes of {@link SqlError}. */
-export type SqlProblemCode = keyof typeof SENTENCES;
+type SqlProblemCode = keyof typeof SENTENCES;
 
 /** By code of the driver: SQLSTATE or the beginning of it (pg, postgres.js), and names of MySQL. */
 const BY_CODE: ProblemPatterns<SqlProblemCode> = [

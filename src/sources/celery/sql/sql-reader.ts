@@ -21,7 +21,7 @@ const MOST_WAITING = 200;
 export const MOST_ROWS = 1_000;
 
 /** One statement. */
-export interface SqlSelect {
+interface SqlSelect {
   /** Begins with `SELECT`, has no LIMIT, and a `?` for each value and nowhere else. */
   readonly text: string;
   readonly values?: readonly string[];
@@ -30,7 +30,7 @@ export interface SqlSelect {
 }
 
 /** The status of the database. Times in milliseconds since 1970. */
-export interface SqlState {
+interface SqlState {
   /** Whether it answered last. */
   readonly up: boolean;
   /** When it last answered; `null` if it never did. */

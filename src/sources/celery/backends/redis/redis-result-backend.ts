@@ -1,14 +1,19 @@
 import { NOT_CONNECTED } from '../../../../kept-connection.ts';
-import { aclLine, READ_RULES, subscriptionAcl } from '../../../../redis/acl.ts';
-import { type Connection, createConnection } from '../../../../redis/connection.ts';
-import type { RedisEndpoint } from '../../../../redis/endpoint.ts';
-import { findDatabases, findPrefixes, hasAnyKey, lookAt } from '../../../../redis/find-keys.ts';
-import { hearChannels } from '../../../../redis/hear-channels.ts';
+import { type Connection, createConnection, type RedisEndpoint } from '../../../../redis/connection.ts';
+import { findDatabases, findPrefixes, hasAnyKey, hearChannels, lookAt } from '../../../../redis/diagnosis.ts';
 import type { RedisListener } from '../../../../redis/node-redis.ts';
+import {
+  aclLine,
+  escapeGlob,
+  READ_RULES,
+  type Subscription,
+  subscriptionAcl,
+} from '../../../../redis/problems.ts';
 import type { RedisReader } from '../../../../redis/reader.ts';
 import { withDatabase } from '../../brokers/redis/endpoints.ts';
 import { type Hint, listed, quoted } from '../../hint.ts';
 import { createMessageQueue, type MessageQueue } from '../../message-queue.ts';
+import { isId } from '../../protocol/messages.ts';
 import type {
   BackendAccess,
   PublishedHandlers,
@@ -19,7 +24,6 @@ import type {
   StoredValue,
 } from '../../result-backend.ts';
 import type { CelerySettings } from '../../settings.ts';
-import { groupSubscription, type ResultKeys, resultKeys, resultSubscription } from './result-keys.ts';
 import { countKeys, type KeyValue, readValues, scanKeys, type ValueStore } from './value-store.ts';
 
 /** How long a diagnosis listens for results, in milliseconds. */
@@ -245,4 +249,49 @@ function databaseHint(endpoint: RedisEndpoint, database: number): Hint {
   const line = withDatabase('backend', endpoint, database);
   const sentence = `Results are stored in database ${database}, and this source reads database ${endpoint.database}. Write ${line}.`;
   return { code: 'no_results', component: 'backend', sentence };
+}
+
+/** Where results are published. `prefix` precedes the task's id in each channel's name. */
+export function resultSubscription(settings: CelerySettings): Subscription & { readonly prefix: string } {
+  let keyPrefix = settings.result_backend_transport_options?.global_keyprefix ?? '';
+  // celery/backends/base.py adds this only to a prefix that does not end in a separator.
+  if (keyPrefix !== '' && !/[:_.-]$/.test(keyPrefix)) keyPrefix += '_';
+  const prefix = `${keyPrefix}celery-task-meta-`;
+  return { kind: 'pattern', name: `${escapeGlob(prefix)}*`, prefix };
+}
+
+/** Where groups and the sizes of chords are published. `prefix` precedes the group's id. */
+export function groupSubscription(settings: CelerySettings): Subscription & { readonly prefix: string } {
+  const prefix = resultSubscription(settings).prefix.replace(/task-meta-$/, 'taskset-meta-');
+  return { kind: 'pattern', name: `${escapeGlob(prefix)}*`, prefix };
+}
+
+/** Names of the keys of one backend (celery/backends/base.py, redis.py). */
+export interface ResultKeys {
+  /** A pattern for SCAN that matches the keys of tasks and groups, and hardly any other. */
+  readonly pattern: string;
+  /** The key of a task's result. */
+  task(id: string): string;
+  /** The task whose result has this key; `null` when it is another key. */
+  taskOf(key: string): string | null;
+  /** Whether this is the key of a stored group. */
+  isGroup(key: string): boolean;
+}
+
+/** @param settings for the prefix of the backend's keys */
+export function resultKeys(settings: CelerySettings): ResultKeys {
+  const { prefix } = resultSubscription(settings);
+  const { prefix: groupPrefix } = groupSubscription(settings);
+  const shared = prefix.slice(0, -'-meta-'.length);
+  return {
+    // Redis compares a pattern with a single star at its end twice as fast; other keys are rare.
+    pattern: `${escapeGlob(shared)}*`,
+    task: (id) => prefix + id,
+    taskOf(key) {
+      const id = key.startsWith(prefix) ? key.slice(prefix.length) : '';
+      return isId(id) ? id : null;
+    },
+    // A running chord counts its parts in keys of the same name that end in `.j`, `.s` and `.t`.
+    isGroup: (key) => key.startsWith(groupPrefix) && !/\.[jst]$/.test(key),
+  };
 }

@@ -1,13 +1,19 @@
 /** Reports results soon after they were written, by polling. */
-
 import { type ConnectionState, NOT_CONNECTED } from '../../../../kept-connection.ts';
 import { pause } from '../../../../waiting.ts';
 import { createMessageQueue, type MessageQueue } from '../../message-queue.ts';
 import { type Problem, problemOf } from '../../problem.ts';
 import type { PublishedHandlers, PublishedResults } from '../../result-backend.ts';
 import type { SqlReader } from '../../sql/sql-reader.ts';
-import { type GroupTable, readGroups } from './result-groups.ts';
-import { type FoundTables, lastKey, type RowHead, type RowValues, type TableFinder } from './result-rows.ts';
+import {
+  type FoundTables,
+  type GroupTable,
+  lastKey,
+  type RowHead,
+  type RowValues,
+  readGroups,
+  type TableFinder,
+} from './result-rows.ts';
 import { firstPositions, pendingRows, pollRows, type RowPositions } from './row-poll.ts';
 
 /** Between two polls, and after a failure, in milliseconds. */
@@ -24,7 +30,7 @@ const MOST_FAILURES = 3;
 const MOST_PENDING = 20_000;
 
 /** Results by polling. */
-export interface PolledResults extends PublishedResults {
+interface PolledResults extends PublishedResults {
   /** How far dates of new rows are behind the clock of the database, in milliseconds; 0: less than ten minutes. */
   skew(): number;
   close(): void;

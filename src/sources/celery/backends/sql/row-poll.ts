@@ -29,7 +29,7 @@ const MOST_SEEN = 20_000;
 const LEAST_SKEW_MS = 10 * 60_000;
 
 /** What a poll reads. */
-export interface PollParts {
+interface PollParts {
   readonly reader: SqlReader;
   readonly tables: ResultTables;
   readonly signal: AbortSignal;

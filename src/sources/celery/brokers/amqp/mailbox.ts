@@ -13,8 +13,13 @@ import {
 import type { AmqpClientChannel, AmqpMessage } from '../../../../amqp/client.ts';
 import type { AmqpConnection } from '../../../../amqp/connection.ts';
 import { amqpError, describeAmqpError } from '../../../../amqp/problems.ts';
-import type { ControlRequest, Mailbox, ReplyListener, SentRequest } from '../../broker.ts';
-import { ControlFailure } from '../../control/failure.ts';
+import {
+  ControlFailure,
+  type ControlRequest,
+  type Mailbox,
+  type ReplyListener,
+  type SentRequest,
+} from '../../broker.ts';
 import type { CelerySettings } from '../../settings.ts';
 
 /** How the name of each queue of ours begins. */
@@ -23,7 +28,7 @@ export const OWN_PREFIX = 'express-task-monitor.';
 const MOST_REPLIES = 10_000;
 
 /** The exchanges of remote control. */
-export interface ControlNames {
+interface ControlNames {
   /** A fanout that the queues of all workers are bound to. */
   readonly exchange: string;
   /** A direct exchange: the routing key is the id of a client. */

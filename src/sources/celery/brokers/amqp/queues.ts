@@ -7,7 +7,7 @@ import type { AmqpConnection } from '../../../../amqp/connection.ts';
 import { describeAmqpError } from '../../../../amqp/problems.ts';
 import { filledString } from '../../../../values.ts';
 import { NOTHING_READ, type QueueCounts, type QueueReader, type QueueReading } from '../../broker.ts';
-import { isDelayedName } from '../../protocol/delayed-names.ts';
+import { isDelayedName } from '../../protocol/messages.ts';
 import type { CelerySettings } from '../../settings.ts';
 import { OWN_PREFIX } from './mailbox.ts';
 

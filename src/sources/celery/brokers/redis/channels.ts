@@ -1,5 +1,5 @@
 /** The Redis channels on which a Celery deployment publishes events (kombu/transport/redis.py). */
-import { escapeGlob, type Subscription } from '../../../../redis/acl.ts';
+import { escapeGlob, type Subscription } from '../../../../redis/problems.ts';
 import type { CelerySettings } from '../../settings.ts';
 
 /**

@@ -1,12 +1,11 @@
 import { NOT_CONNECTED } from '../../../../kept-connection.ts';
-import type { Subscription } from '../../../../redis/acl.ts';
-import { type Connection, createConnection } from '../../../../redis/connection.ts';
-import type { RedisEndpoint } from '../../../../redis/endpoint.ts';
+import { type Connection, createConnection, type RedisEndpoint } from '../../../../redis/connection.ts';
 import type { CeleryRedisConnection, RedisListener } from '../../../../redis/node-redis.ts';
+import type { Subscription } from '../../../../redis/problems.ts';
 import type { Steps } from '../../../../scheduler.ts';
 import type { BrokerEvents, EventHandlers } from '../../broker.ts';
 import { createMessageQueue, type MessageQueue } from '../../message-queue.ts';
-import { LONGEST_BODY, parseBody, parseInSteps } from '../../protocol/event-body.ts';
+import { LONGEST_BODY, parseBody, parseInSteps } from '../../protocol/events.ts';
 import { parseBounded } from '../../protocol/python-json.ts';
 import type { CelerySettings } from '../../settings.ts';
 import { eventSubscriptions } from './channels.ts';

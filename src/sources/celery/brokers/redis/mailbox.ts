@@ -3,13 +3,17 @@
  * only while replies are expected; concurrent requests share it. Nothing may stay in Redis after a failure or a crash.
  */
 import { randomUUID } from 'node:crypto';
-import { escapeGlob } from '../../../../redis/acl.ts';
-import { createRedisReader } from '../../../../redis/connection-reader.ts';
-import type { RedisEndpoint } from '../../../../redis/endpoint.ts';
-import { describeError } from '../../../../redis/problems.ts';
+import { createRedisReader, type RedisEndpoint } from '../../../../redis/connection.ts';
+import { describeError, escapeGlob } from '../../../../redis/problems.ts';
 import type { RedisReader } from '../../../../redis/reader.ts';
-import type { ControlRequest, Mailbox, ReplyListener, SentRequest } from '../../broker.ts';
-import { ControlFailure, type ControlProblem } from '../../control/failure.ts';
+import {
+  ControlFailure,
+  type ControlProblem,
+  type ControlRequest,
+  type Mailbox,
+  type ReplyListener,
+  type SentRequest,
+} from '../../broker.ts';
 import type { CelerySettings } from '../../settings.ts';
 import { type ControlAddress, controlAddress, unwrapReply, wrapRequest } from './pidbox.ts';
 
@@ -288,7 +292,7 @@ async function close(state: MailboxState): Promise<void> {
 }
 
 /** The Redis commands that remote control uses. */
-export type ControlRedisCommand = 'SRANDMEMBER' | 'SADD' | 'SREM' | 'DEL' | 'PUBLISH' | 'BRPOP';
+type ControlRedisCommand = 'SRANDMEMBER' | 'SADD' | 'SREM' | 'DEL' | 'PUBLISH' | 'BRPOP';
 
 /** @param command the command that failed */
 function controlFailureOf(

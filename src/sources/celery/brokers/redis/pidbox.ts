@@ -99,7 +99,7 @@ function prioritySuffix(steps: readonly number[], separator: string): string {
 }
 
 /** The envelope of a request besides its body. */
-export interface EnvelopeIds {
+interface EnvelopeIds {
   /** Names the client's reply list. */
   readonly oid: string;
   readonly deliveryTag: string;

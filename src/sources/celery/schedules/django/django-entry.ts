@@ -1,11 +1,10 @@
 /** An entry of django-celery-beat, as its tables have it (`PeriodicTask` in django_celery_beat/models.py). */
 import { filledString } from '../../../../values.ts';
-import { skipSpace } from '../../protocol/json-text.ts';
+import { skipSpace } from '../../protocol/python-json.ts';
 import { pythonText, pythonTupleText } from '../../protocol/python-repr.ts';
 import { flagOf, numberOf, type SqlRow, textOf, timeOf } from '../../sql/sql-values.ts';
-import type { ScheduleEntry } from '../entry.ts';
+import { type ScheduleEntry, type ScheduleRule, shownRule } from '../entry.ts';
 import type { Configuration } from '../redbeat-settings.ts';
-import { type ScheduleRule, shownRule } from '../rule.ts';
 import { readSchedule } from '../schedule-text.ts';
 
 /** An entry. Times in milliseconds since 1970. */

@@ -8,8 +8,7 @@
  */
 import type { Schedule } from '../../../../model.ts';
 import type { Steps } from '../../../../scheduler.ts';
-import { scheduleRow } from '../entry.ts';
-import { runAfter } from '../rule.ts';
+import { runAfter, scheduleRow } from '../entry.ts';
 import type { RunObserver } from '../runs.ts';
 import type { DjangoEntry } from './django-entry.ts';
 import type { DjangoSnapshot } from './django-reader.ts';

@@ -49,7 +49,7 @@ export interface ListWindow {
 }
 
 /** Parameters of reading a list. */
-export interface ListReading {
+interface ListReading {
   readonly reader: RedisReader;
   readonly take: TakeMessage;
   readonly budget: ReadBudget;

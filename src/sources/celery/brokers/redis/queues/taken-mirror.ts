@@ -7,7 +7,7 @@ import type { RedisReader } from '../../../../../redis/reader.ts';
 import { asFields } from '../../../../../redis/replies.ts';
 import type { TakeMessage, WaitingMessage } from '../../../broker.ts';
 import { decodeTaken, type FindQueue } from '../../../protocol/queue-message.ts';
-import type { QueueKeys } from './queue-keys.ts';
+import type { QueueKeys } from './queue-names.ts';
 import { createReplySize, type ReadBudget, type ReplySize } from './read-budget.ts';
 
 /** Tags that are read at once. */
@@ -32,7 +32,7 @@ export interface TakenMirror {
 }
 
 /** Parameters of reading. */
-export interface TakenReading {
+interface TakenReading {
   readonly reader: RedisReader;
   readonly keys: QueueKeys;
   readonly findQueue: FindQueue;
