@@ -83,6 +83,8 @@ export async function findDatabases(
   return found;
 }
 
+/** How long is listened, in milliseconds: workers send a heartbeat every two seconds. */
+const LISTEN_MS = 8_000;
 /** Most channels that are reported. */
 const MOST_CHANNELS = 20;
 
@@ -99,13 +101,11 @@ export interface HeardChannels {
  * Never rejects; ends early when Redis becomes unreachable.
  *
  * @param nameOf the name to report for a channel; `null`: none
- * @param ms how long to listen, in milliseconds
  */
 export async function hearChannels(
   { open }: RedisEndpoint,
   patterns: readonly string[],
   nameOf: (channel: string) => string | null,
-  ms: number,
   signal: AbortSignal,
 ): Promise<HeardChannels> {
   const channels = new Set<string>();
@@ -139,7 +139,7 @@ export async function hearChannels(
     },
     // Counted from the subscription: a slow connection must not shorten it.
     onUp() {
-      timer = setTimeout(end, ms).unref();
+      timer = setTimeout(end, LISTEN_MS).unref();
     },
     onDown: end,
   });

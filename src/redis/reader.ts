@@ -28,12 +28,6 @@ export interface Outcome {
   readonly problem: RedisProblem | null;
 }
 
-/** What one master of a cluster replied; its address is empty if it is not known. */
-interface MasterReply {
-  readonly master: string;
-  readonly reply: unknown;
-}
-
 /** Sends commands to one Redis or cluster. All reject with a `RedisError`. */
 export interface RedisReader {
   /**
@@ -63,7 +57,12 @@ export interface RedisReader {
   onEachMaster(
     commandFor: (master: string) => RedisCommand | null,
     options?: ReadOptions,
-  ): Promise<readonly MasterReply[]>;
+  ): Promise<
+    readonly {
+      readonly master: string;
+      readonly reply: unknown;
+    }[]
+  >;
   /** Sends a PING: what is wrong, or `null`. Never rejects. */
   check(signal?: AbortSignal): Promise<RedisProblem | null>;
   state(): ReaderState;
@@ -103,7 +102,11 @@ export interface ClientSupply {
 }
 
 /** Limits on the pending commands of a reader. */
-interface ReaderLimits extends GateLimits {
+interface ReaderLimits {
+  /** Commands under way at a time. */
+  readonly capacity: number;
+  /** Groups of commands that may queue for room; 0: groups without room are refused. */
+  readonly queued: number;
   /** Default for {@link ReadOptions.timeoutMs}. */
   readonly timeoutMs: number;
   /** Most commands in flight, so that the host's own commands can be sent in between. */
@@ -116,7 +119,7 @@ const PATIENCE = 1_500;
 interface Reading {
   readonly supply: ClientSupply;
   readonly limits: ReaderLimits;
-  readonly gate: Gate;
+  readonly gate: ReturnType<typeof createGate>;
   closed: boolean;
 }
 
@@ -250,32 +253,18 @@ function problemOf(reading: Reading, error: unknown, counts: boolean): RedisProb
   return problem;
 }
 
-/** How many commands may wait for their replies. */
-interface GateLimits {
-  /** Commands under way at a time. */
-  readonly capacity: number;
-  /** Groups of commands that may queue for room; 0: groups without room are refused. */
-  readonly queued: number;
-}
-
-/** Limits the number of commands in flight; the others wait in a queue. */
-interface Gate {
-  /**
-   * Resolves when there is room for this many commands; {@link Gate.leave} frees it. Never resolves for
-   * commands that are no longer wanted by then.
-   *
-   * @throws RedisError when too many are waiting already
-   */
-  enter(count: number, isWanted: () => boolean): Promise<void>;
-  leave(count: number): void;
-}
-
-function createGate({ capacity, queued }: GateLimits): Gate {
+function createGate({ capacity, queued }: ReaderLimits) {
   let inside = 0;
   let queue: { readonly count: number; readonly isWanted: () => boolean; readonly admit: () => void }[] = [];
 
   return {
-    async enter(count, isWanted) {
+    /**
+     * Resolves when there is room for this many commands; `leave` frees it. Never resolves for
+     * commands that are no longer wanted by then.
+     *
+     * @throws RedisError when too many are waiting already
+     */
+    async enter(count: number, isWanted: () => boolean) {
       if (queue.length === 0 && inside + count <= capacity) {
         inside += count;
         return;
@@ -284,7 +273,7 @@ function createGate({ capacity, queued }: GateLimits): Gate {
       if (queue.length >= queued || count > capacity) throw redisError('TOOMANY');
       await new Promise<void>((admit) => queue.push({ count, isWanted, admit }));
     },
-    leave(count) {
+    leave(count: number) {
       inside -= count;
       for (let next = queue[0]; next !== undefined; next = queue[0]) {
         const isWanted = next.isWanted();

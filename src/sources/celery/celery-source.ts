@@ -176,8 +176,11 @@ function sightOf({ sight, queues }: Collection, index: Pick<HistoryIndex, 'sentA
   return { blind: sight.blind(), waiting: waitingGroups(queues.index().messages, index.sentAt, Date.now()) };
 }
 
-/** Parameters of the checks. */
-interface HealthOptions {
+/**
+ * Answers `/healthcheck`: broker and result backend by a sign of life over the connections that commands
+ * use, workers by their heartbeats, or by a ping where the host allows it.
+ */
+function createHealth(options: {
   readonly name: string;
   readonly reader: HistoryReader;
   readonly collector: Pick<Collector, 'workerStatus'>;
@@ -186,13 +189,7 @@ interface HealthOptions {
   readonly backend: Pick<ResultBackend, 'check'> | null;
   /** Asks the workers themselves; `null` where that is not possible, or not allowed. */
   readonly ping: ((signal: AbortSignal) => Promise<WorkerHealthCheck | null>) | null;
-}
-
-/**
- * Answers `/healthcheck`: broker and result backend by a sign of life over the connections that commands
- * use, workers by their heartbeats, or by a ping where the host allows it.
- */
-function createHealth(options: HealthOptions): HealthSource {
+}): HealthSource {
   const { name, reader, collector, broker, backend, ping } = options;
 
   async function check(server: Pick<Broker, 'check'>, { signal }: ReadContext): Promise<HealthCheck> {

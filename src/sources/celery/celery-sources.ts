@@ -64,13 +64,6 @@ function createStoredSource(options: ResolvedOptions, store: StoreEngine): Closa
   return createLedSource({ name, history, connect: collect ? connect : null, hasConsumers });
 }
 
-/** From where a deployment is read. */
-interface Read {
-  readonly broker: Pick<Broker, 'describe'> | null;
-  readonly backend: Pick<ResultBackend, 'describe'> | null;
-  readonly settings: CelerySettings;
-}
-
 /** Addresses of this machine, which mean the same one. */
 const LOCAL = /^(?:127\.0\.0\.1|\[::1\])(?=:|$)/;
 
@@ -80,7 +73,15 @@ const LOCAL = /^(?:127\.0\.0\.1|\[::1\])(?=:|$)/;
  *
  * @returns `null` if a client of the host does not reveal its address
  */
-function deploymentId({ broker, backend, settings }: Read): string | null {
+function deploymentId({
+  broker,
+  backend,
+  settings,
+}: {
+  readonly broker: Pick<Broker, 'describe'> | null;
+  readonly backend: Pick<ResultBackend, 'describe'> | null;
+  readonly settings: CelerySettings;
+}): string | null {
   const description = broker?.describe() ?? backend?.describe();
   if (description === undefined || description.url === null) return null;
   const transport =

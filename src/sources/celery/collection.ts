@@ -71,7 +71,7 @@ export interface Collection {
   readonly sight: Sight;
   readonly hints: Hints;
   /** Finds out whether the broker accepts writes; `null` where it cannot be read. */
-  readonly brokerWatch: BrokerWatch | null;
+  readonly brokerWatch: ReturnType<typeof createBrokerWatch> | null;
   /** Whether messages are received: events, or published results if there are no events. */
   isListening(): boolean;
   /** Stops collecting. The connections of broker and backend stay open. */
@@ -298,15 +298,8 @@ function onGap({ results, schedules }: Parts, taskWatch: TaskWatch | null): void
 const FIRST_MS = 1_000;
 const INTERVAL_MS = 15_000;
 
-/** Runs periodically until it is closed. */
-interface BrokerWatch {
-  /** Why the broker accepts no writes; `null`: it accepts them, or is unreachable. */
-  problem(): Problem | null;
-  close(): void;
-}
-
 /** Begins at once. */
-function createBrokerWatch(broker: Pick<Broker, 'check'>): BrokerWatch {
+function createBrokerWatch(broker: Pick<Broker, 'check'>) {
   const closing = new AbortController();
   let isBusy = false;
   let found: Problem | null = null;
@@ -322,6 +315,7 @@ function createBrokerWatch(broker: Pick<Broker, 'check'>): BrokerWatch {
   const first = setTimeout(() => void look(), FIRST_MS).unref();
   const ticker = setInterval(() => void look(), INTERVAL_MS).unref();
   return {
+    /** Why the broker accepts no writes; `null`: it accepts them, or is unreachable. */
     problem: () => found,
     close() {
       closing.abort();
@@ -352,22 +346,17 @@ export interface CeleryReady {
 /** The option `onReady` of `celerySources`. */
 export type OnReady = (summary: CeleryReady) => void;
 
-/** What it needs to know. */
-export interface ReadinessOptions {
+export function createReadiness({
+  name,
+  index,
+  observer,
+  onReady,
+}: {
   readonly name: string;
   readonly index: Pick<HistoryIndex, 'checkWorkers'>;
   readonly observer: Observer;
   readonly onReady: OnReady | null;
-}
-
-/** Tells the host once that a deployment is connected, and what has been heard of it by then. */
-export interface Readiness {
-  /** To be called whenever everything is connected. */
-  connected(): void;
-  close(): void;
-}
-
-export function createReadiness({ name, index, observer, onReady }: ReadinessOptions): Readiness {
+}) {
   let timer: NodeJS.Timeout | undefined;
 
   function tell(): void {
@@ -384,6 +373,7 @@ export function createReadiness({ name, index, observer, onReady }: ReadinessOpt
   }
 
   return {
+    /** To be called whenever everything is connected. */
     connected() {
       timer ??= setTimeout(tell, LISTEN_MS).unref();
     },

@@ -34,14 +34,6 @@ export interface Collector {
   workerStatus(): Freshness;
 }
 
-/** Parameters of a collector. */
-interface CollectorOptions {
-  readonly events: BrokerEvents | null;
-  readonly results: PublishedResults | null;
-  readonly writer: HistoryWriter;
-  readonly intake: Intake;
-}
-
 /**
  * Called when a connection is up.
  *
@@ -53,7 +45,12 @@ type OnConnected = (server: 'broker' | 'backend', again: boolean) => void;
  * Subscribes to events and results. Each has a connection of its own, even on one server: a user who may
  * subscribe to only one of them still receives that one.
  */
-export function createCollector(options: CollectorOptions): Collector {
+export function createCollector(options: {
+  readonly events: BrokerEvents | null;
+  readonly results: PublishedResults | null;
+  readonly writer: HistoryWriter;
+  readonly intake: Intake;
+}): Collector {
   const { events, results, writer, intake } = options;
   let messages = 0;
 

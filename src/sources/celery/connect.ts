@@ -18,19 +18,6 @@ import type { CelerySettings } from './settings.ts';
 import type { ResolvedSql } from './sql/sql-options.ts';
 import { createSqlReader } from './sql/sql-reader.ts';
 
-/** The options that decide where data is read from. */
-interface GivenConnections {
-  readonly broker?: unknown;
-  readonly backend?: unknown;
-  /** The database of the app; `null` without one. */
-  readonly sql: ResolvedSql | null;
-  readonly settings: CelerySettings;
-  /** Names of queues to read in addition to those found. */
-  readonly queues: readonly string[];
-  /** Bounds of our queue in RabbitMQ, as given. */
-  readonly eventQueue?: unknown;
-}
-
 export type { EventQueueOptions };
 
 /** Where a deployment is read from. */
@@ -53,7 +40,17 @@ interface Connections {
  *
  * @throws TypeError that says what to write; it never contains a URL
  */
-export function connectionsOf(given: GivenConnections): Connections {
+export function connectionsOf(given: {
+  readonly broker?: unknown;
+  readonly backend?: unknown;
+  /** The database of the app; `null` without one. */
+  readonly sql: ResolvedSql | null;
+  readonly settings: CelerySettings;
+  /** Names of queues to read in addition to those found. */
+  readonly queues: readonly string[];
+  /** Bounds of our queue in RabbitMQ, as given. */
+  readonly eventQueue?: unknown;
+}): Connections {
   const { broker, backend, sql, settings, queues } = given;
   const amqp = amqpEndpoint(broker, settings);
   const database = databaseOf(backend, sql, settings);
@@ -138,12 +135,6 @@ const SQLALCHEMY = /^(?:db|database)(?:$|\+|:)/;
 const UNREADABLE =
   /^(?:rpc|amqp|cache|memcache|pymemcache|django-cache|mongodb|cassandra|couchbase|couchdb|elasticsearch|riak|file|filesystem|consul|dynamodb|azureblockblob|cosmosdbsql|arangodb|s3|gs)(?=$|[:+])/;
 
-/** Results in a database of the app. */
-interface SqlResults {
-  /** `null`: determined from the existing tables. */
-  readonly writer: ResultWriter | null;
-}
-
 /**
  * Decides whether results are read from the database. A backend that is elsewhere, such as Redis, is not overruled: the
  * database may be given for schedules alone.
@@ -157,7 +148,10 @@ function chooseSqlResults(
   backend: unknown,
   { result_backend: configured }: CelerySettings,
   hasSql: boolean,
-): SqlResults | null {
+): {
+  /** `null`: determined from the existing tables. */
+  readonly writer: ResultWriter | null;
+} | null {
   if (backend === null) return null;
   const name = backend ?? configured ?? undefined;
   if (name === undefined) return hasSql ? { writer: null } : null;

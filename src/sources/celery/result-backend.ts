@@ -97,9 +97,6 @@ export interface ScanStep {
   readonly parts: AsyncIterable<StoredPart>;
 }
 
-/** Selects the wanted ids of tasks. */
-type SelectTasks = (taskIds: readonly string[]) => Promise<readonly string[]>;
-
 /** Reads stored results in steps that keep neither the backend nor this process busy. */
 export interface StoredResults {
   /** Whether a scan begins with what was stored last, so that it may end once nothing more is kept. Default false. */
@@ -110,7 +107,11 @@ export interface StoredResults {
    * @param from `null` for the first step, then `next` of the step before
    * @param select which of these tasks to read the values of
    */
-  scan(from: string | null, select: SelectTasks, signal: AbortSignal): Promise<ScanStep>;
+  scan(
+    from: string | null,
+    select: (taskIds: readonly string[]) => Promise<readonly string[]>,
+    signal: AbortSignal,
+  ): Promise<ScanStep>;
   /** Looks up the results of these tasks, at most a few hundred. */
   find(taskIds: readonly string[], signal: AbortSignal): AsyncIterable<readonly StoredValue[]>;
   /** Commands or queries sent so far. */

@@ -167,19 +167,20 @@ function namesOf(...all: readonly (Replies | null)[]): Set<string> {
 const MAX_LIST = 10_000;
 const MAX_NAME = 512;
 
-/** The replies of one worker; `undefined` or `null` where there is none that can be read. */
-interface WorkerReplies {
-  readonly stats?: unknown;
-  readonly active_queues?: unknown;
-  readonly registered?: unknown;
-}
-
 /**
  * What the replies say about the worker. Members that are malformed are left out.
  *
  * @param time when the worker was asked, milliseconds since 1970
  */
-function workerFactsOf(hostname: string, replies: WorkerReplies, time: number): WorkerChange {
+function workerFactsOf(
+  hostname: string,
+  replies: {
+    readonly stats?: unknown;
+    readonly active_queues?: unknown;
+    readonly registered?: unknown;
+  },
+  time: number,
+): WorkerChange {
   const stats = recordOf(replies.stats);
   const pool = recordOf(stats?.pool);
   const pid = count(stats?.pid);

@@ -12,7 +12,7 @@ const MAX_ITEMS = 100_000;
 /** Seconds since 1970. A smaller number is no such time: Celery 3 sent that of a monotonic clock. */
 const FIRST_START = 1e9;
 
-/** A task as an entry of `active`, `reserved` or `scheduled` shows it. */
+/** A task as an entry of `active` or `reserved` shows it. */
 type HeldItem = Readonly<Record<string, unknown>> & { readonly id: string };
 
 /** The entries of a reply that can be read, and how many cannot. */
@@ -20,9 +20,7 @@ function heldItems(reply: unknown): { items: HeldItem[]; dropped: number } {
   if (!Array.isArray(reply)) return { items: [], dropped: 1 };
   const items: HeldItem[] = [];
   for (const entry of reply.slice(0, MAX_ITEMS)) {
-    // Entries of `scheduled` contain the request.
-    const item = isRecord(entry) && isRecord(entry.request) ? entry.request : entry;
-    if (isRecord(item) && isId(item.id)) items.push({ ...item, id: item.id });
+    if (isRecord(entry) && isId(entry.id)) items.push({ ...entry, id: entry.id });
   }
   return { items, dropped: reply.length - items.length };
 }
@@ -99,8 +97,8 @@ function text(value: unknown): string | undefined {
 /** Where a worker has a task. */
 interface HeldTask {
   readonly worker: string;
-  /** `scheduled`: it waits for its eta; `reserved`: it is next; `active`: it runs. */
-  readonly list: 'scheduled' | 'reserved' | 'active';
+  /** `reserved`: it is next; `active`: it runs. */
+  readonly list: (typeof LISTS)[number];
 }
 
 /** The tasks that workers have. */
@@ -108,8 +106,8 @@ export interface Running {
   /** By task id. */
   readonly tasks: ReadonlyMap<string, HeldTask>;
   /**
-   * The lists that every worker has reported. `reserved` and `scheduled` are missing where a worker
-   * accepts other encodings than JSON, so that it cannot be asked; its messages are in the broker.
+   * The lists that every worker has reported. `reserved` is missing where a worker accepts other encodings than JSON,
+   * so that it cannot be asked; its messages are in the broker.
    */
   readonly complete: readonly HeldTask['list'][];
   /** Workers that have reported all tasks that they run. */
@@ -118,18 +116,8 @@ export interface Running {
   readonly askedAt: number;
 }
 
-/** How to ask. */
-interface RunningOptions {
-  /**
-   * Also ask for tasks that wait for their eta. Replies contain all of them, so only if they are few. Default
-   * false.
-   */
-  readonly scheduled?: boolean;
-  readonly signal?: AbortSignal;
-}
-
 /** In the order in which a task passes them, so that none is missed while it moves on. */
-const LISTS = ['scheduled', 'reserved', 'active'] as const;
+const LISTS = ['reserved', 'active'] as const;
 
 /** States in which a task may be shown that has started, if the event of its start was missed. */
 const BEFORE_START: ReadonlySet<string> = new Set(['PENDING', 'RECEIVED', 'RETRY', 'REVOKED']);
@@ -148,14 +136,13 @@ export function createRunning(control: Control, history: CollectedHistory) {
     history.writer.recordTask(startOf(item, worker, history.index.retriesOf(item.id) ?? undefined));
   }
 
-  return async function running(options: RunningOptions = {}): Promise<Running | null> {
-    const { scheduled = false, signal = new AbortController().signal } = options;
+  return async function running(): Promise<Running | null> {
     const tasks = new Map<string, HeldTask>();
     const askedAt = Date.now();
     const complete: HeldTask['list'][] = [];
     const reporters = new Set<string>();
-    for (const list of scheduled ? LISTS : LISTS.slice(1)) {
-      const replies = await control.ask(list, { signal });
+    for (const list of LISTS) {
+      const replies = await control.ask(list);
       if (replies === null) return null;
       let isComplete = isWhole(replies);
       for (const [worker, value] of replies.values) {

@@ -23,8 +23,8 @@ interface TaskWatchOptions {
   readonly isQueued: (id: string) => boolean | null;
   /** Looks up stored results and records them. */
   readonly lookUp: (ids: string[]) => Promise<unknown>;
-  /** Whether events have arrived that are not recorded yet. Default: never. */
-  readonly isBehind?: () => boolean;
+  /** Whether events have arrived that are not recorded yet. */
+  readonly isBehind: () => boolean;
   /** Whether an end would be known: results can be read, or all workers send events. */
   readonly seesEnds: () => boolean;
   /** Whether some workers send no events. */
@@ -40,7 +40,7 @@ export interface TaskWatch {
 
 interface State {
   readonly options: TaskWatchOptions;
-  readonly unseenEnds: UnseenEnds;
+  readonly unseenEnds: ReturnType<typeof createUnseenEnds>;
   /** When each task that was not found may be searched for again, in monotonic milliseconds. */
   readonly searched: Map<string, number>;
   /** Since when no event has been missed, in milliseconds since 1970. */
@@ -57,10 +57,9 @@ interface State {
  * would have been seen; and as `end_unseen` tasks that their worker no longer runs.
  */
 export function createTaskWatch(options: TaskWatchOptions): TaskWatch {
-  const { history, isQueued, lookUp, isBehind = () => false } = options;
   const state: State = {
     options,
-    unseenEnds: createUnseenEnds({ history, isQueued, lookUp, isBehind }),
+    unseenEnds: createUnseenEnds(options),
     searched: new Map(),
     wholeSince: Date.now(),
     isWanted: true,
@@ -113,7 +112,7 @@ async function look(state: State): Promise<void> {
     const { expires = null, heardAt = 0 } = history.index.openTask(id) ?? {};
     if (state.closed || history.index.stateOf(id) !== 'PENDING' || !isGone(state, id, expires)) continue;
     const isExpired = hasPassed(expires);
-    const isHeard = heardAt >= state.wholeSince && isBehind?.() !== true && !isBlind();
+    const isHeard = heardAt >= state.wholeSince && !isBehind() && !isBlind();
     // One that a worker took would have been reported.
     if (isExpired && isHeard) history.writer.recordTask(expiry(id, expires));
     else if (!isExpired && seesEnds()) history.writer.recordMissing(id, true);
@@ -155,40 +154,17 @@ const APART_MS = 5_000;
 /** For how long a task that its worker still has is not asked about again; doubles each time. */
 const FIRST_WAIT_MS = 20_000;
 const LONGEST_WAIT_MS = 300_000;
-/** Most open tasks to examine at once. */
-const MAX_OPEN_TAKEN = 5_000;
-
-/** Parameters of the decision. */
-interface UnseenEndsOptions {
-  readonly history: CollectedHistory;
-  /** Whether a message of this task is in a queue or unacknowledged; `null` when unknown. */
-  readonly isQueued: (id: string) => boolean | null;
-  /** Looks up stored results and records them. */
-  readonly lookUp: (ids: string[]) => Promise<unknown>;
-  /** Whether events have arrived that are not recorded yet. */
-  readonly isBehind: () => boolean;
-}
-
-/** Finds such tasks in what workers report about what they run. */
-export interface UnseenEnds {
-  /** Tasks that the next reply is to be compared with. To be called before the workers are asked. */
-  candidates(): readonly OpenTask[];
-  /** Whether it is time to ask about any of them. */
-  isDue(candidates: readonly OpenTask[]): boolean;
-  /** Records the tasks of which a second reply proves that they have ended. */
-  compare(candidates: readonly OpenTask[], reply: Running): Promise<void>;
-}
-
-/** A task that its worker did not report the first time. */
-interface Absence {
-  readonly task: OpenTask;
-  /** When the worker was asked, milliseconds since 1970. */
-  readonly askedAt: number;
-}
 
 interface UnseenState {
-  readonly options: UnseenEndsOptions;
-  readonly absent: Map<string, Absence>;
+  readonly options: TaskWatchOptions;
+  readonly absent: Map<
+    string,
+    {
+      readonly task: OpenTask;
+      /** When the worker was asked, milliseconds since 1970. */
+      readonly askedAt: number;
+    }
+  >;
   /** When to ask again about tasks that their workers have. */
   readonly waits: Map<string, { readonly until: number; readonly ms: number }>;
 }
@@ -198,21 +174,24 @@ interface UnseenState {
  * it, without any message of the task in between, and there is no stored result. For a task that waits for a retry, the
  * worker of the next attempt is unknown: all workers have answered, and its message is in no queue.
  */
-export function createUnseenEnds(options: UnseenEndsOptions): UnseenEnds {
+function createUnseenEnds(options: TaskWatchOptions) {
   const state: UnseenState = { options, absent: new Map(), waits: new Map() };
   return {
+    /** Tasks that the next reply is to be compared with. To be called before the workers are asked. */
     candidates: () => candidatesOf(state),
-    isDue: (candidates) => {
+    /** Whether it is time to ask about any of them. */
+    isDue: (candidates: readonly OpenTask[]) => {
       const now = performance.now();
       return candidates.some(({ id }) => !((state.waits.get(id)?.until ?? 0) > now));
     },
-    compare: (candidates, reply) => compare(state, candidates, reply),
+    /** Records the tasks of which a second reply proves that they have ended. */
+    compare: (candidates: readonly OpenTask[], reply: Running) => compare(state, candidates, reply),
   };
 }
 
 function candidatesOf({ options: { history, isQueued }, absent, waits }: UnseenState): readonly OpenTask[] {
   const settled = Date.now() - TAKEN_SETTLED_MS;
-  const open = history.index.listOpen(MAX_OPEN_TAKEN);
+  const open = history.index.listOpen(MAX_OPEN);
   const candidates = open.filter((task) => {
     const { id, state, worker, heardAt } = task;
     if (heardAt >= settled) return false;

@@ -21,24 +21,17 @@ export interface WorkerControl {
   close(): Promise<void>;
 }
 
-/** Parameters of remote control. */
-interface WorkerControlOptions {
+/** Sends nothing before the first call, unless events are to be enabled. */
+export function createWorkerControl(options: {
   readonly mailbox: Mailbox;
   readonly history: CollectedHistory;
   /** Whether the host wants events to be enabled. */
   readonly enableEvents: boolean;
   /** Called with the replies to every request. */
   readonly onReplies: (replies: Replies) => void;
-}
-
-/** Sends nothing before the first call, unless events are to be enabled. */
-export function createWorkerControl(options: WorkerControlOptions): WorkerControl {
+}): WorkerControl {
   const { mailbox, history, enableEvents, onReplies } = options;
-  const bare = createControl({
-    mailbox,
-    known: () => history.index.checkWorkers().responding,
-    mayEnableEvents: enableEvents,
-  });
+  const bare = createControl(mailbox, () => history.index.checkWorkers().responding);
   const control: typeof bare = {
     ...bare,
     async ask(command, asking) {
@@ -55,15 +48,13 @@ export function createWorkerControl(options: WorkerControlOptions): WorkerContro
   return {
     inspection,
     ping,
-    running: () => running(),
+    running,
     async conf() {
       const replies = await control.ask('conf');
       if (replies === null) return null;
-      const read = [...replies.values].filter((entry): entry is [string, Record<string, unknown>] => {
-        const [, value] = entry;
-        return isRecord(value);
-      });
-      return new Map(read);
+      return new Map(
+        [...replies.values].flatMap(([name, value]) => (isRecord(value) ? [[name, value] as const] : [])),
+      );
     },
     workerOnline(hostname) {
       inspection.workerOnline(hostname);
@@ -94,11 +85,8 @@ function createPing(control: Control, history: CollectedHistory) {
   const answerers = new Set<string>();
   let last: Replies | null = null;
 
-  async function ask(signal: AbortSignal | undefined): Promise<Replies | null> {
-    const replies = await control.ask('ping', {
-      maxAgeMs: REUSE,
-      ...(signal === undefined ? {} : { signal }),
-    });
+  async function ask(signal: AbortSignal): Promise<Replies | null> {
+    const replies = await control.ask('ping', { maxAgeMs: REUSE, signal });
     if (replies === null || replies === last) return replies;
     last = replies;
     const time = Date.now();
@@ -109,7 +97,7 @@ function createPing(control: Control, history: CollectedHistory) {
     return replies;
   }
 
-  return async function pingWorkers(signal?: AbortSignal): Promise<WorkerHealthCheck | null> {
+  return async function pingWorkers(signal: AbortSignal): Promise<WorkerHealthCheck | null> {
     const replies = await ask(signal);
     if (replies === null) return null;
     const { responding: beating, missing: silent } = history.index.checkWorkers();
@@ -135,15 +123,8 @@ const OFF_PAUSE = 10_000;
 const MAX_ATTEMPTS = 5;
 const MAX_WAITING = 10_000;
 
-/** Enables task events, for a host that asked for it. */
-interface EventEnabler {
-  /** To be called for each `worker-online`: a worker that restarts or reconnects forgets it. */
-  workerOnline(hostname: string): void;
-  close(): void;
-}
-
 /** Asks all workers to send task events, and again when one comes online. */
-function createEventEnabler(control: Control): EventEnabler {
+function createEventEnabler(control: Control) {
   /** Workers that have not yet confirmed it, and how often they were asked. */
   const waiting = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;
@@ -171,7 +152,8 @@ function createEventEnabler(control: Control): EventEnabler {
 
   schedule(0);
   return {
-    workerOnline(hostname) {
+    /** To be called for each `worker-online`: a worker that restarts or reconnects forgets it. */
+    workerOnline(hostname: string) {
       if (waiting.size < MAX_WAITING) waiting.set(hostname, 0);
       // The first attempt includes the workers that come online before it.
       if (isAsked) schedule(FIRST_PAUSE);

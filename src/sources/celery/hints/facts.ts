@@ -1,39 +1,6 @@
 /** The observations that hints need. Times in milliseconds since 1970, by our clock. */
-import type { BrokerAccess, QueueCounts } from '../broker.ts';
-import type { Hint } from '../hint.ts';
+import type { QueueCounts } from '../broker.ts';
 import type { Problem } from '../problem.ts';
-import type { BackendAccess } from '../result-backend.ts';
-
-/** The parts of a deployment's configuration that hints depend on. */
-export interface HintOptions {
-  /** Whether remote control is allowed. */
-  readonly control: boolean;
-  readonly enableEvents: boolean;
-  /** Whether the broker lists the messages that wait in queues. Default true. */
-  readonly listsMessages?: boolean;
-  /** The scheme of a broker, or of a result backend, that this source does not read. */
-  readonly foreignBroker: string | null;
-  readonly foreignBackend: string | null;
-  /** Whether results are read. */
-  readonly hasBackend: boolean;
-  /** The hint for a right that the broker's user lacks; `null` where the transport has no such rights. */
-  readonly brokerHint?: ((access: BrokerAccess) => Hint | null) | undefined;
-  /** Dangers that the broker itself knows. */
-  readonly brokerHints?: (() => readonly Hint[]) | undefined;
-  /** The version of RabbitMQ; `null`: unknown, or another broker. */
-  readonly brokerVersion?: (() => string | null) | undefined;
-  /** After how many milliseconds the broker delivers an unacknowledged message again; `null`: never, or unknown. */
-  readonly visibilityMs?: number | null | undefined;
-  /** Whether messages are acknowledged when their task has ended, as far as the settings say. */
-  readonly acksLate?: boolean | undefined;
-  /** The hint for a right that the result backend's user lacks. */
-  readonly backendHint?: ((access: BackendAccess) => Hint | null) | undefined;
-  /** Causes of hidden results that the result backend itself knows. */
-  readonly backendHints?: (() => readonly Hint[]) | undefined;
-}
-
-/** What may be refused, besides subscriptions. `broker`: it accepts no writes. */
-type AccessArea = 'broker' | 'results' | 'queues' | 'schedules' | 'control';
 
 /** The kinds of messages that may use another serializer than JSON. */
 export type MessageKind = 'event' | 'result';
@@ -126,7 +93,9 @@ export interface HeldFor {
 }
 
 /** What is wrong with each area; `null`: nothing is known to be. */
-export type AccessProblems = Readonly<Record<AccessArea, Problem | null>>;
+export type AccessProblems = Readonly<
+  Record<'broker' | 'results' | 'queues' | 'schedules' | 'control', Problem | null>
+>;
 
 /** Everything that was observed. */
 export interface Facts {

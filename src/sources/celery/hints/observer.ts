@@ -70,19 +70,18 @@ type State = Counts & { -readonly [Name in Exclude<keyof Facts, keyof Counts>]: 
   judgeFrom: number;
 };
 
-/** @param clock milliseconds since 1970 */
-export function createObserver(clock: () => number = turnNow): Observer {
+export function createObserver(): Observer {
   const state = newState();
   return {
     task(change) {
-      if (change.origin === 'event') takeEvent(state, change, clock());
-      else takeResult(state, change, clock());
+      if (change.origin === 'event') takeEvent(state, change, turnNow());
+      else takeResult(state, change, turnNow());
     },
-    worker: (change) => takeWorker(state, change, clock()),
-    unreadable: (kind, message) => takeUnreadable(state, kind, message, clock()),
-    replies: (replies) => takeReplies(state, replies, clock()),
-    connected: (server) => startAgain(state, server, clock()),
-    queues: (depths) => takeQueues(state, depths, clock()),
+    worker: (change) => takeWorker(state, change, turnNow()),
+    unreadable: (kind, message) => takeUnreadable(state, kind, message, turnNow()),
+    replies: (replies) => takeReplies(state, replies, turnNow()),
+    connected: (server) => startAgain(state, server, turnNow()),
+    queues: (depths) => takeQueues(state, depths, turnNow()),
     facts: () => state,
   };
 }

@@ -81,14 +81,6 @@ export const FAMILIES: readonly MetricFamily[] = [
   gauge(NAMES.processes, 'Processes or threads of the workers that consume from the queue.'),
 ];
 
-/** Counts events until it is dropped. */
-interface TaskCounts {
-  count(event: HeardEvent): void;
-  read(): readonly MetricSeries[];
-  /** How many events were counted under {@link OTHER}. */
-  overflow(): number;
-}
-
 /** The series of one name, queue and worker. */
 interface TaskSeries {
   readonly labels: MetricLabels;
@@ -113,7 +105,7 @@ const LONGEST = 256;
 const SERIES_EACH = KINDS.length + 3 + seriesOf(RUN_BOUNDS) + seriesOf(WAIT_BOUNDS);
 
 /** @param options `mostSeries` is never exceeded, however many names there are */
-export function createTaskCounts({ hostname, mostSeries }: MeterOptions): TaskCounts {
+export function createTaskCounts({ hostname, mostSeries }: MeterOptions) {
   const all = new Map<string, TaskSeries>();
   // The series of the counts under `other`.
   let left = mostSeries - SERIES_EACH;
@@ -142,7 +134,7 @@ export function createTaskCounts({ hostname, mostSeries }: MeterOptions): TaskCo
     failed.set(label, (failed.get(label) ?? 0) + 1);
   };
   return {
-    count(event) {
+    count(event: HeardEvent) {
       const { change } = event;
       const kind = change.type === 'requeued' ? 'rejected' : change.type;
       if (kind === 'custom') return;
@@ -154,6 +146,7 @@ export function createTaskCounts({ hostname, mostSeries }: MeterOptions): TaskCo
       observe(series, kind, event);
     },
     read: () => readAll([...all.values()]),
+    /** How many events were counted under {@link OTHER}. */
     overflow: () => overflow,
   };
 }

@@ -9,19 +9,6 @@ import type { QueuedTask, Signature } from './messages.ts';
 /** Most relations to read from one message. */
 const MAX_RELATIONS = 10_000;
 
-/** The relations that a message announces. */
-interface Announced {
-  /** Relations between tasks with the same root as the task of the message. */
-  readonly relations: readonly TaskRelation[];
-  /** Relations that follow the body of its chord. Their root is the root of the header task that ends last. */
-  readonly behindChord: readonly TaskRelation[];
-  /** Bodies of chords that belong to the group of their header, as in Celery 5.6 and later. */
-  readonly groups: readonly { readonly id: string; readonly groupId: string }[];
-  readonly errbacks: readonly { readonly parent: string; readonly child: string }[];
-  /** Names of the tasks that will be sent. */
-  readonly names: readonly { readonly id: string; readonly name: string }[];
-}
-
 /** The state of reading one message. */
 interface Reading {
   readonly groups: { id: string; groupId: string }[];
@@ -34,7 +21,7 @@ interface Reading {
 }
 
 /** Reads the relations that a message announces. */
-export function readAnnounced(task: QueuedTask): Announced {
+export function readAnnounced(task: QueuedTask) {
   const relations: TaskRelation[] = [];
   const behindChord: TaskRelation[] = [];
   const reading: Reading = { relations, groups: [], errbacks: [], names: [], left: MAX_RELATIONS };
@@ -48,7 +35,14 @@ export function readAnnounced(task: QueuedTask): Announced {
     readCanvas(reading, task.chord, 1);
   }
   const { groups, errbacks, names } = reading;
-  return { relations, behindChord, groups, errbacks, names };
+  return {
+    /** Relations between tasks with the same root as the task of the message. */
+    relations /** Relations that follow the body of its chord. Their root is the root of the header task that ends last. */,
+    behindChord /** Bodies of chords that belong to the group of their header, as in Celery 5.6 and later. */,
+    groups,
+    errbacks /** Names of the tasks that will be sent. */,
+    names,
+  };
 }
 
 /** Adds the steps that follow these tasks, one after the other. */

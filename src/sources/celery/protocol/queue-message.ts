@@ -191,15 +191,8 @@ const TYPES: Readonly<Record<string, string>> = {
   'celery.chunks': 'chunks',
 };
 
-/** Reads the signatures of one message, up to a limit. */
-interface SignatureReader {
-  /** Reads a list of signatures or a single one. Everything else is left out. */
-  list(value: unknown): Signature[];
-  one(value: unknown): Signature | null;
-}
-
 /** @returns a reader for one message */
-function createSignatureReader(): SignatureReader {
+function createSignatureReader() {
   let left = MAX_SIGNATURES;
 
   function one(value: unknown, depth: number): Signature | null {
@@ -240,7 +233,11 @@ function createSignatureReader(): SignatureReader {
     return !Array.isArray(value) && first?.type === 'group' ? [...first.tasks] : tasks;
   }
 
-  return { list: (value) => list(value, 0), one: (value) => one(value, 0) };
+  return {
+    /** Reads a list of signatures or a single one. Everything else is left out. */
+    list: (value: unknown) => list(value, 0),
+    one: (value: unknown) => one(value, 0),
+  };
 }
 
 function typeOf(name: string): string | null {

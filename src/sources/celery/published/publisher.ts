@@ -23,11 +23,6 @@ const LONGEST_MS = 5_000;
 /** Most queues, and most schedules. */
 const MOST_ROWS = 5_000;
 
-/** Reports until it is closed. */
-interface Publisher {
-  close(): void;
-}
-
 /** What to report, and where. */
 interface PublisherOptions {
   readonly deployment: Deployment;
@@ -59,7 +54,7 @@ interface State extends PublisherOptions {
 }
 
 /** Begins at once. */
-export function createPublisher(options: PublisherOptions): Publisher {
+export function createPublisher(options: PublisherOptions) {
   const state: State = {
     ...options,
     published: new Map(),

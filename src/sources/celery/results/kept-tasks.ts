@@ -58,13 +58,6 @@ interface LineageRestoreOptions {
   readonly kept: KeptTasks | null;
 }
 
-/** Under way until it is done. */
-interface LineageRestore {
-  /** Never rejects. */
-  readonly done: Promise<void>;
-  stop(): void;
-}
-
 interface Parts extends LineageRestoreOptions {
   readonly signal: AbortSignal;
 }
@@ -73,11 +66,15 @@ interface Parts extends LineageRestoreOptions {
  * Restores the data on which future relations depend, once the store has been read: the history has parents, groups and
  * chords of the newest tasks and of those that have not ended, and the result backend the children that they have listed.
  */
-export function restoreLineage(options: LineageRestoreOptions): LineageRestore {
+export function restoreLineage(options: LineageRestoreOptions) {
   const stopping = new AbortController();
   const { kept } = options;
   const done = kept === null ? Promise.resolve() : restore({ ...options, signal: stopping.signal }, kept);
-  return { done, stop: () => stopping.abort() };
+  return {
+    /** Never rejects. */
+    done,
+    stop: () => stopping.abort(),
+  };
 }
 
 async function restore(parts: Parts, kept: KeptTasks): Promise<void> {

@@ -40,13 +40,6 @@ export interface ScanProgress {
   readonly problem: Problem | null;
 }
 
-/** Reads everything that is stored. */
-interface ResultScan {
-  /** Reads everything; if a scan is running, everything once more afterwards. */
-  start(): void;
-  progress(): ScanProgress;
-}
-
 interface State {
   readonly intake: ResultIntake;
   readonly kept: KeptTasks | null;
@@ -60,14 +53,11 @@ interface State {
  * @param kept `null` without a store
  * @param signal ends it
  */
-export function createResultScan(
-  intake: ResultIntake,
-  kept: KeptTasks | null,
-  signal: AbortSignal,
-): ResultScan {
+export function createResultScan(intake: ResultIntake, kept: KeptTasks | null, signal: AbortSignal) {
   const progress = newProgress(null);
   const state: State = { intake, kept, signal, progress, isWanted: false, isRunning: false };
   return {
+    /** Reads everything; if a scan is running, everything once more afterwards. */
     start() {
       state.isWanted = true;
       if (!state.isRunning) void run(state);

@@ -40,8 +40,8 @@ export interface Results {
   stop(): void;
 }
 
-/** Parameters of reading. */
-interface ResultsOptions {
+/** Nothing is asked of the backend before `start` or a look-up. */
+export function createResults(options: {
   readonly backend: Pick<ResultBackend, 'stored' | 'published'>;
   readonly history: History;
   readonly lineage: Lineage;
@@ -55,10 +55,7 @@ interface ResultsOptions {
   readonly kept: KeptTasks | null;
   /** Removes secrets from results that are looked up for a client; `null`: they stay as they are. */
   readonly redactor: Redactor | null;
-}
-
-/** Nothing is asked of the backend before `start` or a look-up. */
-export function createResults(options: ResultsOptions): Results {
+}): Results {
   const { backend, history, lineage, valueLength, readsStored } = options;
   const { stored, published } = backend;
   const stopping = new AbortController();
@@ -122,13 +119,6 @@ const BATCH = 500;
 /** Most open tasks to watch; those with the oldest messages come first. */
 const MAX_TASKS = 20_000;
 
-/** Watches the tasks that have not ended. */
-interface Reconciler {
-  start(): void;
-  /** Looks up all of them at once, since something may have been missed. */
-  askAll(): void;
-}
-
 /** An open task and when to ask about it. Milliseconds since 1970. */
 interface Watched {
   /** Time of its last message in the history. */
@@ -151,11 +141,7 @@ interface State {
  * @param isWaiting whether a queue holds the message of a task, so that it has no result yet
  * @param signal ends it
  */
-function createReconciler(
-  intake: ResultIntake,
-  isWaiting: (id: string) => boolean,
-  signal: AbortSignal,
-): Reconciler {
+function createReconciler(intake: ResultIntake, isWaiting: (id: string) => boolean, signal: AbortSignal) {
   const watched = new Map<string, Watched>();
   const state: State = { intake, isWaiting, signal, watched, isRunning: false, isAllWanted: false };
 
@@ -164,6 +150,7 @@ function createReconciler(
       const timer = setInterval(() => void run(state), INTERVAL).unref();
       signal.addEventListener('abort', () => clearInterval(timer), { once: true });
     },
+    /** Looks up all of them at once, since something may have been missed. */
     askAll() {
       state.isAllWanted = true;
       void run(state);

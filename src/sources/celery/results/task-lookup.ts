@@ -25,15 +25,6 @@ const IDS_A_ROUND = 1_000;
 /** Tasks and relations examined between two pauses. */
 const ITEMS_AT_ONCE = 256;
 
-/** Tasks that were looked up and that are too old for the history. */
-interface FoundTasks {
-  add(result: StoredResult): void;
-  readonly reader: () => HistoryReader;
-  /** Changes whenever an answer could have changed. */
-  revision(): number;
-  close(): void;
-}
-
 /** Bounds of the history of found tasks. */
 const FOUND: RetentionOptions = {
   maxTasks: 1_000,
@@ -47,12 +38,12 @@ const FOUND: RetentionOptions = {
  * @param maxValueLength longest text to keep of one value, in characters
  * @param redactor removes secrets; `null`: texts stay as they are
  */
-export function createFoundTasks(maxValueLength: number, redactor: Redactor | null): FoundTasks {
+export function createFoundTasks(maxValueLength: number, redactor: Redactor | null) {
   const create = () => createMemoryHistory({ ...FOUND, maxValueLength, redactor, eventless: true });
   let history = create();
   let revision = 0;
   return {
-    add({ change }) {
+    add({ change }: StoredResult) {
       // A history keeps the latest tasks, however old the one is that is wanted now.
       if (!history.index.wouldKeep(change.time ?? Date.now())) {
         history.close();
@@ -62,22 +53,23 @@ export function createFoundTasks(maxValueLength: number, redactor: Redactor | nu
       revision += 1;
     },
     reader: () => history.reader,
+    /** Changes whenever an answer could have changed. */
     revision: () => revision,
     close: () => history.close(),
   };
 }
 
-/** Where tasks are looked up. */
-interface TaskLookup {
-  readonly reader: HistoryReader;
-  readonly lineage: Lineage;
-  readonly lookup: ResultLookup;
-  /** Tasks that were looked up and that the history does not keep. */
-  readonly found: FoundTasks;
-}
-
 /** @returns the same source, which looks up unknown tasks */
-export function withTaskLookup(tasks: TaskPart, taskLookup: TaskLookup): TaskPart {
+export function withTaskLookup(
+  tasks: TaskPart,
+  taskLookup: {
+    readonly reader: HistoryReader;
+    readonly lineage: Lineage;
+    readonly lookup: ResultLookup;
+    /** Tasks that were looked up and that the history does not keep. */
+    readonly found: ReturnType<typeof createFoundTasks>;
+  },
+): TaskPart {
   const { reader, lineage, lookup, found } = taskLookup;
 
   async function readTree(

@@ -13,9 +13,6 @@ import {
 } from './redbeat-settings.ts';
 import type { StaticSchedule } from './static-schedule.ts';
 
-/** A scheduler of beat whose entries can be read. */
-type BeatScheduler = 'redbeat' | 'django' | 'static';
-
 /** The schedules that are read. */
 export interface Readings {
   readonly fixed: StaticSchedule;
@@ -160,7 +157,7 @@ function problemOfStore(
 }
 
 /** A scheduler named by a setting comes first; a table or key may be left over. */
-export function schedulerOf({ redbeat, django, fixed }: Readings): BeatScheduler | null {
+export function schedulerOf({ redbeat, django, fixed }: Readings): 'redbeat' | 'django' | 'static' | null {
   const configurations = fixed.configurations();
   if (django.isPossible && configurations.some(namesDjangoBeat)) return 'django';
   if (configurations.some(namesRedbeat) || isInUse(redbeat.snapshot)) return 'redbeat';

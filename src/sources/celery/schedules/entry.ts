@@ -32,13 +32,6 @@ export interface StoredEntries<Entry extends ScheduleEntry = ScheduleEntry> {
   readonly unreadable: number;
 }
 
-/** What is known of the runs of an entry. Times in milliseconds since 1970. */
-interface RunTimes {
-  readonly last: number | null;
-  readonly next: number | null;
-  readonly count: number | null;
-}
-
 /** A task that is a run of an entry. */
 export interface Run {
   readonly taskId: string;
@@ -52,7 +45,15 @@ export interface Run {
 export function scheduleRow(
   entry: ScheduleEntry,
   timezone: string | null,
-  { last, next, count }: RunTimes,
+  {
+    last,
+    next,
+    count,
+  }: {
+    readonly last: number | null;
+    readonly next: number | null;
+    readonly count: number | null;
+  },
   runs: readonly Run[] | null,
 ): Schedule {
   const { id, name, task, rule, enabled, args, kwargs, queue } = entry;

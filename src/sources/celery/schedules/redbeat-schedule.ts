@@ -130,15 +130,8 @@ function readEntry({ key, score, definition, meta }: StoredEntry, prefix: string
   };
 }
 
-interface Runs {
-  readonly last: number | null;
-  readonly count: number;
-  readonly zone: string | null;
-  readonly isOffUtc: boolean;
-}
-
 /** The meta of an entry that has never run contains the time at which it was saved, and no count. */
-function readMeta(text: string | null): Runs {
+function readMeta(text: string | null) {
   const meta: unknown = text === null || text === '' ? {} : JSON.parse(text);
   if (!isRecord(meta)) throw new SyntaxError('The meta is no object.');
   const { total_run_count: count, last_run_at: moment } = meta;

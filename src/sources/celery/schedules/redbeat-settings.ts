@@ -13,14 +13,6 @@ export interface RedbeatKeys {
   readonly locks: readonly string[];
 }
 
-/** How often redbeat renews its lock, in seconds. */
-interface RedbeatTiming {
-  /** Longest pause between two looks at the schedule. Default 300. */
-  readonly pause: number;
-  /** Time-out of the lock, set at each look; `null` if unknown. */
-  readonly lockTimeout: number | null;
-}
-
 /** Celery's `beat_max_loop_interval` (celery/beat.py), which redbeat multiplies by five for its lock. */
 const PAUSE = 300;
 
@@ -39,13 +31,17 @@ function locksOf(settings: Configuration, prefix: string): string[] {
 }
 
 /** @param configurations the configurations of the app; earlier ones take precedence */
-export function redbeatTiming(configurations: readonly Configuration[]): RedbeatTiming {
+export function redbeatTiming(configurations: readonly Configuration[]) {
   const teller = configurations.find(namesRedbeat);
   const pause = longestPause(configurations);
   const timeout = positive(first(configurations, 'redbeat_lock_timeout'));
   // A configuration that mentions redbeat omits settings with their default value.
   const usual = teller === undefined && pause === null ? null : (pause ?? PAUSE) * 5;
-  return { pause: pause ?? PAUSE, lockTimeout: timeout ?? usual };
+  return {
+    /** Longest pause between two looks at the schedule. Default 300. */
+    pause: pause ?? PAUSE /** Time-out of the lock, set at each look; `null` if unknown. */,
+    lockTimeout: timeout ?? usual,
+  };
 }
 
 /** `beat_max_loop_interval` of the app, in seconds; `null` if it is not set. */

@@ -19,22 +19,6 @@ import { longestPause, redbeatKeys } from './redbeat-settings.ts';
 import { createRunObserver, type RunObserver } from './runs.ts';
 import { type AskConf, createStaticSchedule } from './static-schedule.ts';
 
-/** Where schedules are read. */
-interface SchedulePlaces {
-  /** Name of the source. */
-  readonly name: string;
-  readonly settings: CelerySettings;
-  readonly redbeat: RedbeatPlace;
-  /** Reads the tables of django-celery-beat; `null` without a database. */
-  readonly django: DjangoReader | null;
-  /** Asks the workers for their configuration. */
-  readonly conf: AskConf;
-  /** Tasks that were received earlier. */
-  readonly reader: Pick<HistoryReader, 'listTasks'>;
-  /** `null` without a store. */
-  readonly kept: KeptTasks | null;
-}
-
 /** Schedules and beat. */
 export interface Schedules {
   readonly source: ScheduleSource;
@@ -58,12 +42,25 @@ export interface Schedules {
 
 interface State extends Readings {
   readonly observer: RunObserver;
-  readonly earlier: EarlierRuns;
+  readonly earlier: ReturnType<typeof createEarlierRuns>;
   closed: boolean;
 }
 
 /** Finds and shows schedules. */
-export function createSchedules(places: SchedulePlaces): Schedules {
+export function createSchedules(places: {
+  /** Name of the source. */
+  readonly name: string;
+  readonly settings: CelerySettings;
+  readonly redbeat: RedbeatPlace;
+  /** Reads the tables of django-celery-beat; `null` without a database. */
+  readonly django: DjangoReader | null;
+  /** Asks the workers for their configuration. */
+  readonly conf: AskConf;
+  /** Tasks that were received earlier. */
+  readonly reader: Pick<HistoryReader, 'listTasks'>;
+  /** `null` without a store. */
+  readonly kept: KeptTasks | null;
+}): Schedules {
   const { name, settings, conf, redbeat, django, reader, kept } = places;
   const observer = createRunObserver(Date.now());
   const state: State = {
@@ -219,19 +216,12 @@ const MOST_TASKS = 200;
 /** Milliseconds between two lists. */
 const PAUSE_MS = 10;
 
-/** Reads one list at a time. */
-interface EarlierRuns {
-  /** To be called when entries are watched. Resolves when the observer has seen their earlier tasks; never rejects. */
-  read(): Promise<void>;
-  stop(): void;
-}
-
 /** @param kept `null` without a store */
 function createEarlierRuns(
   observer: RunObserver,
   reader: Pick<HistoryReader, 'listTasks'>,
   kept: KeptTasks | null,
-): EarlierRuns {
+) {
   const stopping = new AbortController();
   const { signal } = stopping;
   let reading: Promise<void> = Promise.resolve();
@@ -252,6 +242,7 @@ function createEarlierRuns(
   }
 
   return {
+    /** To be called when entries are watched. Resolves when the observer has seen their earlier tasks; never rejects. */
     read() {
       const names = observer.takeNewTasks().slice(0, MOST_NAMES);
       if (names.length > 0) reading = reading.then(() => readNames(names));

@@ -74,14 +74,8 @@ interface State {
  * The entries of `settings.beat_schedule` and those in the configurations of workers. Beat itself stores its
  * schedule in a local file, which cannot be read. The configuration of a worker shows the entries of beat if
  * both run the same app; it does not prove that beat runs.
- *
- * @param now milliseconds since 1970
  */
-export function createStaticSchedule(
-  settings: CelerySettings,
-  askConf: AskConf,
-  now: () => number = Date.now,
-): StaticSchedule {
+export function createStaticSchedule(settings: CelerySettings, askConf: AskConf): StaticSchedule {
   const own = staticEntries(settings.beat_schedule, zoneOf(settings));
   const state: State = {
     own,
@@ -90,10 +84,10 @@ export function createStaticSchedule(
     askedAt: Number.NEGATIVE_INFINITY,
     answered: false,
   };
-  const ask = shareCalls(() => askWorkers(state, askConf, now));
+  const ask = shareCalls(() => askWorkers(state, askConf));
   return {
     async refresh() {
-      if (now() - state.askedAt < (state.answered ? FRESH_MS : RETRY_MS)) return;
+      if (Date.now() - state.askedAt < (state.answered ? FRESH_MS : RETRY_MS)) return;
       const asking = ask();
       if (!state.answered) await waitFor(asking, { ms: WAIT_MS });
     },
@@ -109,15 +103,15 @@ export function createStaticSchedule(
   };
 }
 
-async function askWorkers(state: State, askConf: AskConf, now: () => number): Promise<void> {
+async function askWorkers(state: State, askConf: AskConf): Promise<void> {
   let replies: ReadonlyMap<string, unknown> | null = null;
   try {
     replies = await askConf();
-    take(state, replies ?? new Map(), now());
+    take(state, replies ?? new Map(), Date.now());
   } catch {
     // Treated like no answer.
   }
-  state.askedAt = now();
+  state.askedAt = Date.now();
   state.answered = replies !== null && replies.size > 0;
 }
 

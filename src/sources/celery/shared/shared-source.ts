@@ -12,18 +12,20 @@ import { createPublisher } from '../published/publisher.ts';
 import { createReportClock, type ReportClock } from '../published/reports.ts';
 import { keptTasks } from '../results/kept-tasks.ts';
 
-/** The parts of a source that one instance at a time collects. */
-interface LedSourceOptions {
+/** A source that collects while it holds the lease of the history, and otherwise shows the reports of the holder. */
+export function createLedSource({
+  name,
+  history,
+  connect,
+  hasConsumers,
+}: {
   readonly name: string;
   readonly history: StoredHistory;
   /** Connects and returns what to collect, at the beginning of each term; `null`: this instance never collects. */
   readonly connect: (() => LiveOptions) | null;
   /** Whether the broker counts consumers of its own. */
   readonly hasConsumers: boolean;
-}
-
-/** A source that collects while it holds the lease of the history, and otherwise shows the reports of the holder. */
-export function createLedSource({ name, history, connect, hasConsumers }: LedSourceOptions): ClosableParts {
+}): ClosableParts {
   // Messages before another instance took over were not received. That instance has recorded the gap itself.
   const clock = createReportClock(history.texts, () => {
     if (leading?.term() == null) history.writer.recordGap();
@@ -71,14 +73,18 @@ interface LedTerm extends Live {
   hasListened(): boolean;
 }
 
-/** The parts of the source that a term uses. */
-interface TermContext {
-  readonly history: StoredHistory;
-  readonly clock: ReportClock;
-  readonly leader: string;
-}
-
-function openTerm(options: LiveOptions, { history, clock, leader }: TermContext): LedTerm {
+function openTerm(
+  options: LiveOptions,
+  {
+    history,
+    clock,
+    leader,
+  }: {
+    readonly history: StoredHistory;
+    readonly clock: ReportClock;
+    readonly leader: string;
+  },
+): LedTerm {
   const before = clock.status();
   // No instance has received messages since the previous leader gave up.
   if (before !== null) history.writer.recordGap();

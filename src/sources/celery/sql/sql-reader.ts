@@ -2,6 +2,8 @@
  * Runs statements on the host's function, one at a time, so that it takes at most one connection of a pool. Only
  * statements that begin with SELECT are run, and each has a limit of rows and a deadline.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { settleInTime } from '../../../waiting.ts';
 import type { Problem } from '../problem.ts';
 import { DIALECTS, type SqlDialect, withoutOctetLength } from './sql-dialect.ts';
 import type { ResolvedSql } from './sql-options.ts';
@@ -128,17 +130,14 @@ async function run(
     reading.requests += 1;
     return answerTo(reading, `${dialect.bind(text)} LIMIT ${limit}`, values);
   };
+  // Clients of SQLite answer at once: between two statements, the host gets a turn of the event loop.
   const turn = before.then(nextTurn).then(() => {
     reading.waiting -= 1;
     return takeTurn(reading, statement, free, signal);
   });
-  const rows = rowsOf(await endOn(turn, signal));
+  // A caller that gives up does not wait; the statement continues.
+  const rows = rowsOf(await settleInTime(turn, { signal }, () => sqlError('TimeoutError')));
   return rows.length > limit ? rows.slice(0, limit) : rows;
-}
-
-/** Clients of SQLite answer at once: between two statements, the host gets a turn of the event loop. */
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 async function answerTo(reading: Reading, text: string, values: readonly string[]): Promise<unknown> {
@@ -187,7 +186,7 @@ async function takeTurn(
   const longest = setTimeout(end, LONGEST_MS).unref();
   answer.then(end, end);
   try {
-    const rows = await endIn(reading.timeoutMs, answer);
+    const rows = await settleInTime(answer, { ms: reading.timeoutMs }, () => sqlError('TimeoutError'));
     reading.state = { up: true, asOf: startedAt, problem: null };
     return rows;
   } catch (error) {
@@ -199,35 +198,6 @@ async function takeTurn(
       ? { ...reading.state, up: false, problem: failure.problem }
       : { up: true, asOf: startedAt, problem: null };
     throw failure;
-  }
-}
-
-/** A late answer is ignored. */
-async function endIn<Result>(ms: number, result: Promise<Result>): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined;
-  const end = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(sqlError('TimeoutError')), ms).unref();
-  });
-  try {
-    return await Promise.race([result, end]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** A caller that gives up does not wait; the statement continues. */
-async function endOn<Result>(result: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
-  if (signal === undefined) return result;
-  let leave: () => void = () => {};
-  const left = new Promise<never>((_, reject) => {
-    leave = () => reject(sqlError('TimeoutError'));
-    if (signal.aborted) leave();
-    else signal.addEventListener('abort', leave, { once: true });
-  });
-  try {
-    return await Promise.race([result, left]);
-  } finally {
-    signal.removeEventListener('abort', leave);
   }
 }
 

@@ -26,9 +26,6 @@ import type {
 import type { CelerySettings } from '../../settings.ts';
 import { countKeys, type KeyValue, readValues, scanKeys, type ValueStore } from './value-store.ts';
 
-/** How long a diagnosis listens for results, in milliseconds. */
-const LISTEN_MS = 8000;
-
 /**
  * Celery's result backend in Redis (celery/backends/redis.py).
  *
@@ -46,7 +43,7 @@ export function createRedisResultBackend(
     stored: createStoredResults({ reader, commands: 0 }, resultKeys(settings)),
     check: (signal) => reader.check(signal),
     deniedHint: (access) => deniedHint(access, settings, endpoint.database),
-    diagnose: (signal) => diagnoseResults(endpoint, settings, LISTEN_MS, signal),
+    diagnose: (signal) => diagnoseResults(endpoint, settings, signal),
     locate: (taskId, signal) => diagnoseDatabase(endpoint, settings, taskId, signal),
     describe: () => ({
       url: endpoint.url,
@@ -189,21 +186,16 @@ const RESULT = 'celery-task-meta-';
 /** Maximum number of alternatives in a sentence. */
 const MOST = 3;
 
-/**
- * Listens to all channels that may carry results and looks at names of keys, once.
- *
- * @param listenMs how long to listen, in milliseconds
- */
+/** Listens to all channels that may carry results and looks at names of keys, once. */
 async function diagnoseResults(
   endpoint: RedisEndpoint,
   settings: CelerySettings,
-  listenMs: number,
   signal: AbortSignal,
 ): Promise<readonly Hint[]> {
   const { prefix } = resultSubscription(settings);
   const own = prefix.slice(0, -RESULT.length);
   const [heard, stored] = await Promise.all([
-    hearChannels(endpoint, [`*${RESULT}*`], prefixOf, listenMs, signal),
+    hearChannels(endpoint, [`*${RESULT}*`], prefixOf, signal),
     lookAt(endpoint, (reader) => findPrefixes(reader, RESULT, signal)),
   ]);
   if (stored?.includes(own)) return [];

@@ -3,7 +3,7 @@ import { type ConnectionState, NOT_CONNECTED } from '../../../../kept-connection
 import { pause } from '../../../../waiting.ts';
 import { createMessageQueue, type MessageQueue } from '../../message-queue.ts';
 import { type Problem, problemOf } from '../../problem.ts';
-import type { PublishedHandlers, PublishedResults } from '../../result-backend.ts';
+import type { PublishedHandlers } from '../../result-backend.ts';
 import type { SqlReader } from '../../sql/sql-reader.ts';
 import {
   type FoundTables,
@@ -28,13 +28,6 @@ const AT_ONCE = 1_000;
 const MOST_FAILURES = 3;
 /** No more rows are searched while this many wait to be handed over. */
 const MOST_PENDING = 20_000;
-
-/** Results by polling. */
-interface PolledResults extends PublishedResults {
-  /** How far dates of new rows are behind the clock of the database, in milliseconds; 0: less than ten minutes. */
-  skew(): number;
-  close(): void;
-}
 
 /** A result or a group, as Celery's own JSON. */
 interface ReadText {
@@ -67,7 +60,7 @@ export function createPublishedResults(
   reader: SqlReader,
   finder: TableFinder,
   pollMs: number = POLL_MS,
-): PolledResults {
+): PublishedResults & { skew(): number; close(): void } {
   const closing = new AbortController();
   let state: State | null = null;
   return {

@@ -84,7 +84,7 @@ export function createAmqpBroker(
     visibilityMs: CONSUMER_TIMEOUT_MS,
     check: (signal) => check(reads, requests, signal),
     deniedHint: (access) => deniedHint(access, rights),
-    diagnose: (signal) => diagnoseEvents({ endpoint, connection: reads, events, settings }, signal),
+    diagnose: (signal) => diagnoseEvents(endpoint, reads, events, settings, signal),
     async close() {
       await Promise.all([events.close(), control.close(), reads.close()]);
     },
@@ -133,59 +133,41 @@ function urlsOf({ hosts, url }: AmqpEndpoint): string | null {
   return urls.includes(null) ? null : urls.join(';');
 }
 
-const BLOCKED: Problem = {
-  ...amqpError('BLOCKED').problem,
-  code: 'READONLY',
-};
+const BLOCKED: Problem = { ...amqpError('BLOCKED').problem, code: 'READONLY' };
 
 /** The virtual host of a URL that names none. */
 const DEFAULT_VIRTUAL_HOST = '/';
 
-/** Parameters of a diagnosis. */
-interface DiagnosisOptions {
-  readonly endpoint: AmqpEndpoint;
-  /** A connection to the virtual host. */
-  readonly connection: AmqpConnection;
-  readonly events: Pick<AmqpEvents, 'queue' | 'hadExchange'>;
-  readonly settings: CelerySettings;
-}
-
-/** Looks once where else events are published. Only RabbitMQ's administrator can list virtual hosts and exchanges. */
-export async function diagnoseEvents(
-  options: DiagnosisOptions,
+/**
+ * Looks once where else events are published. Only RabbitMQ's administrator can list virtual hosts and exchanges.
+ * Evidence: the exchange of events did not exist before this monitor declared it.
+ */
+async function diagnoseEvents(
+  endpoint: AmqpEndpoint,
+  connection: AmqpConnection,
+  events: AmqpEvents,
+  settings: CelerySettings,
   signal: AbortSignal,
 ): Promise<readonly Hint[]> {
-  const hint = await exchangeHint(options, signal);
-  return hint === null ? [] : [hint];
-}
-
-/** Evidence: the exchange of events did not exist before this monitor declared it. */
-async function exchangeHint(options: DiagnosisOptions, signal: AbortSignal): Promise<Hint | null> {
-  const { endpoint, connection, events, settings } = options;
-  if (events.hadExchange() !== false) return null;
+  if (events.hadExchange() !== false) return [];
   const { exchange } = events.queue;
-  const { exchange: pidbox } = controlNames(settings);
+  const hint = (sentence: string): Hint[] => [{ code: 'wrong_channel', component: 'broker', sentence }];
   const here =
     endpoint.virtualHost === null ? 'this virtual host' : `the virtual host ${quoted(endpoint.virtualHost)}`;
-  if (await hasExchange(connection, pidbox, { signal })) {
+  if (await hasExchange(connection, controlNames(settings).exchange, { signal })) {
     const line = "settings: { event_exchange: '…' }";
-    return {
-      code: 'wrong_channel',
-      component: 'broker',
-      sentence:
-        `Workers use ${here}, but none has ever declared the exchange ${quoted(exchange)}, where this source listens. ` +
+    return hint(
+      `Workers use ${here}, but none has ever declared the exchange ${quoted(exchange)}, where this source listens. ` +
         `If event_exchange is set in the app, write ${line}. Otherwise start the workers with -E.`,
-    };
+    );
   }
   const isElsewhere = await isInDefault(endpoint, exchange, signal);
   const line = isElsewhere ? "broker: 'amqp://…/'" : "broker: 'amqp://…/<virtual host>'";
-  return {
-    code: 'wrong_channel',
-    component: 'broker',
-    sentence: isElsewhere
+  return hint(
+    isElsewhere
       ? `No worker has ever declared the exchange of events in ${here}, but some have in '/'. If they belong to this app, write ${line}.`
       : `No worker has ever declared the exchange of events in ${here}. Compare it with the end of the app's broker_url, and write ${line}.`,
-  };
+  );
 }
 
 async function isInDefault(endpoint: AmqpEndpoint, exchange: string, signal: AbortSignal): Promise<boolean> {
@@ -235,27 +217,24 @@ export function deniedHint(access: BrokerAccess, rights: string): Hint | null {
   switch (access) {
     case 'events':
       return hint("receive Celery's events");
-    case 'control': {
+    case 'control':
       return hint('send requests to workers, so their pool, queues and registered tasks are not shown');
-    }
     // RabbitMQ has no schedules, and a refused queue is shown without its counts.
     case 'queues':
     case 'schedules':
       return null;
     case 'writes':
-      return blockedHint();
+      return BLOCKED_HINT;
   }
 }
 
-function blockedHint(): Hint {
-  return {
-    code: 'broker_read_only',
-    component: 'broker',
-    sentence:
-      'RabbitMQ is short of memory or disk space: it accepts no messages, so clients cannot send tasks. See which of ' +
-      'them by rabbitmq-diagnostics alarms.',
-  };
-}
+const BLOCKED_HINT: Hint = {
+  code: 'broker_read_only',
+  component: 'broker',
+  sentence:
+    'RabbitMQ is short of memory or disk space: it accepts no messages, so clients cannot send tasks. See which of ' +
+    'them by rabbitmq-diagnostics alarms.',
+};
 
 /** A pattern that matches nothing else. */
 function escapePattern(name: string): string {

@@ -27,18 +27,14 @@ export const OWN_PREFIX = 'express-task-monitor.';
 /** Most replies that wait for us to read them. */
 const MOST_REPLIES = 10_000;
 
-/** The exchanges of remote control. */
-interface ControlNames {
-  /** A fanout that the queues of all workers are bound to. */
-  readonly exchange: string;
-  /** A direct exchange: the routing key is the id of a client. */
-  readonly replyExchange: string;
-}
-
 /** Names by the app's settings. */
-export function controlNames({ control_exchange }: CelerySettings): ControlNames {
+export function controlNames({ control_exchange }: CelerySettings) {
   const exchange = `${control_exchange ?? 'celery'}.pidbox`;
-  return { exchange, replyExchange: `reply.${exchange}` };
+  return {
+    /** A fanout that the queues of all workers are bound to. */
+    exchange /** A direct exchange: the routing key is the id of a client. */,
+    replyExchange: `reply.${exchange}`,
+  };
 }
 
 /** A channel with a queue of replies. */
@@ -55,7 +51,7 @@ interface Session {
 interface MailboxState {
   readonly connection: AmqpConnection;
   readonly rights: string;
-  readonly names: ControlNames;
+  readonly names: ReturnType<typeof controlNames>;
   /** The requests that wait for replies, by ticket. */
   readonly listeners: Map<string, ReplyListener>;
   /** The session, or the attempt to open one. `null` in it: no worker has ever listened. */

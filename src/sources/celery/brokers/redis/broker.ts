@@ -12,7 +12,6 @@ import {
   describeError,
   escapeGlob,
   READ_RULES,
-  type RedisProblem,
   redisError,
   subscriptionAcl,
 } from '../../../../redis/problems.ts';
@@ -28,21 +27,20 @@ import { createRedisMailbox } from './mailbox.ts';
 import { controlAddress } from './pidbox.ts';
 import { createRedisQueueReader } from './queues/queue-reader.ts';
 
-/** How long a diagnosis listens, in milliseconds: workers send a heartbeat every two seconds. */
-const LISTEN_MS = 8000;
-
-/** Parameters of a broker on Redis. */
-interface RedisBrokerOptions {
+/** A broker on Redis. */
+export function createRedisBroker({
+  endpoint,
+  reader,
+  settings,
+  queues,
+}: {
   readonly endpoint: RedisEndpoint;
   /** For commands. It may be shared with a result backend in the same database, and is not closed here. */
   readonly reader: RedisReader;
   readonly settings: CelerySettings;
   /** Names of queues that the host gives. */
   readonly queues: readonly string[];
-}
-
-/** A broker on Redis. */
-export function createRedisBroker({ endpoint, reader, settings, queues }: RedisBrokerOptions): Broker {
+}): Broker {
   const events = createRedisEvents(endpoint, settings);
   const control = createRedisMailbox(endpoint, settings);
   const { check, server } = createRedisCheck(reader);
@@ -65,7 +63,7 @@ export function createRedisBroker({ endpoint, reader, settings, queues }: RedisB
     check,
     hints: () => serverHints(server()),
     deniedHint: (access) => deniedHint(access, settings, endpoint.database),
-    diagnose: (signal) => diagnoseEvents(endpoint, settings, LISTEN_MS, signal),
+    diagnose: (signal) => diagnoseEvents(endpoint, settings, signal),
     async close() {
       await Promise.all([events.close(), control.close()]);
     },
@@ -148,24 +146,17 @@ function policyOf(server: ServerInfo | null): string | null {
   return server?.get('maxmemory_policy') ?? null;
 }
 
-/** Checks, and remembers which server answered. */
-interface RedisCheck {
-  /**
-   * Requests a sign of life, and whether Redis accepts writes: a master that was made a replica keeps its connections, so
-   * nothing else shows it. Nothing is written. A user who may not send INFO gets only the sign of life.
-   *
-   * @returns what is wrong; a read-only replica has the code `READONLY`
-   */
-  check(signal: AbortSignal): Promise<RedisProblem | null>;
-  /** What INFO says about the server and its memory: no fields before the first check; `null`: this user may not run it. */
-  server(): ServerInfo | null;
-}
-
 /** Asks nothing before the first check. */
-function createRedisCheck(reader: Pick<RedisReader, 'outcomes'>): RedisCheck {
+function createRedisCheck(reader: Pick<RedisReader, 'outcomes'>) {
   let known: ServerInfo | null = new Map();
   return {
-    async check(signal) {
+    /**
+     * Requests a sign of life, and whether Redis accepts writes: a master that was made a replica keeps its connections, so
+     * nothing else shows it. Nothing is written. A user who may not send INFO gets only the sign of life.
+     *
+     * @returns what is wrong; a read-only replica has the code `READONLY`
+     */
+    async check(signal: AbortSignal) {
       try {
         const commands = [['PING'], ['INFO', 'replication'], ['INFO', 'server'], ['INFO', 'memory']];
         const [ping, replication, server, memory] = await reader.outcomes(commands, { signal });
@@ -177,6 +168,7 @@ function createRedisCheck(reader: Pick<RedisReader, 'outcomes'>): RedisCheck {
         return describeError(error);
       }
     },
+    /** What INFO says about the server and its memory: no fields before the first check; `null`: this user may not run it. */
     server: () => known,
   };
 }
@@ -212,17 +204,14 @@ const NO_KEYS: BrokerKeys = { isHere: false, prefixes: [], databases: [] };
 
 /**
  * Listens to all channels that may carry events and looks at names of keys, once, when none arrive on our channels.
- *
- * @param listenMs how long to listen, in milliseconds: workers send a heartbeat every two seconds
  */
 export async function diagnoseEvents(
   endpoint: RedisEndpoint,
   settings: CelerySettings,
-  listenMs: number,
   signal: AbortSignal,
 ): Promise<readonly Hint[]> {
   const [heard, keys] = await Promise.all([
-    hearChannels(endpoint, EVENT_PATTERNS, withoutType, listenMs, signal),
+    hearChannels(endpoint, EVENT_PATTERNS, withoutType, signal),
     lookAt(endpoint, (reader) => findBrokerKeys(reader, endpoint, keyPrefixOf(settings), signal)),
   ]);
   const found = keys ?? NO_KEYS;

@@ -98,13 +98,6 @@ function prioritySuffix(steps: readonly number[], separator: string): string {
   return step === 0 ? '' : `${separator}${step}`;
 }
 
-/** The envelope of a request besides its body. */
-interface EnvelopeIds {
-  /** Names the client's reply list. */
-  readonly oid: string;
-  readonly deliveryTag: string;
-}
-
 /**
  * The message that Celery's own client publishes. A message without `delivery_tag` would end every worker.
  *
@@ -113,7 +106,14 @@ interface EnvelopeIds {
 export function wrapRequest(
   request: ControlRequest,
   address: ControlAddress,
-  { oid, deliveryTag }: EnvelopeIds,
+  {
+    oid,
+    deliveryTag,
+  }: {
+    /** Names the client's reply list. */
+    readonly oid: string;
+    readonly deliveryTag: string;
+  },
 ): string {
   if (!isControlId(deliveryTag)) throw new TypeError('A remote control message needs a delivery tag.');
   return JSON.stringify({
