@@ -13,18 +13,7 @@ import {
 } from '../server-problems.ts';
 
 /** What went wrong with Redis. */
-export interface RedisProblem extends ServerProblem {
-  /** What was refused, if the code is `NOPERM`. */
-  readonly refused?: Refusal;
-}
-
-/** What the Redis user may not do. */
-interface Refusal {
-  /** Run the command at all, or use that key or channel. */
-  readonly kind: 'command' | 'key' | 'channel';
-  /** The name in ACL rules, such as `lrange` or `memory|usage`; `null` if Redis does not name it. */
-  readonly command: string | null;
-}
+export type RedisProblem = ServerProblem;
 
 /** Why a command or a connection failed. The message is the problem's sentence, without secrets. */
 export class RedisError extends ServerError<RedisProblem> {
@@ -103,12 +92,6 @@ const BY_MESSAGE: ProblemPatterns<ProblemCode> = [
   [/clos(?:e|ed|ing)\b|Stream isn't writeable|offline|max retries/i, 'LOST'],
 ];
 
-/** How Redis 6 and 7 end a refusal that is not about the command itself. */
-const REFUSED: ProblemPatterns<Refusal['kind']> = [
-  [/\bchannels?(?: used as arguments)?$/i, 'channel'],
-  [/\bkeys?(?: used as arguments)?$/i, 'key'],
-];
-
 /** Problems of a single command: Redis itself answers, and other commands may work. */
 const OF_COMMAND: ReadonlySet<string> = new Set<ProblemCode>([
   'NOPERM',
@@ -174,16 +157,9 @@ function codeOf(code: string): ProblemCode | null {
 
 function describeMessage(message: string): RedisProblem | null {
   const word = /^-?([A-Z]+)\b/.exec(message)?.[1] ?? '';
-  if (word === 'NOPERM') return { ...problemFor(word), refused: refusalIn(message) };
   if (isProblemCode(word)) return problemFor(word);
   const known = firstMatch(BY_MESSAGE, message);
   return known === null ? null : problemFor(known);
-}
-
-function refusalIn(message: string): Refusal {
-  const command = /\brun the '([\w-]{1,40}(?:\|[\w-]{1,40})?)' command/i.exec(message)?.[1] ?? null;
-  if (command !== null) return { kind: 'command', command: command.toLowerCase() };
-  return { kind: firstMatch(REFUSED, message) ?? 'command', command: null };
 }
 
 /**

@@ -62,7 +62,7 @@ function brokerComponent(
     config: {
       ...config,
       error,
-      unreadable_messages: queues?.counts().unreadable ?? 0,
+      unreadable_messages: queues?.unreadable() ?? 0,
       // The finding `workers_silent` names this cause.
       refuses_workers: all.find(({ code }) => code === 'broker_version')?.sentence ?? null,
       ...hints,

@@ -2,21 +2,11 @@ import type { ServerProblem } from '../../server-problems.ts';
 
 /** A problem of a broker or a result backend. */
 export interface Problem extends ServerProblem {
-  /** What the user may not do; absent unless the server refused a right. */
-  readonly refused?: RefusedRight;
   /**
    * The rights to give to the user, in the words of the server (for Redis, rules of `ACL SETUSER`);
    * `null` or absent when something else is wrong.
    */
   readonly missingRights?: string | null;
-}
-
-/** A right that the server's user lacks. */
-interface RefusedRight {
-  /** Whether the command itself is refused, or only its use on this key or channel. */
-  readonly kind: 'command' | 'key' | 'channel';
-  /** The command in lower case; `null` if the server does not name it. */
-  readonly command: string | null;
 }
 
 /**

@@ -94,22 +94,15 @@ function text(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Where a worker has a task. */
-interface HeldTask {
-  readonly worker: string;
-  /** `reserved`: it is next; `active`: it runs. */
-  readonly list: (typeof LISTS)[number];
-}
-
 /** The tasks that workers have. */
 export interface Running {
-  /** By task id. */
-  readonly tasks: ReadonlyMap<string, HeldTask>;
+  /** Their ids. */
+  readonly tasks: ReadonlySet<string>;
   /**
    * The lists that every worker has reported. `reserved` is missing where a worker accepts other encodings than JSON,
    * so that it cannot be asked; its messages are in the broker.
    */
-  readonly complete: readonly HeldTask['list'][];
+  readonly complete: readonly (typeof LISTS)[number][];
   /** Workers that have reported all tasks that they run. */
   readonly reporters: ReadonlySet<string>;
   /** Milliseconds since 1970, by this process's clock. */
@@ -137,9 +130,9 @@ export function createRunning(control: Control, history: CollectedHistory) {
   }
 
   return async function running(): Promise<Running | null> {
-    const tasks = new Map<string, HeldTask>();
+    const tasks = new Set<string>();
     const askedAt = Date.now();
-    const complete: HeldTask['list'][] = [];
+    const complete: (typeof LISTS)[number][] = [];
     const reporters = new Set<string>();
     for (const list of LISTS) {
       const replies = await control.ask(list);
@@ -153,7 +146,7 @@ export function createRunning(control: Control, history: CollectedHistory) {
           history.writer.recordDropped(dropped);
         } else if (list === 'active') reporters.add(worker);
         for (const item of items) {
-          tasks.set(item.id, { worker, list });
+          tasks.add(item.id);
           if (list === 'active') record(item, worker);
         }
       }

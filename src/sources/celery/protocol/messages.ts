@@ -47,11 +47,6 @@ export interface Signature {
 export interface QueuedTask {
   readonly facts: TaskFacts;
   readonly deliveryTag: string;
-  /** The queue that has it, or that it was taken from. */
-  readonly queue: string;
-  readonly redelivered: boolean;
-  /** When a worker took it, milliseconds since 1970; `null` while it waits. */
-  readonly takenAt: number | null;
   /** Name of the entry of a schedule that sent it (`periodic_task_name`); `null`: it names none. */
   readonly periodicTask: string | null;
   /** The next steps of its chain, in running order. */

@@ -18,14 +18,6 @@ import {
 } from './message-parts.ts';
 import { kindOf, parseMoment, type QueuedTask, type Signature, wasCut } from './messages.ts';
 
-/** Where a message was found. */
-interface MessageOrigin {
-  /** `null` if unknown. */
-  readonly queue: string | null;
-  /** When a worker took it, milliseconds since 1970; `null` while it waits. */
-  readonly takenAt: number | null;
-}
-
 /** Finds the queue that an exchange and a routing key lead to; `null` if there are several. */
 export type FindQueue = (exchange: string, routingKey: string) => string | null;
 
@@ -37,23 +29,21 @@ export type FindQueue = (exchange: string, routingKey: string) => string | null;
 export function decodeWaiting(raw: string, queue: string): QueuedTask | null {
   return guarded(() => {
     const { value, body } = splitMessage(raw, '{');
-    return taskOf(value, body, { queue, takenAt: null });
+    return taskOf(value, body, queue);
   });
 }
 
 /**
  * Decodes a value of `unacked`.
  *
- * @param takenAt its score in `unacked_index`, in milliseconds
  * @returns `null` if it is not a readable message of a task
  */
-export function decodeTaken(raw: string, takenAt: number | null, findQueue: FindQueue): QueuedTask | null {
+export function decodeTaken(raw: string, findQueue: FindQueue): QueuedTask | null {
   return guarded(() => {
     const { value, body } = splitMessage(raw, '[{');
     if (!Array.isArray(value)) return null;
     const [message, exchange, routingKey] = value as unknown[];
-    const queue = findQueue(filledString(exchange) ?? '', filledString(routingKey) ?? '');
-    return taskOf(message, body, { queue, takenAt });
+    return taskOf(message, body, findQueue(filledString(exchange) ?? '', filledString(routingKey) ?? ''));
   });
 }
 
@@ -65,11 +55,11 @@ function guarded(decode: () => QueuedTask | null): QueuedTask | null {
   }
 }
 
-function taskOf(value: unknown, body: string | null, origin: MessageOrigin): QueuedTask | null {
+/** @param queue `null` if unknown */
+function taskOf(value: unknown, body: string | null, queue: string | null): QueuedTask | null {
   if (!isRecord(value)) return null;
   const headers = isRecord(value.headers) ? value.headers : {};
   const properties = isRecord(value.properties) ? value.properties : {};
-  const delivery = isRecord(properties.delivery_info) ? properties.delivery_info : {};
   const form: BodyForm = {
     type: value['content-type'],
     encoding: properties.body_encoding,
@@ -85,13 +75,10 @@ function taskOf(value: unknown, body: string | null, origin: MessageOrigin): Que
   const traceId = traceIn(headers);
   return {
     facts: {
-      ...factsOf(id, content, origin.queue, embed.chord === undefined ? undefined : bodyOf(chord)),
+      ...factsOf(id, content, queue, embed.chord === undefined ? undefined : bodyOf(chord)),
       ...(traceId !== null && { traceId }),
     },
     deliveryTag: filledString(properties.delivery_tag) ?? '',
-    queue: origin.queue ?? filledString(delivery.routing_key) ?? '',
-    redelivered: headers.redelivered === true || delivery.redelivered === true,
-    takenAt: origin.takenAt,
     periodicTask: name(properties.periodic_task_name) ?? name(headers.periodic_task_name),
     // The body has the steps in reverse: Celery takes the next one off the end.
     chain: read.list(embed.chain).reverse(),

@@ -93,8 +93,6 @@ const STALE_AFTER_MS = 5_000;
 export interface ReportClock {
   /** `null`: there was no report, or this version cannot read it. */
   status(): StatusReport | null;
-  /** Approximate milliseconds since the status was written; infinite without one. */
-  age(): number;
   /** A sentence if reports have stopped, or never began. `null`: reports arrive. */
   silence(): string | null;
   close(): void;
@@ -105,7 +103,7 @@ interface State {
   readonly onTakeover: () => void;
   text: string | null;
   status: StatusReport | null;
-  /** When it was written, by the monotonic clock of this process. */
+  /** When it was written, by the monotonic clock of this process; `-Infinity` without one. */
   writtenAt: number;
 }
 
@@ -117,18 +115,14 @@ interface State {
 export function createReportClock(texts: SharedTexts, onTakeover: () => void): ReportClock {
   const state: State = { texts, onTakeover, text: null, status: null, writtenAt: Number.NEGATIVE_INFINITY };
   const timer = setInterval(() => look(state), INTERVAL_MS).unref();
-  const age = (): number => {
-    look(state);
-    return performance.now() - state.writtenAt;
-  };
   return {
     status() {
       look(state);
       return state.status;
     },
-    age,
     silence() {
-      const old = age();
+      look(state);
+      const old = performance.now() - state.writtenAt;
       if (state.status === null) return 'No instance that collects has reported anything yet.';
       if (old <= STALE_AFTER_MS) return null;
       const since = Number.isFinite(old) ? `for ${Math.round(old / 1000)} seconds` : 'lately';

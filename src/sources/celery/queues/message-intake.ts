@@ -16,12 +16,6 @@ const UNRECORDED_FOR_MS = 30_000;
 const OBJECT = 700;
 const RELATION = 150;
 
-/** How many messages were seen, and how many of them could not be read. */
-export interface MessageCounts {
-  readonly messages: number;
-  readonly unreadable: number;
-}
-
 /** Processes messages. */
 export interface MessageIntake {
   readonly take: TakeMessage;
@@ -32,7 +26,8 @@ export interface MessageIntake {
    * @param isHeld whether a message of that task is still there
    */
   offerAgain(isHeld: (id: string) => boolean, now: number): void;
-  counts(): MessageCounts;
+  /** How many messages could not be read. */
+  unreadable(): number;
 }
 
 /** The part of a history that the intake uses. */
@@ -55,7 +50,6 @@ interface IntakeState {
   /** By task id. */
   readonly unrecorded: Map<string, Unrecorded>;
   unrecordedBytes: number;
-  messages: number;
   unreadable: number;
 }
 
@@ -66,20 +60,18 @@ export function createMessageIntake(history: IntakeHistory, lineage: Pick<Lineag
     seen: new Set(),
     unrecorded: new Map(),
     unrecordedBytes: 0,
-    messages: 0,
     unreadable: 0,
   };
   return {
     take: (task, position) => take(state, task, position),
     offerAgain: (isHeld, now) => offerAgain(state, isHeld, now),
-    counts: () => ({ messages: state.messages, unreadable: state.unreadable }),
+    unreadable: () => state.unreadable,
   };
 }
 
 function take(state: IntakeState, task: QueuedTask | null, position: MessagePosition): WaitingMessage {
   const message = waitingMessage(task, position);
   if (!isNew(state, position.tag)) return message;
-  state.messages += 1;
   if (task === null) {
     state.unreadable += 1;
     state.history.writer.recordDropped(1);

@@ -4,12 +4,7 @@ import { waitFor } from '../../../waiting.ts';
 import type { QueueCounts, QueueReader, QueueReading } from '../broker.ts';
 import type { Lineage } from '../lineage/lineage.ts';
 import type { Problem } from '../problem.ts';
-import {
-  createMessageIntake,
-  type IntakeHistory,
-  type MessageCounts,
-  type MessageIntake,
-} from './message-intake.ts';
+import { createMessageIntake, type IntakeHistory, type MessageIntake } from './message-intake.ts';
 import {
   createWaitingRows,
   indexMessages,
@@ -51,7 +46,8 @@ export interface Queues {
   ok(): boolean;
   /** When the queues were last read; `null` before that. */
   asOf(): Date | null;
-  counts(): MessageCounts;
+  /** How many messages could not be read. */
+  unreadable(): number;
   /** Why the last reading failed, or what was refused; `null` when all is well. */
   problem(): Problem | null;
   /** Whether a message of this task is in a queue or unacknowledged; `null` if unknown. */
@@ -127,7 +123,7 @@ export function createQueues(
     depths: () => state.reading?.queues ?? [],
     ok: () => state.reading?.ok ?? true,
     asOf: () => (state.readAt === null ? null : new Date(state.readAt)),
-    counts: intake.counts,
+    unreadable: intake.unreadable,
     problem: () => state.reading?.problem ?? null,
     holds: (id) => holds(state, id),
     waits: (id) => state.reading?.ok === true && state.index.get(id)?.takenAt === null,

@@ -7,7 +7,7 @@ import { settleInTime } from '../../../waiting.ts';
 import type { Problem } from '../problem.ts';
 import { DIALECTS, type SqlDialect, withoutOctetLength } from './sql-dialect.ts';
 import type { ResolvedSql } from './sql-options.ts';
-import { isOutage, sqlError, sqlErrorOf } from './sql-problems.ts';
+import { sqlError, sqlErrorOf } from './sql-problems.ts';
 import type { SqlRow } from './sql-values.ts';
 
 /** How long a statement may take, in milliseconds. */
@@ -31,16 +31,6 @@ interface SqlSelect {
   readonly limit: number;
 }
 
-/** The status of the database. Times in milliseconds since 1970. */
-interface SqlState {
-  /** Whether it answered last. */
-  readonly up: boolean;
-  /** When it last answered; `null` if it never did. */
-  readonly asOf: number | null;
-  /** Why it is not up; `null` while it is, or before the first statement has ended. */
-  readonly problem: Problem | null;
-}
-
 /** Reads one database. */
 export interface SqlReader {
   readonly dialect: SqlDialect;
@@ -54,7 +44,6 @@ export interface SqlReader {
   select(statement: SqlSelect, signal?: AbortSignal): Promise<readonly SqlRow[]>;
   /** Requests a sign of life. Resolves to the problem, or `null`. Never rejects. */
   check(signal?: AbortSignal): Promise<Problem | null>;
-  state(): SqlState;
   /** Statements sent so far. */
   requests(): number;
   /** Refuses later statements. The host's client stays open. */
@@ -68,7 +57,6 @@ interface Reading {
   last: Promise<void>;
   waiting: number;
   requests: number;
-  state: SqlState;
   /** Whether the last statement was too late, and still runs. */
   isLate: boolean;
   /** Whether this is a SQLite before 3.43. */
@@ -84,7 +72,6 @@ export function createSqlReader(options: ResolvedSql, timeoutMs: number = TIMEOU
     last: Promise.resolve(),
     waiting: 0,
     requests: 0,
-    state: { up: false, asOf: null, problem: null },
     isLate: false,
     isOldSqlite: false,
     isClosed: false,
@@ -100,7 +87,6 @@ export function createSqlReader(options: ResolvedSql, timeoutMs: number = TIMEOU
         () => null,
         (error: unknown) => sqlErrorOf(error).problem,
       ),
-    state: () => reading.state,
     requests: () => reading.requests,
     close() {
       reading.isClosed = true;
@@ -174,7 +160,6 @@ async function takeTurn(
     free();
     throw sqlError(reading.isClosed ? 'CLOSED' : 'TimeoutError');
   }
-  const startedAt = Date.now();
   const answer = statement();
   let isSettled = false;
   const end = (): void => {
@@ -186,18 +171,12 @@ async function takeTurn(
   const longest = setTimeout(end, LONGEST_MS).unref();
   answer.then(end, end);
   try {
-    const rows = await settleInTime(answer, { ms: reading.timeoutMs }, () => sqlError('TimeoutError'));
-    reading.state = { up: true, asOf: startedAt, problem: null };
-    return rows;
+    return await settleInTime(answer, { ms: reading.timeoutMs }, () => sqlError('TimeoutError'));
   } catch (error) {
-    const failure = sqlErrorOf(error);
     // Waiting statements are given up at once.
     reading.isLate = !isSettled;
     free();
-    reading.state = isOutage(failure.problem)
-      ? { ...reading.state, up: false, problem: failure.problem }
-      : { up: true, asOf: startedAt, problem: null };
-    throw failure;
+    throw sqlErrorOf(error);
   }
 }
 

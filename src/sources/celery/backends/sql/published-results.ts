@@ -3,7 +3,7 @@ import { type ConnectionState, NOT_CONNECTED } from '../../../../kept-connection
 import { pause } from '../../../../waiting.ts';
 import { createMessageQueue, type MessageQueue } from '../../message-queue.ts';
 import { type Problem, problemOf } from '../../problem.ts';
-import type { PublishedHandlers } from '../../result-backend.ts';
+import type { PublishedHandlers, PublishedResults } from '../../result-backend.ts';
 import type { SqlReader } from '../../sql/sql-reader.ts';
 import {
   type FoundTables,

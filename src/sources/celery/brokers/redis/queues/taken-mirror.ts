@@ -119,11 +119,9 @@ async function readMessages(
     replySize.saw(raws);
     for (const [index, [tag, score]] of page.entries()) {
       const raw = raws[index] ?? null;
-      const takenAt = Number(score);
-      const position = { tag, part: '', takenAt };
+      const position = { tag, part: '', takenAt: Number(score) };
       // A tag without a message is a leftover, or the message is being acknowledged at this moment.
-      const message =
-        raw === null ? absent(position) : take(decodeTaken(raw, takenAt * 1000, findQueue), position);
+      const message = raw === null ? absent(position) : take(decodeTaken(raw, findQueue), position);
       budget.spend(raw?.length ?? 0, message.bytes);
       messages.set(tag, message);
     }
