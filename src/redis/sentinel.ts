@@ -12,6 +12,7 @@ import { type TlsParameters, tlsOptions, tlsSetting } from '../tls.ts';
 import { isRecord } from '../values.ts';
 import {
   type CeleryRedisConnection,
+  clientsOf,
   createOwnClient,
   destroyClient,
   type OpenClient,
@@ -19,7 +20,6 @@ import {
 } from './node-redis.ts';
 import { describeError, redisError } from './problems.ts';
 import { withDeadline } from './reader.ts';
-import { createPacedReads } from './reads.ts';
 import { databaseNumber, isSentinelUrl, type RedisAddress } from './urls.ts';
 
 /** For one Sentinel, in milliseconds: several that are dead must fit into one attempt to connect. */
@@ -37,9 +37,8 @@ export function mastersOf(address: SentinelAddress): OpenClient {
   return async (signal, use) => {
     const socket = await findMaster(address, sentinels, signal);
     const master = { ...address.login, socket, database: address.database };
-    const reads = use === 'commands' ? null : createPacedReads();
-    const client = await createOwnClient(master, signal, reads);
-    return { client, verify: () => verifyMaster(client), onSubscribed: reads?.start };
+    const opened = await clientsOf(master)(signal, use);
+    return { ...opened, verify: () => verifyMaster(opened.client) };
   };
 }
 

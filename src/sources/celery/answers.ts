@@ -1,4 +1,5 @@
 /** The answering half of the source: its parts, made from a history and a deployment. */
+
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { HistoryReader } from '../../history/history.ts';
 import { withInstanceMarks } from '../../history/instance-marks.ts';
@@ -14,10 +15,10 @@ import type {
   QueueSource,
   ReadContext,
   ScheduleSource,
-  SourceStatus,
   TaskStats,
   WorkerSource,
 } from '../../source.ts';
+import type { Freshness } from './collector.ts';
 import { type Waiting, withWaiting } from './queues/waiting-tasks.ts';
 
 /** The parts that a Celery source answers. */
@@ -130,9 +131,6 @@ function withFound(schedule: Schedule, found: ReadonlyMap<string, Outcome>): Sch
   return { ...schedule, lastRuns: lastRuns.map((run) => ({ ...run, ...found.get(run.taskId) })) };
 }
 
-/** The freshness of the data of a deployment. */
-export type DeploymentStatus = Pick<SourceStatus, 'ok' | 'asOf' | 'error' | 'reason'>;
-
 /** The data for the rules that a history does not have. */
 export interface Sight {
   /** Why tasks may run unobserved; `null`: nothing is known to hide them. */
@@ -147,9 +145,9 @@ export interface Sight {
  */
 export interface Deployment {
   /** The freshness of the tasks and the feed. */
-  status(): DeploymentStatus;
+  status(): Freshness;
   /** The freshness of the workers: only events report them. */
-  workerStatus(): DeploymentStatus;
+  workerStatus(): Freshness;
   /** Tasks that wait in queues; `null` where their messages cannot be listed. */
   readonly waiting: Waiting | null;
   readonly queues: QueueSource;

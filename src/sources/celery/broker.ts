@@ -19,7 +19,7 @@ export interface Broker {
   /** Reads queues; `null` if the transport cannot. */
   readonly queues: QueueReader | null;
   /** The data of the component `broker`. Never contains a password. */
-  describe(): BrokerDescription;
+  describe(): ServerDescription;
   /**
    * Checks whether the broker answers and accepts writes. Resolves to the problem, or `null` when there is none. The
    * code is `READONLY` where it accepts no writes. Never rejects.
@@ -48,8 +48,8 @@ export interface Broker {
  */
 export type BrokerAccess = 'events' | 'queues' | 'schedules' | 'control' | 'writes';
 
-/** A broker as the component `broker` shows it. */
-export interface BrokerDescription {
+/** A broker or a result backend as its component shows it. */
+export interface ServerDescription {
   /** Without user, password and query; `null` if a client does not reveal it. */
   readonly url: string | null;
   /** Members of the component's `config`, such as `transport` and `database`. */
@@ -242,19 +242,13 @@ export interface WaitingMessage extends MessagePosition {
   readonly bytes: number;
 }
 
-/** Why remote control does not work at present. */
-export interface ControlProblem extends Problem {
-  /** The rights to give to the broker's user; `null` when something else is wrong. */
-  readonly missingRights: string | null;
-}
-
 /** Thrown when a request could not be sent, or when its replies cannot be received. */
-export class ControlFailure extends ServerError<ControlProblem> {
+export class ControlFailure extends ServerError<Problem> {
   override readonly name = 'ControlFailure';
 }
 
 /** The problem of anything that a mailbox has thrown. */
-export function controlProblemOf(error: unknown): ControlProblem {
+export function controlProblemOf(error: unknown): Problem {
   if (error instanceof ControlFailure) return error.problem;
-  return { code: 'UNKNOWN', sentence: 'Remote control has failed.', missingRights: null };
+  return { code: 'UNKNOWN', sentence: 'Remote control has failed.' };
 }

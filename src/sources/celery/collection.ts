@@ -12,43 +12,30 @@ import { createTaskWatch, type TaskWatch } from './control/task-watch.ts';
 import { createWorkerControl, type WorkerControl } from './control/worker-control.ts';
 import { createHints, createSight, type Hints, type Sight } from './hints/hints.ts';
 import { createObserver, type Observer } from './hints/observer.ts';
+import type { HintedDeployment } from './hints/rules.ts';
 import { createLineage, type Lineage } from './lineage/lineage.ts';
 import type { Problem } from './problem.ts';
 import { createQueues, type Queues, type QueueWatch } from './queues/queues.ts';
-import type { ResultBackend } from './result-backend.ts';
 import { type KeptTasks, restoreLineage } from './results/kept-tasks.ts';
 import { createPropagatedFailures, type PropagatedFailures } from './results/propagated-failures.ts';
 import { createResults, type Results } from './results/results.ts';
 import type { DjangoReader } from './schedules/django/django-reader.ts';
 import type { RedbeatPlace } from './schedules/redbeat-schedule.ts';
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
-import type { CelerySettings } from './settings.ts';
 
 /** Milliseconds that one look-up may take. */
 const LOOKUP_MS = 5_000;
 
 /** What is collected, and from where. */
-export interface CollectionOptions {
+export interface CollectionOptions extends HintedDeployment {
   readonly name: string;
-  readonly settings: CelerySettings;
-  /** `null` where the broker cannot be read. */
-  readonly broker: Broker | null;
-  /** `null` without a result backend that can be read. */
-  readonly backend: ResultBackend | null;
   readonly redbeat: RedbeatPlace;
   /** Reads the schedule of django-celery-beat; `null` without a database. */
   readonly django: DjangoReader | null;
-  /** Whether workers may be asked. */
-  readonly control: boolean;
-  /** Whether to turn events on in workers that send none. */
-  readonly enableEvents: boolean;
   /** Whether stored results are read at the start. */
   readonly readResults: boolean;
   /** Longest text to make of one stored value, in characters. */
   readonly valueLength: number;
-  /** The scheme of a broker or result backend that cannot be read, such as `amqp`; `null` without one. */
-  readonly foreignBroker: string | null;
-  readonly foreignBackend: string | null;
   /** Removes secrets from texts before they are shown or searched. Default: none; they stay as they are. */
   readonly redactor?: Redactor | null;
   /** Called once everything is connected. Default: nothing is called. */

@@ -1,16 +1,14 @@
 import type { HistoryWriter, TaskChange, WorkerChange } from '../../history/history.ts';
-import type { ConnectionState } from '../../kept-connection.ts';
 import type { SourceStatus } from '../../source.ts';
 import type { BrokerEvents, EventHandlers } from './broker.ts';
-import type { Problem } from './problem.ts';
 import { type CeleryEvent, taskChangeOf, workerChangeOf } from './protocol/events.ts';
 import type { ResultNode, StoredResult } from './protocol/messages.ts';
 import { SHORT_TEXT } from './protocol/python-json.ts';
 import { decodeGroup, decodeResult, decodeResultHead } from './protocol/results.ts';
 import type { PublishedResults } from './result-backend.ts';
 
-/** The freshness of the data of some connections. */
-type Freshness = Pick<SourceStatus, 'ok' | 'asOf' | 'error' | 'reason'>;
+/** The freshness of the data of a deployment. */
+export type Freshness = Pick<SourceStatus, 'ok' | 'asOf' | 'error' | 'reason'>;
 
 /** Listens to a deployment and records its messages. */
 export interface Collector {
@@ -98,7 +96,7 @@ export function createCollector(options: {
     });
   }
 
-  const connections: readonly Connected[] = [events, results].filter((connection) => connection !== null);
+  const connections = [events, results].filter((connection) => connection !== null);
   return {
     events,
     results,
@@ -110,14 +108,6 @@ export function createCollector(options: {
   };
 }
 
-interface Connected {
-  state(): ConnectionState<Problem>;
-}
-
-function statusOf(connections: readonly Connected[]): Freshness {
-  return statusOfConnections(connections.map((connection) => connection.state()));
-}
-
 function recordLost(writer: HistoryWriter): void {
   writer.recordDropped(1);
   writer.recordGap();
@@ -127,9 +117,8 @@ function recordLost(writer: HistoryWriter): void {
  * The status of data that several connections deliver. While one of them is down, the data stays visible
  * and is as fresh as the connection that was lost first.
  */
-function statusOfConnections(
-  states: readonly ConnectionState<Problem>[],
-): Pick<SourceStatus, 'ok' | 'asOf' | 'error' | 'reason'> {
+function statusOf(connections: readonly (BrokerEvents | PublishedResults)[]): Freshness {
+  const states = connections.map((connection) => connection.state());
   const ok = states.every(({ up }) => up);
   const times = states.flatMap(({ asOf }) => asOf ?? []);
   const asOf = times.length === 0 ? null : new Date(Math.min(...times));

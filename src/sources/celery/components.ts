@@ -1,26 +1,17 @@
 import type { ConnectionState } from '../../kept-connection.ts';
 import type { Component } from '../../model.ts';
-import { type Redactor, redactComponent } from '../../redact.ts';
+import { redactComponent } from '../../redact.ts';
 import type { ComponentSource } from '../../source.ts';
-import type { Broker } from './broker.ts';
-import type { Collection } from './collection.ts';
+import type { Collection, CollectionOptions } from './collection.ts';
 import type { Hint, HintComponent } from './hint.ts';
 import type { Problem } from './problem.ts';
-import type { ResultBackend } from './result-backend.ts';
 import type { ResultsProgress } from './results/results.ts';
 
-/** What components show. */
-interface ComponentsOptions {
-  readonly name: string;
-  /** `null` where it cannot be read. */
-  readonly broker: Pick<Broker, 'describe'> | null;
-  readonly backend: Pick<ResultBackend, 'describe'> | null;
-  /** The scheme of one that cannot be read; `null` without one. */
-  readonly foreignBroker: string | null;
-  readonly foreignBackend: string | null;
-  /** Removes secrets from URLs and configurations; `null`: they stay as they are. */
-  readonly redactor?: Redactor | null;
-}
+/** What components show of the options. */
+type ComponentsOptions = Pick<
+  CollectionOptions,
+  'name' | 'broker' | 'backend' | 'foreignBroker' | 'foreignBackend' | 'redactor'
+>;
 
 /** Answers `/api/components/`: broker, result backend, the listener to both, remote control, and beat. */
 export function createComponents(options: ComponentsOptions, collection: Collection): ComponentSource {

@@ -4,15 +4,14 @@ import type { RedisReader } from '../../redis/reader.ts';
 import { createRedisResultBackend } from './backends/redis/redis-result-backend.ts';
 import type { ResultWriter } from './backends/sql/result-tables.ts';
 import { createSqlResultBackend } from './backends/sql/sql-result-backend.ts';
-import type { Broker } from './broker.ts';
 import { amqpEndpoint, createAmqpBroker } from './brokers/amqp/broker.ts';
 import { type EventQueueOptions, eventQueueOption } from './brokers/amqp/events.ts';
 import { createRedisBroker } from './brokers/redis/broker.ts';
 import { backendEndpoint, type DeploymentEndpoints, deploymentEndpoints } from './brokers/redis/endpoints.ts';
 import { createRedbeatReader, redbeatLocation } from './brokers/redis/redbeat.ts';
+import type { CollectionOptions } from './collection.ts';
 import type { ResultBackend } from './result-backend.ts';
-import { createDjangoReader, type DjangoReader } from './schedules/django/django-reader.ts';
-import type { RedbeatPlace } from './schedules/redbeat-schedule.ts';
+import { createDjangoReader } from './schedules/django/django-reader.ts';
 import { redbeatKeys } from './schedules/redbeat-settings.ts';
 import type { CelerySettings } from './settings.ts';
 import type { ResolvedSql } from './sql/sql-options.ts';
@@ -20,20 +19,11 @@ import { createSqlReader } from './sql/sql-reader.ts';
 
 export type { EventQueueOptions };
 
-/** Where a deployment is read from. */
-interface Connections {
-  readonly broker: Broker | null;
-  readonly backend: ResultBackend | null;
-  readonly redbeat: RedbeatPlace;
-  /** Reads the schedule of django-celery-beat; `null` without a database. */
-  readonly django: DjangoReader | null;
-  /** The scheme of a broker that cannot be read, such as `amqp`; otherwise `null`. */
-  readonly foreignBroker: string | null;
-  /** The same for the result backend. */
-  readonly foreignBackend: string | null;
-  /** Closes everything. */
-  close(): Promise<void>;
-}
+/** Where a deployment is read from, and how everything is closed. */
+type Connections = Pick<
+  CollectionOptions,
+  'broker' | 'backend' | 'redbeat' | 'django' | 'foreignBroker' | 'foreignBackend'
+> & { close(): Promise<void> };
 
 /**
  * Chooses by the options. Connects to nothing before something is first read.

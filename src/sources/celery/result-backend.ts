@@ -6,6 +6,7 @@
  * unreachable, late or refuses, and when the signal aborts.
  */
 import type { ConnectionState } from '../../kept-connection.ts';
+import type { ServerDescription } from './broker.ts';
 import type { Hint } from './hint.ts';
 import type { Problem } from './problem.ts';
 
@@ -18,7 +19,7 @@ export interface ResultBackend {
   /** Requests a sign of life. Resolves to the problem, or `null`. Never rejects. */
   check(signal: AbortSignal): Promise<Problem | null>;
   /** The data that the component of the backend shows. */
-  describe(): BackendDescription;
+  describe(): ServerDescription;
   /** The hint for a right that our user lacks, with what to run; `null` where the backend has no such rights. */
   deniedHint(access: BackendAccess): Hint | null;
   /**
@@ -36,14 +37,6 @@ export interface ResultBackend {
 
 /** What a user of the result backend may be denied. */
 export type BackendAccess = 'published' | 'stored';
-
-/** The description of a result backend. Without user names, passwords and queries of URLs. */
-interface BackendDescription {
-  /** `null` if unknown. */
-  readonly url: string | null;
-  /** Members of the component's `config`, such as `transport` and `database`. */
-  readonly config: Readonly<Record<string, unknown>>;
-}
 
 /** Reports each result soon after it has been written: as a subscriber, or by polling. */
 export interface PublishedResults {

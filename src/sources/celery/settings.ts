@@ -3,7 +3,7 @@
  * (https://docs.celeryq.dev/en/stable/userguide/configuration.html).
  */
 import { wrongOption } from '../../check-options.ts';
-import { isRecord } from '../../values.ts';
+import { filledString, isRecord } from '../../values.ts';
 import { isTimeZone } from './zones.ts';
 
 /** The app's settings. Keys that are not listed here are ignored. */
@@ -187,4 +187,14 @@ function check(values: Readonly<Record<string, unknown>>, checks: typeof SETTING
       throw wrongOption('celerySources', `${path}.${name}`, what, value);
     }
   }
+}
+
+/** The names in `task_queues` as a host may write it: names, objects with a name, or an object by name. */
+export function configuredQueues({ task_queues: queues }: CelerySettings): string[] {
+  if (typeof queues !== 'object' || queues === null) return [];
+  if (!Array.isArray(queues)) return Object.keys(queues);
+  return queues.flatMap((queue: unknown) => {
+    const own = typeof queue === 'object' && queue !== null ? (queue as { name?: unknown }).name : queue;
+    return filledString(own) ?? [];
+  });
 }

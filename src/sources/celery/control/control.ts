@@ -1,6 +1,7 @@
 import { createSingleFlight, leaveOnAbort, type SingleFlight } from '../../../single-flight.ts';
 import { isRecord } from '../../../values.ts';
-import { type ControlProblem, controlProblemOf, type Mailbox } from '../broker.ts';
+import { controlProblemOf, type Mailbox } from '../broker.ts';
+import type { Problem } from '../problem.ts';
 import { type Broadcast, createBroadcaster, type Replies } from './broadcast.ts';
 import type { ControlCommand, InspectCommand } from './encoder.ts';
 
@@ -31,7 +32,7 @@ export interface Control {
   /** To be called for each `worker-online`: a new process may have another configuration. */
   workerOnline(hostname: string): void;
   /** Why the last request could not be sent; `null` when it could, or when none was. */
-  problem(): ControlProblem | null;
+  problem(): Problem | null;
   /** Removes what was created in the broker and closes the connections. Resolves within about two seconds. */
   close(): Promise<void>;
 }
@@ -41,7 +42,7 @@ interface ControlState {
   readonly guarded: ReturnType<typeof createGuardedAsking>;
   /** Requests under way. */
   readonly requests: SingleFlight<Replies | null>;
-  problem: ControlProblem | null;
+  problem: Problem | null;
   /** Nothing is asked before this moment; monotonic, in milliseconds. */
   pausedUntil: number;
   lastPing: { readonly replies: Replies; readonly at: number } | null;
@@ -60,7 +61,7 @@ export function createControl(mailbox: Mailbox, known: () => readonly string[]):
     broadcast,
     guarded: createGuardedAsking(broadcast),
     requests: createSingleFlight(),
-    problem: fault === null ? null : { ...fault, missingRights: fault.missingRights ?? null },
+    problem: fault,
     pausedUntil: fault === null ? 0 : Number.POSITIVE_INFINITY,
     lastPing: null,
     closed: false,
@@ -101,7 +102,7 @@ async function sendOrExplain(state: ControlState, command: ControlCommand): Prom
     return replies;
   } catch (error) {
     state.problem = controlProblemOf(error);
-    if (state.problem.missingRights !== null) state.pausedUntil = performance.now() + REFUSED_PAUSE_MS;
+    if (state.problem.missingRights != null) state.pausedUntil = performance.now() + REFUSED_PAUSE_MS;
     return null;
   }
 }

@@ -1,8 +1,7 @@
 /** The tasks that workers have, as they answer (`Request.info` in celery/worker/request.py). */
 import type { CollectedHistory, TaskChange } from '../../../history/history.ts';
-import type { TaskTextField } from '../../../model.ts';
 import { isRecord } from '../../../values.ts';
-import { type FullChange, isId, kindOf, wasCut } from '../protocol/messages.ts';
+import { cutFields, type FullChange, isId, kindOf } from '../protocol/messages.ts';
 
 import type { Replies } from './broadcast.ts';
 import type { Control } from './control.ts';
@@ -66,10 +65,11 @@ function startOf(item: HeldItem, worker: string, retries: number | undefined): T
     chordId: undefined,
     kind: kindOf(name),
     stamps: undefined,
-    truncated: cutFields(args, kwargs),
+    truncated: undefined,
     progress: undefined,
     detail: undefined,
   };
+  full.truncated = cutFields(full);
   return full as TaskChange;
 }
 
@@ -80,13 +80,6 @@ function startTime(seconds: unknown): number | undefined {
 /** The routing key is the queue only for the default exchange. */
 function queueOf(delivery: unknown): string | undefined {
   return isRecord(delivery) && delivery.exchange === '' ? text(delivery.routing_key) : undefined;
-}
-
-function cutFields(args: string | undefined, kwargs: string | undefined): TaskTextField[] | undefined {
-  const cut: TaskTextField[] = [];
-  if (args !== undefined && wasCut(args)) cut.push('args');
-  if (kwargs !== undefined && wasCut(kwargs)) cut.push('kwargs');
-  return cut.length === 0 ? undefined : cut;
 }
 
 /** Senders that write no reprs leave them empty. */

@@ -1,7 +1,8 @@
 import type { CollectedHistory } from '../../../history/history.ts';
 import type { WorkerHealthCheck } from '../../../model.ts';
 import { isRecord } from '../../../values.ts';
-import type { ControlProblem, Mailbox } from '../broker.ts';
+import type { Mailbox } from '../broker.ts';
+import type { Problem } from '../problem.ts';
 import type { Replies } from './broadcast.ts';
 import { type Control, createControl } from './control.ts';
 import { createInspection, type Inspection } from './inspection.ts';
@@ -17,7 +18,7 @@ export interface WorkerControl {
   /** To be called for each `worker-online`. */
   workerOnline(hostname: string): void;
   /** Why workers could not be asked the last time; `null` when they could, or were not. */
-  problem(): ControlProblem | null;
+  problem(): Problem | null;
   close(): Promise<void>;
 }
 

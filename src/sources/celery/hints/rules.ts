@@ -15,11 +15,13 @@ import { HELD_MS } from './facts.ts';
 export interface HintedDeployment {
   /** `null` where it cannot be read. */
   readonly broker: Broker | null;
+  /** `null` without a result backend that can be read. */
   readonly backend: ResultBackend | null;
-  /** Whether remote control is allowed. */
+  /** Whether workers may be asked. */
   readonly control: boolean;
+  /** Whether to turn events on in workers that send none. */
   readonly enableEvents: boolean;
-  /** The scheme of a broker, or of a result backend, that this source does not read. */
+  /** The scheme of a broker or result backend that cannot be read, such as `sqs`; `null` without one. */
   readonly foreignBroker: string | null;
   readonly foreignBackend: string | null;
   readonly settings: CelerySettings;

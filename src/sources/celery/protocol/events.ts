@@ -1,9 +1,9 @@
 /** Converts Celery's events about tasks and workers (celery/events, `task-*` and `worker-*`) to changes. */
 import type { TaskChange, TaskChangeType, WorkerChange } from '../../../history/history.ts';
-import { progressOf, type TaskTextField } from '../../../model.ts';
+import { progressOf } from '../../../model.ts';
 import type { Steps } from '../../../scheduler.ts';
 import { eventException } from './exceptions.ts';
-import { type FullChange, isDelayedName, kindOf, parseMoment, wasCut } from './messages.ts';
+import { cutFields, type FullChange, isDelayedName, kindOf, momentOf } from './messages.ts';
 import { parseBounded, SHORT_TEXT, skipSpace, valueEnd } from './python-json.ts';
 import { pythonText } from './python-repr.ts';
 
@@ -54,8 +54,8 @@ export function taskChangeOf(event: CeleryEvent): TaskChange | null {
     exception: exception === undefined ? undefined : eventException(exception, traceback),
     traceback,
     runtime: typeof event.runtime === 'number' ? event.runtime : undefined,
-    eta: moment(event.eta),
-    expires: moment(event.expires),
+    eta: momentOf(event.eta),
+    expires: momentOf(event.expires),
     parentId: reference(event.parent_id),
     rootId: reference(event.root_id),
     groupId: undefined,
@@ -118,10 +118,6 @@ function reference(value: unknown): string | null | undefined {
   return value === null || typeof value === 'string' ? value : undefined;
 }
 
-function moment(value: unknown): number | null | undefined {
-  return value === null ? null : parseMoment(value);
-}
-
 /**
  * The worker that sent the event. Clients, beat and pool processes that publish by themselves are no workers;
  * kombu names them `gen<pid>@<host>`.
@@ -134,14 +130,6 @@ function workerName(event: CeleryEvent): string | undefined {
   // A worker that was named `gen1@host` on purpose is unlikely to have the process id 1 too.
   const anonymous = typeof pid === 'number' ? number === String(pid) : /^\d+$/.test(number);
   return anonymous ? undefined : hostname;
-}
-
-function cutFields(change: FullChange): readonly TaskTextField[] | undefined {
-  let cut: TaskTextField[] | undefined;
-  if (typeof change.args === 'string' && wasCut(change.args)) cut = ['args'];
-  if (typeof change.kwargs === 'string' && wasCut(change.kwargs)) cut = [...(cut ?? []), 'kwargs'];
-  if (typeof change.result === 'string' && wasCut(change.result)) cut = [...(cut ?? []), 'result'];
-  return cut;
 }
 
 function revokedDetail(event: CeleryEvent): string {

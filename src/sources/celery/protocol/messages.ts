@@ -1,6 +1,6 @@
 /** Decoded messages and results of a Celery deployment. */
 import type { TaskChange, TaskFacts } from '../../../history/history.ts';
-import type { SentWith } from '../../../model.ts';
+import type { SentWith, TaskTextField } from '../../../model.ts';
 
 /** A child in a stored result: a task, or a group of tasks. */
 export interface ResultNode {
@@ -101,6 +101,15 @@ export function wasCut(repr: string): boolean {
   return false;
 }
 
+/** The texts of a change that Celery cut. */
+export function cutFields({ args, kwargs, result }: FullChange): readonly TaskTextField[] | undefined {
+  let cut: TaskTextField[] | undefined;
+  if (typeof args === 'string' && wasCut(args)) cut = ['args'];
+  if (typeof kwargs === 'string' && wasCut(kwargs)) cut = [...(cut ?? []), 'kwargs'];
+  if (typeof result === 'string' && wasCut(result)) cut = [...(cut ?? []), 'result'];
+  return cut;
+}
+
 /**
  * Parses ISO 8601 as Python writes it. Without an offset, the time is UTC: Celery 5.2 writes `date_done` like
  * that, and `Date.parse` would read it as local time.
@@ -114,6 +123,11 @@ export function parseMoment(text: unknown): number | undefined {
   const hasOffset = last === 90 || text.indexOf('+', time) > 0 || text.indexOf('-', time) > time;
   const moment = Date.parse(time < 0 || hasOffset ? text : `${text}Z`);
   return Number.isNaN(moment) ? undefined : moment;
+}
+
+/** The same of a field of a message: `null` means that there is none, an absent field that it is unknown. */
+export function momentOf(value: unknown): number | null | undefined {
+  return value === null ? null : parseMoment(value);
 }
 
 /** The longest id that a history accepts. */

@@ -16,7 +16,7 @@ import {
   readParts,
   splitMessage,
 } from './message-parts.ts';
-import { kindOf, parseMoment, type QueuedTask, type Signature, wasCut } from './messages.ts';
+import { kindOf, momentOf, type QueuedTask, type Signature, wasCut } from './messages.ts';
 
 /** Finds the queue that an exchange and a routing key lead to; `null` if there are several. */
 export type FindQueue = (exchange: string, routingKey: string) => string | null;
@@ -110,8 +110,8 @@ function factsOf(
     args: shown('args', args),
     kwargs: shown('kwargs', kwargs),
     retries: Number.isSafeInteger(fields.retries) ? Number(fields.retries) : undefined,
-    eta: moment(fields.eta),
-    expires: moment(fields.expires),
+    eta: momentOf(fields.eta),
+    expires: momentOf(fields.expires),
     parentId: reference(fields.parent_id),
     rootId: reference(fields.root_id),
     groupId: reference(fields.group),
@@ -157,11 +157,6 @@ function traceIn({ traceparent, headers }: Readonly<Record<string, unknown>>): s
 /** `null` means that there is none; an absent field means unknown. */
 function reference(value: unknown): string | null | undefined {
   return value === null ? null : (name(value) ?? undefined);
-}
-
-/** Celery treats a time without an offset as UTC (celery/utils/time.py, `maybe_make_aware`). */
-function moment(value: unknown): number | null | undefined {
-  return value === null ? null : parseMoment(value);
 }
 
 /** Deepest nesting, and most signatures of one message; the rest is left out. */

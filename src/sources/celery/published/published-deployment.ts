@@ -3,7 +3,8 @@ import { MonitorError } from '../../../errors.ts';
 import type { SharedTexts } from '../../../history/stored-history.ts';
 import type { Component, HealthCheck, Queue } from '../../../model.ts';
 import type { HealthSource, QueueSource, ScheduleSource, SourceStatus } from '../../../source.ts';
-import type { Deployment, DeploymentStatus } from '../answers.ts';
+import type { Deployment } from '../answers.ts';
+import type { Freshness } from '../collector.ts';
 import {
   createWaitingRows,
   indexMessages,
@@ -67,7 +68,7 @@ function remembered<Report>(texts: SharedTexts, kind: keyof typeof KINDS): () =>
   };
 }
 
-function statusOf(clock: ReportClock, field: StatusField): DeploymentStatus {
+function statusOf(clock: ReportClock, field: StatusField): Freshness {
   const silence = clock.silence();
   const reported: StatusReport | null = clock.status();
   if (reported === null) return { ok: false, asOf: null, error: 'source_unavailable', reason: silence };

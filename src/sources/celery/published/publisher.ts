@@ -7,8 +7,9 @@ import type { SharedTexts } from '../../../history/stored-history.ts';
 import type { HealthCheck, Task, TaskTextField } from '../../../model.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import type { ReadContext, SourceStatus } from '../../../source.ts';
-import type { CeleryParts, Deployment, DeploymentStatus } from '../answers.ts';
+import type { CeleryParts, Deployment } from '../answers.ts';
 import type { WaitingMessage } from '../broker.ts';
+import type { Freshness } from '../collector.ts';
 import { problemOf } from '../problem.ts';
 import type { Waiting } from '../queues/waiting-tasks.ts';
 import { type HealthReport, KINDS, type StatusReport, type WaitingReport, writeReport } from './reports.ts';
@@ -122,7 +123,7 @@ function publish({ published, texts }: State, kind: Kind, value: unknown): void 
 
 /** Until the broker has been reached, the data is as old as that of the previous collector. */
 function statusOf({ deployment, parts, leader, before, startedAt, checkedAt }: State): StatusReport {
-  const since = (now: DeploymentStatus, last: DeploymentStatus | undefined): DeploymentStatus => ({
+  const since = (now: Freshness, last: Freshness | undefined): Freshness => ({
     ...now,
     asOf: now.asOf ?? last?.asOf ?? null,
   });
@@ -139,7 +140,7 @@ function statusOf({ deployment, parts, leader, before, startedAt, checkedAt }: S
   };
 }
 
-function partStatus(status: SourceStatus = { ok: true, asOf: new Date() }): DeploymentStatus {
+function partStatus(status: SourceStatus = { ok: true, asOf: new Date() }): Freshness {
   const { ok, asOf, error = null, reason = null } = status;
   return { ok, asOf, error, reason };
 }

@@ -6,8 +6,9 @@
 import type { SharedTexts } from '../../../history/stored-history.ts';
 import type { HealthCheck, Schedule, WorkerHealthCheck } from '../../../model.ts';
 import { isRecord } from '../../../values.ts';
-import type { DeploymentStatus, Sight } from '../answers.ts';
+import type { Sight } from '../answers.ts';
 import type { WaitingMessage } from '../broker.ts';
+import type { Freshness } from '../collector.ts';
 
 /** Kinds of texts. */
 export const KINDS = {
@@ -30,10 +31,10 @@ export interface StatusReport {
   readonly leader: string;
   /** Since when it collects, milliseconds since 1970. */
   readonly since: number;
-  readonly tasks: DeploymentStatus;
-  readonly workers: DeploymentStatus;
-  readonly queues: DeploymentStatus;
-  readonly schedules: DeploymentStatus;
+  readonly tasks: Freshness;
+  readonly workers: Freshness;
+  readonly queues: Freshness;
+  readonly schedules: Freshness;
   readonly sight: Sight;
   /** When the last health checks ended, by the same clock; `null`: none has. */
   readonly checkedAt: number | null;

@@ -7,7 +7,7 @@ import { amqpError, describeAmqpError } from '../../../../amqp/problems.ts';
 import { type AmqpContext, isAmqpUrl, parseAmqpUrls } from '../../../../amqp/urls.ts';
 import { requirePackage } from '../../../../server-problems.ts';
 import { tlsSetting } from '../../../../tls.ts';
-import type { Broker, BrokerAccess, BrokerDescription } from '../../broker.ts';
+import type { Broker, BrokerAccess, ServerDescription } from '../../broker.ts';
 import { type Hint, quoted } from '../../hint.ts';
 import type { Problem } from '../../problem.ts';
 import type { CelerySettings } from '../../settings.ts';
@@ -112,7 +112,7 @@ function describeBroker(
   endpoint: AmqpEndpoint,
   settings: CelerySettings,
   events: AmqpEvents,
-): BrokerDescription {
+): ServerDescription {
   return {
     url: urlsOf(endpoint),
     config: {

@@ -20,6 +20,7 @@ import {
   type ReplyListener,
   type SentRequest,
 } from '../../broker.ts';
+import type { Problem } from '../../problem.ts';
 import type { CelerySettings } from '../../settings.ts';
 
 /** How the name of each queue of ours begins. */
@@ -223,8 +224,8 @@ function failureOf(state: MailboxState, error: unknown): ControlFailure {
     : new ControlFailure(problemWith(state, describeAmqpError(error)));
 }
 
-function problemWith({ rights }: MailboxState, { code, sentence }: { code: string; sentence: string }) {
-  if (code !== 'NOPERM') return { code, sentence, missingRights: null };
+function problemWith({ rights }: MailboxState, { code, sentence }: Problem): Problem {
+  if (code !== 'NOPERM') return { code, sentence };
   return {
     code,
     sentence: `The RabbitMQ user lacks a right that remote control needs. Run ${rights}`,

@@ -8,7 +8,7 @@ import { describeAmqpError } from '../../../../amqp/problems.ts';
 import { filledString } from '../../../../values.ts';
 import { NOTHING_READ, type QueueCounts, type QueueReader, type QueueReading } from '../../broker.ts';
 import { isDelayedName } from '../../protocol/messages.ts';
-import type { CelerySettings } from '../../settings.ts';
+import { type CelerySettings, configuredQueues } from '../../settings.ts';
 import { OWN_PREFIX } from './mailbox.ts';
 
 /** Most queues that are read. */
@@ -67,7 +67,7 @@ export function createAmqpQueueReader(
 ): QueueReader {
   const state: ReaderState = {
     connection,
-    configured: [...given, ...queuesIn(settings)],
+    configured: [...given, ...configuredQueues(settings)],
     fallback: filledString(settings.task_default_queue) ?? 'celery',
     ofEvents: `${filledString(settings.event_queue_prefix) ?? 'celeryev'}.`,
     channel: null,
@@ -77,15 +77,6 @@ export function createAmqpQueueReader(
     reading: NOTHING_READ,
   };
   return { listsMessages: false, read: (known, _take, now) => read(state, known, now) };
-}
-
-function queuesIn({ task_queues: queues }: CelerySettings): string[] {
-  if (typeof queues !== 'object' || queues === null) return [];
-  const listed = Array.isArray(queues) ? queues : Object.keys(queues);
-  return listed.flatMap((queue: unknown) => {
-    const own = typeof queue === 'object' && queue !== null ? (queue as { name?: unknown }).name : queue;
-    return filledString(own) ?? [];
-  });
 }
 
 async function read(state: ReaderState, known: readonly string[], now: number): Promise<QueueReading> {

@@ -20,9 +20,8 @@ import { evictionHint, INFO_HIDDEN, infoOf, type ServerInfo, versionOf } from '.
 import type { Broker, BrokerAccess } from '../../broker.ts';
 import { type Hint, listed, quoted } from '../../hint.ts';
 import type { CelerySettings } from '../../settings.ts';
-import { eventSubscriptions } from './channels.ts';
 import { withDatabase } from './endpoints.ts';
-import { createRedisEvents } from './events.ts';
+import { createRedisEvents, eventSubscriptions } from './events.ts';
 import { createRedisMailbox } from './mailbox.ts';
 import { controlAddress } from './pidbox.ts';
 import { createRedisQueueReader } from './queues/queue-reader.ts';

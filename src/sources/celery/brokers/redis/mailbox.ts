@@ -8,12 +8,12 @@ import { describeError, escapeGlob } from '../../../../redis/problems.ts';
 import type { RedisReader } from '../../../../redis/reader.ts';
 import {
   ControlFailure,
-  type ControlProblem,
   type ControlRequest,
   type Mailbox,
   type ReplyListener,
   type SentRequest,
 } from '../../broker.ts';
+import type { Problem } from '../../problem.ts';
 import type { CelerySettings } from '../../settings.ts';
 import { type ControlAddress, controlAddress, unwrapReply, wrapRequest } from './pidbox.ts';
 
@@ -36,11 +36,10 @@ const SCAN_COUNT = '500';
 const MOST_STALE = 100;
 const REMOVAL_MS = 1000;
 
-const OTHER_SEPARATOR: ControlProblem = {
+const OTHER_SEPARATOR: Problem = {
   code: 'UNSAFE',
   sentence:
     "Workers use another separator than this monitor: set settings.broker_transport_options.sep to the app's value.",
-  missingRights: null,
 };
 
 interface MailboxState {
@@ -84,7 +83,7 @@ export function createRedisMailbox(endpoint: RedisEndpoint, settings: CelerySett
     closed: false,
   };
   return {
-    fault: address.fault === null ? null : { code: 'UNSAFE', sentence: address.fault, missingRights: null },
+    fault: address.fault === null ? null : { code: 'UNSAFE', sentence: address.fault },
     send: (request, timeoutMs, listener) => send(state, request, timeoutMs, listener),
     close: () => close(state),
   };
@@ -302,7 +301,7 @@ function controlFailureOf(
 ): ControlFailure {
   if (error instanceof ControlFailure) return error;
   const { code, sentence } = describeError(error);
-  if (code !== 'NOPERM') return new ControlFailure({ code, sentence, missingRights: null });
+  if (code !== 'NOPERM') return new ControlFailure({ code, sentence });
   const missingRights = rightsFor(command, address);
   return new ControlFailure({
     code,

@@ -8,7 +8,7 @@ import type { ControlRequest, ReplyMessage } from '../../broker.ts';
 import { isControlId } from '../../control/encoder.ts';
 import { parsePythonJson } from '../../protocol/python-json.ts';
 import type { CelerySettings } from '../../settings.ts';
-import { eventSubscriptions } from './channels.ts';
+import { eventSubscriptions } from './events.ts';
 
 /** kombu's default separator of the three parts of a binding. */
 const SEPARATOR = '\x06\x16';

@@ -4,7 +4,7 @@ import type { RedisReader } from '../../../../../redis/reader.ts';
 import { asTexts } from '../../../../../redis/replies.ts';
 import { filledString } from '../../../../../values.ts';
 import type { FindQueue } from '../../../protocol/queue-message.ts';
-import type { CelerySettings } from '../../../settings.ts';
+import { type CelerySettings, configuredQueues } from '../../../settings.ts';
 
 /** Most queues that are read. */
 const MAX_QUEUES = 1000;
@@ -168,16 +168,6 @@ async function readBindings({ reader, keys }: SearchState, exchange: string): Pr
 
 function readScan(reply: unknown): [string, readonly string[]] {
   return Array.isArray(reply) ? [String(reply[0]), asTexts(reply[1])] : ['0', []];
-}
-
-/** `task_queues` as a host may write it: names, objects with a name, or an object by name. */
-function configuredQueues({ task_queues: queues }: CelerySettings): string[] {
-  if (typeof queues !== 'object' || queues === null) return [];
-  if (!Array.isArray(queues)) return Object.keys(queues);
-  return queues.flatMap((queue: unknown) => {
-    const own = typeof queue === 'object' && queue !== null ? (queue as { name?: unknown }).name : queue;
-    return filledString(own) ?? [];
-  });
 }
 
 /**
