@@ -114,9 +114,6 @@ export function limitedSocket(read: (this: Socket, size: number) => void = Socke
   };
 }
 
-/** Takes the bytes of a connection. @returns those to pass on; `null` if the connection is to end */
-type ReplyLimits = (chunk: Buffer) => readonly Buffer[] | null;
-
 interface State {
   /** The beginning of a line that is not complete. */
   begun: Buffer;
@@ -129,10 +126,14 @@ interface State {
   length: number;
 }
 
-/** Limits of one connection, from its first byte. */
-function createReplyLimits(): ReplyLimits {
+/**
+ * Limits of one connection, from its first byte.
+ *
+ * @returns takes the bytes of the connection, and returns those to pass on; `null` if the connection is to end
+ */
+function createReplyLimits() {
   const state: State = { begun: Buffer.alloc(0), left: 0, isDropped: false, open: [], length: 0 };
-  return (chunk) => {
+  return (chunk: Buffer): readonly Buffer[] | null => {
     const bytes = state.begun.length === 0 ? chunk : Buffer.concat([state.begun, chunk]);
     state.begun = bytes.subarray(bytes.length);
     const passed: Buffer[] = [];

@@ -7,8 +7,7 @@ import type { TaskFacts } from '../../history/history.ts';
 import type { ConnectionState } from '../../kept-connection.ts';
 import type { TaskRelation } from '../../model.ts';
 import { ServerError } from '../../server-problems.ts';
-import type { Hint } from './hint.ts';
-import type { Problem } from './problem.ts';
+import type { Hint, Problem } from './hint.ts';
 import type { QueuedTask } from './protocol/messages.ts';
 
 /** A broker. Nothing is connected before `events.start`, a control request, a reading or a check. */

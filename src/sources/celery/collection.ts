@@ -10,11 +10,11 @@ import type { Broker } from './broker.ts';
 import { type Collector, createCollector, createIntake, type Intake, type IntakeWatch } from './collector.ts';
 import { createTaskWatch, type TaskWatch } from './control/task-watch.ts';
 import { createWorkerControl, type WorkerControl } from './control/worker-control.ts';
+import type { Problem } from './hint.ts';
 import { createHints, createSight, type Hints, type Sight } from './hints/hints.ts';
 import { createObserver, type Observer } from './hints/observer.ts';
 import type { HintedDeployment } from './hints/rules.ts';
 import { createLineage, type Lineage } from './lineage/lineage.ts';
-import type { Problem } from './problem.ts';
 import { createQueues, type Queues, type QueueWatch } from './queues/queues.ts';
 import { type KeptTasks, restoreLineage } from './results/kept-tasks.ts';
 import { createPropagatedFailures, type PropagatedFailures } from './results/propagated-failures.ts';
@@ -119,7 +119,7 @@ export function createCollection(options: CollectionOptions, history: History): 
   );
   results?.start();
   queues?.start();
-  const restoring = restoreLineage({ reader, lineage, results, kept });
+  const stopRestoring = restoreLineage({ reader, lineage, results, kept });
   return {
     collector,
     intake,
@@ -133,7 +133,7 @@ export function createCollection(options: CollectionOptions, history: History): 
     isListening: () => (collector.events ?? collector.results)?.state().up ?? true,
     async close() {
       readiness.close();
-      restoring.stop();
+      stopRestoring();
       taskWatch?.close();
       brokerWatch?.close();
       results?.stop();

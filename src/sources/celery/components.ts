@@ -3,8 +3,7 @@ import type { Component } from '../../model.ts';
 import { redactComponent } from '../../redact.ts';
 import type { ComponentSource } from '../../source.ts';
 import type { Collection, CollectionOptions } from './collection.ts';
-import type { Hint, HintComponent } from './hint.ts';
-import type { Problem } from './problem.ts';
+import type { Hint, HintComponent, Problem } from './hint.ts';
 import type { ResultsProgress } from './results/results.ts';
 
 /** What components show of the options. */

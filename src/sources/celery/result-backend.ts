@@ -7,8 +7,7 @@
  */
 import type { ConnectionState } from '../../kept-connection.ts';
 import type { ServerDescription } from './broker.ts';
-import type { Hint } from './hint.ts';
-import type { Problem } from './problem.ts';
+import type { Hint, Problem } from './hint.ts';
 
 /** A result backend. It does nothing before a method is called. */
 export interface ResultBackend {

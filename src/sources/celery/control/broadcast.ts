@@ -36,21 +36,15 @@ export interface Replies {
  */
 export type Broadcast = (command: ControlCommand, workers?: readonly string[]) => Promise<Replies>;
 
-/**
- * The workers that answered the last request that was waited for to its end; or the last request, if receivers are not
- * counted.
- */
-interface UsualReplies {
-  readonly names: ReadonlySet<string>;
-  readonly receivers: number | null;
-  /** Monotonic, in milliseconds. */
-  readonly until: number;
-}
-
 interface Broadcaster {
   readonly mailbox: Mailbox;
   readonly known: () => readonly string[];
-  usual: UsualReplies | null;
+  usual: {
+    readonly names: ReadonlySet<string>;
+    readonly receivers: number | null;
+    /** Monotonic, in milliseconds. */
+    readonly until: number;
+  } | null;
 }
 
 /** The replies to one request, while they arrive. */

@@ -1,7 +1,7 @@
 import { createSingleFlight, leaveOnAbort, type SingleFlight } from '../../../single-flight.ts';
 import { isRecord } from '../../../values.ts';
 import { controlProblemOf, type Mailbox } from '../broker.ts';
-import type { Problem } from '../problem.ts';
+import type { Problem } from '../hint.ts';
 import { type Broadcast, createBroadcaster, type Replies } from './broadcast.ts';
 import type { ControlCommand, InspectCommand } from './encoder.ts';
 

@@ -2,7 +2,7 @@ import type { CollectedHistory } from '../../../history/history.ts';
 import type { WorkerHealthCheck } from '../../../model.ts';
 import { isRecord } from '../../../values.ts';
 import type { Mailbox } from '../broker.ts';
-import type { Problem } from '../problem.ts';
+import type { Problem } from '../hint.ts';
 import type { Replies } from './broadcast.ts';
 import { type Control, createControl } from './control.ts';
 import { createInspection, type Inspection } from './inspection.ts';

@@ -1,6 +1,6 @@
 /** The observations that hints need. Times in milliseconds since 1970, by our clock. */
 import type { QueueCounts } from '../broker.ts';
-import type { Problem } from '../problem.ts';
+import type { Problem } from '../hint.ts';
 
 /** The kinds of messages that may use another serializer than JSON. */
 export type MessageKind = 'event' | 'result';

@@ -4,8 +4,7 @@
  */
 import type { ConnectionState } from '../../../kept-connection.ts';
 import type { Broker } from '../broker.ts';
-import { type HintCode, type HintComponent, listed, shown } from '../hint.ts';
-import type { Problem } from '../problem.ts';
+import { type HintCode, type HintComponent, listed, type Problem, shown } from '../hint.ts';
 import type { ResultBackend } from '../result-backend.ts';
 import type { CelerySettings } from '../settings.ts';
 import type { AccessProblems, Facts, UnreadableFacts, WorkerFacts } from './facts.ts';
@@ -40,15 +39,12 @@ export interface HintInput {
   readonly now: number;
 }
 
-/** One rule. */
-interface HintRule {
+/** All rules that judge what has arrived. Rights, channels and versions are found by broker and result backend. */
+export const RULES: readonly {
   readonly code: HintCode;
   readonly component: HintComponent;
   readonly sentence: (input: HintInput) => string | null;
-}
-
-/** All rules that judge what has arrived. Rights, channels and versions are found by broker and result backend. */
-export const RULES: readonly HintRule[] = [
+}[] = [
   { code: 'unsupported_transport', component: 'broker', sentence: foreignBroker },
   { code: 'unsupported_transport', component: 'broker', sentence: foreignKeys },
   { code: 'unsupported_transport', component: 'backend', sentence: foreignBackend },

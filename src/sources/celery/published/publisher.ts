@@ -10,7 +10,7 @@ import type { ReadContext, SourceStatus } from '../../../source.ts';
 import type { CeleryParts, Deployment } from '../answers.ts';
 import type { WaitingMessage } from '../broker.ts';
 import type { Freshness } from '../collector.ts';
-import { problemOf } from '../problem.ts';
+import { problemOf } from '../hint.ts';
 import type { Waiting } from '../queues/waiting-tasks.ts';
 import { type HealthReport, KINDS, type StatusReport, type WaitingReport, writeReport } from './reports.ts';
 

@@ -36,19 +36,20 @@ export interface IntakeHistory {
   readonly index: Pick<HistoryIndex, 'stateOf' | 'sentAt'>;
 }
 
-interface Unrecorded {
-  readonly facts: TaskFacts;
-  readonly bytes: number;
-  goneAt: number | null;
-}
-
 interface IntakeState {
   readonly history: IntakeHistory;
   readonly lineage: Pick<Lineage, 'queued'>;
   /** Tags of messages, in the order in which they were read first. */
   readonly seen: Set<string>;
   /** By task id. */
-  readonly unrecorded: Map<string, Unrecorded>;
+  readonly unrecorded: Map<
+    string,
+    {
+      readonly facts: TaskFacts;
+      readonly bytes: number;
+      goneAt: number | null;
+    }
+  >;
   unrecordedBytes: number;
   unreadable: number;
 }

@@ -2,8 +2,8 @@
 import type { Redactor } from '../../../redact.ts';
 import { waitFor } from '../../../waiting.ts';
 import type { QueueCounts, QueueReader, QueueReading } from '../broker.ts';
+import type { Problem } from '../hint.ts';
 import type { Lineage } from '../lineage/lineage.ts';
-import type { Problem } from '../problem.ts';
 import { createMessageIntake, type IntakeHistory, type MessageIntake } from './message-intake.ts';
 import {
   createWaitingRows,

@@ -49,35 +49,31 @@ const MOST_GROUPS = 50;
 const BATCH = 500;
 
 /** The sources and the target of the restored data. */
-interface LineageRestoreOptions {
+interface RestoreParts {
   readonly reader: Pick<HistoryReader, 'listTasks'>;
   readonly lineage: Pick<Lineage, 'restored'>;
   /** `null` without a result backend. */
   readonly results: { readonly lookup: ResultLookup } | null;
   /** `null` without a store: nothing is restored then. */
   readonly kept: KeptTasks | null;
-}
-
-interface Parts extends LineageRestoreOptions {
   readonly signal: AbortSignal;
 }
 
 /**
  * Restores the data on which future relations depend, once the store has been read: the history has parents, groups and
  * chords of the newest tasks and of those that have not ended, and the result backend the children that they have listed.
+ *
+ * @returns a function that ends it
  */
-export function restoreLineage(options: LineageRestoreOptions) {
+export function restoreLineage(options: Omit<RestoreParts, 'signal'>): () => void {
   const stopping = new AbortController();
   const { kept } = options;
-  const done = kept === null ? Promise.resolve() : restore({ ...options, signal: stopping.signal }, kept);
-  return {
-    /** Never rejects. */
-    done,
-    stop: () => stopping.abort(),
-  };
+  if (kept !== null) void restore({ ...options, signal: stopping.signal }, kept);
+  return () => stopping.abort();
 }
 
-async function restore(parts: Parts, kept: KeptTasks): Promise<void> {
+/** Never rejects. */
+async function restore(parts: RestoreParts, kept: KeptTasks): Promise<void> {
   const { lineage, results, signal } = parts;
   await kept.loaded(signal);
   try {
@@ -92,7 +88,7 @@ async function restore(parts: Parts, kept: KeptTasks): Promise<void> {
   }
 }
 
-async function relatedTasks(parts: Parts): Promise<ReadonlyMap<string, Task>> {
+async function relatedTasks(parts: RestoreParts): Promise<ReadonlyMap<string, Task>> {
   const open = (await list(parts, { states: OPEN })).filter(isRelated);
   const newest = (await list(parts, {})).filter(isRelated);
   const tasks = new Map([...open, ...newest].map((task) => [task.id, task]));
@@ -103,7 +99,7 @@ async function relatedTasks(parts: Parts): Promise<ReadonlyMap<string, Task>> {
   return tasks;
 }
 
-async function list({ reader, signal }: Parts, filter: Partial<TaskQuery>): Promise<readonly Task[]> {
+async function list({ reader, signal }: RestoreParts, filter: Partial<TaskQuery>): Promise<readonly Task[]> {
   const query: TaskQuery = { ...ALL_TASKS, limit: MOST_TASKS, scan: 10 * MOST_TASKS, ...filter };
   return (await reader.listTasks(query, { signal })).tasks;
 }

@@ -1,8 +1,8 @@
 /** Reads all stored results in the background. */
 import type { CollectedHistory } from '../../../history/history.ts';
 import { pause } from '../../../waiting.ts';
+import { type Problem, problemOf } from '../hint.ts';
 import type { Lineage } from '../lineage/lineage.ts';
-import { type Problem, problemOf } from '../problem.ts';
 import { decodeGroup } from '../protocol/results.ts';
 import type { StoredText } from '../result-backend.ts';
 import type { KeptTasks } from './kept-tasks.ts';

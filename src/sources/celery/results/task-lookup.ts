@@ -168,12 +168,6 @@ const MAX_MISSING = 5_000;
  */
 export type ResultLookup = (ids: Iterable<string>, signal: AbortSignal) => Promise<number>;
 
-/** An id that waits to be looked up. */
-interface Search {
-  readonly id: string;
-  settle(found: boolean): void;
-}
-
 interface State {
   readonly intake: ResultIntake;
   readonly aside: Aside;
@@ -182,7 +176,10 @@ interface State {
   readonly searches: SingleFlight<boolean>;
   /** When ids were found to have no result, by the monotonic clock. */
   readonly missing: LruCache<number>;
-  readonly queue: Search[];
+  readonly queue: {
+    readonly id: string;
+    settle(found: boolean): void;
+  }[];
   isRunning: boolean;
 }
 

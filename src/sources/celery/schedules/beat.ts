@@ -1,7 +1,7 @@
 /** How stored schedules are read, which scheduler beat uses, and whether beat runs. */
 import type { Component } from '../../../model.ts';
 import { shareCalls } from '../../../single-flight.ts';
-import { type Problem, problemOf } from '../problem.ts';
+import { type Problem, problemOf } from '../hint.ts';
 import type { DjangoSnapshot } from './django/django-reader.ts';
 import type { RedbeatPlace, RedbeatSnapshot } from './redbeat-schedule.ts';
 import {

@@ -7,7 +7,7 @@ import { type Steps, scheduler as work } from '../../../scheduler.ts';
 import { ALL_TASKS } from '../../../source/task-query.ts';
 import type { ScheduleSource, SourceStatus } from '../../../source.ts';
 import { pause } from '../../../waiting.ts';
-import type { Problem } from '../problem.ts';
+import type { Problem } from '../hint.ts';
 import type { KeptTasks } from '../results/kept-tasks.ts';
 import type { CelerySettings } from '../settings.ts';
 import { beatComponent, createReading, cutOff, isEnabled, type Readings, schedulerOf } from './beat.ts';
@@ -62,7 +62,7 @@ export function createSchedules(places: {
   readonly kept: KeptTasks | null;
 }): Schedules {
   const { name, settings, conf, redbeat, django, reader, kept } = places;
-  const observer = createRunObserver(Date.now());
+  const observer = createRunObserver();
   const state: State = {
     fixed: createStaticSchedule(settings, conf),
     redbeat: createReading(redbeat.reader),
@@ -79,7 +79,7 @@ export function createSchedules(places: {
     component: () => componentOf(state),
     observe: observer.observe,
     named: observer.named,
-    missed: () => observer.missed(Date.now()),
+    missed: observer.missed,
     refresh: () => refresh(state),
     problem: () => state.redbeat.problem,
     close() {

@@ -1,8 +1,8 @@
 /** Reports results soon after they were written, by polling. */
 import { type ConnectionState, NOT_CONNECTED } from '../../../../kept-connection.ts';
 import { pause } from '../../../../waiting.ts';
+import { type Problem, problemOf } from '../../hint.ts';
 import { createMessageQueue, type MessageQueue } from '../../message-queue.ts';
-import { type Problem, problemOf } from '../../problem.ts';
 import type { PublishedHandlers, PublishedResults } from '../../result-backend.ts';
 import type { SqlReader } from '../../sql/sql-reader.ts';
 import {

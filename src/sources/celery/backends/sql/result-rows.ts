@@ -1,9 +1,8 @@
 /** Reads rows of results: finds their tables, their keys, and their values. */
 import { type Steps, scheduler } from '../../../../scheduler.ts';
 import { pause } from '../../../../waiting.ts';
-import { problemOf } from '../../problem.ts';
-import type { SqlReader } from '../../sql/sql-reader.ts';
-import { numberOf, type SqlRow, textOf } from '../../sql/sql-values.ts';
+import { problemOf } from '../../hint.ts';
+import { numberOf, type SqlReader, type SqlRow, textOf } from '../../sql/sql-reader.ts';
 import { findResultTables, type ResultTables, type ResultWriter, type SqlTable } from './result-tables.ts';
 import { LONGEST_VALUE, type ResultOfRow, type ResultText, resultText } from './result-text.ts';
 
@@ -189,16 +188,6 @@ export function createTableFinder(reader: SqlReader, writer: ResultWriter | null
 /** Rows of one statement. */
 const ROWS = 50;
 
-/** A group or the header of a chord. */
-interface GroupOfRow {
-  /** Of the row. */
-  readonly key: number;
-  /** Of the group. */
-  readonly id: string;
-  /** Celery's own JSON of a stored group; `null` if it cannot be read. */
-  readonly text: string | null;
-}
-
 /** Which rows to read: the first of those after a key, or the last of those before one. */
 type GroupRange = { readonly after: number } | { readonly before: number };
 
@@ -217,7 +206,16 @@ export async function readGroups(
   kind: GroupTable,
   range: GroupRange,
   signal: AbortSignal,
-): Promise<readonly GroupOfRow[]> {
+): Promise<
+  readonly {
+    /** Of the row. */
+    readonly key: number;
+    /** Of the group. */
+    readonly id: string;
+    /** Celery's own JSON of a stored group; `null` if it cannot be read. */
+    readonly text: string | null;
+  }[]
+> {
   const table = tables[kind];
   if (table === null) return [];
   const { text, values } = statementOf(reader, table, kind, range);

@@ -1,9 +1,8 @@
 /** Finds the tables of results: of django-celery-results, or of Celery's own backend on SQLAlchemy. */
-import { problemOf } from '../../problem.ts';
+import { problemOf } from '../../hint.ts';
 import type { CelerySqlTable, TableName } from '../../sql/sql-options.ts';
 import { sqlError } from '../../sql/sql-problems.ts';
-import { MOST_ROWS, type SqlReader } from '../../sql/sql-reader.ts';
-import { textOf } from '../../sql/sql-values.ts';
+import { MOST_ROWS, type SqlReader, textOf } from '../../sql/sql-reader.ts';
 
 /** Who writes the results: `django-db` or `db+…` in `result_backend`. */
 export type ResultWriter = 'django' | 'sqlalchemy';

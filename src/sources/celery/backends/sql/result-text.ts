@@ -7,7 +7,7 @@ import type { Steps } from '../../../../scheduler.ts';
 import { objectMembers, skipSpace, valueEnd } from '../../protocol/python-json.ts';
 import { CUT_MEMBER, UNREAD_MEMBER } from '../../protocol/results.ts';
 import type { SqlDialect } from '../../sql/sql-dialect.ts';
-import { hexTextOf, numberOf, type SqlRow, textOf, timeOf } from '../../sql/sql-values.ts';
+import { hexTextOf, numberOf, type SqlRow, textOf, timeOf } from '../../sql/sql-reader.ts';
 import type { ResultTables, SqlTable } from './result-tables.ts';
 
 /** Longest result that is read, and longest list of arguments, in bytes. */

@@ -6,8 +6,7 @@ import type {
   StoredResults,
   StoredValue,
 } from '../../result-backend.ts';
-import type { SqlReader } from '../../sql/sql-reader.ts';
-import { numberOf } from '../../sql/sql-values.ts';
+import { numberOf, type SqlReader } from '../../sql/sql-reader.ts';
 import { createPublishedResults } from './published-results.ts';
 import {
   createTableFinder,

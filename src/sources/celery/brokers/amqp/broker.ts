@@ -1,5 +1,4 @@
 /** Celery's broker on RabbitMQ: which one it is, and its parts. */
-
 import { hasExchange } from '../../../../amqp/channel.ts';
 import { type AmqpConnection, createAmqpConnection } from '../../../../amqp/connection.ts';
 import { type AmqpEndpoint, endpointOf, hostEndpoint, isAmqpConnection } from '../../../../amqp/endpoints.ts';
@@ -8,8 +7,7 @@ import { type AmqpContext, isAmqpUrl, parseAmqpUrls } from '../../../../amqp/url
 import { requirePackage } from '../../../../server-problems.ts';
 import { tlsSetting } from '../../../../tls.ts';
 import type { Broker, BrokerAccess, ServerDescription } from '../../broker.ts';
-import { type Hint, quoted } from '../../hint.ts';
-import type { Problem } from '../../problem.ts';
+import { type Hint, type Problem, quoted } from '../../hint.ts';
 import type { CelerySettings } from '../../settings.ts';
 import { type AmqpEvents, createAmqpEvents, eventQueueOf, type ResolvedEventQueue } from './events.ts';
 import { controlNames, createAmqpMailbox, OWN_PREFIX } from './mailbox.ts';

@@ -295,21 +295,21 @@ export function eventQueueOf(
   };
 }
 
-/** A channel with the declared queue. */
-interface OpenedQueue {
-  readonly channel: AmqpChannel;
-  /** Messages that waited in it. */
-  readonly ready: number;
-  /** Whether the exchange existed before; only workers and clients with events declare it, besides monitors. */
-  readonly hadExchange: boolean;
-}
-
 /**
  * Declares the queue and binds it to the exchange of events.
  *
  * @throws AmqpError
  */
-export async function openEventQueue(session: AmqpSession, queue: EventQueue): Promise<OpenedQueue> {
+export async function openEventQueue(
+  session: AmqpSession,
+  queue: EventQueue,
+): Promise<{
+  readonly channel: AmqpChannel;
+  /** Messages that waited in it. */
+  readonly ready: number;
+  /** Whether the exchange existed before; only workers and clients with events declare it, besides monitors. */
+  readonly hadExchange: boolean;
+}> {
   queue.nextSession();
   const hadExchange = await hasExchange(session, queue.exchange);
   const channel = await session.channel();

@@ -20,7 +20,7 @@ import {
   type ReplyListener,
   type SentRequest,
 } from '../../broker.ts';
-import type { Problem } from '../../problem.ts';
+import type { Problem } from '../../hint.ts';
 import type { CelerySettings } from '../../settings.ts';
 
 /** How the name of each queue of ours begins. */

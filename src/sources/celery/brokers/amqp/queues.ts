@@ -27,16 +27,6 @@ interface Depth {
   readonly consumers: number;
 }
 
-/** `absent`: the queue does not exist, or is exclusive to another connection. */
-type NoDepth = 'absent' | 'refused';
-
-interface Absence {
-  /** From RabbitMQ 4.3 on, a queue may be looked at only by a user with any right to it. */
-  readonly isRefused: boolean;
-  readonly lookAt: number;
-  readonly pause: number;
-}
-
 interface ReaderState {
   readonly connection: AmqpConnection;
   /** Names that the host gives, and those in the settings. */
@@ -47,7 +37,15 @@ interface ReaderState {
   channel: AmqpChannel | null;
   readonly depths: Map<string, Depth>;
   /** Queues that cannot be read, by name: most do not exist. */
-  readonly absent: Map<string, Absence>;
+  readonly absent: Map<
+    string,
+    {
+      /** From RabbitMQ 4.3 on, a queue may be looked at only by a user with any right to it. */
+      readonly isRefused: boolean;
+      readonly lookAt: number;
+      readonly pause: number;
+    }
+  >;
   /** Names that were known in the last reading. */
   known: ReadonlySet<string>;
   reading: QueueReading;
@@ -133,7 +131,7 @@ async function measure(state: ReaderState, names: readonly string[], now: number
 }
 
 /** RabbitMQ has ended the channel if it does not tell. */
-async function depthOf(state: ReaderState, name: string): Promise<Depth | NoDepth> {
+async function depthOf(state: ReaderState, name: string): Promise<Depth | 'absent' | 'refused'> {
   if (state.channel?.isOpen() !== true) state.channel = await state.connection.channel();
   try {
     const { messageCount, consumerCount } = await state.channel.request((raw) => raw.checkQueue(name));

@@ -196,8 +196,9 @@ function parseEnvelope(message: string): unknown {
 }
 
 /**
- * The channels on which events are published (kombu/transport/redis.py): `<global_keyprefix><fanout_prefix><event_exchange>/<routing key>`, or
- * without the routing key where `fanout_patterns` is off.
+ * The channels on which events are published (kombu/transport/redis.py):
+ * `<global_keyprefix><fanout_prefix><event_exchange>/<routing key>`, or without the routing key where `fanout_patterns` is
+ * off.
  *
  * @param database number of the broker's database; it is only a text in the name, since Redis publishes
  *   to all databases

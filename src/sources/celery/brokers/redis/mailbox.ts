@@ -13,7 +13,7 @@ import {
   type ReplyListener,
   type SentRequest,
 } from '../../broker.ts';
-import type { Problem } from '../../problem.ts';
+import type { Problem } from '../../hint.ts';
 import type { CelerySettings } from '../../settings.ts';
 import { type ControlAddress, controlAddress, unwrapReply, wrapRequest } from './pidbox.ts';
 

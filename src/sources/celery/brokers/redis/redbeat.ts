@@ -83,20 +83,20 @@ const SLICE = 500;
 /** Longest definition and meta to read, in bytes. */
 const LONGEST = 65_536;
 
-/** An entry as it was last read. */
-interface Known {
-  readonly score: string;
-  /** `null` if it was not understood. */
-  readonly entry: RedbeatEntry | null;
-}
-
 /**
  * Each read fetches the entries whose due time has changed: redbeat writes it whenever it runs or saves an entry.
  * It also fetches the {@link SLICE} other entries that were read longest ago.
  */
 export function createRedbeatReader(reader: RedisReader, keys: RedbeatKeys): RedbeatReader {
   // In the order of reading: the one read longest ago comes first.
-  const known = new Map<string, Known>();
+  const known = new Map<
+    string,
+    {
+      readonly score: string;
+      /** `null` if it was not understood. */
+      readonly entry: RedbeatEntry | null;
+    }
+  >();
 
   function toRead(members: ReadonlyMap<string, string>): Member[] {
     for (const key of known.keys()) if (!members.has(key)) known.delete(key);

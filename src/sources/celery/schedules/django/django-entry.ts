@@ -2,7 +2,7 @@
 import { filledString } from '../../../../values.ts';
 import { skipSpace } from '../../protocol/python-json.ts';
 import { pythonText, pythonTupleText } from '../../protocol/python-repr.ts';
-import { flagOf, numberOf, type SqlRow, textOf, timeOf } from '../../sql/sql-values.ts';
+import { flagOf, numberOf, type SqlRow, textOf, timeOf } from '../../sql/sql-reader.ts';
 import { type ScheduleEntry, type ScheduleRule, shownRule } from '../entry.ts';
 import type { Configuration } from '../redbeat-settings.ts';
 import { readSchedule } from '../schedule-text.ts';

@@ -1,8 +1,7 @@
 /** Reads the tables of django-celery-beat. */
 import { type Steps, scheduler } from '../../../../scheduler.ts';
-import type { Problem } from '../../problem.ts';
-import type { SqlReader } from '../../sql/sql-reader.ts';
-import { numberOf, type SqlRow, textOf, timeOf } from '../../sql/sql-values.ts';
+import type { Problem } from '../../hint.ts';
+import { numberOf, type SqlReader, type SqlRow, textOf, timeOf } from '../../sql/sql-reader.ts';
 import type { StoredEntries } from '../entry.ts';
 import type { Configuration } from '../redbeat-settings.ts';
 import {
