@@ -152,7 +152,7 @@ function withoutReferences<Client extends Inner>(client: Client): Client {
 }
 
 /** The version of the server at the other end of a connection; `null` if it does not report it. */
-export function versionOf(client: AmqpClient): string | null {
+function versionOf(client: AmqpClient): string | null {
   const version = (client as AmqpClient & Inner).connection?.serverProperties?.version;
   return typeof version === 'string' ? version : null;
 }

@@ -1,4 +1,4 @@
-/** Finds out on which channels is published, and under which prefixes and in which databases keys exist: never values. */
+/** Finds out on which channels is published, and under which prefixes and databases keys exist. Reads no values. */
 import { createConnection, createRedisReader, type RedisEndpoint } from './connection.ts';
 import { describeError } from './problems.ts';
 import type { RedisReader } from './reader.ts';

@@ -89,10 +89,6 @@ export function createIoredisReader(address: IoredisAddress): RedisReader {
 }
 
 function createOnDemandReader(origin: ClientOrigin): RedisReader {
-  return createReader(createSupply(origin), LIMITS);
-}
-
-function createSupply(origin: ClientOrigin): ClientSupply {
   const self: OnDemand = {
     origin,
     listeners: new Set(),
@@ -102,7 +98,7 @@ function createSupply(origin: ClientOrigin): ClientSupply {
     state: { up: false, asOf: null, problem: null },
     closed: false,
   };
-  return {
+  const supply: ClientSupply = {
     acquire: (options) => acquire(self, options),
     untilLost: (promise) => untilLost(self, promise),
     answered(askedAt) {
@@ -121,6 +117,7 @@ function createSupply(origin: ClientOrigin): ClientSupply {
       forget(self);
     },
   };
+  return createReader(supply, LIMITS);
 }
 
 async function acquire(self: OnDemand, { signal, timeoutMs = OPENING }: ReadOptions): Promise<RedisClient> {

@@ -1,8 +1,8 @@
 /**
  * How the sockets of our clients are read:
  *
- * - Messages collect in the socket of a subscriber, so that one read takes many of them. A busy deployment publishes each
- *   message by itself, and waking up for each of them takes more CPU time than everything else.
+ * - Messages collect in the socket of a subscriber, so that one read takes many of them. A busy deployment publishes
+ *   each message by itself, and waking up for each of them takes more CPU time than everything else.
  * - What is too large is kept from the client, which assembles each reply in memory, however much it announces: a text
  *   that is too long arrives empty.
  */

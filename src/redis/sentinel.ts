@@ -1,6 +1,6 @@
 /**
- * Finds the master that Sentinels watch (https://redis.io/docs/latest/develop/reference/sentinel-clients/), whose URLs are
- * those of Celery (`SentinelChannel` in kombu/transport/redis.py, celery/backends/redis.py).
+ * Finds the master that Sentinels watch (https://redis.io/docs/latest/develop/reference/sentinel-clients/). Their URLs
+ * are those of Celery (`SentinelChannel` in kombu/transport/redis.py, celery/backends/redis.py).
  *
  * The Sentinel client of node-redis 6 is not used: it gives up if the first Sentinel of the list is dead, hides
  * why the Sentinels refuse to answer, and does not notice that the master it was given has become a replica.
@@ -103,7 +103,7 @@ async function verifyMaster(client: CeleryRedisConnection): Promise<void> {
 }
 
 /** Addresses of Sentinels, with the logins for them and for the master. */
-export interface SentinelAddress {
+interface SentinelAddress {
   readonly sentinels: readonly { readonly host: string; readonly port: number }[];
   readonly masterName: string;
   /** Login for the Sentinels themselves. */

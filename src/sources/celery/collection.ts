@@ -333,7 +333,7 @@ export interface CeleryReady {
 /** The option `onReady` of `celerySources`. */
 export type OnReady = (summary: CeleryReady) => void;
 
-export function createReadiness({
+function createReadiness({
   name,
   index,
   observer,

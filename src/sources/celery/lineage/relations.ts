@@ -172,7 +172,7 @@ export function addMember(linking: Linking, groupId: string, id: string): Linked
 }
 
 /** Reports the relation of a member to each body that is known to wait for its group. */
-export function relateToBodies(linking: Linking, group: LinkedGroup, memberId: string): void {
+function relateToBodies(linking: Linking, group: LinkedGroup, memberId: string): void {
   for (const body of group.bodies) relateHeader(linking, group, memberId, linkedTask(linking.links, body));
 }
 
@@ -185,7 +185,7 @@ function relateHeader(linking: Linking, group: LinkedGroup, memberId: string, bo
 }
 
 /** Repeats decisions that were impossible before the parent of this task was known. */
-export function decideWithParent(linking: Linking, task: LinkedTask): void {
+function decideWithParent(linking: Linking, task: LinkedTask): void {
   const { links } = linking;
   const undecided = task.undecidedMembers;
   task.undecidedMembers = null;

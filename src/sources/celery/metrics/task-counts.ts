@@ -19,10 +19,10 @@ import type {
 } from '../../../source.ts';
 
 /** Kinds of events that are counted, but for `sent` and `failed`, which are shown by other rules. */
-export const KINDS = ['received', 'started', 'succeeded', 'rejected', 'revoked', 'retried'] as const;
+const KINDS = ['received', 'started', 'succeeded', 'rejected', 'revoked', 'retried'] as const;
 
 /** One of {@link KINDS}. */
-export type Kind = (typeof KINDS)[number];
+type Kind = (typeof KINDS)[number];
 
 const COUNTED: Readonly<Record<Kind | 'sent' | 'failed', string>> = {
   sent: 'Tasks that a client has sent.',
@@ -36,7 +36,7 @@ const COUNTED: Readonly<Record<Kind | 'sent' | 'failed', string>> = {
 };
 
 /** The name of a counter of events. */
-export const counterOf = (kind: keyof typeof COUNTED): string => `celery_task_${kind}_total`;
+const counterOf = (kind: keyof typeof COUNTED): string => `celery_task_${kind}_total`;
 
 /** Every other name. */
 export const NAMES = {

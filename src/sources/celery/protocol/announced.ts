@@ -126,7 +126,7 @@ function addErrbacks(reading: Reading, parent: string, errbacks: readonly Signat
 }
 
 /** Deepest nesting that is read. */
-export const MAX_CANVAS_DEPTH = 32;
+const MAX_CANVAS_DEPTH = 32;
 
 /** Ids of the tasks of a canvas that run first; for a chord, of its header. Tasks without an id are left out. */
 export function firstTasks(signature: Signature, depth = 0): string[] {
@@ -138,7 +138,7 @@ export function firstTasks(signature: Signature, depth = 0): string[] {
 }
 
 /** Ids of the tasks of a canvas that run last; for a chord, of its body. Tasks without an id are left out. */
-export function lastTasks(signature: Signature, depth: number): string[] {
+function lastTasks(signature: Signature, depth: number): string[] {
   const { type, tasks, body, taskId } = signature;
   if (depth > MAX_CANVAS_DEPTH) return [];
   if (type === 'chord') return body === null ? [] : lastTasks(body, depth + 1);

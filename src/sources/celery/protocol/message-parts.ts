@@ -155,7 +155,7 @@ export interface BodyForm {
  *
  * @returns `null` if the body has another content type, is too long or is invalid
  */
-export function bodyText(body: string, { type, encoding, compression }: BodyForm): string | null {
+function bodyText(body: string, { type, encoding, compression }: BodyForm): string | null {
   if (type !== 'application/json' || body.length > MAX_LENGTH) return null;
   const isPacked = compression !== undefined && compression !== null;
   if (encoding !== 'base64') return isPacked ? null : body;
@@ -184,7 +184,7 @@ const TAIL = 100;
  * Whether the end of a body shows that it announces no other tasks. This is so for most tasks, and saves
  * decoding bodies, which may be large.
  */
-export function endsPlainly(body: string, { type, encoding, compression }: BodyForm): boolean {
+function endsPlainly(body: string, { type, encoding, compression }: BodyForm): boolean {
   if (type !== 'application/json' || encoding !== 'base64' || body.length % 4 !== 0) return false;
   if (compression !== undefined && compression !== null) return false;
   return Buffer.from(body.slice(-TAIL), 'base64').toString('latin1').endsWith(NOTHING_FOLLOWS);

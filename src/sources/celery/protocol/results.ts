@@ -297,7 +297,7 @@ const NONE: readonly ResultNode[] = [];
  *
  * @param start where the value begins
  */
-export function childrenAt(text: string, start: number | undefined): readonly ResultNode[] {
+function childrenAt(text: string, start: number | undefined): readonly ResultNode[] {
   if (start === undefined || text[start] !== '[' || text[skipSpace(text, start + 1)] === ']') return NONE;
   const end = valueEnd(text, start);
   if (end - start > MAX_LENGTH) return NONE;

@@ -162,7 +162,7 @@ interface Workflow {
  * @param tree the workflow in the history; `null` if it does not have the task
  * @param asked the message of the task, if only its queue has it
  */
-export async function treeWithWaiting(
+async function treeWithWaiting(
   id: string,
   tree: TaskTree | null,
   asked: WaitingMessage | null,

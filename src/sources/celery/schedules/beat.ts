@@ -184,7 +184,7 @@ export function isEnabled(readings: Readings): boolean {
 }
 
 /** The state of reading a stored schedule repeatedly. */
-export interface Reading<Snapshot> {
+interface Reading<Snapshot> {
   /** Whether there is anything to read from. */
   readonly isPossible: boolean;
   /** The last snapshot; `null` before the first. */

@@ -36,10 +36,8 @@ export function createLedSource({
     history.reader,
     createPublishedDeployment({ name, texts: history.texts, clock }),
   );
-  const leading: Leading<LedTerm> | null =
-    connect === null
-      ? null
-      : createLeading({ history, open: () => openTerm(connect(), { history, clock, leader }) });
+  const leading: ReturnType<typeof createLeading> | null =
+    connect === null ? null : createLeading(history, () => openTerm(connect(), history, clock, leader));
   if (leading === null) history.wantLease(false);
   const parts = switchedParts(name, () => answering(leading, published, clock));
   const components = withLeader(parts.components, () =>
@@ -59,7 +57,11 @@ export function createLedSource({
 }
 
 /** Until a new leader has reached its servers, it shows the reports of the previous one, while they are recent. */
-function answering(leading: Leading<LedTerm> | null, published: CeleryParts, clock: ReportClock): Answering {
+function answering(
+  leading: ReturnType<typeof createLeading> | null,
+  published: CeleryParts,
+  clock: ReportClock,
+): Answering {
   const term = leading?.term() ?? null;
   const changes = 2 * (leading?.changes() ?? 0);
   return term !== null && (term.hasListened() || clock.silence() !== null)
@@ -73,18 +75,7 @@ interface LedTerm extends Live {
   hasListened(): boolean;
 }
 
-function openTerm(
-  options: LiveOptions,
-  {
-    history,
-    clock,
-    leader,
-  }: {
-    readonly history: StoredHistory;
-    readonly clock: ReportClock;
-    readonly leader: string;
-  },
-): LedTerm {
+function openTerm(options: LiveOptions, history: StoredHistory, clock: ReportClock, leader: string): LedTerm {
   const before = clock.status();
   // No instance has received messages since the previous leader gave up.
   if (before !== null) history.writer.recordGap();
@@ -187,36 +178,12 @@ const PATIENCE_MS = 3_000;
 const REST_MS = 3_000;
 const LONGEST_REST_MS = 30_000;
 
-/** The work of a leader until it is closed. */
-interface Term {
-  /** Whether it receives messages. */
-  isListening(): boolean;
-  /** Ends everything, connections included. */
-  close(): Promise<void>;
-}
-
-/** Parameters of {@link createLeading}. */
-interface LeadingOptions<Own extends Term> {
-  readonly history: Pick<
-    StoredHistory,
-    'isHolder' | 'hasOthers' | 'status' | 'wantLease' | 'onLease' | 'setHearing'
-  >;
+interface LeadingState {
+  readonly history: StoredHistory;
   /** Begins to collect. */
-  readonly open: () => Own;
-}
-
-/** Follows the lease until it is closed. */
-export interface Leading<Own extends Term> {
-  /** The work of this instance as the leader; `null`: it is not the leader. */
-  term(): Own | null;
-  /** Increases with each beginning and each end of a term. */
-  changes(): number;
-  close(): Promise<void>;
-}
-
-interface State<Own extends Term> {
-  readonly options: LeadingOptions<Own>;
-  term: Own | null;
+  readonly open: () => LedTerm;
+  /** `null`: this instance is not the leader. */
+  term: LedTerm | null;
   changes: number;
   /** When the broker last answered this instance, or when it began to lead; monotonic, in milliseconds. */
   listenedAt: number;
@@ -236,10 +203,10 @@ interface State<Own extends Term> {
  * and result backend, and it reports to the others. If it cannot reach the broker, it gives the lease up. Requests the
  * lease at once.
  */
-export function createLeading<Own extends Term>(options: LeadingOptions<Own>): Leading<Own> {
-  const { history } = options;
-  const state: State<Own> = {
-    options,
+function createLeading(history: StoredHistory, open: () => LedTerm) {
+  const state: LeadingState = {
+    history,
+    open,
     term: null,
     changes: 0,
     listenedAt: 0,
@@ -254,7 +221,9 @@ export function createLeading<Own extends Term>(options: LeadingOptions<Own>): L
   history.wantLease(true);
   void settle(state);
   return {
+    /** The work of this instance as the leader; `null`: it is not the leader. */
     term: () => state.term,
+    /** Increases with each beginning and each end of a term. */
     changes: () => state.changes,
     async close() {
       state.isClosed = true;
@@ -265,12 +234,12 @@ export function createLeading<Own extends Term>(options: LeadingOptions<Own>): L
   };
 }
 
-function look<Own extends Term>(state: State<Own>): void {
-  const { term, restsUntil, options } = state;
+function look(state: LeadingState): void {
+  const { term, restsUntil, history } = state;
   const now = performance.now();
   if (restsUntil !== null && now >= restsUntil) {
     state.restsUntil = null;
-    options.history.wantLease(true);
+    history.wantLease(true);
   }
   if (term?.isListening() === true) {
     state.listenedAt = now;
@@ -280,8 +249,8 @@ function look<Own extends Term>(state: State<Own>): void {
 }
 
 /** Gives the lease up. If several instances cannot reach the broker, each pauses longer and longer. */
-function giveUp<Own extends Term>(state: State<Own>, now: number): void {
-  const { history } = state.options;
+function giveUp(state: LeadingState, now: number): void {
+  const { history } = state;
   if (!history.hasOthers()) return;
   state.restsUntil = now + state.restMs * (1 + Math.random());
   state.restMs = Math.min(2 * state.restMs, LONGEST_REST_MS);
@@ -289,7 +258,7 @@ function giveUp<Own extends Term>(state: State<Own>, now: number): void {
 }
 
 /** Sets the role by the lease. */
-function settle<Own extends Term>(state: State<Own>): Promise<void> {
+function settle(state: LeadingState): Promise<void> {
   state.settled = state.settled.then(() => follow(state));
   return state.settled;
 }
@@ -298,17 +267,17 @@ function settle<Own extends Term>(state: State<Own>): Promise<void> {
  * A leader continues while the holder of the lease is unknown, and an instance that starts without the store begins: it
  * is probably unreachable for all instances, and two collectors do no harm.
  */
-function mayLead(state: State<Term>): boolean {
-  const { isClosed, restsUntil, term, options } = state;
+function mayLead(state: LeadingState): boolean {
+  const { isClosed, restsUntil, term, history } = state;
   if (isClosed || restsUntil !== null) return false;
-  const { isHolder, error } = options.history.status();
+  const { isHolder, error } = history.status();
   state.hasKnownHolder ||= isHolder !== null;
   if (isHolder !== null) return isHolder;
   return term !== null || (!state.hasKnownHolder && error !== null);
 }
 
 /** A failure is not kept: the next check tries again. */
-async function follow<Own extends Term>(state: State<Own>): Promise<void> {
+async function follow(state: LeadingState): Promise<void> {
   const leads = mayLead(state);
   try {
     if (leads && state.term === null) await begin(state);
@@ -318,17 +287,17 @@ async function follow<Own extends Term>(state: State<Own>): Promise<void> {
   }
 }
 
-async function begin<Own extends Term>(state: State<Own>): Promise<void> {
-  const { history, open } = state.options;
+async function begin(state: LeadingState): Promise<void> {
+  const { history, open } = state;
   await history.setHearing('all');
   state.listenedAt = performance.now();
   state.term = open();
   state.changes += 1;
 }
 
-async function end<Own extends Term>(state: State<Own>, term: Own): Promise<void> {
+async function end(state: LeadingState, term: LedTerm): Promise<void> {
   state.term = null;
   state.changes += 1;
   await term.close();
-  if (!state.isClosed) await state.options.history.setHearing('nothing');
+  if (!state.isClosed) await state.history.setHearing('nothing');
 }

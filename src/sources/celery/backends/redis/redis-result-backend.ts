@@ -244,7 +244,7 @@ function databaseHint(endpoint: RedisEndpoint, database: number): Hint {
 }
 
 /** Where results are published. `prefix` precedes the task's id in each channel's name. */
-export function resultSubscription(settings: CelerySettings): Subscription & { readonly prefix: string } {
+function resultSubscription(settings: CelerySettings): Subscription & { readonly prefix: string } {
   let keyPrefix = settings.result_backend_transport_options?.global_keyprefix ?? '';
   // celery/backends/base.py adds this only to a prefix that does not end in a separator.
   if (keyPrefix !== '' && !/[:_.-]$/.test(keyPrefix)) keyPrefix += '_';
@@ -253,13 +253,13 @@ export function resultSubscription(settings: CelerySettings): Subscription & { r
 }
 
 /** Where groups and the sizes of chords are published. `prefix` precedes the group's id. */
-export function groupSubscription(settings: CelerySettings): Subscription & { readonly prefix: string } {
+function groupSubscription(settings: CelerySettings): Subscription & { readonly prefix: string } {
   const prefix = resultSubscription(settings).prefix.replace(/task-meta-$/, 'taskset-meta-');
   return { kind: 'pattern', name: `${escapeGlob(prefix)}*`, prefix };
 }
 
 /** Names of the keys of one backend (celery/backends/base.py, redis.py). */
-export interface ResultKeys {
+interface ResultKeys {
   /** A pattern for SCAN that matches the keys of tasks and groups, and hardly any other. */
   readonly pattern: string;
   /** The key of a task's result. */
@@ -271,7 +271,7 @@ export interface ResultKeys {
 }
 
 /** @param settings for the prefix of the backend's keys */
-export function resultKeys(settings: CelerySettings): ResultKeys {
+function resultKeys(settings: CelerySettings): ResultKeys {
   const { prefix } = resultSubscription(settings);
   const { prefix: groupPrefix } = groupSubscription(settings);
   const shared = prefix.slice(0, -'-meta-'.length);

@@ -115,7 +115,7 @@ export interface SqlTable {
  * @returns `null` if it does not exist
  * @throws SqlError, with the code `NOPERM` when it may not be read
  */
-export async function describeTable(
+async function describeTable(
   reader: SqlReader,
   table: CelerySqlTable,
   signal?: AbortSignal,

@@ -190,7 +190,7 @@ async function isInDefault(endpoint: AmqpEndpoint, exchange: string, signal: Abo
  *
  * @param virtualHost `null` if unknown
  */
-export function permissionLine(settings: CelerySettings, virtualHost: string | null): string {
+function permissionLine(settings: CelerySettings, virtualHost: string | null): string {
   const { exchange, replyExchange } = controlNames(settings);
   const own = `${escapePattern(OWN_PREFIX)}.*`;
   const anyOf = (...names: string[]): string =>
@@ -206,7 +206,7 @@ export function permissionLine(settings: CelerySettings, virtualHost: string | n
  *
  * @param rights what {@link permissionLine} says
  */
-export function deniedHint(access: BrokerAccess, rights: string): Hint | null {
+function deniedHint(access: BrokerAccess, rights: string): Hint | null {
   const hint = (what: string): Hint => ({
     code: 'missing_right',
     component: 'broker',

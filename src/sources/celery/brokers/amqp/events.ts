@@ -255,7 +255,7 @@ const TABLE = {
 export const eventQueueOption = group(TABLE, { example: '{ maxLength: 100_000 }' });
 
 /** The queue that collects events for this instance, as it is declared in RabbitMQ. */
-export interface EventQueue {
+interface EventQueue {
   readonly exchange: string;
   /** The same for as long as this instance runs, unless the queue is exclusive. */
   name(): string;
@@ -300,7 +300,7 @@ export function eventQueueOf(
  *
  * @throws AmqpError
  */
-export async function openEventQueue(
+async function openEventQueue(
   session: AmqpSession,
   queue: EventQueue,
 ): Promise<{

@@ -204,7 +204,7 @@ const NO_KEYS: BrokerKeys = { isHere: false, prefixes: [], databases: [] };
 /**
  * Listens to all channels that may carry events and looks at names of keys, once, when none arrive on our channels.
  */
-export async function diagnoseEvents(
+async function diagnoseEvents(
   endpoint: RedisEndpoint,
   settings: CelerySettings,
   signal: AbortSignal,
