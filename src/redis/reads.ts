@@ -15,18 +15,10 @@ const PAUSE_MS = 100;
 const MUCH = 48 * 1024;
 
 /** Paces the reads of one socket. */
-export interface PacedReads {
-  /**
-   * Options for the socket, which node-redis passes on to Node. A socket that ignores them, such as one with TLS,
-   * reads each message when it arrives.
-   */
-  readonly socketOptions: object;
-  /** To be called when the messages begin: until then, each read is an awaited reply. */
-  start(): void;
-}
+export type PacedReads = ReturnType<typeof createPacedReads>;
 
 /** Reads at once after silence, and then at most once in 100 ms. */
-export function createPacedReads(): PacedReads {
+export function createPacedReads() {
   let isStarted = false;
   let isPaused = false;
   /** Bytes of the socket when the last read was taken. */
@@ -52,7 +44,12 @@ export function createPacedReads(): PacedReads {
 
   return {
     // The paused socket stops reading from the system as soon as its own buffer is full: after one more read.
+    /**
+     * Options for the socket, which node-redis passes on to Node. A socket that ignores them, such as one with TLS,
+     * reads each message when it arrives.
+     */
     socketOptions: { ...limitedSocket(read), readableHighWaterMark: 1 },
+    /** To be called when the messages begin: until then, each read is an awaited reply. */
     start() {
       isStarted = true;
     },

@@ -85,23 +85,18 @@ export interface LiveOptions extends CollectionOptions {
 }
 
 /** A deployment that is collected until this is closed. */
-export interface Live {
-  readonly deployment: Deployment;
-  readonly parts: CeleryParts;
-  /** Whether it receives messages. */
-  isListening(): boolean;
-  /** Closes the connections, too. The history stays open. */
-  close(): Promise<void>;
-}
+export type Live = ReturnType<typeof openLive>;
 
 /** Collects a deployment into a history, and answers from both. Connects at once. */
-export function openLive(options: LiveOptions, history: History): Live {
+export function openLive(options: LiveOptions, history: History) {
   const collection = createCollection(options, history);
   const deployment = deploymentOf(options, history, collection);
   return {
     deployment,
     parts: createAnswers(options.name, history.reader, deployment),
+    /** Whether it receives messages. */
     isListening: collection.isListening,
+    /** Closes the connections, too. The history stays open. */
     async close() {
       await collection.close();
       await options.closeConnections();
@@ -154,7 +149,7 @@ function rowsOf({ queues, control }: Collection): Omit<Queue, 'oldestDueAt' | 'a
 }
 
 function scheduleSource({ schedules }: Collection, redactor: Redactor | null): ScheduleSource {
-  const { source } = schedules;
+  const source: ScheduleSource = schedules.source;
   return {
     ...source,
     async listSchedules(context) {

@@ -1,6 +1,6 @@
 import type { HistoryWriter, TaskChange, WorkerChange } from '../../history/history.ts';
 import type { SourceStatus } from '../../source.ts';
-import type { BrokerEvents, EventHandlers } from './broker.ts';
+import type { BrokerEvents } from './broker.ts';
 import { type CeleryEvent, taskChangeOf, workerChangeOf } from './protocol/events.ts';
 import type { ResultNode, StoredResult } from './protocol/messages.ts';
 import { SHORT_TEXT } from './protocol/python-json.ts';
@@ -11,26 +11,7 @@ import type { PublishedResults } from './result-backend.ts';
 export type Freshness = Pick<SourceStatus, 'ok' | 'asOf' | 'error' | 'reason'>;
 
 /** Listens to a deployment and records its messages. */
-export interface Collector {
-  /** `null` where the broker cannot be read. */
-  readonly events: BrokerEvents | null;
-  /** `null` without a result backend that can be read. */
-  readonly results: PublishedResults | null;
-  /** Names of what is subscribed. */
-  readonly channels: readonly string[];
-  /**
-   * Connects. To be called once.
-   *
-   * @param onGap called when events may have been missed while the connection was up
-   */
-  start(onConnected: OnConnected, onGap: () => void): void;
-  /** Messages received so far. */
-  messages(): number;
-  /** The freshness of the tasks and the feed. */
-  status(): Freshness;
-  /** The freshness of the workers: only events report them. */
-  workerStatus(): Freshness;
-}
+export type Collector = ReturnType<typeof createCollector>;
 
 /**
  * Called when a connection is up.
@@ -48,7 +29,7 @@ export function createCollector(options: {
   readonly results: PublishedResults | null;
   readonly writer: HistoryWriter;
   readonly intake: Intake;
-}): Collector {
+}) {
   const { events, results, writer, intake } = options;
   let messages = 0;
 
@@ -98,12 +79,23 @@ export function createCollector(options: {
 
   const connections = [events, results].filter((connection) => connection !== null);
   return {
+    /** `null` where the broker cannot be read. */
     events,
+    /** `null` without a result backend that can be read. */
     results,
+    /**
+     * Connects. To be called once.
+     *
+     * @param onGap called when events may have been missed while the connection was up
+     */
     start,
+    /** Names of what is subscribed. */
     channels: [...(events?.channels ?? []), ...(results?.channels ?? [])],
+    /** Messages received so far. */
     messages: () => messages,
+    /** The freshness of the tasks and the feed. */
     status: () => statusOf(connections),
+    /** The freshness of the workers: only events report them. */
     workerStatus: () => statusOf(events === null ? connections : [events]),
   };
 }
@@ -155,18 +147,7 @@ export interface IntakeWatch {
 }
 
 /** Decodes messages and records them in a history. */
-export interface Intake {
-  /** Takes messages of the broker. */
-  readonly events: Pick<EventHandlers, 'message' | 'unreadable'>;
-  /** A message of a result channel. */
-  takeResult(message: string, taskId: string): void;
-  /** A published group. */
-  takeGroup(message: string): void;
-  /** A published result may have been missed. */
-  missResult(): void;
-  /** Messages and events that could not be read. */
-  dropped(): number;
-}
+export type Intake = ReturnType<typeof createIntake>;
 
 function readResult(message: string, taskId: string, valueLength: number): StoredResult | null {
   const isTooLong = message.length > LONGEST_RESULT;
@@ -180,7 +161,7 @@ function readResult(message: string, taskId: string, valueLength: number): Store
  * @param watch is called with the same
  * @param valueLength longest text of one stored value, in characters
  */
-export function createIntake(writer: HistoryWriter, watch: IntakeWatch, valueLength: number): Intake {
+export function createIntake(writer: HistoryWriter, watch: IntakeWatch, valueLength: number) {
   let dropped = 0;
 
   function drop(): void {
@@ -212,13 +193,15 @@ export function createIntake(writer: HistoryWriter, watch: IntakeWatch, valueLen
   }
 
   return {
+    /** Takes messages of the broker. */
     events: {
-      message(body) {
+      message(body: unknown) {
         for (const event of Array.isArray(body) ? body : [body]) if (!takeEvent(event)) dropEvent(JSON_TYPE);
       },
       unreadable: dropEvent,
     },
-    takeResult(message, taskId) {
+    /** A message of a result channel. */
+    takeResult(message: string, taskId: string) {
       const result = readResult(message, taskId, valueLength);
       if (result === null) {
         drop();
@@ -228,11 +211,14 @@ export function createIntake(writer: HistoryWriter, watch: IntakeWatch, valueLen
       writer.recordTask(result.change);
       watch.stored(result);
     },
-    takeGroup(message) {
+    /** A published group. */
+    takeGroup(message: string) {
       const group = decodeGroup(message);
       if (group !== null) watch.saved(group);
     },
+    /** A published result may have been missed. */
     missResult: () => watch.missed?.(),
+    /** Messages and events that could not be read. */
     dropped: () => dropped,
   };
 }

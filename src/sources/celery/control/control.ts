@@ -19,23 +19,7 @@ interface AskOptions {
 }
 
 /** Asks the workers of a deployment. Nothing here ever rejects. */
-export interface Control {
-  /**
-   * Asks every worker that can answer in JSON. Concurrent calls for the same command share one request.
-   * Resolves as soon as all workers have answered.
-   *
-   * @returns `null` if the workers could not be asked; see `problem`
-   */
-  ask(command: InspectCommand, options?: AskOptions): Promise<Replies | null>;
-  /** Makes every worker send task events, which changes what they do. @returns as `ask` */
-  enableEvents(): Promise<Replies | null>;
-  /** To be called for each `worker-online`: a new process may have another configuration. */
-  workerOnline(hostname: string): void;
-  /** Why the last request could not be sent; `null` when it could, or when none was. */
-  problem(): Problem | null;
-  /** Removes what was created in the broker and closes the connections. Resolves within about two seconds. */
-  close(): Promise<void>;
-}
+export type Control = ReturnType<typeof createControl>;
 
 interface ControlState {
   readonly broadcast: Broadcast;
@@ -54,7 +38,7 @@ interface ControlState {
  *
  * @param known names of the workers that are online, as far as is known without asking
  */
-export function createControl(mailbox: Mailbox, known: () => readonly string[]): Control {
+export function createControl(mailbox: Mailbox, known: () => readonly string[]) {
   const { fault } = mailbox;
   const broadcast = createBroadcaster(mailbox, known);
   const state: ControlState = {
@@ -67,13 +51,23 @@ export function createControl(mailbox: Mailbox, known: () => readonly string[]):
     closed: false,
   };
   return {
-    ask: (command, options) => ask(state, command, options),
+    /**
+     * Asks every worker that can answer in JSON. Concurrent calls for the same command share one request.
+     * Resolves as soon as all workers have answered.
+     *
+     * @returns `null` if the workers could not be asked; see `problem`
+     */
+    ask: (command: InspectCommand, options?: AskOptions) => ask(state, command, options),
+    /** Makes every worker send task events, which changes what they do. @returns as `ask` */
     enableEvents: () => ask(state, 'enable_events'),
-    workerOnline(hostname) {
+    /** To be called for each `worker-online`: a new process may have another configuration. */
+    workerOnline(hostname: string) {
       state.lastPing = null;
       state.guarded.forget(hostname);
     },
+    /** Why the last request could not be sent; `null` when it could, or when none was. */
     problem: () => state.problem,
+    /** Removes what was created in the broker and closes the connections. Resolves within about two seconds. */
     async close() {
       state.closed = true;
       await mailbox.close();

@@ -15,22 +15,7 @@ const ONLINE_PAUSE_MS = 1500;
 const MAX_QUEUES = 10_000;
 
 /** Facts about workers that only they know. */
-export interface Inspection {
-  /**
-   * Wraps a source of workers: each read also asks the workers for their facts. Only the first read waits for
-   * the answers.
-   */
-  withInspection(workers: WorkerSource): WorkerSource;
-  /** Asks the workers, once for concurrent callers, unless the last answers are fresh. */
-  refresh(): Promise<void>;
-  /** To be called for each `worker-online`: a new process may have other facts. */
-  workerOnline(hostname: string): void;
-  /** How many online workers consume each queue; `null` until a worker has answered. */
-  queuesOf(): ReadonlyMap<string, number> | null;
-  /** Names of all queues that a worker has ever reported to consume. */
-  knownQueues(): string[];
-  close(): void;
-}
+export type Inspection = ReturnType<typeof createInspection>;
 
 interface InspectionState {
   readonly control: Control;
@@ -52,7 +37,7 @@ interface InspectionState {
 }
 
 /** Asks workers for `stats`, `active_queues` and `registered`, and records the answers. */
-export function createInspection(control: Control, history: CollectedHistory): Inspection {
+export function createInspection(control: Control, history: CollectedHistory) {
   const state: InspectionState = {
     control,
     history,
@@ -66,10 +51,18 @@ export function createInspection(control: Control, history: CollectedHistory): I
     closed: false,
   };
   return {
+    /** Asks the workers, once for concurrent callers, unless the last answers are fresh. */
     refresh: () => refresh(state),
-    withInspection: (workers) => withInspection(state, workers),
-    workerOnline: (hostname) => workerOnline(state, hostname),
+    /**
+     * Wraps a source of workers: each read also asks the workers for their facts. Only the first read waits for
+     * the answers.
+     */
+    withInspection: (workers: WorkerSource) => withInspection(state, workers),
+    /** To be called for each `worker-online`: a new process may have other facts. */
+    workerOnline: (hostname: string) => workerOnline(state, hostname),
+    /** How many online workers consume each queue; `null` until a worker has answered. */
     queuesOf: () => (state.isKnown ? consumersOf(state) : null),
+    /** Names of all queues that a worker has ever reported to consume. */
     knownQueues: () => [...state.names].sort(),
     close() {
       state.closed = true;

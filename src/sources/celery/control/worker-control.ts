@@ -2,25 +2,13 @@ import type { CollectedHistory } from '../../../history/history.ts';
 import type { WorkerHealthCheck } from '../../../model.ts';
 import { isRecord } from '../../../values.ts';
 import type { Mailbox } from '../broker.ts';
-import type { Problem } from '../hint.ts';
 import type { Replies } from './broadcast.ts';
 import { type Control, createControl } from './control.ts';
-import { createInspection, type Inspection } from './inspection.ts';
-import { createRunning, type Running } from './running.ts';
+import { createInspection } from './inspection.ts';
+import { createRunning } from './running.ts';
 
 /** Everything that the workers of a deployment are asked. */
-export interface WorkerControl {
-  readonly inspection: Inspection;
-  ping(signal: AbortSignal): Promise<WorkerHealthCheck | null>;
-  running(): Promise<Running | null>;
-  /** What each worker has configured; `null` when they could not be asked. */
-  conf(): Promise<ReadonlyMap<string, Record<string, unknown>> | null>;
-  /** To be called for each `worker-online`. */
-  workerOnline(hostname: string): void;
-  /** Why workers could not be asked the last time; `null` when they could, or were not. */
-  problem(): Problem | null;
-  close(): Promise<void>;
-}
+export type WorkerControl = ReturnType<typeof createWorkerControl>;
 
 /** Sends nothing before the first call, unless events are to be enabled. */
 export function createWorkerControl(options: {
@@ -30,7 +18,7 @@ export function createWorkerControl(options: {
   readonly enableEvents: boolean;
   /** Called with the replies to every request. */
   readonly onReplies: (replies: Replies) => void;
-}): WorkerControl {
+}) {
   const { mailbox, history, enableEvents, onReplies } = options;
   const bare = createControl(mailbox, () => history.index.checkWorkers().responding);
   const control: typeof bare = {
@@ -50,6 +38,7 @@ export function createWorkerControl(options: {
     inspection,
     ping,
     running,
+    /** What each worker has configured; `null` when they could not be asked. */
     async conf() {
       const replies = await control.ask('conf');
       if (replies === null) return null;
@@ -57,10 +46,12 @@ export function createWorkerControl(options: {
         [...replies.values].flatMap(([name, value]) => (isRecord(value) ? [[name, value] as const] : [])),
       );
     },
-    workerOnline(hostname) {
+    /** To be called for each `worker-online`. */
+    workerOnline(hostname: string) {
       inspection.workerOnline(hostname);
       enabler?.workerOnline(hostname);
     },
+    /** Why workers could not be asked the last time; `null` when they could, or were not. */
     problem: bare.problem,
     async close() {
       inspection.close();

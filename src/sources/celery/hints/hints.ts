@@ -16,19 +16,14 @@ import {
 const MOST_HINTS = 20;
 
 /** The hints of one deployment. Reading them is cheap and sends nothing. */
-export interface Hints {
-  /** At most 20: first what hides most. */
-  all(): readonly Hint[];
-  /** Resolves within about a second. */
-  close(): Promise<void>;
-}
+export type Hints = ReturnType<typeof createHints>;
 
 /** @param problems what could not be read or asked the last time */
 export function createHints(
   deployment: HintedDeployment,
   observer: Observer,
   problems: () => AccessProblems,
-): Hints {
+) {
   const { broker, backend } = deployment;
   const known = (): DiagnosisInput => ({
     facts: observer.facts(),
@@ -38,10 +33,12 @@ export function createHints(
   });
   const diagnosis = createDiagnosis(deployment, known);
   return {
+    /** At most 20: first what hides most. */
     all() {
       const now = known();
       return hintsFor({ ...now, deployment, problems: problems() }, diagnosis.hints(now));
     },
+    /** Resolves within about a second. */
     close: () => diagnosis.close(),
   };
 }
@@ -185,17 +182,10 @@ function resultsAreMissing(input: DiagnosisInput): boolean {
 }
 
 /** What the events of a deployment show, and whether tasks may run that nothing here reports. */
-export interface Sight {
-  /** Workers that run tasks about which no event arrives. */
-  silentWorkers(): readonly string[];
-  /** Why tasks may run unobserved; `null`: nothing is known to hide them. */
-  blind(): string | null;
-  /** Whether tasks may run that no event has reported yet. */
-  isDeaf(): boolean;
-}
+export type Sight = ReturnType<typeof createSight>;
 
 /** @param events `null` where the broker cannot be read */
-export function createSight(observer: Observer, events: BrokerEvents | null): Sight {
+export function createSight(observer: Observer, events: BrokerEvents | null) {
   const silentWorkers = (): readonly string[] =>
     workersWithoutEvents({ facts: observer.facts(), broker: events?.state() ?? null, now: Date.now() });
 
@@ -207,8 +197,11 @@ export function createSight(observer: Observer, events: BrokerEvents | null): Si
   }
 
   return {
+    /** Workers that run tasks about which no event arrives. */
     silentWorkers,
+    /** Why tasks may run unobserved; `null`: nothing is known to hide them. */
     blind,
+    /** Whether tasks may run that no event has reported yet. */
     isDeaf: () => events === null || !events.state().up || events.isBehind?.() === true || blind() !== null,
   };
 }

@@ -34,26 +34,7 @@ const BETWEEN_MS = 1_000;
 const WARM_UP = 60_000;
 
 /** Receives everything that arrives. Nothing here throws or waits. */
-export interface Observer {
-  /** A change of a task from any sender. Call it together with the history's `recordTask`. */
-  task(change: TaskChange): void;
-  /** A message of a worker about itself. Call it together with `recordWorker`. */
-  worker(change: WorkerChange): void;
-  /**
-   * A message that could not be read.
-   *
-   * @param message of a result, the whole message; of an event, its content type, empty when it names
-   *   none. Broken JSON is counted elsewhere, since no setting repairs it
-   */
-  unreadable(kind: MessageKind, message: string): void;
-  /** Replies of workers by hostname; `null` for a reply that could not be read. */
-  replies(replies: { readonly values: ReadonlyMap<string, unknown>; readonly unreadable: number }): void;
-  /** A connection is up, perhaps again. Counts that missed messages would falsify start again. */
-  connected(server: 'broker' | 'backend'): void;
-  /** The depths of the known queues. Call it whenever they were read. */
-  queues(depths: readonly QueueCounts[]): void;
-  facts(): Facts;
-}
+export type Observer = ReturnType<typeof createObserver>;
 
 /** Facts that are changed in place. */
 interface Counts {
@@ -70,18 +51,30 @@ type State = Counts & { -readonly [Name in Exclude<keyof Facts, keyof Counts>]: 
   judgeFrom: number;
 };
 
-export function createObserver(): Observer {
+export function createObserver() {
   const state = newState();
   return {
-    task(change) {
+    /** A change of a task from any sender. Call it together with the history's `recordTask`. */
+    task(change: TaskChange) {
       if (change.origin === 'event') takeEvent(state, change, turnNow());
       else takeResult(state, change, turnNow());
     },
-    worker: (change) => takeWorker(state, change, turnNow()),
-    unreadable: (kind, message) => takeUnreadable(state, kind, message, turnNow()),
-    replies: (replies) => takeReplies(state, replies, turnNow()),
-    connected: (server) => startAgain(state, server, turnNow()),
-    queues: (depths) => takeQueues(state, depths, turnNow()),
+    /** A message of a worker about itself. Call it together with `recordWorker`. */
+    worker: (change: WorkerChange) => takeWorker(state, change, turnNow()),
+    /**
+     * A message that could not be read.
+     *
+     * @param message of a result, the whole message; of an event, its content type, empty when it names
+     *   none. Broken JSON is counted elsewhere, since no setting repairs it
+     */
+    unreadable: (kind: MessageKind, message: string) => takeUnreadable(state, kind, message, turnNow()),
+    /** Replies of workers by hostname; `null` for a reply that could not be read. */
+    replies: (replies: { readonly values: ReadonlyMap<string, unknown>; readonly unreadable: number }) =>
+      takeReplies(state, replies, turnNow()),
+    /** A connection is up, perhaps again. Counts that missed messages would falsify start again. */
+    connected: (server: 'broker' | 'backend') => startAgain(state, server, turnNow()),
+    /** The depths of the known queues. Call it whenever they were read. */
+    queues: (depths: readonly QueueCounts[]) => takeQueues(state, depths, turnNow()),
     facts: () => state,
   };
 }

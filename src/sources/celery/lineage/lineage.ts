@@ -32,42 +32,34 @@ import {
 type RestoredTask = Pick<Task, 'id' | 'parentId' | 'rootId' | 'groupId' | 'chordId' | 'args' | 'kind'>;
 
 /** Accepts messages and results in any order, any number of times. */
-export interface Lineage {
-  /** An event about a task, after the history has recorded it. */
-  changed(change: TaskChange): void;
-  /** A stored result, published or read, after the history has recorded it. */
-  stored(result: StoredResult): void;
-  /** A message that no worker has acknowledged. */
-  queued(task: QueuedTask): void;
-  /** A stored group (`celery-taskset-meta-<id>`). */
-  saved(group: ResultNode): void;
-  /** Steps of a chain that never ran because a task failed: those behind it, in the order of the chain. */
-  neverRan(failedId: string, steps: readonly string[]): void;
-  /** A task that an earlier process has stored. */
-  restored(task: RestoredTask): void;
-  /** Ids in relations or results of which nothing else is known, and which are worth looking up. */
-  unknownRelatives(id: string, limit: number): string[];
-}
+export type Lineage = ReturnType<typeof createLineage>;
 
 /** @param history receives every relation */
-export function createLineage(history: CollectedHistory): Lineage {
+export function createLineage(history: CollectedHistory) {
   const linking: Linking = { links: createPendingLinks(), history };
   const { links } = linking;
 
   return {
-    changed: (change) => takeChange(linking, change),
-    stored(result) {
+    /** An event about a task, after the history has recorded it. */
+    changed: (change: TaskChange) => takeChange(linking, change),
+    /** A stored result, published or read, after the history has recorded it. */
+    stored(result: StoredResult) {
       if (isId(result.change.id)) takeResult(linking, result);
     },
-    queued(task) {
+    /** A message that no worker has acknowledged. */
+    queued(task: QueuedTask) {
       if (isId(task.facts.id)) takeMessage(linking, task);
     },
-    saved: (group) => listChildren(linking, [group], null),
-    restored(task) {
+    /** A stored group (`celery-taskset-meta-<id>`). */
+    saved: (group: ResultNode) => listChildren(linking, [group], null),
+    /** A task that an earlier process has stored. */
+    restored(task: RestoredTask) {
       if (isId(task.id)) takeRestored(linking, task);
     },
-    neverRan: (failedId, steps) => takeNeverRan(linking, failedId, steps),
-    unknownRelatives: (id, limit) =>
+    /** Steps of a chain that never ran because a task failed: those behind it, in the order of the chain. */
+    neverRan: (failedId: string, steps: readonly string[]) => takeNeverRan(linking, failedId, steps),
+    /** Ids in relations or results of which nothing else is known, and which are worth looking up. */
+    unknownRelatives: (id: string, limit: number) =>
       unknownRelatives(links, id, limit, (other) => history.index.stateOf(other) !== null),
   };
 }

@@ -91,13 +91,7 @@ const INTERVAL_MS = 1_000;
 const STALE_AFTER_MS = 5_000;
 
 /** The last status, and how old it is. Clocks of other machines are not trusted. */
-export interface ReportClock {
-  /** `null`: there was no report, or this version cannot read it. */
-  status(): StatusReport | null;
-  /** A sentence if reports have stopped, or never began. `null`: reports arrive. */
-  silence(): string | null;
-  close(): void;
-}
+export type ReportClock = ReturnType<typeof createReportClock>;
 
 interface State {
   readonly texts: SharedTexts;
@@ -113,14 +107,16 @@ interface State {
  *
  * @param onTakeover is called when another instance begins to report
  */
-export function createReportClock(texts: SharedTexts, onTakeover: () => void): ReportClock {
+export function createReportClock(texts: SharedTexts, onTakeover: () => void) {
   const state: State = { texts, onTakeover, text: null, status: null, writtenAt: Number.NEGATIVE_INFINITY };
   const timer = setInterval(() => look(state), INTERVAL_MS).unref();
   return {
+    /** `null`: there was no report, or this version cannot read it. */
     status() {
       look(state);
       return state.status;
     },
+    /** A sentence if reports have stopped, or never began. `null`: reports arrive. */
     silence() {
       look(state);
       const old = performance.now() - state.writtenAt;

@@ -5,17 +5,10 @@ import type { Redactor } from '../../../redact.ts';
 import { turnNow } from '../../../turn-clock.ts';
 import { waitFor } from '../../../waiting.ts';
 import type { MessagePosition, QueueCounts, QueueReader, QueueReading, WaitingMessage } from '../broker.ts';
-import type { Problem } from '../hint.ts';
 import type { Lineage } from '../lineage/lineage.ts';
 import { readAnnounced } from '../protocol/announced.ts';
 import type { QueuedTask } from '../protocol/messages.ts';
-import {
-  createWaitingRows,
-  indexMessages,
-  nextEtaOf,
-  type WaitingIndex,
-  type WaitingRows,
-} from './waiting-messages.ts';
+import { createWaitingRows, indexMessages, nextEtaOf, type WaitingIndex } from './waiting-messages.ts';
 
 /** Milliseconds between two readings while there is activity or demand, and otherwise. */
 const INTERVAL_MS = 1000;
@@ -37,43 +30,7 @@ export interface QueueWatch extends Pick<Lineage, 'queued'> {
 }
 
 /** The waiting messages. */
-export interface Queues {
-  /** Whether messages can be listed; see {@link QueueReader.listsMessages}. */
-  readonly listsMessages: boolean;
-  /** Begins to read. */
-  start(): void;
-  /** Stops reading. */
-  stop(): void;
-  /** How many messages wait, by queue. Empty before the first reading. */
-  depths(): readonly QueueCounts[];
-  /** Whether the last reading succeeded; true before the first. */
-  ok(): boolean;
-  /** When the queues were last read; `null` before that. */
-  asOf(): Date | null;
-  /** How many messages could not be read. */
-  unreadable(): number;
-  /** Why the last reading failed, or what was refused; `null` when all is well. */
-  problem(): Problem | null;
-  /** Whether a message of this task is in a queue or unacknowledged; `null` if unknown. */
-  holds(id: string): boolean | null;
-  /** Whether the last reading has found a message of this task that no worker had taken. */
-  waits(id: string): boolean;
-  /** Changes whenever something that is shown has changed. */
-  revision(): number;
-  /** When the next waiting task becomes overdue; `null` when none will. */
-  nextEta(): Date | null;
-  /** To be called when queues are requested. */
-  asked(): void;
-  /** To be called when a client reports that it has sent a task to this queue. */
-  announced(queue: string): void;
-  /** Resolves once the first reading has ended, or a second later. */
-  ready(): Promise<void>;
-  /** The waiting messages if they are all known; `null` when they are too many, or before the first reading. */
-  held(): WaitingIndex | null;
-  /** The waiting messages that are known. */
-  index(): WaitingIndex;
-  readonly rows: WaitingRows;
-}
+export type Queues = ReturnType<typeof createQueues>;
 
 interface QueuesState {
   readonly reader: QueueReader;
@@ -108,31 +65,44 @@ interface QueuesState {
 export function createQueues(
   given: Pick<QueuesState, 'reader' | 'history' | 'watch' | 'known'>,
   redactor: Redactor | null,
-): Queues {
+) {
   const { reader, history, watch } = given;
   const intake = createMessageIntake(history, watch);
   const state = newState({ ...given, intake });
   return {
+    /** Whether messages can be listed; see {@link QueueReader.listsMessages}. */
     listsMessages: reader.listsMessages,
+    /** Begins to read. */
     start() {
       if (state.isRunning) return;
       state.isRunning = true;
       schedule(state, 0);
     },
+    /** Stops reading. */
     stop() {
       state.isRunning = false;
       clearTimeout(state.timer);
       state.settleFirst();
     },
+    /** How many messages wait, by queue. Empty before the first reading. */
     depths: () => state.reading?.queues ?? [],
+    /** Whether the last reading succeeded; true before the first. */
     ok: () => state.reading?.ok ?? true,
+    /** When the queues were last read; `null` before that. */
     asOf: () => (state.readAt === null ? null : new Date(state.readAt)),
+    /** How many messages could not be read. */
     unreadable: intake.unreadable,
+    /** Why the last reading failed, or what was refused; `null` when all is well. */
     problem: () => state.reading?.problem ?? null,
-    holds: (id) => holds(state, id),
-    waits: (id) => state.reading?.ok === true && state.index.get(id)?.takenAt === null,
+    /** Whether a message of this task is in a queue or unacknowledged; `null` if unknown. */
+    holds: (id: string) => holds(state, id),
+    /** Whether the last reading has found a message of this task that no worker had taken. */
+    waits: (id: string) => state.reading?.ok === true && state.index.get(id)?.takenAt === null,
+    /** Changes whenever something that is shown has changed. */
     revision: () => state.reading?.revision ?? 0,
+    /** When the next waiting task becomes overdue; `null` when none will. */
     nextEta: () => nextEta(state),
+    /** To be called when queues are requested. */
     asked() {
       const wasIdle = isIdle(state);
       state.askedAt = Date.now();
@@ -140,11 +110,15 @@ export function createQueues(
         schedule(state, state.begunAt + intervalOf(state) - state.askedAt);
       }
     },
-    announced(queue) {
+    /** To be called when a client reports that it has sent a task to this queue. */
+    announced(queue: string) {
       if (!reader.listsMessages && state.announced.size < MAX_ANNOUNCED) state.announced.add(queue);
     },
+    /** Resolves once the first reading has ended, or a second later. */
     ready: () => ready(state),
+    /** The waiting messages if they are all known; `null` when they are too many, or before the first reading. */
     held: () => (state.reading?.isComplete === true ? state.index : null),
+    /** The waiting messages that are known. */
     index: () => state.index,
     rows: createWaitingRows(redactor),
   };

@@ -7,16 +7,10 @@ import type { TaskGroup } from '../../../source.ts';
 import type { WaitingMessage } from '../broker.ts';
 
 /** Messages by the tasks that they are about. Of several messages of one task, the first counts. */
-export interface WaitingIndex {
-  /** Those that can be read, in the order in which they will run; of long queues, the first and the newest. */
-  readonly messages: readonly WaitingMessage[];
-  get(id: string): WaitingMessage | undefined;
-  /** Messages of tasks whose parent, root, group or chord body has this id. */
-  related(id: string): readonly WaitingMessage[];
-}
+export type WaitingIndex = ReturnType<typeof indexMessages>;
 
 /** @param messages in the order in which they will run */
-export function indexMessages(messages: readonly WaitingMessage[]): WaitingIndex {
+export function indexMessages(messages: readonly WaitingMessage[]) {
   const byId = new Map<string, WaitingMessage>();
   for (const message of messages) {
     const id = message.facts?.id;
@@ -24,9 +18,11 @@ export function indexMessages(messages: readonly WaitingMessage[]): WaitingIndex
   }
   let relatives: Map<string, WaitingMessage[]> | null = null;
   return {
+    /** Those that can be read, in the order in which they will run; of long queues, the first and the newest. */
     messages: [...byId.values()],
-    get: (id) => byId.get(id),
-    related(id) {
+    get: (id: string) => byId.get(id),
+    /** Messages of tasks whose parent, root, group or chord body has this id. */
+    related(id: string) {
       relatives ??= byRelative(byId.values());
       return relatives.get(id) ?? [];
     },
@@ -105,18 +101,14 @@ function added(group: WaitingGroup | undefined, queue: string, id: string, due: 
 }
 
 /** Makes tasks of messages. */
-export interface WaitingRows {
-  /** The same object for the same message, so that its JSON can be reused; `null` when it cannot be read. */
-  row(message: WaitingMessage): Task | null;
-  detail(message: WaitingMessage): TaskDetail | null;
-}
+export type WaitingRows = ReturnType<typeof createWaitingRows>;
 
 /**
  * @param redactor removes secrets from arguments and stamps when they are first read: most of the messages that
  *   a list looks at are neither searched nor shown. `null`: they stay as they are
  * @param isRedacted whether the texts are without secrets then. Default: if there is a redactor
  */
-export function createWaitingRows(redactor: Redactor | null, isRedacted = redactor !== null): WaitingRows {
+export function createWaitingRows(redactor: Redactor | null, isRedacted = redactor !== null) {
   const rows = new WeakMap<WaitingMessage, { readonly task: Task; readonly isOverdue: boolean }>();
 
   function row(message: WaitingMessage): Task | null {
@@ -159,8 +151,9 @@ export function createWaitingRows(redactor: Redactor | null, isRedacted = redact
   }
 
   return {
+    /** The same object for the same message, so that its JSON can be reused; `null` when it cannot be read. */
     row,
-    detail(message) {
+    detail(message: WaitingMessage): TaskDetail | null {
       const task = row(message);
       return task === null ? null : { ...task, ...sentWith(message.facts ?? {}), children: [], timeline: [] };
     },

@@ -14,22 +14,19 @@ const LONGEST_WAIT_MS = 30_000;
 const LOOK_MS = 100;
 
 /** The tasks of a store. Nothing here rejects. */
-export interface KeptTasks {
-  /** Resolves once all tasks that have not ended are in memory, or after half a minute. */
-  loaded(signal: AbortSignal): Promise<void>;
-  /** Which of these tasks are kept; none while the store cannot be read. */
-  known(ids: readonly string[]): Promise<ReadonlySet<string>>;
-}
+export type KeptTasks = ReturnType<typeof keptTasks>;
 
 /** @param history a history in a store */
-export function keptTasks({ reader, status }: Pick<StoredHistory, 'reader' | 'status'>): KeptTasks {
+export function keptTasks({ reader, status }: Pick<StoredHistory, 'reader' | 'status'>) {
   return {
-    async loaded(signal) {
+    /** Resolves once all tasks that have not ended are in memory, or after half a minute. */
+    async loaded(signal: AbortSignal) {
       const end = performance.now() + LONGEST_WAIT_MS;
       while (status().phase !== 'ready' && performance.now() < end && !signal.aborted)
         await pause(LOOK_MS, signal);
     },
-    async known(ids) {
+    /** Which of these tasks are kept; none while the store cannot be read. */
+    async known(ids: readonly string[]) {
       if (ids.length === 0) return new Set();
       try {
         return await reader.listKnown(ids, { signal: AbortSignal.timeout(LONGEST_WAIT_MS) });

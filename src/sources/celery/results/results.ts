@@ -9,7 +9,7 @@ import type { PublishedResults, ResultBackend, StoredValue } from '../result-bac
 import type { KeptTasks } from './kept-tasks.ts';
 import { type ResultIntake, takeResults } from './result-intake.ts';
 import { createResultScan, type ScanProgress } from './result-scan.ts';
-import { createFoundTasks, createResultLookup, type ResultLookup, withTaskLookup } from './task-lookup.ts';
+import { createFoundTasks, createResultLookup, withTaskLookup } from './task-lookup.ts';
 
 /** How long reading waits for the subscription, and how often it checks whether that has failed, in milliseconds. */
 const LONGEST_WAIT_MS = 5_000;
@@ -22,23 +22,7 @@ export interface ResultsProgress extends ScanProgress {
 }
 
 /** Reads stored results into a history. */
-export interface Results {
-  /**
-   * Begins to read stored results, and to look up tasks that have not ended, once published results arrive or cannot
-   * arrive: results stored in between are then either read or received.
-   */
-  start(): void;
-  /** To be called whenever published results begin to arrive. */
-  onListening(): void;
-  /** Reads everything again, since something may have been missed. */
-  onGap(): void;
-  readonly lookup: ResultLookup;
-  /** The history's task source, which then looks up what the history does not know. */
-  withLookup(tasks: HistorySources['tasks']): HistorySources['tasks'];
-  progress(): ResultsProgress;
-  /** Ends everything; running reads are given up. */
-  stop(): void;
-}
+export type Results = ReturnType<typeof createResults>;
 
 /** Nothing is asked of the backend before `start` or a look-up. */
 export function createResults(options: {
@@ -55,7 +39,7 @@ export function createResults(options: {
   readonly kept: KeptTasks | null;
   /** Removes secrets from results that are looked up for a client; `null`: they stay as they are. */
   readonly redactor: Redactor | null;
-}): Results {
+}) {
   const { backend, history, lineage, valueLength, readsStored } = options;
   const { stored, published } = backend;
   const stopping = new AbortController();
@@ -81,16 +65,25 @@ export function createResults(options: {
   }
 
   return {
+    /**
+     * Begins to read stored results, and to look up tasks that have not ended, once published results arrive or cannot
+     * arrive: results stored in between are then either read or received.
+     */
     start: () => void listening(published, signal).then(begin),
+    /** To be called whenever published results begin to arrive. */
     onListening() {
       // Results that were read before may have been stored again since.
       if (started) onGap();
       else begin();
     },
+    /** Reads everything again, since something may have been missed. */
     onGap,
     lookup,
-    withLookup: (tasks) => withTaskLookup(tasks, { reader: history.reader, lineage, lookup, found }),
+    /** The history's task source, which then looks up what the history does not know. */
+    withLookup: (tasks: HistorySources['tasks']) =>
+      withTaskLookup(tasks, { reader: history.reader, lineage, lookup, found }),
     progress: () => ({ ...scan.progress(), commands: stored.requests() }),
+    /** Ends everything; running reads are given up. */
     stop() {
       stopping.abort();
       found.close();

@@ -5,9 +5,8 @@ import type { Component, Schedule, Task } from '../../../model.ts';
 import { MASK } from '../../../redact/key-value.ts';
 import { type Steps, scheduler as work } from '../../../scheduler.ts';
 import { ALL_TASKS } from '../../../source/task-query.ts';
-import type { ScheduleSource, SourceStatus } from '../../../source.ts';
+import type { SourceStatus } from '../../../source.ts';
 import { pause } from '../../../waiting.ts';
-import type { Problem } from '../hint.ts';
 import type { KeptTasks } from '../results/kept-tasks.ts';
 import type { CelerySettings } from '../settings.ts';
 import { beatComponent, createReading, cutOff, isEnabled, type Readings, schedulerOf } from './beat.ts';
@@ -20,25 +19,7 @@ import { createRunObserver, type RunObserver } from './runs.ts';
 import { type AskConf, createStaticSchedule } from './static-schedule.ts';
 
 /** Schedules and beat. */
-export interface Schedules {
-  readonly source: ScheduleSource;
-  /** The component `beat`. Never rejects. */
-  component(): Promise<Component>;
-  /** To be called for each event about a task, which may be a run of an entry. */
-  observe(change: TaskChange): void;
-  /** To be called for each message that names its entry. */
-  named(taskId: string, entry: string): void;
-  /** To be called when events may have been missed until now. */
-  missed(): void;
-  /**
-   * Asks workers for their configuration, unless it is known, and reads stored entries. To be called once connected and
-   * when a worker comes online, because only runs of known entries are recognized. Never rejects.
-   */
-  refresh(): Promise<void>;
-  /** Why redbeat's Redis cannot be read; `null` when it can, or has not been. */
-  problem(): Problem | null;
-  close(): void;
-}
+export type Schedules = ReturnType<typeof createSchedules>;
 
 interface State extends Readings {
   readonly observer: RunObserver;
@@ -60,7 +41,7 @@ export function createSchedules(places: {
   readonly reader: Pick<HistoryReader, 'listTasks'>;
   /** `null` without a store. */
   readonly kept: KeptTasks | null;
-}): Schedules {
+}) {
   const { name, settings, conf, redbeat, django, reader, kept } = places;
   const observer = createRunObserver();
   const state: State = {
@@ -76,11 +57,20 @@ export function createSchedules(places: {
   void watch(state);
   return {
     source: { name, status: () => statusOf(state), listSchedules: () => listEnabled(state) },
+    /** The component `beat`. Never rejects. */
     component: () => componentOf(state),
+    /** To be called for each event about a task, which may be a run of an entry. */
     observe: observer.observe,
+    /** To be called for each message that names its entry. */
     named: observer.named,
+    /** To be called when events may have been missed until now. */
     missed: observer.missed,
+    /**
+     * Asks workers for their configuration, unless it is known, and reads stored entries. To be called once connected and
+     * when a worker comes online, because only runs of known entries are recognized. Never rejects.
+     */
     refresh: () => refresh(state),
+    /** Why redbeat's Redis cannot be read; `null` when it can, or has not been. */
     problem: () => state.redbeat.problem,
     close() {
       state.closed = true;

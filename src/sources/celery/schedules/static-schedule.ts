@@ -13,21 +13,7 @@ import { readSchedule } from './schedule-text.ts';
 export type AskConf = () => Promise<ReadonlyMap<string, unknown> | null>;
 
 /** The `beat_schedule` of a deployment. */
-export interface StaticSchedule {
-  /**
-   * Asks the workers, unless their last answers are fresh. Never rejects. Resolves after about a second at the
-   * latest; later answers are known at the next call.
-   */
-  refresh(): Promise<void>;
-  /** Equal entries of several configurations are one. */
-  entries(): readonly ScheduleEntry[];
-  /** The number of entries that were not understood. */
-  unreadable(): number;
-  /** The zone of the app; `null` if unknown, or there are several. Default UTC, as in Celery. */
-  timezone(): string | null;
-  /** The host's settings, then the settings of workers about beat. */
-  configurations(): readonly Configuration[];
-}
+export type StaticSchedule = ReturnType<typeof createStaticSchedule>;
 
 /** Most entries read of one configuration. */
 const MOST_ENTRIES = 5000;
@@ -75,7 +61,7 @@ interface State {
  * schedule in a local file, which cannot be read. The configuration of a worker shows the entries of beat if
  * both run the same app; it does not prove that beat runs.
  */
-export function createStaticSchedule(settings: CelerySettings, askConf: AskConf): StaticSchedule {
+export function createStaticSchedule(settings: CelerySettings, askConf: AskConf) {
   const own = staticEntries(settings.beat_schedule, zoneOf(settings));
   const state: State = {
     own,
@@ -86,19 +72,27 @@ export function createStaticSchedule(settings: CelerySettings, askConf: AskConf)
   };
   const ask = shareCalls(() => askWorkers(state, askConf));
   return {
+    /**
+     * Asks the workers, unless their last answers are fresh. Never rejects. Resolves after about a second at the
+     * latest; later answers are known at the next call.
+     */
     async refresh() {
       if (Date.now() - state.askedAt < (state.answered ? FRESH_MS : RETRY_MS)) return;
       const asking = ask();
       if (!state.answered) await waitFor(asking, { ms: WAIT_MS });
     },
+    /** Equal entries of several configurations are one. */
     entries: () => state.entries,
+    /** The number of entries that were not understood. */
     unreadable: () => Math.max(own.unreadable, ...distinct(state).map(({ entries }) => entries.unreadable)),
+    /** The zone of the app; `null` if unknown, or there are several. Default UTC, as in Celery. */
     timezone() {
       if (settings.timezone !== undefined || settings.enable_utc === false) return zoneOf(settings);
       const zones = new Set(distinct(state).map(({ timezone }) => timezone));
       const [zone = 'UTC'] = zones;
       return zones.size > 1 ? null : zone;
     },
+    /** The host's settings, then the settings of workers about beat. */
     configurations: () => [settings, ...distinct(state).map(({ configuration }) => configuration)],
   };
 }

@@ -75,22 +75,20 @@ export function listsOf(
 }
 
 /** Reads the values of rows. */
-export interface RowValues {
-  /**
-   * Reads the results of these tasks in their order, some at a time. Pauses between statements for as long as they
-   * took.
-   */
-  read(ids: readonly string[], signal: AbortSignal): AsyncGenerator<readonly ResultOfRow[], void>;
-}
+export type RowValues = ReturnType<typeof createRowValues>;
 
 /** @param zone of dates that are stored without one */
-function createRowValues(reader: SqlReader, tables: ResultTables): RowValues {
+function createRowValues(reader: SqlReader, tables: ResultTables) {
   const { dialect, options } = reader;
   const texts: ResultText = resultText(dialect, tables, options.timezone);
   const id = dialect.column('task_id');
   let atOnce = FEW_IDS;
   return {
-    async *read(ids, signal) {
+    /**
+     * Reads the results of these tasks in their order, some at a time. Pauses between statements for as long as they
+     * took.
+     */
+    async *read(ids: readonly string[], signal: AbortSignal) {
       const storable = ids.filter(isStorable);
       for (let at = 0; at < storable.length; ) {
         const part = storable.slice(at, at + atOnce);
@@ -150,35 +148,30 @@ export interface FoundTables {
 }
 
 /** Finds the tables once, and again after they have changed. */
-export interface TableFinder {
-  /**
-   * @returns `null` when there are none
-   * @throws SqlError
-   */
-  find(signal: AbortSignal): Promise<FoundTables | null>;
-  /** The tables that were found last; `null` before, and when there are none. */
-  known(): FoundTables | null;
-  /** Whether they were searched, and the database answered. */
-  hasLooked(): boolean;
-  /** To be called with errors of statements: a migration may have changed the tables. */
-  failed(error: unknown): void;
-}
+export type TableFinder = ReturnType<typeof createTableFinder>;
 
 /** @param writer whose tables to find; `null`: unknown */
-export function createTableFinder(reader: SqlReader, writer: ResultWriter | null): TableFinder {
+export function createTableFinder(reader: SqlReader, writer: ResultWriter | null) {
   let found: FoundTables | null = null;
   let missingSince = Number.NEGATIVE_INFINITY;
   return {
-    async find(signal) {
+    /**
+     * @returns `null` when there are none
+     * @throws SqlError
+     */
+    async find(signal: AbortSignal) {
       if (found !== null || performance.now() - missingSince < MISSING_FOR_MS) return found;
       const tables = await findResultTables(reader, writer, signal);
       if (tables === null) missingSince = performance.now();
       else found = { tables, values: createRowValues(reader, tables) };
       return found;
     },
+    /** The tables that were found last; `null` before, and when there are none. */
     known: () => found,
+    /** Whether they were searched, and the database answered. */
     hasLooked: () => found !== null || missingSince > Number.NEGATIVE_INFINITY,
-    failed(error) {
+    /** To be called with errors of statements: a migration may have changed the tables. */
+    failed(error: unknown) {
       const { code } = problemOf(error);
       if (code === 'NOTABLE' || code === 'NOCOLUMN' || code === 'NOPERM') found = null;
     },
