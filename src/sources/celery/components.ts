@@ -91,15 +91,9 @@ function hintsOf(all: readonly Hint[], key: HintComponent): { hints: string[]; h
 }
 
 /** Progress of reading stored results. */
-function progress(stored: ResultsProgress): Record<string, unknown> {
-  const { done, keys, read, kept, unreadable, commands, since, finishedAt, problem } = stored;
+function progress({ since, finishedAt, problem, ...counts }: ResultsProgress): Record<string, unknown> {
   return {
-    done,
-    keys,
-    read,
-    kept,
-    unreadable,
-    commands,
+    ...counts,
     since: since?.toISOString() ?? null,
     finished_at: finishedAt?.toISOString() ?? null,
     error: problem?.sentence ?? null,

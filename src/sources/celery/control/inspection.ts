@@ -14,9 +14,6 @@ const FIRST_WAIT_MS = 500;
 const ONLINE_PAUSE_MS = 1500;
 const MAX_QUEUES = 10_000;
 
-/** Facts about workers that only they know. */
-export type Inspection = ReturnType<typeof createInspection>;
-
 interface InspectionState {
   readonly control: Control;
   readonly history: CollectedHistory;
@@ -36,7 +33,7 @@ interface InspectionState {
   closed: boolean;
 }
 
-/** Asks workers for `stats`, `active_queues` and `registered`, and records the answers. */
+/** Asks workers for what only they know: `stats`, `active_queues` and `registered`. Records the answers. */
 export function createInspection(control: Control, history: CollectedHistory) {
   const state: InspectionState = {
     control,

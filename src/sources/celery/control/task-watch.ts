@@ -32,11 +32,7 @@ interface TaskWatchOptions {
 }
 
 /** Runs periodically until it is closed. */
-export interface TaskWatch {
-  /** To be called when something may have been missed: the next tick asks the workers. */
-  askSoon(): void;
-  close(): void;
-}
+export type TaskWatch = ReturnType<typeof createTaskWatch>;
 
 interface State {
   readonly options: TaskWatchOptions;
@@ -56,7 +52,7 @@ interface State {
  * queues and workers could be asked and an end would be known; as revoked those of them that have expired, if a receipt
  * would have been seen; and as `end_unseen` tasks that their worker no longer runs.
  */
-export function createTaskWatch(options: TaskWatchOptions): TaskWatch {
+export function createTaskWatch(options: TaskWatchOptions) {
   const state: State = {
     options,
     unseenEnds: createUnseenEnds(options),
@@ -69,6 +65,7 @@ export function createTaskWatch(options: TaskWatchOptions): TaskWatch {
   const first = setTimeout(() => void tick(state), FIRST_TICK_MS).unref();
   const ticker = setInterval(() => void tick(state), TICK_MS).unref();
   return {
+    /** To be called when something may have been missed: the next tick asks the workers. */
     askSoon() {
       state.wholeSince = Date.now();
       state.isWanted = true;

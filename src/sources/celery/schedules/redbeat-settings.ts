@@ -5,21 +5,19 @@ import { filledString } from '../../../values.ts';
 export type Configuration = Readonly<Record<string, unknown>>;
 
 /** The keys that redbeat writes. */
-export interface RedbeatKeys {
-  readonly prefix: string;
-  /** Sorted set of the keys of entries by the time that they are due. */
-  readonly schedule: string;
-  /** Possible names of the lock of the running beat; none if locking is off. */
-  readonly locks: readonly string[];
-}
+export type RedbeatKeys = ReturnType<typeof redbeatKeys>;
 
 /** Celery's `beat_max_loop_interval` (celery/beat.py), which redbeat multiplies by five for its lock. */
 const PAUSE = 300;
 
 /** The keys, from the host's settings: workers hide names of keys in their answers. */
-export function redbeatKeys(settings: Configuration): RedbeatKeys {
+export function redbeatKeys(settings: Configuration) {
   const prefix = filledString(settings.redbeat_key_prefix) ?? 'redbeat:';
-  return { prefix, schedule: `${prefix}:schedule`, locks: locksOf(settings, prefix) };
+  return {
+    prefix /** Sorted set of the keys of entries by the time that they are due. */,
+    schedule: `${prefix}:schedule` /** Possible names of the lock of the running beat; none if locking is off. */,
+    locks: locksOf(settings, prefix),
+  };
 }
 
 function locksOf(settings: Configuration, prefix: string): string[] {

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { type AmqpChannel, hasExchange } from '../../../../amqp/channel.ts';
-import type { AmqpMessage, QueueDeclaration } from '../../../../amqp/client.ts';
+import type { AmqpMessage } from '../../../../amqp/client.ts';
 import { type AmqpConnection, type AmqpSession, createAmqpConnection } from '../../../../amqp/connection.ts';
 import type { AmqpEndpoint } from '../../../../amqp/endpoints.ts';
 import { AmqpError, amqpError, describeAmqpError } from '../../../../amqp/problems.ts';
@@ -255,27 +255,19 @@ const TABLE = {
 export const eventQueueOption = group(TABLE, { example: '{ maxLength: 100_000 }' });
 
 /** The queue that collects events for this instance, as it is declared in RabbitMQ. */
-interface EventQueue {
-  readonly exchange: string;
-  /** The same for as long as this instance runs, unless the queue is exclusive. */
-  name(): string;
-  readonly maxLength: number;
-  readonly isExclusive: boolean;
-  readonly declaration: QueueDeclaration;
-  /** To be called before each declaration. */
-  nextSession(): void;
-}
+type EventQueue = ReturnType<typeof eventQueueOf>;
 
 /** Chooses the name of the queue. */
 export function eventQueueOf(
   settings: CelerySettings,
   { maxLength, expires, exclusive }: ResolvedEventQueue,
-): EventQueue {
+) {
   const id = `${OWN_PREFIX}${randomUUID()}`;
   let sessions = 0;
   return {
     exchange: settings.event_exchange ?? 'celeryev',
     // RabbitMQ may not have noticed yet that the connection of the last one is gone.
+    /** The same for as long as this instance runs, unless the queue is exclusive. */
     name: () => `${id}${exclusive ? `.${sessions}` : ''}.${settings.event_queue_prefix ?? 'celeryev'}`,
     maxLength,
     isExclusive: exclusive,
@@ -289,6 +281,7 @@ export function eventQueueOf(
         ...(exclusive ? {} : { 'x-queue-type': 'classic', 'x-expires': expires * 1000 }),
       },
     },
+    /** To be called before each declaration. */
     nextSession() {
       sessions += 1;
     },
