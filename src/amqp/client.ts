@@ -30,7 +30,7 @@ export interface AmqpMessage {
 }
 
 /** Options of a declared queue. */
-export interface QueueDeclaration {
+interface QueueDeclaration {
   readonly durable?: boolean;
   readonly exclusive?: boolean;
   readonly autoDelete?: boolean;

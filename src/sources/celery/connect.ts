@@ -12,7 +12,7 @@ import { createRedbeatReader, redbeatLocation } from './brokers/redis/redbeat.ts
 import type { CollectionOptions } from './collection.ts';
 import type { ResultBackend } from './result-backend.ts';
 import { createDjangoReader } from './schedules/django/django-reader.ts';
-import { redbeatKeys } from './schedules/redbeat-settings.ts';
+import { redbeatKeys } from './schedules/redbeat-schedule.ts';
 import type { CelerySettings } from './settings.ts';
 import type { ResolvedSql } from './sql/sql-options.ts';
 import { createSqlReader } from './sql/sql-reader.ts';

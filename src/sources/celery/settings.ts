@@ -110,6 +110,9 @@ export interface CeleryTransportOptions {
   readonly [option: string]: unknown;
 }
 
+/** A Celery configuration: the host's settings, or a worker's answer to `conf`. */
+export type Configuration = Readonly<Record<string, unknown>>;
+
 type Check = readonly [test: (value: unknown) => boolean, what: string];
 
 const TEXT: Check = [(value) => typeof value === 'string', 'a string'];

@@ -2,8 +2,8 @@
 import type { CollectedHistory, TaskChange, TaskFacts } from '../../../history/history.ts';
 import type { Task, TaskRelation } from '../../../model.ts';
 import { firstTasks, readAnnounced } from '../protocol/announced.ts';
-import { failedHeaderTask } from '../protocol/exceptions.ts';
 import { isId, type QueuedTask, type ResultNode, type StoredResult } from '../protocol/messages.ts';
+import { failedHeaderTask } from '../protocol/python-repr.ts';
 import {
   type AnnouncedTasks,
   createPendingLinks,

@@ -2,10 +2,9 @@
 import type { TaskChange, TaskChangeType, WorkerChange } from '../../../history/history.ts';
 import { progressOf } from '../../../model.ts';
 import type { Steps } from '../../../scheduler.ts';
-import { eventException } from './exceptions.ts';
 import { cutFields, type FullChange, isDelayedName, kindOf, momentOf } from './messages.ts';
 import { parseBounded, SHORT_TEXT, skipSpace, valueEnd } from './python-json.ts';
-import { pythonText } from './python-repr.ts';
+import { eventException, pythonText } from './python-repr.ts';
 
 /** A decoded event. Another process wrote it, so any field may be missing or of any type. */
 export type CeleryEvent = Readonly<Record<string, unknown>>;

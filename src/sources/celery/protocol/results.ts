@@ -4,7 +4,6 @@
  */
 import type { TaskChange, TaskChangeType } from '../../../history/history.ts';
 import { progressOf, type TaskProgress, type TaskTextField } from '../../../model.ts';
-import { failedHeaderTask, lastException, storedException, storedReason } from './exceptions.ts';
 import {
   type FullChange,
   isId,
@@ -14,7 +13,14 @@ import {
   type StoredResult,
 } from './messages.ts';
 import { objectMembers, parsePythonJson, readString, skipSpace, stringEnd, valueEnd } from './python-json.ts';
-import { pythonText, pythonTupleText } from './python-repr.ts';
+import {
+  failedHeaderTask,
+  lastException,
+  pythonText,
+  pythonTupleText,
+  storedException,
+  storedReason,
+} from './python-repr.ts';
 
 const TYPES: Readonly<Record<string, TaskChangeType>> = {
   // Celery stores no such result; apps create rows in SQL when they send a task.

@@ -7,7 +7,6 @@ import { ALL_TASKS } from '../../../source/task-query.ts';
 import type { TaskQuery } from '../../../source.ts';
 import { pause } from '../../../waiting.ts';
 import type { Lineage } from '../lineage/lineage.ts';
-import type { ResultLookup } from './task-lookup.ts';
 
 /** Longest wait for the store, and the interval between two checks, in milliseconds. */
 const LONGEST_WAIT_MS = 30_000;
@@ -50,7 +49,7 @@ interface RestoreParts {
   readonly reader: Pick<HistoryReader, 'listTasks'>;
   readonly lineage: Pick<Lineage, 'restored'>;
   /** `null` without a result backend. */
-  readonly results: { readonly lookup: ResultLookup } | null;
+  readonly results: { lookup(ids: readonly string[], signal: AbortSignal): Promise<unknown> } | null;
   /** `null` without a store: nothing is restored then. */
   readonly kept: KeptTasks | null;
   readonly signal: AbortSignal;

@@ -7,8 +7,7 @@ import { pause } from '../../../waiting.ts';
 import type { Lineage } from '../lineage/lineage.ts';
 import type { PublishedResults, ResultBackend, StoredValue } from '../result-backend.ts';
 import type { KeptTasks } from './kept-tasks.ts';
-import { type ResultIntake, takeResults } from './result-intake.ts';
-import { createResultScan, type ScanProgress } from './result-scan.ts';
+import { createResultScan, type ResultIntake, type ScanProgress, takeResults } from './result-scan.ts';
 import { createFoundTasks, createResultLookup, withTaskLookup } from './task-lookup.ts';
 
 /** How long reading waits for the subscription, and how often it checks whether that has failed, in milliseconds. */

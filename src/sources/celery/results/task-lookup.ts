@@ -11,7 +11,7 @@ import { createSingleFlight, type SingleFlight } from '../../../single-flight.ts
 import { signalWithin, waitFor } from '../../../waiting.ts';
 import type { Lineage } from '../lineage/lineage.ts';
 import { isId, type StoredResult } from '../protocol/messages.ts';
-import { type Aside, type ResultIntake, takeResults } from './result-intake.ts';
+import { type Aside, type ResultIntake, takeResults } from './result-scan.ts';
 
 /** A history's task source. */
 type TaskPart = HistorySources['tasks'];

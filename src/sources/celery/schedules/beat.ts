@@ -3,14 +3,15 @@ import type { Component } from '../../../model.ts';
 import { shareCalls } from '../../../single-flight.ts';
 import { type Problem, problemOf } from '../hint.ts';
 import type { DjangoSnapshot } from './django/django-reader.ts';
-import type { RedbeatPlace, RedbeatSnapshot } from './redbeat-schedule.ts';
 import {
   foreignScheduler,
   namesDjangoBeat,
   namesRedbeat,
   type RedbeatKeys,
+  type RedbeatPlace,
+  type RedbeatSnapshot,
   redbeatTiming,
-} from './redbeat-settings.ts';
+} from './redbeat-schedule.ts';
 import type { StaticSchedule } from './static-schedule.ts';
 
 /** The schedules that are read. */

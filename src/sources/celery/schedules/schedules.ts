@@ -13,8 +13,7 @@ import { beatComponent, createReading, cutOff, isEnabled, type Readings, schedul
 import type { DjangoReader } from './django/django-reader.ts';
 import { type DjangoFacts, djangoRow, hasRunLately, unstoredFor } from './django/django-schedule.ts';
 import { runAfter, type ScheduleEntry, scheduleRow } from './entry.ts';
-import { appTimezone, type RedbeatPlace, redbeatRow } from './redbeat-schedule.ts';
-import { longestPause, redbeatKeys } from './redbeat-settings.ts';
+import { appTimezone, longestPause, type RedbeatPlace, redbeatKeys, redbeatRow } from './redbeat-schedule.ts';
 import { createRunObserver, type RunObserver } from './runs.ts';
 import { type AskConf, createStaticSchedule } from './static-schedule.ts';
 

@@ -3,10 +3,9 @@ import { textOf } from '../../../text.ts';
 import { filledString, isRecord } from '../../../values.ts';
 import { waitFor } from '../../../waiting.ts';
 import { pythonText, pythonTupleText } from '../protocol/python-repr.ts';
-import type { CelerySettings } from '../settings.ts';
+import type { CelerySettings, Configuration } from '../settings.ts';
 import { isTimeZone } from '../zones.ts';
 import type { ScheduleEntry } from './entry.ts';
-import type { Configuration } from './redbeat-settings.ts';
 import { readSchedule } from './schedule-text.ts';
 
 /** Asks the running workers for their configuration, by worker; `null` when they may not be asked. */

@@ -3,8 +3,12 @@ import type { RedisEndpoint } from '../../../../redis/connection.ts';
 import type { RedisReader } from '../../../../redis/reader.ts';
 import { replyOfKey } from '../../../../redis/replies.ts';
 import { isRedisUrl } from '../../../../redis/urls.ts';
-import { type RedbeatEntry, type RedbeatReader, redbeatEntry } from '../../schedules/redbeat-schedule.ts';
-import type { RedbeatKeys } from '../../schedules/redbeat-settings.ts';
+import {
+  type RedbeatEntry,
+  type RedbeatKeys,
+  type RedbeatReader,
+  redbeatEntry,
+} from '../../schedules/redbeat-schedule.ts';
 import type { CelerySettings } from '../../settings.ts';
 import { sentinelEndpoint, urlEndpoint } from './endpoints.ts';
 
