@@ -23,7 +23,7 @@ import type { Hint, HintComponent, Problem } from './hint.ts';
 import { type MeterContext, openMeter } from './metrics/meter.ts';
 import { waitingGroups } from './queues/waiting-messages.ts';
 import type { ResultBackend } from './result-backend.ts';
-import type { ResultsProgress } from './results/results.ts';
+import type { Results } from './results/results.ts';
 
 /** Longest text of a stored value in characters, unless `retention.maxValueLength` is set. */
 const VALUE_LENGTH = 65_536;
@@ -301,7 +301,12 @@ function hintsOf(all: readonly Hint[], key: HintComponent): { hints: string[]; h
 }
 
 /** Progress of reading stored results. */
-function progress({ since, finishedAt, problem, ...counts }: ResultsProgress): Record<string, unknown> {
+function progress({
+  since,
+  finishedAt,
+  problem,
+  ...counts
+}: ReturnType<Results['progress']>): Record<string, unknown> {
   return {
     ...counts,
     since: since?.toISOString() ?? null,

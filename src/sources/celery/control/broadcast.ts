@@ -48,26 +48,7 @@ interface Broadcaster {
 }
 
 /** The replies to one request, while they arrive. */
-interface Collection {
-  /** Node names of the workers that were asked; `null`: all workers. */
-  readonly workers: readonly string[] | null;
-  readonly values: Map<string, unknown>;
-  answers: number;
-  unnamed: number;
-  errors: number;
-  unreadable: number;
-  /**
-   * How many connections have received the request, of workers and perhaps of others; `null` if that is not known, and
-   * until the request has been sent.
-   */
-  receivers: number | null;
-  isSent: boolean;
-  grace: NodeJS.Timeout | undefined;
-  /** Why no further reply can arrive. */
-  lost: { readonly error: unknown } | null;
-  readonly finished: Promise<void>;
-  readonly finish: () => void;
-}
+type Collection = ReturnType<typeof newCollection>;
 
 /**
  * Sends requests to workers and waits for replies no longer than necessary.
@@ -119,22 +100,28 @@ async function broadcast(
   return { values, unnamed, errors, unreadable, isComplete: isAll };
 }
 
-function newCollection(workers: readonly string[] | null): Collection {
+function newCollection(workers: readonly string[] | null) {
   let finish = (): void => {};
   const finished = new Promise<void>((resolve) => {
     finish = resolve;
   });
   return {
+    /** Node names of the workers that were asked; `null`: all workers. */
     workers,
-    values: new Map(),
+    values: new Map<string, unknown>(),
     answers: 0,
     unnamed: 0,
     errors: 0,
     unreadable: 0,
-    receivers: null,
+    /**
+     * How many connections have received the request, of workers and perhaps of others; `null` if that is not known, and
+     * until the request has been sent.
+     */
+    receivers: null as number | null,
     isSent: false,
-    grace: undefined,
-    lost: null,
+    grace: undefined as NodeJS.Timeout | undefined,
+    /** Why no further reply can arrive. */
+    lost: null as { readonly error: unknown } | null,
     finished,
     finish,
   };

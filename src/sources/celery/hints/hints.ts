@@ -1,8 +1,7 @@
 /** Reports why data is missing: by the rules, the findings of the diagnosis, and those of broker and result backend. */
 import type { BrokerEvents } from '../broker.ts';
 import { HINT_CODES, type Hint } from '../hint.ts';
-import type { AccessProblems } from './facts.ts';
-import type { Observer } from './observer.ts';
+import type { AccessProblems, Observer } from './observer.ts';
 import {
   type HintedDeployment,
   type HintInput,

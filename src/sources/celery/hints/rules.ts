@@ -7,8 +7,7 @@ import type { Broker } from '../broker.ts';
 import { type HintCode, type HintComponent, listed, type Problem, shown } from '../hint.ts';
 import type { ResultBackend } from '../result-backend.ts';
 import type { CelerySettings } from '../settings.ts';
-import type { AccessProblems, Facts, UnreadableFacts, WorkerFacts } from './facts.ts';
-import { HELD_MS } from './facts.ts';
+import { type AccessProblems, type Facts, HELD_MS, type WorkerFacts } from './observer.ts';
 
 /** The parts of a deployment on which hints depend. */
 export interface HintedDeployment {
@@ -219,7 +218,7 @@ const READ_AGAIN = 20;
  * Whether messages use another serializer: three or more did, the last within ten minutes, and fewer than
  * twenty readable ones have arrived since.
  */
-function areUnreadable(facts: Readonly<UnreadableFacts>, now: number): boolean {
+function areUnreadable(facts: Facts['unreadable']['event'], now: number): boolean {
   return facts.count >= 3 && facts.readSince < READ_AGAIN && now - facts.last < UNREAD_FOR;
 }
 

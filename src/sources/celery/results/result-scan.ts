@@ -22,30 +22,11 @@ const MAX_REFUSALS = 3;
 const SPACING = 2;
 const LONGEST_SPACING = 60_000;
 
-/** The progress of reading. */
-export interface ScanProgress {
-  /** Whether everything has been read, or nothing more will be. */
-  readonly done: boolean;
-  /** Entries in the backend, those of other apps included; `null` while unknown. */
-  readonly keys: number | null;
-  /** Results of tasks that were found. */
-  readonly read: number;
-  /** Results that the history was given. */
-  readonly kept: number;
-  /** Values of another serializer, or broken ones. */
-  readonly unreadable: number;
-  /** When the scan began; `null` before. */
-  readonly since: Date | null;
-  readonly finishedAt: Date | null;
-  /** The problem that keeps it from continuing, or that ended it. */
-  readonly problem: Problem | null;
-}
-
 interface State {
   readonly intake: ResultIntake;
   readonly kept: KeptTasks | null;
   readonly signal: AbortSignal;
-  progress: { -readonly [Field in keyof ScanProgress]: ScanProgress[Field] };
+  progress: ReturnType<typeof newProgress>;
   isWanted: boolean;
   isRunning: boolean;
 }
@@ -156,16 +137,24 @@ function takeGroup(lineage: Lineage, { text, isCut }: StoredText): boolean {
   return group !== null;
 }
 
-function newProgress(since: Date | null): State['progress'] {
+/** The progress of reading. */
+function newProgress(since: Date | null) {
   return {
+    /** Whether everything has been read, or nothing more will be. */
     done: false,
-    keys: null,
+    /** Entries in the backend, those of other apps included; `null` while unknown. */
+    keys: null as number | null,
+    /** Results of tasks that were found. */
     read: 0,
+    /** Results that the history was given. */
     kept: 0,
+    /** Values of another serializer, or broken ones. */
     unreadable: 0,
+    /** When the scan began; `null` before. */
     since,
-    finishedAt: null,
-    problem: null,
+    finishedAt: null as Date | null,
+    /** The problem that keeps it from continuing, or that ended it. */
+    problem: null as Problem | null,
   };
 }
 

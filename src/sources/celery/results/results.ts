@@ -7,18 +7,12 @@ import { pause } from '../../../waiting.ts';
 import type { Lineage } from '../lineage/lineage.ts';
 import type { PublishedResults, ResultBackend, StoredValue } from '../result-backend.ts';
 import type { KeptTasks } from './kept-tasks.ts';
-import { createResultScan, type ResultIntake, type ScanProgress, takeResults } from './result-scan.ts';
+import { createResultScan, type ResultIntake, takeResults } from './result-scan.ts';
 import { createFoundTasks, createResultLookup, withTaskLookup } from './task-lookup.ts';
 
 /** How long reading waits for the subscription, and how often it checks whether that has failed, in milliseconds. */
 const LONGEST_WAIT_MS = 5_000;
 const WAIT_STEP_MS = 50;
-
-/** Progress of reading, and its cost. */
-export interface ResultsProgress extends ScanProgress {
-  /** Commands or queries sent so far, those of look-ups included. */
-  readonly commands: number;
-}
 
 /** Reads stored results into a history. */
 export type Results = ReturnType<typeof createResults>;
@@ -81,6 +75,7 @@ export function createResults(options: {
     /** The history's task source, which then looks up what the history does not know. */
     withLookup: (tasks: HistorySources['tasks']) =>
       withTaskLookup(tasks, { reader: history.reader, lineage, lookup, found }),
+    /** The progress of reading, and how many commands or queries were sent, those of look-ups included. */
     progress: () => ({ ...scan.progress(), commands: stored.requests() }),
     /** Ends everything; running reads are given up. */
     stop() {
