@@ -116,13 +116,14 @@ async function send(state: ControlState, command: ControlCommand): Promise<Repli
 const PROOF_AGE = 60_000;
 const MAX_PROOFS = 5000;
 
-interface Known extends Proof {
-  readonly until: number;
-}
-
 /** @param broadcast sends a request */
 function createGuardedAsking(broadcast: Broadcast) {
-  const proofs = new Map<string, Known>();
+  const proofs = new Map<
+    string,
+    Proof & {
+      readonly until: number;
+    }
+  >();
 
   async function ask(command: Exclude<InspectCommand, 'ping'>, ping: Replies): Promise<Replies> {
     const readers = readersIn(ping);

@@ -25,7 +25,7 @@ export function keptTasks({ reader, status }: Pick<StoredHistory, 'reader' | 'st
         await pause(LOOK_MS, signal);
     },
     /** Which of these tasks are kept; none while the store cannot be read. */
-    async known(ids: readonly string[]) {
+    async known(ids: readonly string[]): Promise<ReadonlySet<string>> {
       if (ids.length === 0) return new Set();
       try {
         return await reader.listKnown(ids, { signal: AbortSignal.timeout(LONGEST_WAIT_MS) });
