@@ -6,6 +6,7 @@ import type { ReadContext, SourceStatus, TaskQuery, TaskSource } from '../../../
 import type { WaitingMessage } from '../broker.ts';
 import type { Queues } from './queues.ts';
 import { listWithWaiting } from './waiting-list.ts';
+import type { WaitingIndex, WaitingRows } from './waiting-messages.ts';
 
 /** The part of the history that reads of tasks need. */
 type KnownTasks = Pick<HistoryReader, 'listKnown' | 'freshness'>;
@@ -95,33 +96,6 @@ function createUnknownMessages(queues: Waiting, reader: KnownTasks) {
   };
 }
 
-async function treeOf(
-  tasks: TaskSource,
-  queues: Waiting,
-  reader: KnownTasks,
-  id: string,
-  context: ReadContext,
-): Promise<TaskTree | null> {
-  const readTree = async (other: string) => (await tasks.getTaskTree?.(other, context)) ?? null;
-  const readOne = async (filter: Partial<TaskQuery>) =>
-    (await tasks.listTasks({ ...ALL_TASKS, limit: 1, scan: 100, ...filter }, context)).tasks[0]?.id ?? null;
-  const tree = await readTree(id);
-  if (tree === null) await queues.ready();
-  const index = queues.index();
-  const message = tree === null ? (index.get(id) ?? null) : null;
-  if (tree === null && message === null) return null;
-  if (tree !== null && index.messages.length === 0) return tree;
-  return treeWithWaiting(id, tree, message, {
-    readChild: (parentId) => readOne({ parentId }),
-    readMember: (groupId) => readOne({ groupId }),
-    readTree,
-    isKnown: async (other) => (await reader.listKnown([other], context)).has(other),
-    get: index.get,
-    related: index.related,
-    row: queues.rows.row,
-  });
-}
-
 /** Most tasks of a workflow: the largest graph that the API shows. */
 const MAX_TASKS = 20_000;
 /** Workflows of the history that waiting tasks may join to one. */
@@ -129,22 +103,15 @@ const MAX_TREES = 20;
 /** Waiting tasks whose relatives are looked up in the history. */
 const MAX_ASKED = 100;
 
-/** Where the parts of a workflow are found. */
-interface TreeParts {
-  /** A task of the history that names this parent, or this group. */
-  readChild(parentId: string): Promise<string | null>;
-  readMember(groupId: string): Promise<string | null>;
-  /** Reads a workflow from the history. */
-  readTree(id: string): Promise<TaskTree | null>;
-  /** Whether the history has a task. */
-  isKnown(id: string): Promise<boolean>;
-  get(id: string): WaitingMessage | undefined;
-  related(id: string): readonly WaitingMessage[];
-  row(message: WaitingMessage): Task | null;
-}
-
 interface Workflow {
-  readonly parts: TreeParts;
+  readonly waiting: WaitingIndex;
+  readonly row: WaitingRows['row'];
+  /** Reads a workflow from the history. */
+  readonly readTree: (id: string) => Promise<TaskTree | null>;
+  /** A task of the history that passes this filter. */
+  readonly readOne: (filter: Partial<TaskQuery>) => Promise<string | null>;
+  /** Whether the history has a task. */
+  readonly isKnown: (id: string) => Promise<boolean>;
   readonly tasks: Map<string, Task>;
   readonly relations: TaskRelation[];
   /** Ids that belong to the workflow, of tasks and of groups. */
@@ -156,20 +123,30 @@ interface Workflow {
   asked: number;
 }
 
-/**
- * The workflow of a task, with those of its tasks that still wait in queues.
- *
- * @param tree the workflow in the history; `null` if it does not have the task
- * @param asked the message of the task, if only its queue has it
- */
-async function treeWithWaiting(
+/** The workflow of a task, with those of its tasks that still wait in queues. */
+async function treeOf(
+  source: TaskSource,
+  queues: Waiting,
+  reader: KnownTasks,
   id: string,
-  tree: TaskTree | null,
-  asked: WaitingMessage | null,
-  parts: TreeParts,
-): Promise<TaskTree> {
+  context: ReadContext,
+): Promise<TaskTree | null> {
+  const readTree = async (other: string) => (await source.getTaskTree?.(other, context)) ?? null;
+  const tree = await readTree(id);
+  if (tree === null) await queues.ready();
+  const waiting = queues.index();
+  const message = tree === null ? (waiting.get(id) ?? null) : null;
+  if (tree === null && message === null) return null;
+  if (tree !== null && waiting.messages.length === 0) return tree;
   const workflow: Workflow = {
-    parts,
+    waiting,
+    row: queues.rows.row,
+    readTree,
+    async readOne(filter) {
+      const page = await source.listTasks({ ...ALL_TASKS, limit: 1, scan: 100, ...filter }, context);
+      return page.tasks[0]?.id ?? null;
+    },
+    isKnown: async (other) => (await reader.listKnown([other], context)).has(other),
     tasks: new Map(),
     relations: [],
     ids: new Set([id]),
@@ -178,34 +155,34 @@ async function treeWithWaiting(
     asked: 0,
   };
   if (tree !== null) addTree(workflow, tree);
-  if (asked !== null) await addMessage(workflow, asked);
+  if (message !== null) await addMessage(workflow, message);
   // A set is iterated in the order of insertion, including ids added meanwhile.
   for (const current of workflow.ids) await follow(workflow, current);
   const { tasks, relations, truncated } = workflow;
-  const rootId = tree?.rootId ?? asked?.facts?.rootId ?? id;
+  const rootId = tree?.rootId ?? message?.facts?.rootId ?? id;
   return { rootId, tasks: [...tasks.values()], relations, truncated };
 }
 
 /** Adds everything directly related to this id. */
 async function follow(workflow: Workflow, id: string): Promise<void> {
-  const { parts } = workflow;
-  const own = parts.get(id);
+  const { waiting } = workflow;
+  const own = waiting.get(id);
   if (own !== undefined) {
     await addMessage(workflow, own);
     await reachKnown(workflow, own);
   }
-  for (const message of parts.related(id)) {
+  for (const message of waiting.related(id)) {
     const { parentId, groupId, chordId } = message.facts ?? {};
     // A common root is no relation.
     if (parentId === id || groupId === id || chordId === id) await addMessage(workflow, message);
   }
-  if (workflow.truncated || workflow.tasks.has(id) || !(await parts.isKnown(id))) return;
+  if (workflow.truncated || workflow.tasks.has(id) || !(await workflow.isKnown(id))) return;
   if (workflow.trees >= MAX_TREES) {
     workflow.truncated = true;
     return;
   }
   workflow.trees += 1;
-  const other = await parts.readTree(id);
+  const other = await workflow.readTree(id);
   if (other !== null) addTree(workflow, other);
 }
 
@@ -220,8 +197,8 @@ function addTree(workflow: Workflow, { tasks, relations = [], truncated }: TaskT
 
 async function addMessage(workflow: Workflow, message: WaitingMessage): Promise<void> {
   const { facts } = message;
-  if (facts === null || workflow.tasks.has(facts.id) || (await workflow.parts.isKnown(facts.id))) return;
-  const row = workflow.parts.row(message);
+  if (facts === null || workflow.tasks.has(facts.id) || (await workflow.isKnown(facts.id))) return;
+  const row = workflow.row(message);
   if (row === null) return;
   if (workflow.tasks.size >= MAX_TASKS) {
     workflow.truncated = true;
@@ -245,9 +222,8 @@ function reach({ ids }: Workflow, more: readonly (string | null | undefined)[]):
 
 /** The history connects its tasks, but not across one that it does not know. */
 async function reachKnown(workflow: Workflow, { facts }: WaitingMessage): Promise<void> {
-  const { parts } = workflow;
-  if (facts === null || workflow.asked >= MAX_ASKED || (await parts.isKnown(facts.id))) return;
+  if (facts === null || workflow.asked >= MAX_ASKED || (await workflow.isKnown(facts.id))) return;
   workflow.asked += 1;
-  reach(workflow, [await parts.readChild(facts.id)]);
-  if (facts.groupId != null) reach(workflow, [await parts.readMember(facts.groupId)]);
+  reach(workflow, [await workflow.readOne({ parentId: facts.id })]);
+  if (facts.groupId != null) reach(workflow, [await workflow.readOne({ groupId: facts.groupId })]);
 }
