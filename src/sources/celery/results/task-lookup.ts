@@ -166,7 +166,7 @@ const MAX_MISSING = 5_000;
  * @param signal ends the wait
  * @returns how many of the ids have a result
  */
-export type ResultLookup = (ids: Iterable<string>, signal: AbortSignal) => Promise<number>;
+type ResultLookup = (ids: Iterable<string>, signal: AbortSignal) => Promise<number>;
 
 interface State {
   readonly intake: ResultIntake;

@@ -1,9 +1,16 @@
 /** Celery's broker on RabbitMQ: which one it is, and its parts. */
 import { hasExchange } from '../../../../amqp/channel.ts';
 import { type AmqpConnection, createAmqpConnection } from '../../../../amqp/connection.ts';
-import { type AmqpEndpoint, endpointOf, hostEndpoint, isAmqpConnection } from '../../../../amqp/endpoints.ts';
+import {
+  type AmqpContext,
+  type AmqpEndpoint,
+  endpointOf,
+  hostEndpoint,
+  isAmqpConnection,
+  isAmqpUrl,
+  parseAmqpUrls,
+} from '../../../../amqp/endpoints.ts';
 import { amqpError, describeAmqpError } from '../../../../amqp/problems.ts';
-import { type AmqpContext, isAmqpUrl, parseAmqpUrls } from '../../../../amqp/urls.ts';
 import { requirePackage } from '../../../../server-problems.ts';
 import { tlsSetting } from '../../../../tls.ts';
 import type { Broker, BrokerAccess, ServerDescription } from '../../broker.ts';

@@ -6,11 +6,12 @@
 import { randomUUID } from 'node:crypto';
 import {
   type AmqpChannel,
+  type AmqpClientChannel,
   type AmqpLimits,
+  type AmqpMessage,
   hasExchange,
   publishConfirmed,
 } from '../../../../amqp/channel.ts';
-import type { AmqpClientChannel, AmqpMessage } from '../../../../amqp/client.ts';
 import type { AmqpConnection } from '../../../../amqp/connection.ts';
 import { amqpError, describeAmqpError } from '../../../../amqp/problems.ts';
 import {

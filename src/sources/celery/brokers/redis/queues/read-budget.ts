@@ -54,10 +54,9 @@ const FADE = 0.8;
 /**
  * How many elements to read at once from a list of unknown sizes: one at first, more while they are small, so
  * that most replies have at most a quarter of a megabyte.
+ *
+ * @returns the size for the elements of one list, which are likely to be similar
  */
-export type ReplySize = ReturnType<typeof createReplySize>;
-
-/** @returns the size for the elements of one list, which are likely to be similar */
 export function createReplySize() {
   let most = FIRST;
   let largest = 0;
