@@ -1,7 +1,7 @@
 /** A connection to RabbitMQ that is opened again whenever it ends, on the next host of several. */
 import { type Attempt, KeptConnection } from '../kept-connection.ts';
+import type { AmqpEndpoint, OpenedClient } from './amqplib.ts';
 import { type AmqpChannel, type AmqpLimits, type ChannelKind, openChannel } from './channel.ts';
-import type { AmqpEndpoint, OpenedClient } from './endpoints.ts';
 import { AmqpError, amqpError, describeAmqpError } from './problems.ts';
 
 /** The pauses between attempts, in milliseconds. */

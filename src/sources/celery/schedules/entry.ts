@@ -1,6 +1,7 @@
 /** Entries of a schedule, wherever it is stored, and their rows in `/api/beat/schedules/`. */
 import type { Schedule } from '../../../model.ts';
 import { localTime, momentOf } from '../zones.ts';
+import type { Crontab } from './crontab.ts';
 
 /** An entry. */
 export interface ScheduleEntry {
@@ -76,19 +77,6 @@ export function scheduleRow(
         ? null
         : runs.map(({ taskId, time }) => ({ taskId, state: null, at: new Date(time), runtime: null })),
   };
-}
-
-/** A crontab that can be read. */
-export interface Crontab {
-  /**
-   * The first run after a moment. By Celery's rule, the day must match the days of the month *and* the days of the week.
-   * Finding it takes some time, so the latest answers are remembered.
-   *
-   * @param after milliseconds since 1970, as is the answer
-   * @param zone the time zone of the fields
-   * @returns `null` for dates that do not exist, such as 30 February
-   */
-  nextRun(after: number, zone: string): number | null;
 }
 
 /** When an entry runs. One with neither crontab nor interval (solar, rrule) is only shown. */

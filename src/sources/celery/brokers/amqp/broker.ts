@@ -1,6 +1,5 @@
 /** Celery's broker on RabbitMQ: which one it is, and its parts. */
-import { hasExchange } from '../../../../amqp/channel.ts';
-import { type AmqpConnection, createAmqpConnection } from '../../../../amqp/connection.ts';
+
 import {
   type AmqpContext,
   type AmqpEndpoint,
@@ -9,7 +8,9 @@ import {
   isAmqpConnection,
   isAmqpUrl,
   parseAmqpUrls,
-} from '../../../../amqp/endpoints.ts';
+} from '../../../../amqp/amqplib.ts';
+import { hasExchange } from '../../../../amqp/channel.ts';
+import { type AmqpConnection, createAmqpConnection } from '../../../../amqp/connection.ts';
 import { amqpError, describeAmqpError } from '../../../../amqp/problems.ts';
 import { requirePackage } from '../../../../server-problems.ts';
 import { tlsSetting } from '../../../../tls.ts';

@@ -1,8 +1,8 @@
 /** Receives Celery's events from a queue that RabbitMQ keeps while this instance is disconnected. */
 import { randomUUID } from 'node:crypto';
+import type { AmqpEndpoint } from '../../../../amqp/amqplib.ts';
 import { type AmqpChannel, type AmqpMessage, hasExchange } from '../../../../amqp/channel.ts';
 import { type AmqpConnection, type AmqpSession, createAmqpConnection } from '../../../../amqp/connection.ts';
-import type { AmqpEndpoint } from '../../../../amqp/endpoints.ts';
 import { AmqpError, amqpError, describeAmqpError } from '../../../../amqp/problems.ts';
 import { flag, group, type OptionTable, wholeNumber } from '../../../../check-options.ts';
 import type { Steps } from '../../../../scheduler.ts';
