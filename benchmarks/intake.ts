@@ -2,7 +2,7 @@
 
 import { createMemoryHistory } from '../src/history/memory-history.ts';
 import { deliverMessage } from '../src/sources/celery/brokers/redis/events.ts';
-import { createTaskCounts } from '../src/sources/celery/metrics/task-counts.ts';
+import { createTaskCounts } from '../src/sources/celery/metrics/meter.ts';
 import { median, printTable } from './table.ts';
 import { batches, context, events, intakeOf } from './traffic.ts';
 

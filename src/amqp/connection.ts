@@ -1,7 +1,7 @@
 /** A connection to RabbitMQ that is opened again whenever it ends, on the next host of several. */
-import { type Attempt, type ConnectionState, KeptConnection } from '../kept-connection.ts';
+import { type Attempt, KeptConnection } from '../kept-connection.ts';
+import type { AmqpEndpoint, OpenedClient } from './amqplib.ts';
 import { type AmqpChannel, type AmqpLimits, type ChannelKind, openChannel } from './channel.ts';
-import type { AmqpEndpoint, OpenedClient } from './endpoint.ts';
 import { AmqpError, amqpError, describeAmqpError } from './problems.ts';
 
 /** The pauses between attempts, in milliseconds. */
@@ -23,7 +23,7 @@ export interface AmqpSession {
 }
 
 /** The purpose of a connection. */
-export interface AmqpConnectionOptions {
+interface AmqpConnectionOptions {
   /** Label for the log. */
   readonly label: string;
   readonly endpoint: AmqpEndpoint;
@@ -45,28 +45,7 @@ export interface AmqpConnectionOptions {
 }
 
 /** A connection that reconnects until it is closed. */
-export interface AmqpConnection {
-  /** Connects, unless it has been started. */
-  start(): void;
-  state(): ConnectionState;
-  /**
-   * Whether RabbitMQ accepts no messages now, because it is short of memory or disk space. Known once a message was
-   * sent.
-   */
-  isBlocked(): boolean;
-  /** Such as `3.10.8`; `null` while unknown. */
-  version(): string | null;
-  /** Of the host that was last tried, without user, password and query. */
-  url(): string | null;
-  /**
-   * Opens a channel. Connects first if that has not begun.
-   *
-   * @throws AmqpError while RabbitMQ is unreachable, or when it is late
-   */
-  channel(kind?: ChannelKind, limits?: AmqpLimits): Promise<AmqpChannel>;
-  /** Resolves within about a second, even if RabbitMQ does not answer. */
-  close(): Promise<void>;
-}
+export type AmqpConnection = ReturnType<typeof createAmqpConnection>;
 
 /** What has been opened. */
 interface Opened extends AmqpSession {
@@ -74,7 +53,7 @@ interface Opened extends AmqpSession {
 }
 
 /** A connection that has not been started. */
-export function createAmqpConnection(options: AmqpConnectionOptions): AmqpConnection {
+export function createAmqpConnection(options: AmqpConnectionOptions) {
   const { label, endpoint, shuffle = false, probe, isPaced = false, onUp, onDown } = options;
   let host = shuffle ? Math.floor(Math.random() * endpoint.hosts) : 0;
   let version: string | null = null;
@@ -103,16 +82,29 @@ export function createAmqpConnection(options: AmqpConnectionOptions): AmqpConnec
     onDown,
   });
   return {
+    /** Connects, unless it has been started. */
     start: () => void kept.start(),
     state: () => kept.state(),
+    /**
+     * Whether RabbitMQ accepts no messages now, because it is short of memory or disk space. Known once a message was
+     * sent.
+     */
     isBlocked: () => isBlocked,
+    /** Such as `3.10.8`; `null` while unknown. */
     version: () => version,
+    /** Of the host that was last tried, without user, password and query. */
     url: () => endpoint.url(host),
-    async channel(kind = {}, { signal, timeoutMs = CHANNEL_MS } = {}) {
+    /**
+     * Opens a channel. Connects first if that has not begun.
+     *
+     * @throws AmqpError while RabbitMQ is unreachable, or when it is late
+     */
+    async channel(kind: ChannelKind = {}, { signal, timeoutMs = CHANNEL_MS }: AmqpLimits = {}) {
       const end = performance.now() + timeoutMs;
       const session = await kept.opened({ signal, timeoutMs });
       return session.channel(kind, { signal, timeoutMs: Math.max(1, end - performance.now()) });
     },
+    /** Resolves within about a second, even if RabbitMQ does not answer. */
     close: () => kept.close(),
   };
 }

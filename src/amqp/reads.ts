@@ -8,7 +8,7 @@
  *   host's process.
  * - Messages collect in the socket of a consumer, so that one read takes many of them: RabbitMQ sends each message by
  *   itself, and waking up for each of them takes more CPU time than everything else. amqplib requests more after each
- *   read, so a later answer is enough; node-redis takes data as it arrives, see `redis/paced-reads.ts`.
+ *   read, so a later answer is enough; node-redis takes data as it arrives, see `redis/reads.ts`.
  */
 import { Socket } from 'node:net';
 import { amqpError } from './problems.ts';
@@ -20,18 +20,8 @@ const PAUSE_MS = 100;
 /** Bytes. After more than this in one read the next follows at once: RabbitMQ sends no more until it is acknowledged. */
 const MUCH = 48 * 1024;
 
-/** Reads of one socket. */
-export interface SocketReads {
-  /** Options for the socket. One with TLS ignores the pace: it reads each message when it arrives. */
-  readonly socketOptions: object;
-  /** To be called once there are listeners: passes on what was held back. */
-  release(): void;
-  /** To be called when the messages begin: until then, each read is an awaited reply. */
-  startPacing(): void;
-}
-
 /** Holds back what comes behind the opening; reads at once after silence, and then, if paced, at most once in 100 ms. */
-export function createSocketReads(): SocketReads {
+export function createSocketReads() {
   let socket: Socket | null = null;
   let state: 'opening' | 'held' | 'open' = 'opening';
   let passed: Buffer[] = [];
@@ -74,17 +64,20 @@ export function createSocketReads(): SocketReads {
   }
 
   return {
+    /** Options for the socket. One with TLS ignores the pace: it reads each message when it arrives. */
     socketOptions: {
       onread: { buffer: Buffer.allocUnsafe(READ_BYTES), callback },
       read,
       // The socket stops reading from the system as soon as its own buffer is full: after one read.
       readableHighWaterMark: 1,
     },
+    /** To be called once there are listeners: passes on what was held back. */
     release() {
       state = 'open';
       for (const chunk of held) socket?.push(chunk);
       held = [];
     },
+    /** To be called when the messages begin: until then, each read is an awaited reply. */
     startPacing() {
       isPaced = true;
     },
@@ -111,16 +104,16 @@ const OPEN_OK = 0x000a_0029;
 const BODY_SIZE_AT = BEGIN_BYTES + 4;
 const HEADER_BYTES = BODY_SIZE_AT + 8;
 
-/** What is done with the bytes of a connection. */
-interface FrameHandlers {
+/** @returns takes the bytes of one connection, from its first; returns a reason if the connection is to end */
+function createFrameReader({
+  pass,
+  opened,
+}: {
   /** Called with bytes that amqplib may have, in their order. */
   pass(bytes: Buffer): void;
   /** Called behind the last byte of the reply to `connection.open`. */
   opened(): void;
-}
-
-/** @returns takes the bytes of one connection, from its first; returns a reason if the connection is to end */
-function createFrameReader({ pass, opened }: FrameHandlers) {
+}) {
   /** Channels whose next frames are the body of a message that is too long. */
   const tooLong = new Set<number>();
   /** The beginning of a frame that is not complete. */

@@ -1,7 +1,9 @@
 /** A connection to Redis that is opened again whenever it ends, for subscriptions and for commands. */
-import { type Attempt, KeptConnection } from '../kept-connection.ts';
-import { type CeleryRedisConnection, destroyClient, type OpenClient } from './node-redis.ts';
+import { type Attempt, KeptConnection, NOT_CONNECTED } from '../kept-connection.ts';
+import type { ClientEvents } from './client.ts';
+import { type CeleryRedisConnection, destroyClient, nodeRedisClient, type OpenClient } from './node-redis.ts';
 import { describeError, RedisError, type RedisProblem, redisError } from './problems.ts';
+import { type ClientSupply, createReader, type RedisReader } from './reader.ts';
 
 /** The pauses between attempts, in milliseconds: a Redis that is available again is found within the longest. */
 const FIRST_PAUSE = 50;
@@ -11,7 +13,7 @@ const LONGEST_PAUSE = 1_000;
 export type Connection = KeptConnection<CeleryRedisConnection, RedisProblem>;
 
 /** The purpose of a connection. */
-export interface ConnectionOptions {
+interface ConnectionOptions {
   /** Label for the log. */
   readonly label: string;
   readonly open: OpenClient;
@@ -61,4 +63,43 @@ async function openClient(
   await prepare?.(client, heard);
   onSubscribed?.();
   return client;
+}
+
+/** A reader over a connection of its own, opened at the first command and kept open from then on. */
+export function createRedisReader(label: string, endpoint: RedisEndpoint): RedisReader {
+  return createReader(keptUp(label, endpoint), {
+    capacity: 1_000,
+    queued: 0,
+    timeoutMs: 5_000,
+    perWrite: Number.POSITIVE_INFINITY,
+  });
+}
+
+/** @param label for the log */
+function keptUp(label: string, endpoint: RedisEndpoint): ClientSupply {
+  let connection: Connection | null = null;
+  return {
+    async acquire() {
+      connection ??= createConnection({ label, open: (signal) => endpoint.open(signal, 'commands') });
+      // Clients of node-redis are emitters with `off`, which the public type leaves out.
+      return nodeRedisClient((await connection.opened()) as CeleryRedisConnection & ClientEvents);
+    },
+    // The session ends a client that is lost or silent, which rejects its commands.
+    untilLost: (promise) => promise,
+    answered() {},
+    failed() {},
+    state: () => connection?.state() ?? NOT_CONNECTED,
+    address: () => endpoint.url,
+    close: async () => connection?.close(),
+  };
+}
+
+/** A Redis to which we open connections. */
+export interface RedisEndpoint {
+  readonly open: OpenClient;
+  /** Equal for two endpoints on the same server with the same credentials. Holds the password: never show it. */
+  readonly server: unknown;
+  readonly database: number;
+  /** Without user, password and query; `null` if the host's client does not reveal it. */
+  readonly url: string | null;
 }

@@ -10,7 +10,7 @@ import {
   watchEvents,
 } from './client.ts';
 import { RedisError, redisError } from './problems.ts';
-import { limitReplies } from './reply-limits.ts';
+import { limitReplies } from './reads.ts';
 
 /** The address of our own client: a URL, or options of ioredis, which may contain a `url`. */
 export type IoredisAddress = string | Readonly<Record<string, unknown>>;

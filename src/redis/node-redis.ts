@@ -11,9 +11,8 @@ import {
   settle,
   watchEvents,
 } from './client.ts';
-import { createPacedReads, type PacedReads } from './paced-reads.ts';
 import { RedisError } from './problems.ts';
-import { limitedSocket } from './reply-limits.ts';
+import { createPacedReads, limitedSocket, type PacedReads } from './reads.ts';
 import type { RedisAddress } from './urls.ts';
 
 /**
@@ -44,21 +43,21 @@ export interface CeleryRedisConnection {
 /** Called for each message. */
 export type RedisListener = (message: string, channel: string) => void;
 
-/** A client that is not connected yet. */
-export interface OpenedClient {
-  readonly client: CeleryRedisConnection;
-  /** To be called once it is connected: rejects if it is connected to the wrong server. */
-  readonly verify?: () => Promise<void>;
-  /** To be called once it has subscribed: from then on it reads messages together. */
-  readonly onSubscribed?: (() => void) | undefined;
-}
-
 /**
  * Opens a connection; `signal` ends its socket in any phase. A connection for commands speaks RESP 2, whose
  * replies have one shape whatever the host has chosen for its own client. One that subscribes speaks what the
  * host chose: under RESP 2, node-redis could not renew a login that expires.
  */
-export type OpenClient = (signal: AbortSignal, use?: 'commands' | 'subscriptions') => Promise<OpenedClient>;
+export type OpenClient = (
+  signal: AbortSignal,
+  use?: 'commands' | 'subscriptions',
+) => Promise<{
+  readonly client: CeleryRedisConnection;
+  /** To be called once it is connected: rejects if it is connected to the wrong server. */
+  readonly verify?: () => Promise<void>;
+  /** To be called once it has subscribed: from then on it reads messages together. */
+  readonly onSubscribed?: (() => void) | undefined;
+}>;
 
 /** A client of node-redis that takes commands, by structure. */
 interface NodeRedis {

@@ -4,12 +4,17 @@
  */
 import { debugChannel } from '../debug.ts';
 import type { RedisClient } from './client.ts';
-import { type ClientSupply, createReader } from './command-reader.ts';
-import { withDeadline } from './deadline.ts';
-import { hostClient } from './host-client.ts';
-import { type IoredisAddress, type OwnClient, openIoredis } from './ioredis.ts';
+import { type IoredisAddress, ioredisClient, isIoredis, type OwnClient, openIoredis } from './ioredis.ts';
+import { type CeleryRedisClient, isNodeRedis, nodeRedisClient } from './node-redis.ts';
 import { redisError } from './problems.ts';
-import type { ReaderState, ReadOptions, RedisReader } from './reader.ts';
+import {
+  type ClientSupply,
+  createReader,
+  type ReaderState,
+  type ReadOptions,
+  type RedisReader,
+  withDeadline,
+} from './reader.ts';
 
 /**
  * Longest wait for the first connection of a client, in milliseconds: BullMQ's own never settle while Redis is
@@ -84,10 +89,6 @@ export function createIoredisReader(address: IoredisAddress): RedisReader {
 }
 
 function createOnDemandReader(origin: ClientOrigin): RedisReader {
-  return createReader(createSupply(origin), LIMITS);
-}
-
-function createSupply(origin: ClientOrigin): ClientSupply {
   const self: OnDemand = {
     origin,
     listeners: new Set(),
@@ -97,7 +98,7 @@ function createSupply(origin: ClientOrigin): ClientSupply {
     state: { up: false, asOf: null, problem: null },
     closed: false,
   };
-  return {
+  const supply: ClientSupply = {
     acquire: (options) => acquire(self, options),
     untilLost: (promise) => untilLost(self, promise),
     answered(askedAt) {
@@ -116,6 +117,7 @@ function createSupply(origin: ClientOrigin): ClientSupply {
       forget(self);
     },
   };
+  return createReader(supply, LIMITS);
 }
 
 async function acquire(self: OnDemand, { signal, timeoutMs = OPENING }: ReadOptions): Promise<RedisClient> {
@@ -170,4 +172,29 @@ function untilLost<T>({ listeners }: OnDemand, promise: Promise<T>): Promise<T> 
     listeners.add(listener);
     promise.then(resolve, reject).finally(() => listeners.delete(listener));
   });
+}
+
+/**
+ * Adapts a client of ioredis or node-redis, including one wrapped by BullMQ.
+ *
+ * @returns `null` for anything else
+ */
+export function hostClient(value: unknown): RedisClient | null {
+  if (typeof value !== 'object' || value === null) return null;
+  // BullMQ's wrapper of a client of node-redis.
+  const { raw } = value as { raw?: unknown };
+  if (isNodeRedis(raw)) return nodeRedisClient(raw);
+  if (isIoredis(value)) return ioredisClient(value);
+  return isNodeRedis(value) ? nodeRedisClient(value) : null;
+}
+
+/** Whether a value is a client of node-redis that can be duplicated and can subscribe. */
+export function isDuplicable(value: unknown): value is CeleryRedisClient {
+  const client = value as { duplicate?: unknown; pSubscribe?: unknown } | null;
+  return (
+    typeof client === 'object' &&
+    client !== null &&
+    typeof client.duplicate === 'function' &&
+    typeof client.pSubscribe === 'function'
+  );
 }

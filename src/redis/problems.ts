@@ -13,18 +13,7 @@ import {
 } from '../server-problems.ts';
 
 /** What went wrong with Redis. */
-export interface RedisProblem extends ServerProblem {
-  /** What was refused, if the code is `NOPERM`. */
-  readonly refused?: Refusal;
-}
-
-/** What the Redis user may not do. */
-export interface Refusal {
-  /** Run the command at all, or use that key or channel. */
-  readonly kind: 'command' | 'key' | 'channel';
-  /** The name in ACL rules, such as `lrange` or `memory|usage`; `null` if Redis does not name it. */
-  readonly command: string | null;
-}
+export type RedisProblem = ServerProblem;
 
 /** Why a command or a connection failed. The message is the problem's sentence, without secrets. */
 export class RedisError extends ServerError<RedisProblem> {
@@ -103,12 +92,6 @@ const BY_MESSAGE: ProblemPatterns<ProblemCode> = [
   [/clos(?:e|ed|ing)\b|Stream isn't writeable|offline|max retries/i, 'LOST'],
 ];
 
-/** How Redis 6 and 7 end a refusal that is not about the command itself. */
-const REFUSED: ProblemPatterns<Refusal['kind']> = [
-  [/\bchannels?(?: used as arguments)?$/i, 'channel'],
-  [/\bkeys?(?: used as arguments)?$/i, 'key'],
-];
-
 /** Problems of a single command: Redis itself answers, and other commands may work. */
 const OF_COMMAND: ReadonlySet<string> = new Set<ProblemCode>([
   'NOPERM',
@@ -174,14 +157,42 @@ function codeOf(code: string): ProblemCode | null {
 
 function describeMessage(message: string): RedisProblem | null {
   const word = /^-?([A-Z]+)\b/.exec(message)?.[1] ?? '';
-  if (word === 'NOPERM') return { ...problemFor(word), refused: refusalIn(message) };
   if (isProblemCode(word)) return problemFor(word);
   const known = firstMatch(BY_MESSAGE, message);
   return known === null ? null : problemFor(known);
 }
 
-function refusalIn(message: string): Refusal {
-  const command = /\brun the '([\w-]{1,40}(?:\|[\w-]{1,40})?)' command/i.exec(message)?.[1] ?? null;
-  if (command !== null) return { kind: 'command', command: command.toLowerCase() };
-  return { kind: firstMatch(REFUSED, message) ?? 'command', command: null };
+/**
+ * The command that adds these rules to a user, as it is typed into redis-cli
+ * (https://redis.io/docs/latest/operate/oss_and_stack/management/security/acl/).
+ */
+export function aclLine(rules: readonly string[]): string {
+  return `ACL SETUSER <user> ${rules.map(quotedRule).join(' ')}`;
 }
+
+function quotedRule(rule: string): string {
+  return /[\s"']/.test(rule) ? `"${rule.replace(/["\\]/g, '\\$&')}"` : rule;
+}
+
+/** A name as a Redis pattern that matches nothing else. */
+export function escapeGlob(name: string): string {
+  return name.replace(/[\\*?[\]]/g, '\\$&');
+}
+
+/** A subscription: PSUBSCRIBE for a pattern, SUBSCRIBE for a channel. */
+export interface Subscription {
+  readonly kind: 'pattern' | 'channel';
+  /** As it is sent to Redis. */
+  readonly name: string;
+}
+
+/** The command that allows a user to subscribe. A rule for a pattern must repeat the pattern literally. */
+export function subscriptionAcl(subscriptions: readonly Subscription[], database: number): string {
+  const commands = subscriptions.map(({ kind }) => (kind === 'pattern' ? '+psubscribe' : '+subscribe'));
+  const select = database === 0 ? [] : ['+select'];
+  const channels = subscriptions.map(({ kind, name }) => `&${kind === 'pattern' ? name : escapeGlob(name)}`);
+  return aclLine(['+ping', ...select, ...new Set(commands), ...channels]);
+}
+
+/** Rules that allow every read. Redis before 7 does not know `%R~` and needs `~*`. */
+export const READ_RULES = ['%R~*', '+@read', '-keys'];

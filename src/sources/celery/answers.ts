@@ -7,9 +7,19 @@ import { type HistorySources, historySources } from '../../history/store-parts.t
 import { createLruCache } from '../../lru-cache.ts';
 import { isDone, type Schedule, type ScheduleRun } from '../../model.ts';
 import { totalsIn } from '../../select/durations.ts';
-import type { Activity, MonitorSources, ReadContext, ScheduleSource, TaskStats } from '../../source.ts';
-import type { Deployment } from './deployment.ts';
-import { withWaiting } from './queues/waiting-tasks.ts';
+import type {
+  Activity,
+  ComponentSource,
+  HealthSource,
+  MonitorSources,
+  QueueSource,
+  ReadContext,
+  ScheduleSource,
+  TaskStats,
+  WorkerSource,
+} from '../../source.ts';
+import type { Freshness } from './collector.ts';
+import { type Waiting, withWaiting } from './queues/waiting-tasks.ts';
 
 /** The parts that a Celery source answers. */
 export type CeleryParts = Required<Omit<MonitorSources, 'close' | 'redact' | 'tasks' | 'experimental'>> &
@@ -119,4 +129,34 @@ function withFound(schedule: Schedule, found: ReadonlyMap<string, Outcome>): Sch
   const { lastRuns } = schedule;
   if (lastRuns == null) return schedule;
   return { ...schedule, lastRuns: lastRuns.map((run) => ({ ...run, ...found.get(run.taskId) })) };
+}
+
+/** The data for the rules that a history does not have. */
+export interface Sight {
+  /** Why tasks may run unobserved; `null`: nothing is known to hide them. */
+  readonly blind: string | null;
+  /** The tasks that wait in queues; `null` if messages cannot be listed. */
+  readonly waiting: Activity['open']['waiting'] | null;
+}
+
+/**
+ * The data of a deployment that answers need besides its tasks, workers and feed, which are in a history: their
+ * freshness, the tasks that wait in queues, and everything that is not a task. Texts are redacted.
+ */
+export interface Deployment {
+  /** The freshness of the tasks and the feed. */
+  status(): Freshness;
+  /** The freshness of the workers: only events report them. */
+  workerStatus(): Freshness;
+  /** Tasks that wait in queues; `null` where their messages cannot be listed. */
+  readonly waiting: Waiting | null;
+  readonly queues: QueueSource;
+  readonly schedules: ScheduleSource;
+  readonly health: HealthSource;
+  readonly components: ComponentSource;
+  sight(): Sight;
+  /** The task source of a history, which then also finds what only the deployment knows. */
+  withLookup(tasks: HistorySources['tasks']): HistorySources['tasks'];
+  /** The worker source of a history, with the data that only the workers themselves have. */
+  withInspection(workers: WorkerSource): WorkerSource;
 }

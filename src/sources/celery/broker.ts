@@ -6,8 +6,8 @@
 import type { TaskFacts } from '../../history/history.ts';
 import type { ConnectionState } from '../../kept-connection.ts';
 import type { TaskRelation } from '../../model.ts';
-import type { Hint } from './hint.ts';
-import type { Problem } from './problem.ts';
+import { ServerError } from '../../server-problems.ts';
+import type { Hint, Problem } from './hint.ts';
 import type { QueuedTask } from './protocol/messages.ts';
 
 /** A broker. Nothing is connected before `events.start`, a control request, a reading or a check. */
@@ -18,7 +18,7 @@ export interface Broker {
   /** Reads queues; `null` if the transport cannot. */
   readonly queues: QueueReader | null;
   /** The data of the component `broker`. Never contains a password. */
-  describe(): BrokerDescription;
+  describe(): ServerDescription;
   /**
    * Checks whether the broker answers and accepts writes. Resolves to the problem, or `null` when there is none. The
    * code is `READONLY` where it accepts no writes. Never rejects.
@@ -47,8 +47,8 @@ export interface Broker {
  */
 export type BrokerAccess = 'events' | 'queues' | 'schedules' | 'control' | 'writes';
 
-/** A broker as the component `broker` shows it. */
-export interface BrokerDescription {
+/** A broker or a result backend as its component shows it. */
+export interface ServerDescription {
   /** Without user, password and query; `null` if a client does not reveal it. */
   readonly url: string | null;
   /** Members of the component's `config`, such as `transport` and `database`. */
@@ -239,4 +239,15 @@ export interface WaitingMessage extends MessagePosition {
   readonly relations: readonly TaskRelation[];
   /** Estimate of the memory that it takes. */
   readonly bytes: number;
+}
+
+/** Thrown when a request could not be sent, or when its replies cannot be received. */
+export class ControlFailure extends ServerError<Problem> {
+  override readonly name = 'ControlFailure';
+}
+
+/** The problem of anything that a mailbox has thrown. */
+export function controlProblemOf(error: unknown): Problem {
+  if (error instanceof ControlFailure) return error.problem;
+  return { code: 'UNKNOWN', sentence: 'Remote control has failed.' };
 }

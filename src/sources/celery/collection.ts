@@ -2,55 +2,40 @@
  * The collecting half of the source: listens to events and results, reads queues and stored results, asks workers, and
  * records everything in the history. Everything else is read from its parts.
  */
-import type { History } from '../../history/history.ts';
+
+import { debugChannel } from '../../debug.ts';
+import type { History, HistoryIndex } from '../../history/history.ts';
 import type { Redactor } from '../../redact.ts';
 import type { Broker } from './broker.ts';
-import { type Collector, createCollector } from './collector.ts';
+import { type Collector, createCollector, createIntake, type Intake, type IntakeWatch } from './collector.ts';
+import { createTaskWatch, type TaskWatch } from './control/task-watch.ts';
 import { createWorkerControl, type WorkerControl } from './control/worker-control.ts';
-import { createHints, type Hints } from './hints/hints.ts';
+import type { Problem } from './hint.ts';
+import { createHints, createSight, type Hints, type Sight } from './hints/hints.ts';
 import { createObserver, type Observer } from './hints/observer.ts';
-import { createSight, type Sight } from './hints/sight.ts';
-import { createIntake, type Intake, type IntakeWatch } from './intake.ts';
+import type { HintedDeployment } from './hints/rules.ts';
 import { createLineage, type Lineage } from './lineage/lineage.ts';
-import { restoreLineage } from './lineage-restore.ts';
-import type { Problem } from './problem.ts';
 import { createQueues, type Queues, type QueueWatch } from './queues/queues.ts';
-import { createReadiness, type OnReady } from './readiness.ts';
-import type { ResultBackend } from './result-backend.ts';
-import type { KeptTasks } from './results/kept-tasks.ts';
+import { type KeptTasks, restoreLineage } from './results/kept-tasks.ts';
 import { createPropagatedFailures, type PropagatedFailures } from './results/propagated-failures.ts';
 import { createResults, type Results } from './results/results.ts';
 import type { DjangoReader } from './schedules/django/django-reader.ts';
 import type { RedbeatPlace } from './schedules/redbeat-schedule.ts';
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
-import type { CelerySettings } from './settings.ts';
-import { createTaskWatch, type TaskWatch } from './task-watch.ts';
 
 /** Milliseconds that one look-up may take. */
 const LOOKUP_MS = 5_000;
 
 /** What is collected, and from where. */
-export interface CollectionOptions {
+export interface CollectionOptions extends HintedDeployment {
   readonly name: string;
-  readonly settings: CelerySettings;
-  /** `null` where the broker cannot be read. */
-  readonly broker: Broker | null;
-  /** `null` without a result backend that can be read. */
-  readonly backend: ResultBackend | null;
   readonly redbeat: RedbeatPlace;
   /** Reads the schedule of django-celery-beat; `null` without a database. */
   readonly django: DjangoReader | null;
-  /** Whether workers may be asked. */
-  readonly control: boolean;
-  /** Whether to turn events on in workers that send none. */
-  readonly enableEvents: boolean;
   /** Whether stored results are read at the start. */
   readonly readResults: boolean;
   /** Longest text to make of one stored value, in characters. */
   readonly valueLength: number;
-  /** The scheme of a broker or result backend that cannot be read, such as `amqp`; `null` without one. */
-  readonly foreignBroker: string | null;
-  readonly foreignBackend: string | null;
   /** Removes secrets from texts before they are shown or searched. Default: none; they stay as they are. */
   readonly redactor?: Redactor | null;
   /** Called once everything is connected. Default: nothing is called. */
@@ -73,7 +58,7 @@ export interface Collection {
   readonly sight: Sight;
   readonly hints: Hints;
   /** Finds out whether the broker accepts writes; `null` where it cannot be read. */
-  readonly brokerWatch: BrokerWatch | null;
+  readonly brokerWatch: ReturnType<typeof createBrokerWatch> | null;
   /** Whether messages are received: events, or published results if there are no events. */
   isListening(): boolean;
   /** Stops collecting. The connections of broker and backend stay open. */
@@ -134,7 +119,7 @@ export function createCollection(options: CollectionOptions, history: History): 
   );
   results?.start();
   queues?.start();
-  const restoring = restoreLineage({ reader, lineage, results, kept });
+  const stopRestoring = restoreLineage({ reader, lineage, results, kept });
   return {
     collector,
     intake,
@@ -148,7 +133,7 @@ export function createCollection(options: CollectionOptions, history: History): 
     isListening: () => (collector.events ?? collector.results)?.state().up ?? true,
     async close() {
       readiness.close();
-      restoring.stop();
+      stopRestoring();
       taskWatch?.close();
       brokerWatch?.close();
       results?.stop();
@@ -300,15 +285,8 @@ function onGap({ results, schedules }: Parts, taskWatch: TaskWatch | null): void
 const FIRST_MS = 1_000;
 const INTERVAL_MS = 15_000;
 
-/** Runs periodically until it is closed. */
-interface BrokerWatch {
-  /** Why the broker accepts no writes; `null`: it accepts them, or is unreachable. */
-  problem(): Problem | null;
-  close(): void;
-}
-
 /** Begins at once. */
-function createBrokerWatch(broker: Pick<Broker, 'check'>): BrokerWatch {
+function createBrokerWatch(broker: Pick<Broker, 'check'>) {
   const closing = new AbortController();
   let isBusy = false;
   let found: Problem | null = null;
@@ -324,11 +302,68 @@ function createBrokerWatch(broker: Pick<Broker, 'check'>): BrokerWatch {
   const first = setTimeout(() => void look(), FIRST_MS).unref();
   const ticker = setInterval(() => void look(), INTERVAL_MS).unref();
   return {
+    /** Why the broker accepts no writes; `null`: it accepts them, or is unreachable. */
     problem: () => found,
     close() {
       closing.abort();
       clearTimeout(first);
       clearInterval(ticker);
     },
+  };
+}
+
+const debug = debugChannel('celery');
+
+/** A worker sends a heartbeat every 2 s, unless it is configured otherwise. */
+const LISTEN_MS = 3_000;
+
+/** What `onReady` of `celerySources` gets. */
+export interface CeleryReady {
+  /** The name of the source. */
+  readonly source: string;
+  /** Workers that were heard in the first seconds after connecting. */
+  readonly workers: number;
+  /**
+   * Those of them that have reported a task. If this stays 0 while tasks run, start the workers with `-E`; the hints
+   * of the components name them.
+   */
+  readonly reporting: number;
+}
+
+/** The option `onReady` of `celerySources`. */
+export type OnReady = (summary: CeleryReady) => void;
+
+function createReadiness({
+  name,
+  index,
+  observer,
+  onReady,
+}: {
+  readonly name: string;
+  readonly index: Pick<HistoryIndex, 'checkWorkers'>;
+  readonly observer: Observer;
+  readonly onReady: OnReady | null;
+}) {
+  let timer: NodeJS.Timeout | undefined;
+
+  function tell(): void {
+    const workers = index.checkWorkers().responding.length;
+    const reporting = [...observer.facts().workers.values()].filter(
+      ({ taskEvents }) => taskEvents > 0,
+    ).length;
+    debug('%s: connected; %d workers, %d of them have reported tasks', name, workers, reporting);
+    try {
+      onReady?.({ source: name, workers, reporting });
+    } catch (error) {
+      debug('%s: onReady has thrown: %O', name, error);
+    }
+  }
+
+  return {
+    /** To be called whenever everything is connected. */
+    connected() {
+      timer ??= setTimeout(tell, LISTEN_MS).unref();
+    },
+    close: () => clearTimeout(timer),
   };
 }

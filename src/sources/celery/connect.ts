@@ -1,26 +1,36 @@
 /** The only place that chooses how broker, result backend and schedules are read. */
-import { createRedisReader } from '../../redis/connection-reader.ts';
+import { createRedisReader } from '../../redis/connection.ts';
 import type { RedisReader } from '../../redis/reader.ts';
 import { createRedisResultBackend } from './backends/redis/redis-result-backend.ts';
 import type { ResultWriter } from './backends/sql/result-tables.ts';
 import { createSqlResultBackend } from './backends/sql/sql-result-backend.ts';
-import type { Broker } from './broker.ts';
 import { amqpEndpoint, createAmqpBroker } from './brokers/amqp/broker.ts';
-import { type EventQueueOptions, eventQueueOption } from './brokers/amqp/event-queue.ts';
+import { type EventQueueOptions, eventQueueOption } from './brokers/amqp/events.ts';
 import { createRedisBroker } from './brokers/redis/broker.ts';
 import { backendEndpoint, type DeploymentEndpoints, deploymentEndpoints } from './brokers/redis/endpoints.ts';
-import { redbeatLocation } from './brokers/redis/redbeat-endpoint.ts';
-import { createRedbeatReader } from './brokers/redis/redbeat-reader.ts';
+import { createRedbeatReader, redbeatLocation } from './brokers/redis/redbeat.ts';
+import type { CollectionOptions } from './collection.ts';
 import type { ResultBackend } from './result-backend.ts';
-import { createDjangoReader, type DjangoReader } from './schedules/django/django-reader.ts';
-import type { RedbeatPlace } from './schedules/redbeat-schedule.ts';
-import { redbeatKeys } from './schedules/redbeat-settings.ts';
+import { createDjangoReader } from './schedules/django/django-reader.ts';
+import { redbeatKeys } from './schedules/redbeat-schedule.ts';
 import type { CelerySettings } from './settings.ts';
 import type { ResolvedSql } from './sql/sql-options.ts';
 import { createSqlReader } from './sql/sql-reader.ts';
 
-/** The options that decide where data is read from. */
-interface GivenConnections {
+export type { EventQueueOptions };
+
+/** Where a deployment is read from, and how everything is closed. */
+type Connections = Pick<
+  CollectionOptions,
+  'broker' | 'backend' | 'redbeat' | 'django' | 'foreignBroker' | 'foreignBackend'
+> & { close(): Promise<void> };
+
+/**
+ * Chooses by the options. Connects to nothing before something is first read.
+ *
+ * @throws TypeError that says what to write; it never contains a URL
+ */
+export function connectionsOf(given: {
   readonly broker?: unknown;
   readonly backend?: unknown;
   /** The database of the app; `null` without one. */
@@ -30,31 +40,7 @@ interface GivenConnections {
   readonly queues: readonly string[];
   /** Bounds of our queue in RabbitMQ, as given. */
   readonly eventQueue?: unknown;
-}
-
-export type { EventQueueOptions };
-
-/** Where a deployment is read from. */
-interface Connections {
-  readonly broker: Broker | null;
-  readonly backend: ResultBackend | null;
-  readonly redbeat: RedbeatPlace;
-  /** Reads the schedule of django-celery-beat; `null` without a database. */
-  readonly django: DjangoReader | null;
-  /** The scheme of a broker that cannot be read, such as `amqp`; otherwise `null`. */
-  readonly foreignBroker: string | null;
-  /** The same for the result backend. */
-  readonly foreignBackend: string | null;
-  /** Closes everything. */
-  close(): Promise<void>;
-}
-
-/**
- * Chooses by the options. Connects to nothing before something is first read.
- *
- * @throws TypeError that says what to write; it never contains a URL
- */
-export function connectionsOf(given: GivenConnections): Connections {
+}): Connections {
   const { broker, backend, sql, settings, queues } = given;
   const amqp = amqpEndpoint(broker, settings);
   const database = databaseOf(backend, sql, settings);
@@ -139,12 +125,6 @@ const SQLALCHEMY = /^(?:db|database)(?:$|\+|:)/;
 const UNREADABLE =
   /^(?:rpc|amqp|cache|memcache|pymemcache|django-cache|mongodb|cassandra|couchbase|couchdb|elasticsearch|riak|file|filesystem|consul|dynamodb|azureblockblob|cosmosdbsql|arangodb|s3|gs)(?=$|[:+])/;
 
-/** Results in a database of the app. */
-interface SqlResults {
-  /** `null`: determined from the existing tables. */
-  readonly writer: ResultWriter | null;
-}
-
 /**
  * Decides whether results are read from the database. A backend that is elsewhere, such as Redis, is not overruled: the
  * database may be given for schedules alone.
@@ -158,7 +138,10 @@ function chooseSqlResults(
   backend: unknown,
   { result_backend: configured }: CelerySettings,
   hasSql: boolean,
-): SqlResults | null {
+): {
+  /** `null`: determined from the existing tables. */
+  readonly writer: ResultWriter | null;
+} | null {
   if (backend === null) return null;
   const name = backend ?? configured ?? undefined;
   if (name === undefined) return hasSql ? { writer: null } : null;

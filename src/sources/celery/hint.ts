@@ -1,4 +1,6 @@
-/** The parts of a hint, and how its sentences show names. */
+/** What is wrong with a server, the parts of a hint, and how sentences show names. */
+import type { ServerProblem } from '../../server-problems.ts';
+
 /** Stable codes of the hints. Hints are shown in this order: the hint about the most hidden data comes first. */
 export const HINT_CODES = [
   'broker_read_only',
@@ -66,4 +68,25 @@ function escaped(character: string): string {
     .split('')
     .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
     .join('');
+}
+
+/** A problem of a broker or a result backend. */
+export interface Problem extends ServerProblem {
+  /**
+   * The rights to give to the user, in the words of the server (for Redis, rules of `ACL SETUSER`);
+   * `null` or absent when something else is wrong.
+   */
+  readonly missingRights?: string | null;
+}
+
+/**
+ * The problem that an error of a broker or a result backend carries in its `problem`.
+ *
+ * @returns a problem with the code `UNKNOWN` for any other error
+ */
+export function problemOf(error: unknown): Problem {
+  const problem = (error as { readonly problem?: Partial<Problem> } | null | undefined)?.problem;
+  return typeof problem?.code === 'string' && typeof problem.sentence === 'string'
+    ? (problem as Problem)
+    : { code: 'UNKNOWN', sentence: 'An unexpected error occurred.' };
 }

@@ -14,8 +14,8 @@ export interface MessageQueue<Message> {
   close(): void;
 }
 
-/** Options of {@link createMessageQueue}. */
-export interface MessageQueueOptions<Message> {
+/** Creates an empty queue. */
+export function createMessageQueue<Message>(options: {
   /** The kind of work, for the scheduler. */
   readonly kind: string;
   /** In characters. */
@@ -24,10 +24,7 @@ export interface MessageQueueOptions<Message> {
   take(message: Message): Steps<void> | null;
   /** Called for each message that has to be dropped, because too many wait. */
   lost(): void;
-}
-
-/** Creates an empty queue. */
-export function createMessageQueue<Message>(options: MessageQueueOptions<Message>): MessageQueue<Message> {
+}): MessageQueue<Message> {
   const { kind, sizeOf, take, lost } = options;
   let waiting: Message[] = [];
   let size = 0;

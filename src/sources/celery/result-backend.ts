@@ -6,8 +6,8 @@
  * unreachable, late or refuses, and when the signal aborts.
  */
 import type { ConnectionState } from '../../kept-connection.ts';
-import type { Hint } from './hint.ts';
-import type { Problem } from './problem.ts';
+import type { ServerDescription } from './broker.ts';
+import type { Hint, Problem } from './hint.ts';
 
 /** A result backend. It does nothing before a method is called. */
 export interface ResultBackend {
@@ -18,7 +18,7 @@ export interface ResultBackend {
   /** Requests a sign of life. Resolves to the problem, or `null`. Never rejects. */
   check(signal: AbortSignal): Promise<Problem | null>;
   /** The data that the component of the backend shows. */
-  describe(): BackendDescription;
+  describe(): ServerDescription;
   /** The hint for a right that our user lacks, with what to run; `null` where the backend has no such rights. */
   deniedHint(access: BackendAccess): Hint | null;
   /**
@@ -36,14 +36,6 @@ export interface ResultBackend {
 
 /** What a user of the result backend may be denied. */
 export type BackendAccess = 'published' | 'stored';
-
-/** The description of a result backend. Without user names, passwords and queries of URLs. */
-export interface BackendDescription {
-  /** `null` if unknown. */
-  readonly url: string | null;
-  /** Members of the component's `config`, such as `transport` and `database`. */
-  readonly config: Readonly<Record<string, unknown>>;
-}
 
 /** Reports each result soon after it has been written: as a subscriber, or by polling. */
 export interface PublishedResults {
@@ -97,9 +89,6 @@ export interface ScanStep {
   readonly parts: AsyncIterable<StoredPart>;
 }
 
-/** Selects the wanted ids of tasks. */
-export type SelectTasks = (taskIds: readonly string[]) => Promise<readonly string[]>;
-
 /** Reads stored results in steps that keep neither the backend nor this process busy. */
 export interface StoredResults {
   /** Whether a scan begins with what was stored last, so that it may end once nothing more is kept. Default false. */
@@ -110,7 +99,11 @@ export interface StoredResults {
    * @param from `null` for the first step, then `next` of the step before
    * @param select which of these tasks to read the values of
    */
-  scan(from: string | null, select: SelectTasks, signal: AbortSignal): Promise<ScanStep>;
+  scan(
+    from: string | null,
+    select: (taskIds: readonly string[]) => Promise<readonly string[]>,
+    signal: AbortSignal,
+  ): Promise<ScanStep>;
   /** Looks up the results of these tasks, at most a few hundred. */
   find(taskIds: readonly string[], signal: AbortSignal): AsyncIterable<readonly StoredValue[]>;
   /** Commands or queries sent so far. */

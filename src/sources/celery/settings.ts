@@ -3,7 +3,7 @@
  * (https://docs.celeryq.dev/en/stable/userguide/configuration.html).
  */
 import { wrongOption } from '../../check-options.ts';
-import { isRecord } from '../../values.ts';
+import { filledString, isRecord } from '../../values.ts';
 import { isTimeZone } from './zones.ts';
 
 /** The app's settings. Keys that are not listed here are ignored. */
@@ -110,6 +110,9 @@ export interface CeleryTransportOptions {
   readonly [option: string]: unknown;
 }
 
+/** A Celery configuration: the host's settings, or a worker's answer to `conf`. */
+export type Configuration = Readonly<Record<string, unknown>>;
+
 type Check = readonly [test: (value: unknown) => boolean, what: string];
 
 const TEXT: Check = [(value) => typeof value === 'string', 'a string'];
@@ -187,4 +190,14 @@ function check(values: Readonly<Record<string, unknown>>, checks: typeof SETTING
       throw wrongOption('celerySources', `${path}.${name}`, what, value);
     }
   }
+}
+
+/** The names in `task_queues` as a host may write it: names, objects with a name, or an object by name. */
+export function configuredQueues({ task_queues: queues }: CelerySettings): string[] {
+  if (typeof queues !== 'object' || queues === null) return [];
+  if (!Array.isArray(queues)) return Object.keys(queues);
+  return queues.flatMap((queue: unknown) => {
+    const own = typeof queue === 'object' && queue !== null ? (queue as { name?: unknown }).name : queue;
+    return filledString(own) ?? [];
+  });
 }

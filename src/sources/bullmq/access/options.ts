@@ -15,8 +15,8 @@ import {
   type Redactor,
   readSourceRedactor,
 } from '../../../redact.ts';
-import { hostClient } from '../../../redis/host-client.ts';
 import type { IoredisAddress } from '../../../redis/ioredis.ts';
+import { hostClient } from '../../../redis/on-demand-reader.ts';
 import { requirePackage } from '../../../server-problems.ts';
 import { isRecord } from '../../../values.ts';
 

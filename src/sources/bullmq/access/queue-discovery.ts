@@ -1,7 +1,7 @@
 /** Finds the queues of a prefix by the `meta` key that BullMQ writes for each queue. */
-import { withDeadline } from '../../../redis/deadline.ts';
+
 import { describeError, RedisError } from '../../../redis/problems.ts';
-import type { ReadOptions, RedisReader } from '../../../redis/reader.ts';
+import { type ReadOptions, type RedisReader, withDeadline } from '../../../redis/reader.ts';
 import { asText, asTexts } from '../../../redis/replies.ts';
 import { shareCalls } from '../../../single-flight.ts';
 import { pause } from '../../../waiting.ts';

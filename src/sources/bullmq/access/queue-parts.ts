@@ -3,8 +3,7 @@
  * ask for at once is read once, and never before it was asked for.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { withDeadline } from '../../../redis/deadline.ts';
-import type { Outcome, ReadOptions, RedisReader } from '../../../redis/reader.ts';
+import { type Outcome, type ReadOptions, type RedisReader, withDeadline } from '../../../redis/reader.ts';
 import { COMMANDS_AT_ONCE, type QueueRef, replyOf } from './queue-reads.ts';
 
 /** Range of the last two entries of a list: a job runs next, unless it is a mark of an older BullMQ. */

@@ -1,7 +1,12 @@
 /** Hints: problems and hidden data, and what to change; and the facts about the server that they judge. */
-
-import { asNumber } from '../../../redis/replies.ts';
-import { evictionHint, INFO_HIDDEN, infoOf, type ServerInfo, versionOf } from '../../../redis/server-info.ts';
+import {
+  asNumber,
+  evictionHint,
+  INFO_HIDDEN,
+  infoOf,
+  type ServerInfo,
+  versionOf,
+} from '../../../redis/replies.ts';
 import type { RedisServer } from '../access/queue-access.ts';
 import { MOST_ENTRIES } from '../schedules/schedules.ts';
 import { isRefused, type WorkersByQueue } from '../workers/worker-connections.ts';

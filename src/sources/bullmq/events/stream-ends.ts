@@ -2,7 +2,7 @@
  * How far each queue's stream reached at each look. All are looked at together, at most once a second, for all requests:
  * a request that is at the end of a stream reads nothing of it.
  */
-import { withDeadline } from '../../../redis/deadline.ts';
+import { withDeadline } from '../../../redis/reader.ts';
 import type { BullMQRedis, QueueAccess } from '../access/queue-access.ts';
 import type { QueueRef } from '../access/queue-reads.ts';
 import { BEGINNING, FIRST_BATCH, markBehind, type ReadMark, readStreams } from './stream-entry.ts';

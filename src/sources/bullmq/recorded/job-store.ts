@@ -3,7 +3,7 @@ import type { StoreEngine } from '../../../history/store.ts';
 import { createStoredHistory } from '../../../history/stored/create-stored-history.ts';
 import type { StoredHistory } from '../../../history/stored-history.ts';
 import { addressOf } from '../../../redis/client.ts';
-import { hostClient } from '../../../redis/host-client.ts';
+import { hostClient } from '../../../redis/on-demand-reader.ts';
 import { isRecord } from '../../../values.ts';
 import type { ResolvedOptions } from '../access/options.ts';
 import type { StreamFollower } from '../events/stream-follower.ts';

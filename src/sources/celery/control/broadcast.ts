@@ -4,6 +4,8 @@ import type { Mailbox, ReplyMessage } from '../broker.ts';
 import { parsePythonJson } from '../protocol/python-json.ts';
 import { type ControlCommand, createRequest, isNodeName } from './encoder.ts';
 
+/** How long workers may take to answer, in milliseconds; Celery's own default. */
+const TIMEOUT_MS = 1000;
 /** Milliseconds to wait for further replies once those that can be expected have arrived. */
 const GRACE_MS = 100;
 /** For how many milliseconds a broadcast that waited to its end decides whose replies can be expected. */
@@ -22,16 +24,8 @@ export interface Replies {
   readonly errors: number;
   /** Replies in another encoding than JSON (`task_serializer`). */
   readonly unreadable: number;
-  /**
-   * The number of connections that received the request, workers and perhaps others; `null` if it is not known.
-   */
-  readonly receivers: number | null;
   /** Whether every worker answered that is known or that received the request. */
   readonly isComplete: boolean;
-  /** When the request was sent, milliseconds since 1970, by this process's clock. */
-  readonly askedAt: number;
-  /** Milliseconds from then to the last reply that was waited for. */
-  readonly tookMs: number;
 }
 
 /**
@@ -40,77 +34,41 @@ export interface Replies {
  * @param workers node names of the workers that are to act on it; default: all workers
  * @throws ControlFailure when nothing could be sent, or no reply be received
  */
-export type Broadcast = (
-  command: ControlCommand,
-  timeoutMs: number,
-  workers?: readonly string[],
-) => Promise<Replies>;
-
-/**
- * The workers that answered the last request that was waited for to its end; or the last request, if receivers are not
- * counted.
- */
-interface UsualReplies {
-  readonly names: ReadonlySet<string>;
-  readonly receivers: number | null;
-  /** Monotonic, in milliseconds. */
-  readonly until: number;
-}
+export type Broadcast = (command: ControlCommand, workers?: readonly string[]) => Promise<Replies>;
 
 interface Broadcaster {
   readonly mailbox: Mailbox;
   readonly known: () => readonly string[];
-  readonly graceMs: number;
-  usual: UsualReplies | null;
+  usual: {
+    readonly names: ReadonlySet<string>;
+    readonly receivers: number | null;
+    /** Monotonic, in milliseconds. */
+    readonly until: number;
+  } | null;
 }
 
 /** The replies to one request, while they arrive. */
-interface Collection {
-  /** Node names of the workers that were asked; `null`: all workers. */
-  readonly workers: readonly string[] | null;
-  readonly values: Map<string, unknown>;
-  answers: number;
-  unnamed: number;
-  errors: number;
-  unreadable: number;
-  /** Unknown until the request has been sent. */
-  receivers: number | null;
-  isSent: boolean;
-  grace: NodeJS.Timeout | undefined;
-  /** Why no further reply can arrive. */
-  lost: { readonly error: unknown } | null;
-  readonly finished: Promise<void>;
-  readonly finish: () => void;
-}
+type Collection = ReturnType<typeof newCollection>;
 
 /**
  * Sends requests to workers and waits for replies no longer than necessary.
  *
  * @param known names of the workers that are online, as far as others know
- * @param graceMs how long to wait for further replies once those that can be expected have arrived, in
- * milliseconds. Default 100
  */
-export function createBroadcaster(
-  mailbox: Mailbox,
-  known: () => readonly string[],
-  graceMs = GRACE_MS,
-): Broadcast {
-  const broadcaster: Broadcaster = { mailbox, known, graceMs, usual: null };
-  return (command, timeoutMs, workers) => broadcast(broadcaster, command, timeoutMs, workers ?? null);
+export function createBroadcaster(mailbox: Mailbox, known: () => readonly string[]): Broadcast {
+  const broadcaster: Broadcaster = { mailbox, known, usual: null };
+  return (command, workers) => broadcast(broadcaster, command, workers ?? null);
 }
 
 async function broadcast(
   broadcaster: Broadcaster,
   command: ControlCommand,
-  timeoutMs: number,
   workers: readonly string[] | null,
 ): Promise<Replies> {
-  const askedAt = Date.now();
-  const begun = performance.now();
   const collection = newCollection(workers);
-  const expires = (askedAt + timeoutMs) / 1000;
+  const expires = (Date.now() + TIMEOUT_MS) / 1000;
   const request = createRequest(command, workers, { ticket: randomUUID(), expires });
-  const sent = await broadcaster.mailbox.send(request, timeoutMs, {
+  const sent = await broadcaster.mailbox.send(request, TIMEOUT_MS, {
     onReply(message) {
       const reply = decodeReply(message, broadcaster.known);
       return reply !== null && takeReply(broadcaster, collection, reply);
@@ -126,7 +84,7 @@ async function broadcast(
   const deadline = setTimeout(() => {
     isLate = true;
     collection.finish();
-  }, timeoutMs).unref();
+  }, TIMEOUT_MS).unref();
   finishWhenAnswered(broadcaster, collection);
   await collection.finished;
   clearTimeout(deadline);
@@ -139,26 +97,31 @@ async function broadcast(
     const until = performance.now() + (receivers === null ? UNCOUNTED_USUAL_FOR_MS : USUAL_FOR_MS);
     broadcaster.usual = { names: new Set(values.keys()), receivers, until };
   }
-  const tookMs = performance.now() - begun;
-  return { values, unnamed, errors, unreadable, receivers, isComplete: isAll, askedAt, tookMs };
+  return { values, unnamed, errors, unreadable, isComplete: isAll };
 }
 
-function newCollection(workers: readonly string[] | null): Collection {
+function newCollection(workers: readonly string[] | null) {
   let finish = (): void => {};
   const finished = new Promise<void>((resolve) => {
     finish = resolve;
   });
   return {
+    /** Node names of the workers that were asked; `null`: all workers. */
     workers,
-    values: new Map(),
+    values: new Map<string, unknown>(),
     answers: 0,
     unnamed: 0,
     errors: 0,
     unreadable: 0,
-    receivers: null,
+    /**
+     * How many connections have received the request, of workers and perhaps of others; `null` if that is not known, and
+     * until the request has been sent.
+     */
+    receivers: null as number | null,
     isSent: false,
-    grace: undefined,
-    lost: null,
+    grace: undefined as NodeJS.Timeout | undefined,
+    /** Why no further reply can arrive. */
+    lost: null as { readonly error: unknown } | null,
     finished,
     finish,
   };
@@ -184,7 +147,7 @@ function finishWhenAnswered(broadcaster: Broadcaster, collection: Collection): b
     return true;
   }
   if (collection.grace === undefined && isEnough(broadcaster, collection)) {
-    collection.grace = setTimeout(collection.finish, broadcaster.graceMs).unref();
+    collection.grace = setTimeout(collection.finish, GRACE_MS).unref();
   }
   return false;
 }

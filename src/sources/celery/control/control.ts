@@ -1,32 +1,17 @@
 import { createSingleFlight, leaveOnAbort, type SingleFlight } from '../../../single-flight.ts';
 import { isRecord } from '../../../values.ts';
-import type { Mailbox } from '../broker.ts';
+import { controlProblemOf, type Mailbox } from '../broker.ts';
+import type { Problem } from '../hint.ts';
 import { type Broadcast, createBroadcaster, type Replies } from './broadcast.ts';
 import type { ControlCommand, InspectCommand } from './encoder.ts';
-import { type ControlProblem, controlProblemOf } from './failure.ts';
 
-/** How long workers may take to answer, in milliseconds; Celery's own default. */
-const TIMEOUT_MS = 1000;
 /** For how long nothing is asked after the broker has refused a right, in milliseconds. */
 const REFUSED_PAUSE_MS = 60_000;
 /** For how long a ping decides who can be asked, in milliseconds. */
 const PING_AGE_MS = 1000;
 
-/** Parameters of remote control. */
-interface ControlOptions {
-  readonly mailbox: Mailbox;
-  /** Names of the workers that are online, as far as is known without asking. */
-  readonly known: () => readonly string[];
-  /** Whether `enableEvents` may be sent: it changes what the workers do. Default false. */
-  readonly mayEnableEvents?: boolean;
-  /** For tests, see {@link createBroadcaster}. */
-  readonly graceMs?: number;
-}
-
 /** How to ask. */
 interface AskOptions {
-  /** How long to wait for replies, in milliseconds; the first caller decides. Default 1,000. */
-  readonly timeoutMs?: number;
   /** For `ping`: how old replies may be, in milliseconds. Default 0. */
   readonly maxAgeMs?: number;
   /** Stops waiting. Others who wait for the same replies are not affected. */
@@ -34,57 +19,55 @@ interface AskOptions {
 }
 
 /** Asks the workers of a deployment. Nothing here ever rejects. */
-export interface Control {
-  /**
-   * Asks every worker that can answer in JSON. Concurrent calls for the same command share one request.
-   * Resolves as soon as all workers have answered.
-   *
-   * @returns `null` if the workers could not be asked; see `problem`
-   */
-  ask(command: InspectCommand, options?: AskOptions): Promise<Replies | null>;
-  /** Makes every worker send task events. @returns `null` also when the host did not allow it */
-  enableEvents(options?: AskOptions): Promise<Replies | null>;
-  /** To be called for each `worker-online`: a new process may have another configuration. */
-  workerOnline(hostname: string): void;
-  /** Why the last request could not be sent; `null` when it could, or when none was. */
-  problem(): ControlProblem | null;
-  /** Removes what was created in the broker and closes the connections. Resolves within about two seconds. */
-  close(): Promise<void>;
-}
+export type Control = ReturnType<typeof createControl>;
 
 interface ControlState {
   readonly broadcast: Broadcast;
-  readonly guarded: GuardedAsking;
+  readonly guarded: ReturnType<typeof createGuardedAsking>;
   /** Requests under way. */
   readonly requests: SingleFlight<Replies | null>;
-  problem: ControlProblem | null;
+  problem: Problem | null;
   /** Nothing is asked before this moment; monotonic, in milliseconds. */
   pausedUntil: number;
   lastPing: { readonly replies: Replies; readonly at: number } | null;
   closed: boolean;
 }
 
-/** Remote control of the workers of one deployment. */
-export function createControl({ mailbox, known, mayEnableEvents = false, graceMs }: ControlOptions): Control {
+/**
+ * Remote control of the workers of one deployment.
+ *
+ * @param known names of the workers that are online, as far as is known without asking
+ */
+export function createControl(mailbox: Mailbox, known: () => readonly string[]) {
   const { fault } = mailbox;
-  const broadcast = createBroadcaster(mailbox, known, graceMs);
+  const broadcast = createBroadcaster(mailbox, known);
   const state: ControlState = {
     broadcast,
     guarded: createGuardedAsking(broadcast),
     requests: createSingleFlight(),
-    problem: fault === null ? null : { ...fault, missingRights: fault.missingRights ?? null },
+    problem: fault,
     pausedUntil: fault === null ? 0 : Number.POSITIVE_INFINITY,
     lastPing: null,
     closed: false,
   };
   return {
-    ask: (command, options) => ask(state, command, options),
-    enableEvents: async (options) => (mayEnableEvents ? ask(state, 'enable_events', options) : null),
-    workerOnline(hostname) {
+    /**
+     * Asks every worker that can answer in JSON. Concurrent calls for the same command share one request.
+     * Resolves as soon as all workers have answered.
+     *
+     * @returns `null` if the workers could not be asked; see `problem`
+     */
+    ask: (command: InspectCommand, options?: AskOptions) => ask(state, command, options),
+    /** Makes every worker send task events, which changes what they do. @returns as `ask` */
+    enableEvents: () => ask(state, 'enable_events'),
+    /** To be called for each `worker-online`: a new process may have another configuration. */
+    workerOnline(hostname: string) {
       state.lastPing = null;
       state.guarded.forget(hostname);
     },
+    /** Why the last request could not be sent; `null` when it could, or when none was. */
     problem: () => state.problem,
+    /** Removes what was created in the broker and closes the connections. Resolves within about two seconds. */
     async close() {
       state.closed = true;
       await mailbox.close();
@@ -95,89 +78,70 @@ export function createControl({ mailbox, known, mayEnableEvents = false, graceMs
 async function ask(
   state: ControlState,
   command: ControlCommand,
-  { timeoutMs = TIMEOUT_MS, maxAgeMs = 0, signal }: AskOptions = {},
+  { maxAgeMs = 0, signal }: AskOptions = {},
 ): Promise<Replies | null> {
   const now = performance.now();
   if (state.closed || now < state.pausedUntil || signal?.aborted === true) return null;
   const { lastPing, requests } = state;
   if (command === 'ping' && lastPing !== null && now - lastPing.at < maxAgeMs) return lastPing.replies;
-  const start = () => ({ result: sendOrExplain(state, command, timeoutMs) });
+  const start = () => ({ result: sendOrExplain(state, command) });
   // The request itself never fails: only this caller stops waiting.
   return requests.run(command, start, signal && leaveOnAbort(signal)).catch(() => null);
 }
 
-async function sendOrExplain(
-  state: ControlState,
-  command: ControlCommand,
-  timeoutMs: number,
-): Promise<Replies | null> {
+async function sendOrExplain(state: ControlState, command: ControlCommand): Promise<Replies | null> {
   try {
-    const replies = await send(state, command, timeoutMs);
+    const replies = await send(state, command);
     if (replies !== null) state.problem = null;
     return replies;
   } catch (error) {
     state.problem = controlProblemOf(error);
-    if (state.problem.missingRights !== null) state.pausedUntil = performance.now() + REFUSED_PAUSE_MS;
+    if (state.problem.missingRights != null) state.pausedUntil = performance.now() + REFUSED_PAUSE_MS;
     return null;
   }
 }
 
-async function send(
-  state: ControlState,
-  command: ControlCommand,
-  timeoutMs: number,
-): Promise<Replies | null> {
-  if (command === 'enable_events') return state.broadcast(command, timeoutMs);
+async function send(state: ControlState, command: ControlCommand): Promise<Replies | null> {
+  if (command === 'enable_events') return state.broadcast(command);
   if (command === 'ping') {
-    const replies = await state.broadcast(command, timeoutMs);
+    const replies = await state.broadcast(command);
     state.lastPing = { replies, at: performance.now() };
     return replies;
   }
-  const ping = await ask(state, 'ping', { timeoutMs, maxAgeMs: PING_AGE_MS });
-  return ping === null ? null : state.guarded.ask(command, ping, timeoutMs);
+  const ping = await ask(state, 'ping', { maxAgeMs: PING_AGE_MS });
+  return ping === null ? null : state.guarded.ask(command, ping);
 }
 
 /** How long a worker's configuration counts as known in milliseconds, unless the worker comes online again. */
 const PROOF_AGE = 60_000;
 const MAX_PROOFS = 5000;
 
-interface Known extends Proof {
-  readonly until: number;
-}
-
-/** Asks workers what they can answer. */
-interface GuardedAsking {
-  /** @param ping the replies to a ping of a moment ago */
-  ask(command: Exclude<InspectCommand, 'ping'>, ping: Replies, timeoutMs: number): Promise<Replies>;
-  /** A worker may have another configuration now. */
-  forget(worker: string): void;
-}
-
 /** @param broadcast sends a request */
-function createGuardedAsking(broadcast: Broadcast): GuardedAsking {
-  const proofs = new Map<string, Known>();
+function createGuardedAsking(broadcast: Broadcast) {
+  const proofs = new Map<
+    string,
+    Proof & {
+      readonly until: number;
+    }
+  >();
 
-  async function ask(
-    command: Exclude<InspectCommand, 'ping'>,
-    ping: Replies,
-    timeoutMs: number,
-  ): Promise<Replies> {
+  async function ask(command: Exclude<InspectCommand, 'ping'>, ping: Replies): Promise<Replies> {
     const readers = readersIn(ping);
-    const allowed = await allowedOf(command, readers, timeoutMs);
+    const allowed = await allowedOf(command, readers);
     if (allowed.length === 0)
       return { ...ping, values: new Map(), isComplete: countOf(ping) === 0 && ping.isComplete };
-    const replies = await broadcast(command, timeoutMs, allowed);
+    const replies = await broadcast(command, allowed);
     if (command === 'conf') learn(replies);
     const isComplete = replies.isComplete && ping.isComplete && allowed.length === countOf(ping);
     return { ...replies, isComplete };
   }
 
-  async function allowedOf(command: InspectCommand, workers: string[], timeoutMs: number): Promise<string[]> {
-    const needed = proofFor(command);
-    if (needed === null) return workers;
+  async function allowedOf(command: InspectCommand, workers: string[]): Promise<string[]> {
+    const needed = NEEDED[command];
+    if (needed === undefined) return workers;
     const now = performance.now();
     const unproven = workers.filter((worker) => !((proofs.get(worker)?.until ?? 0) > now));
-    if (unproven.length > 0) learn(await broadcast('conf', timeoutMs, unproven));
+    if (unproven.length > 0) learn(await broadcast('conf', unproven));
     return workers.filter((worker) => {
       const proof = proofs.get(worker);
       return proof !== undefined && proof.until > now && proof[needed];
@@ -192,7 +156,11 @@ function createGuardedAsking(broadcast: Broadcast): GuardedAsking {
     }
   }
 
-  return { ask, forget: (worker) => void proofs.delete(worker) };
+  return {
+    /** @param ping the replies to a ping of a moment ago */
+    ask /** A worker may have another configuration now. */,
+    forget: (worker: string) => void proofs.delete(worker),
+  };
 }
 
 /** Workers that answered the ping in JSON. */
@@ -212,19 +180,13 @@ function countOf({ values, unnamed }: Replies): number {
  */
 type Proof = Readonly<Record<'stats' | 'items', boolean>>;
 
-/** Commands whose replies may contain objects of the app. */
+/** Commands whose replies may contain objects of the app, and what must be proven before one of them is sent. */
 const NEEDED: Partial<Record<InspectCommand, keyof Proof>> = {
   // Transport options as they are.
   stats: 'stats',
   // Arguments of tasks as they are.
   reserved: 'items',
-  scheduled: 'items',
 };
-
-/** What must be proven before this command is sent; `null`: nothing. */
-function proofFor(command: InspectCommand): keyof Proof | null {
-  return NEEDED[command] ?? null;
-}
 
 /** The endings of the settings that matter, whatever prefix and case the app uses. */
 const ACCEPTED = 'accept_content';

@@ -12,7 +12,6 @@ export type InspectCommand =
   | 'stats'
   | 'active'
   | 'reserved'
-  | 'scheduled'
   | 'registered'
   | 'active_queues'
   | 'conf';
@@ -27,7 +26,6 @@ const ARGUMENTS: Readonly<Record<ControlCommand, Readonly<Record<string, boolean
   // Asks for the reprs of arguments, in which the sender may have masked secrets.
   active: Object.freeze({ safe: true }),
   reserved: Object.freeze({}),
-  scheduled: Object.freeze({}),
   registered: Object.freeze({}),
   active_queues: Object.freeze({}),
   conf: Object.freeze({ with_defaults: false }),

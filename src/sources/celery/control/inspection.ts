@@ -14,24 +14,6 @@ const FIRST_WAIT_MS = 500;
 const ONLINE_PAUSE_MS = 1500;
 const MAX_QUEUES = 10_000;
 
-/** Facts about workers that only they know. */
-export interface Inspection {
-  /**
-   * Wraps a source of workers: each read also asks the workers for their facts. Only the first read waits for
-   * the answers.
-   */
-  withInspection(workers: WorkerSource): WorkerSource;
-  /** Asks the workers, once for concurrent callers, unless the last answers are fresh. */
-  refresh(): Promise<void>;
-  /** To be called for each `worker-online`: a new process may have other facts. */
-  workerOnline(hostname: string): void;
-  /** How many online workers consume each queue; `null` until a worker has answered. */
-  queuesOf(): ReadonlyMap<string, number> | null;
-  /** Names of all queues that a worker has ever reported to consume. */
-  knownQueues(): string[];
-  close(): void;
-}
-
 interface InspectionState {
   readonly control: Control;
   readonly history: CollectedHistory;
@@ -51,8 +33,8 @@ interface InspectionState {
   closed: boolean;
 }
 
-/** Asks workers for `stats`, `active_queues` and `registered`, and records the answers. */
-export function createInspection(control: Control, history: CollectedHistory): Inspection {
+/** Asks workers for what only they know: `stats`, `active_queues` and `registered`. Records the answers. */
+export function createInspection(control: Control, history: CollectedHistory) {
   const state: InspectionState = {
     control,
     history,
@@ -66,10 +48,18 @@ export function createInspection(control: Control, history: CollectedHistory): I
     closed: false,
   };
   return {
+    /** Asks the workers, once for concurrent callers, unless the last answers are fresh. */
     refresh: () => refresh(state),
-    withInspection: (workers) => withInspection(state, workers),
-    workerOnline: (hostname) => workerOnline(state, hostname),
+    /**
+     * Wraps a source of workers: each read also asks the workers for their facts. Only the first read waits for
+     * the answers.
+     */
+    withInspection: (workers: WorkerSource) => withInspection(state, workers),
+    /** To be called for each `worker-online`: a new process may have other facts. */
+    workerOnline: (hostname: string) => workerOnline(state, hostname),
+    /** How many online workers consume each queue; `null` until a worker has answered. */
     queuesOf: () => (state.isKnown ? consumersOf(state) : null),
+    /** Names of all queues that a worker has ever reported to consume. */
     knownQueues: () => [...state.names].sort(),
     close() {
       state.closed = true;
@@ -167,19 +157,20 @@ function namesOf(...all: readonly (Replies | null)[]): Set<string> {
 const MAX_LIST = 10_000;
 const MAX_NAME = 512;
 
-/** The replies of one worker; `undefined` or `null` where there is none that can be read. */
-interface WorkerReplies {
-  readonly stats?: unknown;
-  readonly active_queues?: unknown;
-  readonly registered?: unknown;
-}
-
 /**
  * What the replies say about the worker. Members that are malformed are left out.
  *
  * @param time when the worker was asked, milliseconds since 1970
  */
-function workerFactsOf(hostname: string, replies: WorkerReplies, time: number): WorkerChange {
+function workerFactsOf(
+  hostname: string,
+  replies: {
+    readonly stats?: unknown;
+    readonly active_queues?: unknown;
+    readonly registered?: unknown;
+  },
+  time: number,
+): WorkerChange {
   const stats = recordOf(replies.stats);
   const pool = recordOf(stats?.pool);
   const pid = count(stats?.pid);

@@ -1,9 +1,7 @@
 /** The tasks that workers have, as they answer (`Request.info` in celery/worker/request.py). */
 import type { CollectedHistory, TaskChange } from '../../../history/history.ts';
-import type { TaskTextField } from '../../../model.ts';
 import { isRecord } from '../../../values.ts';
-import { type FullChange, kindOf, wasCut } from '../protocol/full-change.ts';
-import { isId } from '../protocol/ids.ts';
+import { cutFields, type FullChange, isId, kindOf } from '../protocol/messages.ts';
 
 import type { Replies } from './broadcast.ts';
 import type { Control } from './control.ts';
@@ -13,7 +11,7 @@ const MAX_ITEMS = 100_000;
 /** Seconds since 1970. A smaller number is no such time: Celery 3 sent that of a monotonic clock. */
 const FIRST_START = 1e9;
 
-/** A task as an entry of `active`, `reserved` or `scheduled` shows it. */
+/** A task as an entry of `active` or `reserved` shows it. */
 type HeldItem = Readonly<Record<string, unknown>> & { readonly id: string };
 
 /** The entries of a reply that can be read, and how many cannot. */
@@ -21,9 +19,7 @@ function heldItems(reply: unknown): { items: HeldItem[]; dropped: number } {
   if (!Array.isArray(reply)) return { items: [], dropped: 1 };
   const items: HeldItem[] = [];
   for (const entry of reply.slice(0, MAX_ITEMS)) {
-    // Entries of `scheduled` contain the request.
-    const item = isRecord(entry) && isRecord(entry.request) ? entry.request : entry;
-    if (isRecord(item) && isId(item.id)) items.push({ ...item, id: item.id });
+    if (isRecord(entry) && isId(entry.id)) items.push({ ...entry, id: entry.id });
   }
   return { items, dropped: reply.length - items.length };
 }
@@ -69,10 +65,11 @@ function startOf(item: HeldItem, worker: string, retries: number | undefined): T
     chordId: undefined,
     kind: kindOf(name),
     stamps: undefined,
-    truncated: cutFields(args, kwargs),
+    truncated: undefined,
     progress: undefined,
     detail: undefined,
   };
+  full.truncated = cutFields(full);
   return full as TaskChange;
 }
 
@@ -85,52 +82,28 @@ function queueOf(delivery: unknown): string | undefined {
   return isRecord(delivery) && delivery.exchange === '' ? text(delivery.routing_key) : undefined;
 }
 
-function cutFields(args: string | undefined, kwargs: string | undefined): TaskTextField[] | undefined {
-  const cut: TaskTextField[] = [];
-  if (args !== undefined && wasCut(args)) cut.push('args');
-  if (kwargs !== undefined && wasCut(kwargs)) cut.push('kwargs');
-  return cut.length === 0 ? undefined : cut;
-}
-
 /** Senders that write no reprs leave them empty. */
 function text(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Where a worker has a task. */
-interface HeldTask {
-  readonly worker: string;
-  /** `scheduled`: it waits for its eta; `reserved`: it is next; `active`: it runs. */
-  readonly list: 'scheduled' | 'reserved' | 'active';
-}
-
 /** The tasks that workers have. */
 export interface Running {
-  /** By task id. */
-  readonly tasks: ReadonlyMap<string, HeldTask>;
+  /** Their ids. */
+  readonly tasks: ReadonlySet<string>;
   /**
-   * The lists that every worker has reported. `reserved` and `scheduled` are missing where a worker
-   * accepts other encodings than JSON, so that it cannot be asked; its messages are in the broker.
+   * The lists that every worker has reported. `reserved` is missing where a worker accepts other encodings than JSON,
+   * so that it cannot be asked; its messages are in the broker.
    */
-  readonly complete: readonly HeldTask['list'][];
+  readonly complete: readonly (typeof LISTS)[number][];
   /** Workers that have reported all tasks that they run. */
   readonly reporters: ReadonlySet<string>;
   /** Milliseconds since 1970, by this process's clock. */
   readonly askedAt: number;
 }
 
-/** How to ask. */
-export interface RunningOptions {
-  /**
-   * Also ask for tasks that wait for their eta. Replies contain all of them, so only if they are few. Default
-   * false.
-   */
-  readonly scheduled?: boolean;
-  readonly signal?: AbortSignal;
-}
-
 /** In the order in which a task passes them, so that none is missed while it moves on. */
-const LISTS = ['scheduled', 'reserved', 'active'] as const;
+const LISTS = ['reserved', 'active'] as const;
 
 /** States in which a task may be shown that has started, if the event of its start was missed. */
 const BEFORE_START: ReadonlySet<string> = new Set(['PENDING', 'RECEIVED', 'RETRY', 'REVOKED']);
@@ -149,14 +122,13 @@ export function createRunning(control: Control, history: CollectedHistory) {
     history.writer.recordTask(startOf(item, worker, history.index.retriesOf(item.id) ?? undefined));
   }
 
-  return async function running(options: RunningOptions = {}): Promise<Running | null> {
-    const { scheduled = false, signal = new AbortController().signal } = options;
-    const tasks = new Map<string, HeldTask>();
+  return async function running(): Promise<Running | null> {
+    const tasks = new Set<string>();
     const askedAt = Date.now();
-    const complete: HeldTask['list'][] = [];
+    const complete: (typeof LISTS)[number][] = [];
     const reporters = new Set<string>();
-    for (const list of scheduled ? LISTS : LISTS.slice(1)) {
-      const replies = await control.ask(list, { signal });
+    for (const list of LISTS) {
+      const replies = await control.ask(list);
       if (replies === null) return null;
       let isComplete = isWhole(replies);
       for (const [worker, value] of replies.values) {
@@ -167,7 +139,7 @@ export function createRunning(control: Control, history: CollectedHistory) {
           history.writer.recordDropped(dropped);
         } else if (list === 'active') reporters.add(worker);
         for (const item of items) {
-          tasks.set(item.id, { worker, list });
+          tasks.add(item.id);
           if (list === 'active') record(item, worker);
         }
       }

@@ -4,42 +4,23 @@ import { isRecord } from '../../../values.ts';
 import type { Mailbox } from '../broker.ts';
 import type { Replies } from './broadcast.ts';
 import { type Control, createControl } from './control.ts';
-import type { ControlProblem } from './failure.ts';
-import { createInspection, type Inspection } from './inspection.ts';
-import { createRunning, type Running } from './running.ts';
+import { createInspection } from './inspection.ts';
+import { createRunning } from './running.ts';
 
 /** Everything that the workers of a deployment are asked. */
-export interface WorkerControl {
-  readonly inspection: Inspection;
-  ping(signal: AbortSignal): Promise<WorkerHealthCheck | null>;
-  running(): Promise<Running | null>;
-  /** What each worker has configured; `null` when they could not be asked. */
-  conf(): Promise<ReadonlyMap<string, Record<string, unknown>> | null>;
-  /** To be called for each `worker-online`. */
-  workerOnline(hostname: string): void;
-  /** Why workers could not be asked the last time; `null` when they could, or were not. */
-  problem(): ControlProblem | null;
-  close(): Promise<void>;
-}
+export type WorkerControl = ReturnType<typeof createWorkerControl>;
 
-/** Parameters of remote control. */
-export interface WorkerControlOptions {
+/** Sends nothing before the first call, unless events are to be enabled. */
+export function createWorkerControl(options: {
   readonly mailbox: Mailbox;
   readonly history: CollectedHistory;
   /** Whether the host wants events to be enabled. */
   readonly enableEvents: boolean;
   /** Called with the replies to every request. */
   readonly onReplies: (replies: Replies) => void;
-}
-
-/** Sends nothing before the first call, unless events are to be enabled. */
-export function createWorkerControl(options: WorkerControlOptions): WorkerControl {
+}) {
   const { mailbox, history, enableEvents, onReplies } = options;
-  const bare = createControl({
-    mailbox,
-    known: () => history.index.checkWorkers().responding,
-    mayEnableEvents: enableEvents,
-  });
+  const bare = createControl(mailbox, () => history.index.checkWorkers().responding);
   const control: typeof bare = {
     ...bare,
     async ask(command, asking) {
@@ -56,20 +37,21 @@ export function createWorkerControl(options: WorkerControlOptions): WorkerContro
   return {
     inspection,
     ping,
-    running: () => running(),
+    running,
+    /** What each worker has configured; `null` when they could not be asked. */
     async conf() {
       const replies = await control.ask('conf');
       if (replies === null) return null;
-      const read = [...replies.values].filter((entry): entry is [string, Record<string, unknown>] => {
-        const [, value] = entry;
-        return isRecord(value);
-      });
-      return new Map(read);
+      return new Map(
+        [...replies.values].flatMap(([name, value]) => (isRecord(value) ? [[name, value] as const] : [])),
+      );
     },
-    workerOnline(hostname) {
+    /** To be called for each `worker-online`. */
+    workerOnline(hostname: string) {
       inspection.workerOnline(hostname);
       enabler?.workerOnline(hostname);
     },
+    /** Why workers could not be asked the last time; `null` when they could, or were not. */
     problem: bare.problem,
     async close() {
       inspection.close();
@@ -95,11 +77,8 @@ function createPing(control: Control, history: CollectedHistory) {
   const answerers = new Set<string>();
   let last: Replies | null = null;
 
-  async function ask(signal: AbortSignal | undefined): Promise<Replies | null> {
-    const replies = await control.ask('ping', {
-      maxAgeMs: REUSE,
-      ...(signal === undefined ? {} : { signal }),
-    });
+  async function ask(signal: AbortSignal): Promise<Replies | null> {
+    const replies = await control.ask('ping', { maxAgeMs: REUSE, signal });
     if (replies === null || replies === last) return replies;
     last = replies;
     const time = Date.now();
@@ -110,7 +89,7 @@ function createPing(control: Control, history: CollectedHistory) {
     return replies;
   }
 
-  return async function pingWorkers(signal?: AbortSignal): Promise<WorkerHealthCheck | null> {
+  return async function pingWorkers(signal: AbortSignal): Promise<WorkerHealthCheck | null> {
     const replies = await ask(signal);
     if (replies === null) return null;
     const { responding: beating, missing: silent } = history.index.checkWorkers();
@@ -136,15 +115,8 @@ const OFF_PAUSE = 10_000;
 const MAX_ATTEMPTS = 5;
 const MAX_WAITING = 10_000;
 
-/** Enables task events, for a host that asked for it. */
-interface EventEnabler {
-  /** To be called for each `worker-online`: a worker that restarts or reconnects forgets it. */
-  workerOnline(hostname: string): void;
-  close(): void;
-}
-
 /** Asks all workers to send task events, and again when one comes online. */
-function createEventEnabler(control: Control): EventEnabler {
+function createEventEnabler(control: Control) {
   /** Workers that have not yet confirmed it, and how often they were asked. */
   const waiting = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;
@@ -172,7 +144,8 @@ function createEventEnabler(control: Control): EventEnabler {
 
   schedule(0);
   return {
-    workerOnline(hostname) {
+    /** To be called for each `worker-online`: a worker that restarts or reconnects forgets it. */
+    workerOnline(hostname: string) {
       if (waiting.size < MAX_WAITING) waiting.set(hostname, 0);
       // The first attempt includes the workers that come online before it.
       if (isAsked) schedule(FIRST_PAUSE);

@@ -1,83 +1,52 @@
 /** Reports why data is missing: by the rules, the findings of the diagnosis, and those of broker and result backend. */
-import type { Broker } from '../broker.ts';
+import type { BrokerEvents } from '../broker.ts';
 import { HINT_CODES, type Hint } from '../hint.ts';
-import type { ResultBackend } from '../result-backend.ts';
-import type { CelerySettings } from '../settings.ts';
-import type { AccessProblems, HintOptions } from './facts.ts';
-import type { Observer } from './observer.ts';
-import { type HintInput, RULES, resultsSeen, upFor } from './rules.ts';
+import type { AccessProblems, Observer } from './observer.ts';
+import {
+  type HintedDeployment,
+  type HintInput,
+  RULES,
+  resultsSeen,
+  upFor,
+  workersWithoutEvents,
+} from './rules.ts';
 
 /** Most hints that are shown. */
 const MOST_HINTS = 20;
 
 /** The hints of one deployment. Reading them is cheap and sends nothing. */
-export interface Hints {
-  /** At most 20: first what hides most. */
-  all(): readonly Hint[];
-  /** Resolves within about a second. */
-  close(): Promise<void>;
-}
-
-/** The parts of a deployment on which hints depend. */
-interface HintedDeployment {
-  readonly broker: Broker | null;
-  readonly backend: ResultBackend | null;
-  readonly control: boolean;
-  readonly enableEvents: boolean;
-  readonly foreignBroker: string | null;
-  readonly foreignBackend: string | null;
-  readonly settings: CelerySettings;
-}
+export type Hints = ReturnType<typeof createHints>;
 
 /** @param problems what could not be read or asked the last time */
 export function createHints(
   deployment: HintedDeployment,
   observer: Observer,
   problems: () => AccessProblems,
-): Hints {
+) {
   const { broker, backend } = deployment;
-  const options = optionsOf(deployment);
   const known = (): DiagnosisInput => ({
     facts: observer.facts(),
     broker: broker?.events.state() ?? null,
     backend: backend?.published.state() ?? null,
     now: Date.now(),
   });
-  const looks = { events: broker?.diagnose, results: backend?.diagnose, database: backend?.locate };
-  const diagnosis = createDiagnosis(looks, known);
+  const diagnosis = createDiagnosis(deployment, known);
   return {
+    /** At most 20: first what hides most. */
     all() {
       const now = known();
-      return hintsFor({ ...now, options, problems: problems() }, diagnosis.hints(now));
+      return hintsFor({ ...now, deployment, problems: problems() }, diagnosis.hints(now));
     },
+    /** Resolves within about a second. */
     close: () => diagnosis.close(),
-  };
-}
-
-function optionsOf(deployment: HintedDeployment): HintOptions {
-  const { broker, backend, control, enableEvents, foreignBroker, foreignBackend, settings } = deployment;
-  return {
-    control,
-    enableEvents,
-    listsMessages: broker?.queues?.listsMessages ?? true,
-    foreignBroker,
-    foreignBackend,
-    hasBackend: backend !== null,
-    brokerHint: broker?.deniedHint,
-    brokerHints: broker?.hints,
-    brokerVersion: broker?.version,
-    visibilityMs: broker?.visibilityMs ?? null,
-    acksLate: settings.task_acks_late === true,
-    backendHint: backend?.deniedHint,
-    backendHints: backend?.hints,
   };
 }
 
 /** The same input gives the same hints in the same order. */
 function hintsFor(input: HintInput, diagnosed: readonly Hint[]): Hint[] {
-  const { brokerHints, backendHints } = input.options;
+  const { broker, backend } = input.deployment;
   const found = [...denied(input), ...diagnosed];
-  const known = [...found, ...(brokerHints?.() ?? []), ...(backendHints?.() ?? [])];
+  const known = [...found, ...(broker?.hints?.() ?? []), ...(backend?.hints?.() ?? [])];
   const sentences = new Set(known.map(({ sentence }) => sentence));
   const hasPlace = known.some(({ code }) => code === 'no_results');
   // Where results are says more than that none arrive.
@@ -96,41 +65,23 @@ function judged(input: HintInput): Hint[] {
 }
 
 /** Evidence: the answer NOPERM, or that the broker accepts no writes. */
-function denied({ options, problems, broker, backend }: HintInput): Hint[] {
-  const { brokerHint, backendHint } = options;
+function denied({ deployment, problems, ...connections }: HintInput): Hint[] {
+  const { broker, backend } = deployment;
   const hints: (Hint | null | undefined)[] = [];
-  if (problems.broker !== null) hints.push(brokerHint?.('writes'));
-  if (broker?.problem?.code === 'NOPERM') hints.push(brokerHint?.('events'));
-  if (backend?.problem?.code === 'NOPERM') hints.push(backendHint?.('published'));
-  if (problems.results?.code === 'NOPERM') hints.push(backendHint?.('stored'));
+  if (problems.broker !== null) hints.push(broker?.deniedHint('writes'));
+  if (connections.broker?.problem?.code === 'NOPERM') hints.push(broker?.deniedHint('events'));
+  if (connections.backend?.problem?.code === 'NOPERM') hints.push(backend?.deniedHint('published'));
+  if (problems.results?.code === 'NOPERM') hints.push(backend?.deniedHint('stored'));
   for (const access of ['queues', 'schedules', 'control'] as const) {
-    if (problems[access]?.code === 'NOPERM') hints.push(brokerHint?.(access));
+    if (problems[access]?.code === 'NOPERM') hints.push(broker?.deniedHint(access));
   }
   return hints.filter((hint) => hint !== null && hint !== undefined);
-}
-
-/** The questions of the diagnosis. Each answer may take some seconds; a rejection counts as no finding. */
-interface Diagnoses {
-  /** Where else events are published. Absent where the broker cannot look. */
-  readonly events?: ((signal: AbortSignal) => Promise<readonly Hint[]>) | undefined;
-  /** Where else results are stored. */
-  readonly results?: ((signal: AbortSignal) => Promise<readonly Hint[]>) | undefined;
-  /** Where the published result of this task is stored. */
-  readonly database?: ((taskId: string, signal: AbortSignal) => Promise<readonly Hint[]>) | undefined;
 }
 
 /** How often the need for a diagnosis is checked, in milliseconds. */
 const TICK_MS = 1_000;
 /** How long nothing must have arrived, in milliseconds. */
 const QUIET_MS = 10_000;
-
-/** Diagnoses by itself, each thing once for each connection. */
-interface Diagnosis {
-  /** Findings that later messages have not refuted. */
-  hints(input: DiagnosisInput): Hint[];
-  /** Ends running diagnoses. Resolves within about a second. */
-  close(): Promise<void>;
-}
 
 /** The data that decides whether a diagnosis is needed. */
 type DiagnosisInput = Pick<HintInput, 'facts' | 'broker' | 'backend' | 'now'>;
@@ -149,9 +100,9 @@ interface Look {
 }
 
 /** @param input the present state */
-function createDiagnosis(diagnoses: Diagnoses, input: () => DiagnosisInput): Diagnosis {
+function createDiagnosis(deployment: HintedDeployment, input: () => DiagnosisInput) {
   const closing = new AbortController();
-  const looks = looksOf(diagnoses);
+  const looks = looksOf(deployment);
 
   function check(): void {
     const now = input();
@@ -167,7 +118,9 @@ function createDiagnosis(diagnoses: Diagnoses, input: () => DiagnosisInput): Dia
 
   const ticker = setInterval(check, TICK_MS).unref();
   return {
-    hints: (now) => looks.flatMap((look) => (look.isRefuted(now) ? [] : look.found)),
+    /** Findings that later messages have not refuted. */
+    hints: (now: DiagnosisInput) => looks.flatMap((look) => (look.isRefuted(now) ? [] : look.found)),
+    /** Ends running diagnoses. Resolves within about a second. */
     async close() {
       clearInterval(ticker);
       closing.abort();
@@ -181,7 +134,10 @@ async function runLook(look: Look, input: DiagnosisInput, signal: AbortSignal): 
   look.running = null;
 }
 
-function looksOf({ events, results, database }: Diagnoses): Look[] {
+/** What is looked for, as far as broker and backend can. Each may take some seconds; a rejection counts as no finding. */
+function looksOf(deployment: HintedDeployment): Look[] {
+  const events = deployment.broker?.diagnose;
+  const { diagnose: results, locate: database } = deployment.backend ?? {};
   const ofBackend = ({ backend }: DiagnosisInput): number | null =>
     backend?.up === true ? backend.since : null;
   const looks: Omit<Look, 'done' | 'found' | 'running'>[] = [];
@@ -222,4 +178,29 @@ function resultsAreMissing(input: DiagnosisInput): boolean {
   if (resultsSeen(facts) > 0 || upFor(backend, now) < QUIET_MS) return false;
   const hasFinished = facts.firstFinished !== null && now - facts.firstFinished >= QUIET_MS;
   return hasFinished || eventsAreMissing(input);
+}
+
+/** What the events of a deployment show, and whether tasks may run that nothing here reports. */
+export type Sight = ReturnType<typeof createSight>;
+
+/** @param events `null` where the broker cannot be read */
+export function createSight(observer: Observer, events: BrokerEvents | null) {
+  const silentWorkers = (): readonly string[] =>
+    workersWithoutEvents({ facts: observer.facts(), broker: events?.state() ?? null, now: Date.now() });
+
+  function blind(): string | null {
+    if (events === null) return 'The events of this broker cannot be read.';
+    const silent = silentWorkers();
+    if (silent.length > 0) return `${silent.length} of the workers send no events, such as ${silent[0]}.`;
+    return observer.facts().hasTaskEvents ? null : 'No worker has reported a task yet.';
+  }
+
+  return {
+    /** Workers that run tasks about which no event arrives. */
+    silentWorkers,
+    /** Why tasks may run unobserved; `null`: nothing is known to hide them. */
+    blind,
+    /** Whether tasks may run that no event has reported yet. */
+    isDeaf: () => events === null || !events.state().up || events.isBehind?.() === true || blind() !== null,
+  };
 }

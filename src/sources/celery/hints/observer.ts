@@ -3,20 +3,7 @@ import type { TaskChange, WorkerChange } from '../../../history/history.ts';
 import { turnNow } from '../../../turn-clock.ts';
 import { recordOf } from '../../../values.ts';
 import type { QueueCounts } from '../broker.ts';
-import {
-  type Arrival,
-  type Facts,
-  HELD_MS,
-  type HeldFor,
-  type MessageKind,
-  newResults,
-  newUnreadable,
-  newWorker,
-  type ResultFacts,
-  type SentFacts,
-  type UnreadableFacts,
-  type WorkerFacts,
-} from './facts.ts';
+import type { Problem } from '../hint.ts';
 
 /** Longest id or name that is remembered, in characters. */
 const LONGEST = 512;
@@ -30,82 +17,169 @@ const AGAIN_MS = 60_000;
 const LATE_MS = 5_000;
 /** Least time between two heartbeats whose counts are kept. Milliseconds. */
 const BETWEEN_MS = 1_000;
+/** How long a worker that held a message for long is mentioned. Milliseconds. */
+export const HELD_MS = 3_600_000;
 /** Tasks received within this time after we connected may have been sent before. Milliseconds. */
 const WARM_UP = 60_000;
 
 /** Receives everything that arrives. Nothing here throws or waits. */
-export interface Observer {
-  /** A change of a task from any sender. Call it together with the history's `recordTask`. */
-  task(change: TaskChange): void;
-  /** A message of a worker about itself. Call it together with `recordWorker`. */
-  worker(change: WorkerChange): void;
-  /**
-   * A message that could not be read.
-   *
-   * @param message of a result, the whole message; of an event, its content type, empty when it names
-   *   none. Broken JSON is counted elsewhere, since no setting repairs it
-   */
-  unreadable(kind: MessageKind, message: string): void;
-  /** Replies of workers by hostname; `null` for a reply that could not be read. */
-  replies(replies: { readonly values: ReadonlyMap<string, unknown>; readonly unreadable: number }): void;
-  /** A connection is up, perhaps again. Counts that missed messages would falsify start again. */
-  connected(server: 'broker' | 'backend'): void;
-  /** The depths of the known queues. Call it whenever they were read. */
-  queues(depths: readonly QueueCounts[]): void;
-  facts(): Facts;
-}
+export type Observer = ReturnType<typeof createObserver>;
 
-/** Facts that are changed in place. */
-interface Counts {
-  readonly workers: Map<string, WorkerFacts>;
-  readonly arrivals: Map<string, Arrival>;
-  readonly results: ResultFacts;
-  readonly unreadable: Record<MessageKind, UnreadableFacts>;
-  sent: SentFacts;
-}
-
-/** The facts, as they are counted. */
-type State = Counts & { -readonly [Name in Exclude<keyof Facts, keyof Counts>]: Facts[Name] } & {
-  /** Tasks received later than this were sent while we listened. */
-  judgeFrom: number;
-};
-
-/** @param clock milliseconds since 1970 */
-export function createObserver(clock: () => number = turnNow): Observer {
+export function createObserver() {
   const state = newState();
   return {
-    task(change) {
-      if (change.origin === 'event') takeEvent(state, change, clock());
-      else takeResult(state, change, clock());
+    /** A change of a task from any sender. Call it together with the history's `recordTask`. */
+    task(change: TaskChange) {
+      if (change.origin === 'event') takeEvent(state, change, turnNow());
+      else takeResult(state, change, turnNow());
     },
-    worker: (change) => takeWorker(state, change, clock()),
-    unreadable: (kind, message) => takeUnreadable(state, kind, message, clock()),
-    replies: (replies) => takeReplies(state, replies, clock()),
-    connected: (server) => startAgain(state, server, clock()),
-    queues: (depths) => takeQueues(state, depths, clock()),
-    facts: () => state,
+    /** A message of a worker about itself. Call it together with `recordWorker`. */
+    worker: (change: WorkerChange) => takeWorker(state, change, turnNow()),
+    /**
+     * A message that could not be read.
+     *
+     * @param message of a result, the whole message; of an event, its content type, empty when it names
+     *   none. Broken JSON is counted elsewhere, since no setting repairs it
+     */
+    unreadable: (kind: MessageKind, message: string) => takeUnreadable(state, kind, message, turnNow()),
+    /** Replies of workers by hostname; `null` for a reply that could not be read. */
+    replies: (replies: { readonly values: ReadonlyMap<string, unknown>; readonly unreadable: number }) =>
+      takeReplies(state, replies, turnNow()),
+    /** A connection is up, perhaps again. Counts that missed messages would falsify start again. */
+    connected: (server: 'broker' | 'backend') => startAgain(state, server, turnNow()),
+    /** The depths of the known queues. Call it whenever they were read. */
+    queues: (depths: readonly QueueCounts[]) => takeQueues(state, depths, turnNow()),
+    facts: (): Facts => state,
   };
 }
 
-function newState(): State {
+/** The kinds of messages that may use another serializer than JSON. */
+type MessageKind = 'event' | 'result';
+
+/** A name of tasks, for how long a worker held the message of one of them, and when that was noticed. */
+interface HeldFor {
+  readonly name: string | null;
+  readonly ms: number;
+  readonly at: number;
+}
+
+/** What is wrong with each area; `null`: nothing is known to be. `broker`: it accepts no writes. */
+export type AccessProblems = Readonly<
+  Record<'broker' | 'results' | 'queues' | 'schedules' | 'control', Problem | null>
+>;
+
+/** Everything that was observed. Times in milliseconds since 1970, by our clock. */
+export type Facts = Readonly<State>;
+
+type State = ReturnType<typeof newState>;
+
+function newState() {
   return {
-    workers: new Map(),
-    arrivals: new Map(),
-    sent: { isHeard: false, received: 0, firstReceived: null },
-    longestEta: null,
-    longestRun: null,
-    unreadable: { event: newUnreadable(), result: newUnreadable() },
+    workers: new Map<string, WorkerFacts>(),
+    /** By hostname, how often it came online, each time within a minute of the time before, and when it last did. */
+    arrivals: new Map<string, { readonly count: number; readonly at: number }>(),
     results: newResults(),
+    sent: newSent(),
+    /** The task that a worker received longest before its eta, and the one that ran longest; `null`: none. */
+    longestEta: null as HeldFor | null,
+    longestRun: null as HeldFor | null,
+    unreadable: { event: newUnreadable(), result: newUnreadable() },
+    /** Messages on the channels of events since we were connected, readable or not. */
     events: 0,
+    /** Events of workers about tasks since then, and whether there have ever been any. */
     taskEvents: 0,
     hasTaskEvents: false,
+    /** Of them, successful ends; and the first of those. */
     finished: 0,
-    firstFinished: null,
-    lastWorker: null,
-    queues: null,
+    firstFinished: null as number | null,
+    /** When the last message of any worker arrived. */
+    lastWorker: null as number | null,
+    /** Depths of the queues; `null` while they have not been read. */
+    queues: null as readonly QueueCounts[] | null,
+    /** Whether workers last answered in another serializer, and which, as far as they are known. */
     repliesUnreadable: false,
-    repliers: [],
+    repliers: [] as readonly string[],
+    /** Tasks received later than this were sent while we listened. */
     judgeFrom: Number.POSITIVE_INFINITY,
+  };
+}
+
+/** One worker, since its first message, since it came online, or since we connected. */
+export type WorkerFacts = ReturnType<typeof newWorker>;
+
+/** A worker after its first message. */
+function newWorker(now: number) {
+  return {
+    lastHeard: now,
+    /** When its last heartbeat with figures arrived. */
+    lastBeat: null as number | null,
+    /** Tasks that it had begun, by its own count, at that time. */
+    processed: null as number | null,
+    /** The number of events about tasks since then: the worker's next count is compared with it. */
+    eventsSinceBeat: 0,
+    /** Tasks begun since its last event about a task. */
+    silentRuns: 0,
+    /** When the first of them was noticed. */
+    silentSince: null as number | null,
+    /** Events about tasks. */
+    taskEvents: 0,
+    /** Its pool, as it answered; `null`: unknown. */
+    pool: null as string | null,
+    /** How many tasks it runs at a time, and for how many it asks the broker, as it answered; `null`: unknown. */
+    slots: null as number | null,
+    prefetch: null as number | null,
+    /** Events that report the end of a task. */
+    ends: 0,
+    /** Ended tasks by its own count, at its heartbeats of the last seconds. */
+    counted: [] as { readonly at: number; readonly ended: number }[],
+    /** Ended tasks of which no event has reported the end; 0 until a few seconds have passed. */
+    lostEnds: 0,
+    /** Published results that name it. */
+    results: 0,
+    firstResult: null as number | null,
+    /** How far its clock is ahead of ours, in milliseconds, by the last heartbeat. */
+    skew: 0,
+    /** Heartbeats in a row whose clock was far off. */
+    skewed: 0,
+  };
+}
+
+/** The number of results published since we connected, and of stored results that were read. */
+function newResults() {
+  return {
+    /** Results published. */
+    heard: 0,
+    /** The first of them that ended with success, which a task only has after it has run. */
+    firstSuccess: null as number | null,
+    /** Successes in a row without the name of the task; 0 after one with it. */
+    nameless: 0,
+    named: 0,
+    /** The same of stored ones that were read, not in a row. */
+    storedNameless: 0,
+    storedNamed: 0,
+    /** The task of the last published result. */
+    lastId: null as string | null,
+  };
+}
+
+/** First attempts of tasks that were sent while we listened. */
+function newSent() {
+  return {
+    /** Whether a client has ever reported a task that it sent. */
+    isHeard: false,
+    /** How many a worker has received, and when the first of them. */
+    received: 0,
+    firstReceived: null as number | null,
+  };
+}
+
+/** Messages in another serializer. */
+function newUnreadable() {
+  return {
+    count: 0,
+    last: 0,
+    /** Messages since then that could be read. */
+    readSince: 0,
   };
 }
 
@@ -161,7 +235,6 @@ function takeResult(state: State, change: TaskChange, now: number): void {
   const { id, type, name, worker } = change;
   // A row that the app created when it sent the task.
   if (type === 'sent') return;
-  if (type === 'started') results.started += 1;
   if (change.stored === true) {
     if (type !== 'succeeded') return;
     if (typeof name === 'string') results.storedNamed += 1;
@@ -178,7 +251,6 @@ function takeResult(state: State, change: TaskChange, now: number): void {
     facts.firstResult ??= now;
   }
   if (type !== 'succeeded') return;
-  results.successes += 1;
   results.firstSuccess ??= now;
   if (typeof name === 'string') {
     results.named += 1;
@@ -210,7 +282,7 @@ function takeWorker(state: State, change: WorkerChange, now: number): void {
   else if (typeof change.pool === 'string') facts.pool = change.pool;
 }
 
-function noteArrival(arrivals: Map<string, Arrival>, hostname: string, now: number): void {
+function noteArrival(arrivals: State['arrivals'], hostname: string, now: number): void {
   const known = arrivals.get(hostname);
   // The one that was heard longest ago comes first.
   arrivals.delete(hostname);
@@ -299,7 +371,7 @@ function startAgain(state: State, server: 'broker' | 'backend', now: number): vo
   state.firstFinished = null;
   if (server === 'backend') return;
   state.workers.clear();
-  state.sent = { isHeard: state.sent.isHeard, received: 0, firstReceived: null };
+  state.sent = { ...newSent(), isHeard: state.sent.isHeard };
   state.events = 0;
   state.taskEvents = 0;
   state.lastWorker = null;

@@ -3,14 +3,31 @@
  * `null`: there is no evidence.
  */
 import type { ConnectionState } from '../../../kept-connection.ts';
-import { type HintCode, type HintComponent, listed, shown } from '../hint.ts';
-import type { Problem } from '../problem.ts';
-import type { AccessProblems, Facts, HintOptions, UnreadableFacts, WorkerFacts } from './facts.ts';
-import { HELD_MS } from './facts.ts';
+import type { Broker } from '../broker.ts';
+import { type HintCode, type HintComponent, listed, type Problem, shown } from '../hint.ts';
+import type { ResultBackend } from '../result-backend.ts';
+import type { CelerySettings } from '../settings.ts';
+import { type AccessProblems, type Facts, HELD_MS, type WorkerFacts } from './observer.ts';
+
+/** The parts of a deployment on which hints depend. */
+export interface HintedDeployment {
+  /** `null` where it cannot be read. */
+  readonly broker: Broker | null;
+  /** `null` without a result backend that can be read. */
+  readonly backend: ResultBackend | null;
+  /** Whether workers may be asked. */
+  readonly control: boolean;
+  /** Whether to turn events on in workers that send none. */
+  readonly enableEvents: boolean;
+  /** The scheme of a broker or result backend that cannot be read, such as `sqs`; `null` without one. */
+  readonly foreignBroker: string | null;
+  readonly foreignBackend: string | null;
+  readonly settings: CelerySettings;
+}
 
 /** Everything that is known at one moment. */
 export interface HintInput {
-  readonly options: HintOptions;
+  readonly deployment: HintedDeployment;
   readonly facts: Facts;
   readonly problems: AccessProblems;
   /** The connection over which events arrive; `null` without one. */
@@ -21,15 +38,12 @@ export interface HintInput {
   readonly now: number;
 }
 
-/** One rule. */
-export interface HintRule {
+/** All rules that judge what has arrived. Rights, channels and versions are found by broker and result backend. */
+export const RULES: readonly {
   readonly code: HintCode;
   readonly component: HintComponent;
   readonly sentence: (input: HintInput) => string | null;
-}
-
-/** All rules that judge what has arrived. Rights, channels and versions are found by broker and result backend. */
-export const RULES: readonly HintRule[] = [
+}[] = [
   { code: 'unsupported_transport', component: 'broker', sentence: foreignBroker },
   { code: 'unsupported_transport', component: 'broker', sentence: foreignKeys },
   { code: 'unsupported_transport', component: 'backend', sentence: foreignBackend },
@@ -89,7 +103,7 @@ function eventsOff(input: HintInput): string | null {
   const hostnames = workersWithoutEvents(input);
   if (hostnames.length === 0) return null;
   const one = hostnames.length === 1;
-  const { control, enableEvents } = input.options;
+  const { control, enableEvents } = input.deployment;
   const canEnable = control && !enableEvents && input.problems.control === null;
   const more = canEnable ? ', or let this monitor do it: enableEvents: true' : '';
   return (
@@ -123,11 +137,11 @@ const UNREPORTED = 10_000;
  * Evidence: no client has ever reported a task, and workers have received five that were sent while we listened, or
  * tasks wait in a queue that cannot be listed.
  */
-function sentEventsOff({ options, facts, broker, now }: HintInput): string | null {
+function sentEventsOff({ deployment, facts, broker, now }: HintInput): string | null {
   const { isHeard, received, firstReceived } = facts.sent;
   if (isHeard || upFor(broker, now) < UNREPORTED) return null;
   const set = 'Set task_send_sent_event = True in the configuration of the clients.';
-  const waiting = options.listsMessages === false ? waitingQueues(facts) : [];
+  const waiting = deployment.broker?.queues?.listsMessages === false ? waitingQueues(facts) : [];
   if (waiting.length > 0) {
     return (
       `Tasks wait in ${listed(waiting)}, but this broker cannot list them. They are shown only if their clients ` +
@@ -178,8 +192,8 @@ function clockSkew({ facts, now }: HintInput): string | null {
  * Evidence: the version that the broker names; and that a worker has come online three times in a row within two
  * minutes, or that none has been heard for 30 s.
  */
-function queuesRefused({ options, facts, broker, now }: HintInput): string | null {
-  const version = options.brokerVersion?.() ?? null;
+function queuesRefused({ deployment, facts, broker, now }: HintInput): string | null {
+  const version = deployment.broker?.version?.() ?? null;
   const [major = 0, minor = 0] = (version ?? '').split('.').map(Number);
   if (major < 4 || (major === 4 && minor < 3)) return null;
   const again = [...facts.arrivals].filter(([, { count, at }]) => count >= 3 && now - at < GONE);
@@ -204,7 +218,7 @@ const READ_AGAIN = 20;
  * Whether messages use another serializer: three or more did, the last within ten minutes, and fewer than
  * twenty readable ones have arrived since.
  */
-function areUnreadable(facts: Readonly<UnreadableFacts>, now: number): boolean {
+function areUnreadable(facts: Facts['unreadable']['event'], now: number): boolean {
   return facts.count >= 3 && facts.readSince < READ_AGAIN && now - facts.last < UNREAD_FOR;
 }
 
@@ -258,8 +272,8 @@ function resultExtendedOff(input: HintInput): string | null {
  * Evidence: by their events, five tasks or more have succeeded, the first 10 s ago; no result was published,
  * and none was found.
  */
-function noResults({ facts, options, backend, now }: HintInput): string | null {
-  if (resultsSeen(facts) > 0 || !options.hasBackend || upFor(backend, now) < 10_000) return null;
+function noResults({ facts, deployment, backend, now }: HintInput): string | null {
+  if (resultsSeen(facts) > 0 || deployment.backend === null || upFor(backend, now) < 10_000) return null;
   if (facts.finished < 5 || now - (facts.firstFinished ?? now) < 10_000) return null;
   return (
     "Tasks succeed, but no result has arrived. If the app stores results elsewhere, write backend: '<result_backend of " +
@@ -273,16 +287,17 @@ function noResults({ facts, options, backend, now }: HintInput): string | null {
  *
  * Evidence: a worker has received a task longer before its eta, or, with `acks_late`, run one for longer.
  */
-function visibilityTimeout({ options, facts, now }: HintInput): string | null {
-  const { visibilityMs = null, acksLate = false } = options;
-  if (visibilityMs === null) return null;
-  const held = [facts.longestEta, acksLate ? facts.longestRun : null].find(
+function visibilityTimeout({ deployment, facts, now }: HintInput): string | null {
+  const { broker, settings } = deployment;
+  const { visibilityMs } = broker ?? {};
+  if (visibilityMs === undefined) return null;
+  const held = [facts.longestEta, settings.task_acks_late === true ? facts.longestRun : null].find(
     (known) => known !== null && known.ms > visibilityMs && now - known.at < HELD_MS,
   );
   if (held === undefined || held === null) return null;
   const what = held === facts.longestEta ? 'is sent for so long ahead' : 'runs for so long';
   const enough = Math.ceil((held.ms * 1.5) / 60_000) * 60;
-  const isRabbit = options.brokerVersion?.() != null;
+  const isRabbit = broker?.version?.() != null;
   return (
     `A task${held.name === null ? '' : ` ${shown(held.name)}`} ${what} (${Math.round(held.ms / 1_000)} s) that ${isRabbit ? 'RabbitMQ' : 'Redis'} delivers it again, and it runs twice. Set ` +
     (isRabbit
@@ -318,7 +333,7 @@ function prefetch({ facts, now }: HintInput): string | null {
 }
 
 /** Evidence: the options alone. */
-function foreignBroker({ options: { foreignBroker: scheme } }: HintInput): string | null {
+function foreignBroker({ deployment: { foreignBroker: scheme } }: HintInput): string | null {
   if (scheme === null) return null;
   return (
     `The broker is ${shown(scheme)}, which this monitor cannot read: it shows results only, without events, queues and ` +
@@ -336,7 +351,7 @@ function foreignKeys({ problems }: HintInput): string | null {
 }
 
 /** Results that are kept where no other process can read them, with the setting to use instead. */
-function foreignBackend({ options: { foreignBackend: scheme } }: HintInput): string | null {
+function foreignBackend({ deployment: { foreignBackend: scheme } }: HintInput): string | null {
   if (scheme === null) return null;
   const isSql = /^(?:django-db|django_celery_results\.|db|database)(?:$|[+:.\w])/.test(scheme);
   const isRpc = /^(?:rpc|amqp)$/.test(scheme);
@@ -351,8 +366,8 @@ function foreignBackend({ options: { foreignBackend: scheme } }: HintInput): str
 }
 
 /** Evidence: the options alone. */
-function noBackend({ options }: HintInput): string | null {
-  if (options.hasBackend || options.foreignBackend !== null) return null;
+function noBackend({ deployment }: HintInput): string | null {
+  if (deployment.backend !== null || deployment.foreignBackend !== null) return null;
   return (
     'No result backend is read, so history does not survive a restart and results of lost events are missing. Write ' +
     "backend: 'redis://…/1', and set result_backend in the app if it has none."

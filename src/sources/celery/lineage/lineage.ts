@@ -1,14 +1,9 @@
 /** Derives the relations of tasks from all messages and results, and reports them to the history. */
 import type { CollectedHistory, TaskChange, TaskFacts } from '../../../history/history.ts';
 import type { Task, TaskRelation } from '../../../model.ts';
-import { readAnnounced } from '../protocol/announced.ts';
-import { failedHeaderTask } from '../protocol/broken-chord.ts';
-import { firstTasks } from '../protocol/canvas-ends.ts';
-import { isId } from '../protocol/ids.ts';
-import type { QueuedTask, ResultNode, StoredResult } from '../protocol/messages.ts';
-import { listChildren, listLastChildren, relateUnnamedCallbacks } from './children.ts';
-import { addBody, addMember } from './chords.ts';
-import { relateToParent, setParent } from './parents.ts';
+import { firstTasks, readAnnounced } from '../protocol/announced.ts';
+import { isId, type QueuedTask, type ResultNode, type StoredResult } from '../protocol/messages.ts';
+import { failedHeaderTask } from '../protocol/python-repr.ts';
 import {
   type AnnouncedTasks,
   createPendingLinks,
@@ -21,48 +16,50 @@ import {
   type PendingLinks,
   withId,
 } from './pending-links.ts';
-import { type Linking, relate } from './relate.ts';
+import {
+  addBody,
+  addMember,
+  type Linking,
+  listChildren,
+  listLastChildren,
+  relate,
+  relateToParent,
+  relateUnnamedCallbacks,
+  setParent,
+} from './relations.ts';
 
 /** The relations in a kept task. */
 type RestoredTask = Pick<Task, 'id' | 'parentId' | 'rootId' | 'groupId' | 'chordId' | 'args' | 'kind'>;
 
 /** Accepts messages and results in any order, any number of times. */
-export interface Lineage {
-  /** An event about a task, after the history has recorded it. */
-  changed(change: TaskChange): void;
-  /** A stored result, published or read, after the history has recorded it. */
-  stored(result: StoredResult): void;
-  /** A message that no worker has acknowledged. */
-  queued(task: QueuedTask): void;
-  /** A stored group (`celery-taskset-meta-<id>`). */
-  saved(group: ResultNode): void;
-  /** Steps of a chain that never ran because a task failed: those behind it, in the order of the chain. */
-  neverRan(failedId: string, steps: readonly string[]): void;
-  /** A task that an earlier process has stored. */
-  restored(task: RestoredTask): void;
-  /** Ids in relations or results of which nothing else is known, and which are worth looking up. */
-  unknownRelatives(id: string, limit: number): string[];
-}
+export type Lineage = ReturnType<typeof createLineage>;
 
 /** @param history receives every relation */
-export function createLineage(history: CollectedHistory): Lineage {
+export function createLineage(history: CollectedHistory) {
   const linking: Linking = { links: createPendingLinks(), history };
   const { links } = linking;
 
   return {
-    changed: (change) => takeChange(linking, change),
-    stored(result) {
+    /** An event about a task, after the history has recorded it. */
+    changed: (change: TaskChange) => takeChange(linking, change),
+    /** A stored result, published or read, after the history has recorded it. */
+    stored(result: StoredResult) {
       if (isId(result.change.id)) takeResult(linking, result);
     },
-    queued(task) {
+    /** A message that no worker has acknowledged. */
+    queued(task: QueuedTask) {
       if (isId(task.facts.id)) takeMessage(linking, task);
     },
-    saved: (group) => listChildren(linking, [group], null),
-    restored(task) {
+    /** A stored group (`celery-taskset-meta-<id>`). */
+    saved: (group: ResultNode) => listChildren(linking, [group], null),
+    /** A task that an earlier process has stored. */
+    restored(task: RestoredTask) {
       if (isId(task.id)) takeRestored(linking, task);
     },
-    neverRan: (failedId, steps) => takeNeverRan(linking, failedId, steps),
-    unknownRelatives: (id, limit) =>
+    /** Steps of a chain that never ran because a task failed: those behind it, in the order of the chain. */
+    neverRan: (failedId: string, steps: readonly string[]) => takeNeverRan(linking, failedId, steps),
+    /** Ids in relations or results of which nothing else is known, and which are worth looking up. */
+    unknownRelatives: (id: string, limit: number) =>
       unknownRelatives(links, id, limit, (other) => history.index.stateOf(other) !== null),
   };
 }

@@ -86,24 +86,22 @@ export interface LinkedGroup {
 export interface PendingLinks {
   readonly tasks: Map<string, LinkedTask>;
   readonly groups: Map<string, LinkedGroup>;
-  /** Most memory, estimated. */
-  readonly maxBytes: number;
   /** Estimated, of tasks and groups. */
   bytes: number;
   /** Of them, the groups. */
   groupBytes: number;
 }
 
+/** Most memory, estimated. */
 const MAX_BYTES = 64 * 1024 * 1024;
 /** As measured with ids of 36 characters: an entry with its id and its slot in the map; an id in a set. */
 const ENTRY_BYTES = 320;
 const ID_BYTES = 100;
-/** The share of `maxBytes` that remains after entries were dropped. */
+/** The share of it that remains after entries were dropped. */
 const KEPT = 0.9;
 
-/** @param maxBytes most memory, estimated. Default 64 MiB */
-export function createPendingLinks(maxBytes = MAX_BYTES): PendingLinks {
-  return { tasks: new Map(), groups: new Map(), maxBytes, bytes: 0, groupBytes: 0 };
+export function createPendingLinks(): PendingLinks {
+  return { tasks: new Map(), groups: new Map(), bytes: 0, groupBytes: 0 };
 }
 
 /** The entry of a task, created if there is none. */
@@ -164,8 +162,8 @@ export function growGroup(links: PendingLinks, group: LinkedGroup): void {
 
 /** Drops many entries at once: finding the oldest entry of a map takes time for each that was dropped before. */
 function makeRoom(links: PendingLinks): void {
-  if (links.bytes <= links.maxBytes) return;
-  const kept = links.maxBytes * KEPT;
+  if (links.bytes <= MAX_BYTES) return;
+  const kept = MAX_BYTES * KEPT;
   for (const group of links.groups.values()) {
     if (links.groupBytes <= kept / 2) break;
     links.groups.delete(group.id);

@@ -4,24 +4,10 @@
  * change: when a chord is a step of a chain, Celery 5.2 gives its header another id as it sends the header.
  */
 import type { TaskRelation, TaskRelationKind } from '../../../model.ts';
-import { firstTasks, lastTasks, MAX_CANVAS_DEPTH } from './canvas-ends.ts';
 import type { QueuedTask, Signature } from './messages.ts';
 
 /** Most relations to read from one message. */
 const MAX_RELATIONS = 10_000;
-
-/** The relations that a message announces. */
-export interface Announced {
-  /** Relations between tasks with the same root as the task of the message. */
-  readonly relations: readonly TaskRelation[];
-  /** Relations that follow the body of its chord. Their root is the root of the header task that ends last. */
-  readonly behindChord: readonly TaskRelation[];
-  /** Bodies of chords that belong to the group of their header, as in Celery 5.6 and later. */
-  readonly groups: readonly { readonly id: string; readonly groupId: string }[];
-  readonly errbacks: readonly { readonly parent: string; readonly child: string }[];
-  /** Names of the tasks that will be sent. */
-  readonly names: readonly { readonly id: string; readonly name: string }[];
-}
 
 /** The state of reading one message. */
 interface Reading {
@@ -35,7 +21,7 @@ interface Reading {
 }
 
 /** Reads the relations that a message announces. */
-export function readAnnounced(task: QueuedTask): Announced {
+export function readAnnounced(task: QueuedTask) {
   const relations: TaskRelation[] = [];
   const behindChord: TaskRelation[] = [];
   const reading: Reading = { relations, groups: [], errbacks: [], names: [], left: MAX_RELATIONS };
@@ -49,7 +35,14 @@ export function readAnnounced(task: QueuedTask): Announced {
     readCanvas(reading, task.chord, 1);
   }
   const { groups, errbacks, names } = reading;
-  return { relations, behindChord, groups, errbacks, names };
+  return {
+    /** Relations between tasks with the same root as the task of the message. */
+    relations /** Relations that follow the body of its chord. Their root is the root of the header task that ends last. */,
+    behindChord /** Bodies of chords that belong to the group of their header, as in Celery 5.6 and later. */,
+    groups,
+    errbacks /** Names of the tasks that will be sent. */,
+    names,
+  };
 }
 
 /** Adds the steps that follow these tasks, one after the other. */
@@ -130,4 +123,27 @@ function addErrbacks(reading: Reading, parent: string, errbacks: readonly Signat
     reading.left -= 1;
     reading.errbacks.push({ parent, child });
   }
+}
+
+/** Deepest nesting that is read. */
+const MAX_CANVAS_DEPTH = 32;
+
+/** Ids of the tasks of a canvas that run first; for a chord, of its header. Tasks without an id are left out. */
+export function firstTasks(signature: Signature, depth = 0): string[] {
+  const { type, tasks, taskId } = signature;
+  if (depth > MAX_CANVAS_DEPTH) return [];
+  if (type === 'chain') return tasks[0] === undefined ? [] : firstTasks(tasks[0], depth + 1);
+  if (type === 'group' || type === 'chord') return tasks.flatMap((task) => firstTasks(task, depth + 1));
+  return taskId === null ? [] : [taskId];
+}
+
+/** Ids of the tasks of a canvas that run last; for a chord, of its body. Tasks without an id are left out. */
+function lastTasks(signature: Signature, depth: number): string[] {
+  const { type, tasks, body, taskId } = signature;
+  if (depth > MAX_CANVAS_DEPTH) return [];
+  if (type === 'chord') return body === null ? [] : lastTasks(body, depth + 1);
+  if (type === 'group') return tasks.flatMap((task) => lastTasks(task, depth + 1));
+  const last = tasks.at(-1);
+  if (type === 'chain') return last === undefined ? [] : lastTasks(last, depth + 1);
+  return taskId === null ? [] : [taskId];
 }

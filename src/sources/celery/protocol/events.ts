@@ -1,11 +1,10 @@
 /** Converts Celery's events about tasks and workers (celery/events, `task-*` and `worker-*`) to changes. */
 import type { TaskChange, TaskChangeType, WorkerChange } from '../../../history/history.ts';
-import { progressOf, type TaskTextField } from '../../../model.ts';
-import { isDelayedName } from './delayed-names.ts';
-import { eventException } from './exceptions.ts';
-import { type FullChange, kindOf, parseMoment, wasCut } from './full-change.ts';
-
-import { pythonText } from './python-repr.ts';
+import { progressOf } from '../../../model.ts';
+import type { Steps } from '../../../scheduler.ts';
+import { cutFields, type FullChange, isDelayedName, kindOf, momentOf } from './messages.ts';
+import { parseBounded, SHORT_TEXT, skipSpace, valueEnd } from './python-json.ts';
+import { eventException, pythonText } from './python-repr.ts';
 
 /** A decoded event. Another process wrote it, so any field may be missing or of any type. */
 export type CeleryEvent = Readonly<Record<string, unknown>>;
@@ -54,8 +53,8 @@ export function taskChangeOf(event: CeleryEvent): TaskChange | null {
     exception: exception === undefined ? undefined : eventException(exception, traceback),
     traceback,
     runtime: typeof event.runtime === 'number' ? event.runtime : undefined,
-    eta: moment(event.eta),
-    expires: moment(event.expires),
+    eta: momentOf(event.eta),
+    expires: momentOf(event.expires),
     parentId: reference(event.parent_id),
     rootId: reference(event.root_id),
     groupId: undefined,
@@ -118,10 +117,6 @@ function reference(value: unknown): string | null | undefined {
   return value === null || typeof value === 'string' ? value : undefined;
 }
 
-function moment(value: unknown): number | null | undefined {
-  return value === null ? null : parseMoment(value);
-}
-
 /**
  * The worker that sent the event. Clients, beat and pool processes that publish by themselves are no workers;
  * kombu names them `gen<pid>@<host>`.
@@ -134,14 +129,6 @@ function workerName(event: CeleryEvent): string | undefined {
   // A worker that was named `gen1@host` on purpose is unlikely to have the process id 1 too.
   const anonymous = typeof pid === 'number' ? number === String(pid) : /^\d+$/.test(number);
   return anonymous ? undefined : hostname;
-}
-
-function cutFields(change: FullChange): readonly TaskTextField[] | undefined {
-  let cut: TaskTextField[] | undefined;
-  if (typeof change.args === 'string' && wasCut(change.args)) cut = ['args'];
-  if (typeof change.kwargs === 'string' && wasCut(change.kwargs)) cut = [...(cut ?? []), 'kwargs'];
-  if (typeof change.result === 'string' && wasCut(change.result)) cut = [...(cut ?? []), 'result'];
-  return cut;
 }
 
 function revokedDetail(event: CeleryEvent): string {
@@ -219,4 +206,48 @@ function workerChangeType(type: unknown): WorkerChange['type'] | null {
 
 function isNumbers(value: unknown): value is number[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'number');
+}
+
+/** Longest body, in bytes. Celery sends up to 24 events together, each of a few kilobytes. */
+export const LONGEST_BODY = 4 * 1024 * 1024;
+
+/** Events of an array that are parsed between two pauses. */
+const EVENTS_AT_ONCE = 32;
+
+/**
+ * The body of a message on the exchange of events: one event, or an array of them.
+ *
+ * @returns `undefined` if the text is not JSON, or takes too long to read
+ */
+export function parseBody(text: string): unknown {
+  try {
+    return parseBounded(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Parses a long array a few events at a time, and everything else as a whole.
+ *
+ * @param take receives what {@link parseBody} would return, or one part of the array after the other
+ */
+export function* parseInSteps(text: string, take: (body: unknown) => void): Steps<void> {
+  let at = skipSpace(text, 0);
+  if (text[at] !== '[' || text[skipSpace(text, at + 1)] === ']') return take(parseBody(text));
+  for (let isOver = false; !isOver; ) {
+    const start = at + 1;
+    try {
+      for (let count = 0; count < EVENTS_AT_ONCE && at - start < SHORT_TEXT / 2 && !isOver; count += 1) {
+        at = skipSpace(text, valueEnd(text, skipSpace(text, at + 1)));
+        isOver = text[at] !== ',';
+      }
+    } catch {
+      return take(undefined);
+    }
+    yield;
+    take(parseBody(`[${text.slice(start, at)}]`));
+    yield;
+  }
+  if (text[at] !== ']') take(undefined);
 }

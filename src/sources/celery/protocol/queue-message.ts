@@ -6,19 +6,17 @@
 import type { TaskFacts } from '../../../history/history.ts';
 import { type TaskTextField, type TimeLimits, traceIdOf } from '../../../model.ts';
 import { filledString, isRecord, isTime } from '../../../values.ts';
-import { firstTasks } from './canvas-ends.ts';
-import { kindOf, parseMoment, wasCut } from './full-change.ts';
-import type { BodyForm } from './message-body.ts';
-import { MAX_NAME, MAX_TEXT, type MessageContent, name, readParts, splitMessage } from './message-parts.ts';
-import type { QueuedTask, Signature } from './messages.ts';
-
-/** Where a message was found. */
-interface MessageOrigin {
-  /** `null` if unknown. */
-  readonly queue: string | null;
-  /** When a worker took it, milliseconds since 1970; `null` while it waits. */
-  readonly takenAt: number | null;
-}
+import { firstTasks } from './announced.ts';
+import {
+  type BodyForm,
+  MAX_NAME,
+  MAX_TEXT,
+  type MessageContent,
+  name,
+  readParts,
+  splitMessage,
+} from './message-parts.ts';
+import { kindOf, momentOf, type QueuedTask, type Signature, wasCut } from './messages.ts';
 
 /** Finds the queue that an exchange and a routing key lead to; `null` if there are several. */
 export type FindQueue = (exchange: string, routingKey: string) => string | null;
@@ -31,23 +29,21 @@ export type FindQueue = (exchange: string, routingKey: string) => string | null;
 export function decodeWaiting(raw: string, queue: string): QueuedTask | null {
   return guarded(() => {
     const { value, body } = splitMessage(raw, '{');
-    return taskOf(value, body, { queue, takenAt: null });
+    return taskOf(value, body, queue);
   });
 }
 
 /**
  * Decodes a value of `unacked`.
  *
- * @param takenAt its score in `unacked_index`, in milliseconds
  * @returns `null` if it is not a readable message of a task
  */
-export function decodeTaken(raw: string, takenAt: number | null, findQueue: FindQueue): QueuedTask | null {
+export function decodeTaken(raw: string, findQueue: FindQueue): QueuedTask | null {
   return guarded(() => {
     const { value, body } = splitMessage(raw, '[{');
     if (!Array.isArray(value)) return null;
     const [message, exchange, routingKey] = value as unknown[];
-    const queue = findQueue(filledString(exchange) ?? '', filledString(routingKey) ?? '');
-    return taskOf(message, body, { queue, takenAt });
+    return taskOf(message, body, findQueue(filledString(exchange) ?? '', filledString(routingKey) ?? ''));
   });
 }
 
@@ -59,11 +55,11 @@ function guarded(decode: () => QueuedTask | null): QueuedTask | null {
   }
 }
 
-function taskOf(value: unknown, body: string | null, origin: MessageOrigin): QueuedTask | null {
+/** @param queue `null` if unknown */
+function taskOf(value: unknown, body: string | null, queue: string | null): QueuedTask | null {
   if (!isRecord(value)) return null;
   const headers = isRecord(value.headers) ? value.headers : {};
   const properties = isRecord(value.properties) ? value.properties : {};
-  const delivery = isRecord(properties.delivery_info) ? properties.delivery_info : {};
   const form: BodyForm = {
     type: value['content-type'],
     encoding: properties.body_encoding,
@@ -79,13 +75,10 @@ function taskOf(value: unknown, body: string | null, origin: MessageOrigin): Que
   const traceId = traceIn(headers);
   return {
     facts: {
-      ...factsOf(id, content, origin.queue, embed.chord === undefined ? undefined : bodyOf(chord)),
+      ...factsOf(id, content, queue, embed.chord === undefined ? undefined : bodyOf(chord)),
       ...(traceId !== null && { traceId }),
     },
     deliveryTag: filledString(properties.delivery_tag) ?? '',
-    queue: origin.queue ?? filledString(delivery.routing_key) ?? '',
-    redelivered: headers.redelivered === true || delivery.redelivered === true,
-    takenAt: origin.takenAt,
     periodicTask: name(properties.periodic_task_name) ?? name(headers.periodic_task_name),
     // The body has the steps in reverse: Celery takes the next one off the end.
     chain: read.list(embed.chain).reverse(),
@@ -117,8 +110,8 @@ function factsOf(
     args: shown('args', args),
     kwargs: shown('kwargs', kwargs),
     retries: Number.isSafeInteger(fields.retries) ? Number(fields.retries) : undefined,
-    eta: moment(fields.eta),
-    expires: moment(fields.expires),
+    eta: momentOf(fields.eta),
+    expires: momentOf(fields.expires),
     parentId: reference(fields.parent_id),
     rootId: reference(fields.root_id),
     groupId: reference(fields.group),
@@ -166,11 +159,6 @@ function reference(value: unknown): string | null | undefined {
   return value === null ? null : (name(value) ?? undefined);
 }
 
-/** Celery treats a time without an offset as UTC (celery/utils/time.py, `maybe_make_aware`). */
-function moment(value: unknown): number | null | undefined {
-  return value === null ? null : parseMoment(value);
-}
-
 /** Deepest nesting, and most signatures of one message; the rest is left out. */
 const MAX_DEPTH = 32;
 const MAX_SIGNATURES = 10_000;
@@ -185,15 +173,8 @@ const TYPES: Readonly<Record<string, string>> = {
   'celery.chunks': 'chunks',
 };
 
-/** Reads the signatures of one message, up to a limit. */
-interface SignatureReader {
-  /** Reads a list of signatures or a single one. Everything else is left out. */
-  list(value: unknown): Signature[];
-  one(value: unknown): Signature | null;
-}
-
 /** @returns a reader for one message */
-function createSignatureReader(): SignatureReader {
+function createSignatureReader() {
   let left = MAX_SIGNATURES;
 
   function one(value: unknown, depth: number): Signature | null {
@@ -234,7 +215,11 @@ function createSignatureReader(): SignatureReader {
     return !Array.isArray(value) && first?.type === 'group' ? [...first.tasks] : tasks;
   }
 
-  return { list: (value) => list(value, 0), one: (value) => one(value, 0) };
+  return {
+    /** Reads a list of signatures or a single one. Everything else is left out. */
+    list: (value: unknown) => list(value, 0),
+    one: (value: unknown) => one(value, 0),
+  };
 }
 
 function typeOf(name: string): string | null {

@@ -4,15 +4,23 @@
  */
 import type { TaskChange, TaskChangeType } from '../../../history/history.ts';
 import { progressOf, type TaskProgress, type TaskTextField } from '../../../model.ts';
-import { failedHeaderTask } from './broken-chord.ts';
-import { lastException, storedException, storedReason } from './exceptions.ts';
-import { type FullChange, kindOf, parseMoment } from './full-change.ts';
-import { objectMembers, readString, stringEnd, valueEnd } from './json-text.ts';
-import type { StoredResult } from './messages.ts';
-
-import { parsePythonJson } from './python-json.ts';
-import { pythonText, pythonTupleText } from './python-repr.ts';
-import { childrenAt } from './result-nodes.ts';
+import {
+  type FullChange,
+  isId,
+  kindOf,
+  parseMoment,
+  type ResultNode,
+  type StoredResult,
+} from './messages.ts';
+import { objectMembers, parsePythonJson, readString, skipSpace, stringEnd, valueEnd } from './python-json.ts';
+import {
+  failedHeaderTask,
+  lastException,
+  pythonText,
+  pythonTupleText,
+  storedException,
+  storedReason,
+} from './python-repr.ts';
 
 const TYPES: Readonly<Record<string, TaskChangeType>> = {
   // Celery stores no such result; apps create rows in SQL when they send a task.
@@ -281,4 +289,75 @@ function takeStamps(text: string, members: Map<string, number>): object | undefi
     if (fits) stamps.push([name, parsePythonJson(text.slice(at, end))]);
   }
   return stamps.length === 0 ? undefined : Object.fromEntries(stamps);
+}
+
+/** Most nodes of one result, and deepest nesting; the rest is left out. */
+const MAX_NODES = 10_000;
+const MAX_DEPTH = 16;
+/** Characters that so many nodes need, roughly. */
+const MAX_LENGTH = 2 * 1024 * 1024;
+const NONE: readonly ResultNode[] = [];
+
+/**
+ * The tasks and groups in the member `children` of a result. Items of other shapes are left out.
+ *
+ * @param start where the value begins
+ */
+function childrenAt(text: string, start: number | undefined): readonly ResultNode[] {
+  if (start === undefined || text[start] !== '[' || text[skipSpace(text, start + 1)] === ']') return NONE;
+  const end = valueEnd(text, start);
+  if (end - start > MAX_LENGTH) return NONE;
+  try {
+    const value: unknown = JSON.parse(text.slice(start, end));
+    return Array.isArray(value) ? nodesOf(value, { left: MAX_NODES }, 0) : NONE;
+  } catch {
+    return NONE;
+  }
+}
+
+/**
+ * Decodes a stored group, the value of `celery-taskset-meta-<id>`: `{"result": [[id, parent], [member, …]]}`.
+ *
+ * @returns `null` if it is not readable
+ */
+export function decodeGroup(text: string): ResultNode | null {
+  if (text.length > MAX_LENGTH) return null;
+  try {
+    const { result } = JSON.parse(text) as { result?: unknown };
+    const node = nodeOf(result, { left: MAX_NODES }, 0);
+    return node === null || node.members === null ? null : node;
+  } catch {
+    return null;
+  }
+}
+
+interface Budget {
+  left: number;
+}
+
+function nodesOf(values: readonly unknown[], budget: Budget, depth: number): ResultNode[] {
+  const nodes: ResultNode[] = [];
+  for (const value of values) {
+    if (budget.left <= 0) break;
+    const node = nodeOf(value, budget, depth);
+    if (node !== null) nodes.push(node);
+  }
+  return nodes;
+}
+
+/** As celery/result.py writes it (`as_tuple`): a task is `[[id, parent], null]`, a group `[[id, parent], [member, …]]`. */
+function nodeOf(value: unknown, budget: Budget, depth: number): ResultNode | null {
+  budget.left -= 1;
+  if (!Array.isArray(value) || !Array.isArray(value[0]) || depth > MAX_DEPTH) return null;
+  const [[id, parent], members] = value as [unknown[], unknown];
+  if (!isId(id)) return null;
+  if (members === null) return { id, parent: nodeParent(parent), members: null };
+  if (!Array.isArray(members)) return null;
+  return { id, parent: nodeParent(parent), members: nodesOf(members, budget, depth + 1) };
+}
+
+/** @param value an id, or the tuple of the parent */
+function nodeParent(value: unknown): string | null {
+  const id: unknown = Array.isArray(value) && Array.isArray(value[0]) ? value[0][0] : value;
+  return isId(id) ? id : null;
 }

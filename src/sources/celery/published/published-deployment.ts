@@ -3,14 +3,20 @@ import { MonitorError } from '../../../errors.ts';
 import type { SharedTexts } from '../../../history/stored-history.ts';
 import type { Component, HealthCheck, Queue } from '../../../model.ts';
 import type { HealthSource, QueueSource, ScheduleSource, SourceStatus } from '../../../source.ts';
-import type { Deployment, DeploymentStatus } from '../deployment.ts';
-import { indexMessages, nextEtaOf, type WaitingIndex } from '../queues/waiting-index.ts';
-import { createWaitingRows, type WaitingRows } from '../queues/waiting-rows.ts';
+import type { Deployment } from '../answers.ts';
+import type { Freshness } from '../collector.ts';
+import {
+  createWaitingRows,
+  indexMessages,
+  nextEtaOf,
+  type WaitingIndex,
+  type WaitingRows,
+} from '../queues/waiting-messages.ts';
 import type { Waiting } from '../queues/waiting-tasks.ts';
-import type { ReportClock } from './report-clock.ts';
 import {
   type HealthReport,
   KINDS,
+  type ReportClock,
   readReport,
   type SchedulesReport,
   type StatusReport,
@@ -62,7 +68,7 @@ function remembered<Report>(texts: SharedTexts, kind: keyof typeof KINDS): () =>
   };
 }
 
-function statusOf(clock: ReportClock, field: StatusField): DeploymentStatus {
+function statusOf(clock: ReportClock, field: StatusField): Freshness {
   const silence = clock.silence();
   const reported: StatusReport | null = clock.status();
   if (reported === null) return { ok: false, asOf: null, error: 'source_unavailable', reason: silence };

@@ -2,16 +2,15 @@
  * Reports a deployment, twice a second, to the instances that do not collect: a short status each time, everything else
  * if it has changed.
  */
-
 import type { TaskFacts } from '../../../history/history.ts';
 import type { SharedTexts } from '../../../history/stored-history.ts';
 import type { HealthCheck, Task, TaskTextField } from '../../../model.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import type { ReadContext, SourceStatus } from '../../../source.ts';
-import type { CeleryParts } from '../answers.ts';
+import type { CeleryParts, Deployment } from '../answers.ts';
 import type { WaitingMessage } from '../broker.ts';
-import type { Deployment, DeploymentStatus } from '../deployment.ts';
-import { problemOf } from '../problem.ts';
+import type { Freshness } from '../collector.ts';
+import { problemOf } from '../hint.ts';
 import type { Waiting } from '../queues/waiting-tasks.ts';
 import { type HealthReport, KINDS, type StatusReport, type WaitingReport, writeReport } from './reports.ts';
 
@@ -24,11 +23,6 @@ const ASK_MS = 60_000;
 const LONGEST_MS = 5_000;
 /** Most queues, and most schedules. */
 const MOST_ROWS = 5_000;
-
-/** Reports until it is closed. */
-interface Publisher {
-  close(): void;
-}
 
 /** What to report, and where. */
 interface PublisherOptions {
@@ -61,7 +55,7 @@ interface State extends PublisherOptions {
 }
 
 /** Begins at once. */
-export function createPublisher(options: PublisherOptions): Publisher {
+export function createPublisher(options: PublisherOptions) {
   const state: State = {
     ...options,
     published: new Map(),
@@ -129,7 +123,7 @@ function publish({ published, texts }: State, kind: Kind, value: unknown): void 
 
 /** Until the broker has been reached, the data is as old as that of the previous collector. */
 function statusOf({ deployment, parts, leader, before, startedAt, checkedAt }: State): StatusReport {
-  const since = (now: DeploymentStatus, last: DeploymentStatus | undefined): DeploymentStatus => ({
+  const since = (now: Freshness, last: Freshness | undefined): Freshness => ({
     ...now,
     asOf: now.asOf ?? last?.asOf ?? null,
   });
@@ -146,7 +140,7 @@ function statusOf({ deployment, parts, leader, before, startedAt, checkedAt }: S
   };
 }
 
-function partStatus(status: SourceStatus = { ok: true, asOf: new Date() }): DeploymentStatus {
+function partStatus(status: SourceStatus = { ok: true, asOf: new Date() }): Freshness {
   const { ok, asOf, error = null, reason = null } = status;
   return { ok, asOf, error, reason };
 }

@@ -2,10 +2,13 @@
  * The reports about a deployment from the instance that collects to those that only answer: its answers, one text for
  * each kind. The texts are redacted. A text of another version is not read.
  */
+
+import type { SharedTexts } from '../../../history/stored-history.ts';
 import type { HealthCheck, Schedule, WorkerHealthCheck } from '../../../model.ts';
 import { isRecord } from '../../../values.ts';
+import type { Sight } from '../answers.ts';
 import type { WaitingMessage } from '../broker.ts';
-import type { DeploymentStatus, Sight } from '../deployment.ts';
+import type { Freshness } from '../collector.ts';
 
 /** Kinds of texts. */
 export const KINDS = {
@@ -28,10 +31,10 @@ export interface StatusReport {
   readonly leader: string;
   /** Since when it collects, milliseconds since 1970. */
   readonly since: number;
-  readonly tasks: DeploymentStatus;
-  readonly workers: DeploymentStatus;
-  readonly queues: DeploymentStatus;
-  readonly schedules: DeploymentStatus;
+  readonly tasks: Freshness;
+  readonly workers: Freshness;
+  readonly queues: Freshness;
+  readonly schedules: Freshness;
   readonly sight: Sight;
   /** When the last health checks ended, by the same clock; `null`: none has. */
   readonly checkedAt: number | null;
@@ -81,4 +84,65 @@ export function readReport<Report>(text: string): Report | null {
   } catch {
     return null;
   }
+}
+
+const INTERVAL_MS = 1_000;
+/** A report is written each second. An older one shows that no instance collects. */
+const STALE_AFTER_MS = 5_000;
+
+/** The last status, and how old it is. Clocks of other machines are not trusted. */
+export type ReportClock = ReturnType<typeof createReportClock>;
+
+interface State {
+  readonly texts: SharedTexts;
+  readonly onTakeover: () => void;
+  text: string | null;
+  status: StatusReport | null;
+  /** When it was written, by the monotonic clock of this process; `-Infinity` without one. */
+  writtenAt: number;
+}
+
+/**
+ * Looks at once, and then once a second.
+ *
+ * @param onTakeover is called when another instance begins to report
+ */
+export function createReportClock(texts: SharedTexts, onTakeover: () => void) {
+  const state: State = { texts, onTakeover, text: null, status: null, writtenAt: Number.NEGATIVE_INFINITY };
+  const timer = setInterval(() => look(state), INTERVAL_MS).unref();
+  return {
+    /** `null`: there was no report, or this version cannot read it. */
+    status() {
+      look(state);
+      return state.status;
+    },
+    /** A sentence if reports have stopped, or never began. `null`: reports arrive. */
+    silence() {
+      look(state);
+      const old = performance.now() - state.writtenAt;
+      if (state.status === null) return 'No instance that collects has reported anything yet.';
+      if (old <= STALE_AFTER_MS) return null;
+      const since = Number.isFinite(old) ? `for ${Math.round(old / 1000)} seconds` : 'lately';
+      return `No instance that collects has reported anything ${since}.`;
+    },
+    close: () => clearInterval(timer),
+  };
+}
+
+function look(state: State): void {
+  const text = state.texts.read(KINDS.status);
+  if (text === state.text) return;
+  const isFirst = state.text === null;
+  const before = state.status;
+  state.text = text;
+  state.status = text === null ? null : readReport<StatusReport>(text);
+  const { status } = state;
+  if (before !== null && status !== null && before.since !== status.since) state.onTakeover();
+  // A change was written within the last two seconds. The first text may have been there for long.
+  state.writtenAt = isFirst ? firstWrite(state.status) : performance.now();
+}
+
+function firstWrite(status: StatusReport | null): number {
+  const age = status === null ? Number.POSITIVE_INFINITY : Math.abs(Date.now() - status.at);
+  return age <= STALE_AFTER_MS ? performance.now() - age : Number.NEGATIVE_INFINITY;
 }

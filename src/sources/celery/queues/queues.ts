@@ -1,17 +1,14 @@
 /** The queues of a deployment and their waiting messages, read about once a second. */
+
+import type { CollectedHistory, TaskFacts } from '../../../history/history.ts';
 import type { Redactor } from '../../../redact.ts';
+import { turnNow } from '../../../turn-clock.ts';
 import { waitFor } from '../../../waiting.ts';
-import type { QueueCounts, QueueReader, QueueReading } from '../broker.ts';
+import type { MessagePosition, QueueCounts, QueueReader, QueueReading, WaitingMessage } from '../broker.ts';
 import type { Lineage } from '../lineage/lineage.ts';
-import type { Problem } from '../problem.ts';
-import {
-  createMessageIntake,
-  type IntakeHistory,
-  type MessageCounts,
-  type MessageIntake,
-} from './message-intake.ts';
-import { indexMessages, nextEtaOf, type WaitingIndex } from './waiting-index.ts';
-import { createWaitingRows, type WaitingRows } from './waiting-rows.ts';
+import { readAnnounced } from '../protocol/announced.ts';
+import type { QueuedTask } from '../protocol/messages.ts';
+import { createWaitingRows, indexMessages, nextEtaOf, type WaitingIndex } from './waiting-messages.ts';
 
 /** Milliseconds between two readings while there is activity or demand, and otherwise. */
 const INTERVAL_MS = 1000;
@@ -33,48 +30,13 @@ export interface QueueWatch extends Pick<Lineage, 'queued'> {
 }
 
 /** The waiting messages. */
-export interface Queues {
-  /** Whether messages can be listed; see {@link QueueReader.listsMessages}. */
-  readonly listsMessages: boolean;
-  /** Begins to read. */
-  start(): void;
-  /** Stops reading. */
-  stop(): void;
-  /** How many messages wait, by queue. Empty before the first reading. */
-  depths(): readonly QueueCounts[];
-  /** Whether the last reading succeeded; true before the first. */
-  ok(): boolean;
-  /** When the queues were last read; `null` before that. */
-  asOf(): Date | null;
-  counts(): MessageCounts;
-  /** Why the last reading failed, or what was refused; `null` when all is well. */
-  problem(): Problem | null;
-  /** Whether a message of this task is in a queue or unacknowledged; `null` if unknown. */
-  holds(id: string): boolean | null;
-  /** Whether the last reading has found a message of this task that no worker had taken. */
-  waits(id: string): boolean;
-  /** Changes whenever something that is shown has changed. */
-  revision(): number;
-  /** When the next waiting task becomes overdue; `null` when none will. */
-  nextEta(): Date | null;
-  /** To be called when queues are requested. */
-  asked(): void;
-  /** To be called when a client reports that it has sent a task to this queue. */
-  announced(queue: string): void;
-  /** Resolves once the first reading has ended, or a second later. */
-  ready(): Promise<void>;
-  /** The waiting messages if they are all known; `null` when they are too many, or before the first reading. */
-  held(): WaitingIndex | null;
-  /** The waiting messages that are known. */
-  index(): WaitingIndex;
-  readonly rows: WaitingRows;
-}
+export type Queues = ReturnType<typeof createQueues>;
 
 interface QueuesState {
   readonly reader: QueueReader;
-  readonly history: IntakeHistory;
+  readonly history: CollectedHistory;
   readonly watch: QueueWatch;
-  readonly intake: MessageIntake;
+  readonly intake: ReturnType<typeof createMessageIntake>;
   /** Names of queues that workers consume. */
   readonly known: () => readonly string[];
   /** Names of queues that clients reported, where queues cannot be found otherwise. */
@@ -103,31 +65,44 @@ interface QueuesState {
 export function createQueues(
   given: Pick<QueuesState, 'reader' | 'history' | 'watch' | 'known'>,
   redactor: Redactor | null,
-): Queues {
+) {
   const { reader, history, watch } = given;
   const intake = createMessageIntake(history, watch);
   const state = newState({ ...given, intake });
   return {
+    /** Whether messages can be listed; see {@link QueueReader.listsMessages}. */
     listsMessages: reader.listsMessages,
+    /** Begins to read. */
     start() {
       if (state.isRunning) return;
       state.isRunning = true;
       schedule(state, 0);
     },
+    /** Stops reading. */
     stop() {
       state.isRunning = false;
       clearTimeout(state.timer);
       state.settleFirst();
     },
+    /** How many messages wait, by queue. Empty before the first reading. */
     depths: () => state.reading?.queues ?? [],
+    /** Whether the last reading succeeded; true before the first. */
     ok: () => state.reading?.ok ?? true,
+    /** When the queues were last read; `null` before that. */
     asOf: () => (state.readAt === null ? null : new Date(state.readAt)),
-    counts: intake.counts,
+    /** How many messages could not be read. */
+    unreadable: intake.unreadable,
+    /** Why the last reading failed, or what was refused; `null` when all is well. */
     problem: () => state.reading?.problem ?? null,
-    holds: (id) => holds(state, id),
-    waits: (id) => state.reading?.ok === true && state.index.get(id)?.takenAt === null,
+    /** Whether a message of this task is in a queue or unacknowledged; `null` if unknown. */
+    holds: (id: string) => holds(state, id),
+    /** Whether the last reading has found a message of this task that no worker had taken. */
+    waits: (id: string) => state.reading?.ok === true && state.index.get(id)?.takenAt === null,
+    /** Changes whenever something that is shown has changed. */
     revision: () => state.reading?.revision ?? 0,
+    /** When the next waiting task becomes overdue; `null` when none will. */
     nextEta: () => nextEta(state),
+    /** To be called when queues are requested. */
     asked() {
       const wasIdle = isIdle(state);
       state.askedAt = Date.now();
@@ -135,11 +110,15 @@ export function createQueues(
         schedule(state, state.begunAt + intervalOf(state) - state.askedAt);
       }
     },
-    announced(queue) {
+    /** To be called when a client reports that it has sent a task to this queue. */
+    announced(queue: string) {
       if (!reader.listsMessages && state.announced.size < MAX_ANNOUNCED) state.announced.add(queue);
     },
+    /** Resolves once the first reading has ended, or a second later. */
     ready: () => ready(state),
+    /** The waiting messages if they are all known; `null` when they are too many, or before the first reading. */
     held: () => (state.reading?.isComplete === true ? state.index : null),
+    /** The waiting messages that are known. */
     index: () => state.index,
     rows: createWaitingRows(redactor),
   };
@@ -241,4 +220,120 @@ function recordDepths({ history, index, begunAt }: QueuesState, queues: readonly
 async function ready(state: QueuesState): Promise<void> {
   if (state.reading !== null || !state.isRunning) return;
   await waitFor(state.first, { ms: FIRST_READING_MS });
+}
+
+/** Most tags to remember: more than there are messages, so that nothing is recorded twice. */
+const MAX_SEEN = 20_000;
+/** Maximum number of facts of tasks that the history does not know yet, and how long they outlive their message. */
+const MAX_UNRECORDED = 20_000;
+const MAX_UNRECORDED_BYTES = 16 * 1024 * 1024;
+const UNRECORDED_FOR_MS = 30_000;
+/** Memory of an object with its fields, and of a relation, in bytes. */
+const OBJECT = 700;
+const RELATION = 150;
+
+interface IntakeState {
+  readonly history: CollectedHistory;
+  readonly lineage: Pick<Lineage, 'queued'>;
+  /** Tags of messages, in the order in which they were read first. */
+  readonly seen: Set<string>;
+  /** By task id. */
+  readonly unrecorded: Map<
+    string,
+    {
+      readonly facts: TaskFacts;
+      readonly bytes: number;
+      goneAt: number | null;
+    }
+  >;
+  unrecordedBytes: number;
+  unreadable: number;
+}
+
+function createMessageIntake(history: CollectedHistory, lineage: Pick<Lineage, 'queued'>) {
+  const state: IntakeState = {
+    history,
+    lineage,
+    seen: new Set(),
+    unrecorded: new Map(),
+    unrecordedBytes: 0,
+    unreadable: 0,
+  };
+  return {
+    take: (task: QueuedTask | null, position: MessagePosition) => take(state, task, position),
+    /**
+     * Offers facts again that the history did not accept: the events of a task may arrive after its message was
+     * read, and even after the message has left the queue.
+     *
+     * @param isHeld whether a message of that task is still there
+     */
+    offerAgain: (isHeld: (id: string) => boolean, now: number) => offerAgain(state, isHeld, now),
+    /** How many messages could not be read. */
+    unreadable: () => state.unreadable,
+  };
+}
+
+function take(state: IntakeState, task: QueuedTask | null, position: MessagePosition): WaitingMessage {
+  const message = waitingMessage(task, position);
+  if (!isNew(state, position.tag)) return message;
+  if (task === null) {
+    state.unreadable += 1;
+    state.history.writer.recordDropped(1);
+    return message;
+  }
+  forget(state, task.facts.id);
+  if (!record(state, task.facts)) remember(state, task.facts, message.bytes);
+  state.lineage.queued(task);
+  return message;
+}
+
+function isNew({ seen }: IntakeState, tag: string): boolean {
+  if (seen.has(tag)) return false;
+  if (seen.size >= MAX_SEEN) seen.delete(seen.values().next().value as string);
+  seen.add(tag);
+  return true;
+}
+
+/** @returns whether the history knows the task */
+function record({ history }: IntakeState, facts: TaskFacts): boolean {
+  if (history.index.stateOf(facts.id) === null) return false;
+  history.writer.recordFacts(facts);
+  return true;
+}
+
+function remember(state: IntakeState, facts: TaskFacts, bytes: number): void {
+  const { unrecorded } = state;
+  unrecorded.set(facts.id, { facts, bytes, goneAt: null });
+  state.unrecordedBytes += bytes;
+  while (unrecorded.size > MAX_UNRECORDED || state.unrecordedBytes > MAX_UNRECORDED_BYTES) {
+    forget(state, unrecorded.keys().next().value as string);
+  }
+}
+
+function forget(state: IntakeState, id: string): void {
+  state.unrecordedBytes -= state.unrecorded.get(id)?.bytes ?? 0;
+  state.unrecorded.delete(id);
+}
+
+function offerAgain(state: IntakeState, isHeld: (id: string) => boolean, now: number): void {
+  for (const [id, waiting] of state.unrecorded) {
+    if (record(state, waiting.facts)) forget(state, id);
+    else if (isHeld(id)) waiting.goneAt = null;
+    else {
+      waiting.goneAt ??= now;
+      if (now - waiting.goneAt > UNRECORDED_FOR_MS) forget(state, id);
+    }
+  }
+}
+
+/** Keeps only the data that is shown. @param task the decoded message; `null` if it is not readable */
+function waitingMessage(task: QueuedTask | null, position: MessagePosition): WaitingMessage {
+  const seenAt = turnNow();
+  if (task === null) return { ...position, facts: null, seenAt, relations: [], bytes: OBJECT };
+  const { facts } = task;
+  // Errbacks are left out: most are never sent.
+  const announced = readAnnounced(task);
+  const relations = [...announced.relations, ...announced.behindChord];
+  const texts = (facts.args?.length ?? 0) + (facts.kwargs?.length ?? 0) + facts.id.length;
+  return { ...position, facts, seenAt, relations, bytes: OBJECT + 2 * texts + RELATION * relations.length };
 }

@@ -18,7 +18,7 @@ const MAX_TEXT = 600;
 const SEARCH_MS = 1;
 
 /** The data from which a list is made. */
-export interface WaitingListParts {
+interface WaitingListParts {
   /** Lists tasks of the history. */
   readonly listHistory: (query: TaskQuery, context: ReadContext) => Promise<TaskPage>;
   /** Messages of tasks that the history does not know, in the order in which they will run. */

@@ -22,16 +22,7 @@ const MAX_FAILURES = 500;
 const MAX_REMEMBERED = 20_000;
 
 /** Observes published results. */
-export interface PropagatedFailures {
-  /** A published result, before it is recorded. */
-  published(result: StoredResult): void;
-  /** An event about a task was received, or its message was found in a queue. */
-  heard(id: string): void;
-  /** Results may have been missed: those published before and after do not belong together. */
-  missed(): void;
-  /** Marks nothing more. */
-  close(): void;
-}
+export type PropagatedFailures = ReturnType<typeof createPropagatedFailures>;
 
 /** A failure of a burst. */
 interface Failure {
@@ -73,18 +64,22 @@ export function createPropagatedFailures(
   history: CollectedHistory,
   isDeaf: () => boolean,
   found: (failedId: string, steps: readonly string[]) => void,
-): PropagatedFailures {
+) {
   const maps = { bursts: new Map<string, Burst>(), unheard: new Map<string, Failure>() };
   const state: State = { history, isDeaf, found, ...maps, count: 0, timer: undefined };
   return {
-    published: (result) => take(state, result),
-    heard(id) {
+    /** A published result, before it is recorded. */
+    published: (result: StoredResult) => take(state, result),
+    /** An event about a task was received, or its message was found in a queue. */
+    heard(id: string) {
       const failure = state.unheard.get(id);
       if (failure !== undefined) failure.isHeard = true;
     },
+    /** Results may have been missed: those published before and after do not belong together. */
     missed() {
       for (const burst of state.bursts.values()) burst.isWhole = false;
     },
+    /** Marks nothing more. */
     close() {
       clearInterval(state.timer);
       state.bursts.clear();

@@ -1,12 +1,13 @@
-/** Reads all stored results in the background. */
+/** Reads all stored results in the background, and records those that the history would keep. */
 import type { CollectedHistory } from '../../../history/history.ts';
+import { type Steps, scheduler } from '../../../scheduler.ts';
 import { pause } from '../../../waiting.ts';
+import { type Problem, problemOf } from '../hint.ts';
 import type { Lineage } from '../lineage/lineage.ts';
-import { type Problem, problemOf } from '../problem.ts';
-import { decodeGroup } from '../protocol/result-nodes.ts';
-import type { StoredText } from '../result-backend.ts';
+import type { StoredResult } from '../protocol/messages.ts';
+import { decodeGroup, decodeResult, decodeResultHead, endedAt } from '../protocol/results.ts';
+import type { StoredResults, StoredText, StoredValue } from '../result-backend.ts';
 import type { KeptTasks } from './kept-tasks.ts';
-import { type ResultIntake, takeResults } from './result-intake.ts';
 
 /** Parts of rest for one part of work of this event loop: reading takes a third of the time. */
 const REST_PER_WORK = 2;
@@ -21,37 +22,11 @@ const MAX_REFUSALS = 3;
 const SPACING = 2;
 const LONGEST_SPACING = 60_000;
 
-/** The progress of reading. */
-export interface ScanProgress {
-  /** Whether everything has been read, or nothing more will be. */
-  readonly done: boolean;
-  /** Entries in the backend, those of other apps included; `null` while unknown. */
-  readonly keys: number | null;
-  /** Results of tasks that were found. */
-  readonly read: number;
-  /** Results that the history was given. */
-  readonly kept: number;
-  /** Values of another serializer, or broken ones. */
-  readonly unreadable: number;
-  /** When the scan began; `null` before. */
-  readonly since: Date | null;
-  readonly finishedAt: Date | null;
-  /** The problem that keeps it from continuing, or that ended it. */
-  readonly problem: Problem | null;
-}
-
-/** Reads everything that is stored. */
-export interface ResultScan {
-  /** Reads everything; if a scan is running, everything once more afterwards. */
-  start(): void;
-  progress(): ScanProgress;
-}
-
 interface State {
   readonly intake: ResultIntake;
   readonly kept: KeptTasks | null;
   readonly signal: AbortSignal;
-  progress: { -readonly [Field in keyof ScanProgress]: ScanProgress[Field] };
+  progress: ReturnType<typeof newProgress>;
   isWanted: boolean;
   isRunning: boolean;
 }
@@ -60,14 +35,11 @@ interface State {
  * @param kept `null` without a store
  * @param signal ends it
  */
-export function createResultScan(
-  intake: ResultIntake,
-  kept: KeptTasks | null,
-  signal: AbortSignal,
-): ResultScan {
+export function createResultScan(intake: ResultIntake, kept: KeptTasks | null, signal: AbortSignal) {
   const progress = newProgress(null);
   const state: State = { intake, kept, signal, progress, isWanted: false, isRunning: false };
   return {
+    /** Reads everything; if a scan is running, everything once more afterwards. */
     start() {
       state.isWanted = true;
       if (!state.isRunning) void run(state);
@@ -165,15 +137,115 @@ function takeGroup(lineage: Lineage, { text, isCut }: StoredText): boolean {
   return group !== null;
 }
 
-function newProgress(since: Date | null): State['progress'] {
+/** The progress of reading. */
+function newProgress(since: Date | null) {
   return {
+    /** Whether everything has been read, or nothing more will be. */
     done: false,
-    keys: null,
+    /** Entries in the backend, those of other apps included; `null` while unknown. */
+    keys: null as number | null,
+    /** Results of tasks that were found. */
     read: 0,
+    /** Results that the history was given. */
     kept: 0,
+    /** Values of another serializer, or broken ones. */
     unreadable: 0,
+    /** When the scan began; `null` before. */
     since,
-    finishedAt: null,
-    problem: null,
+    finishedAt: null as Date | null,
+    /** The problem that keeps it from continuing, or that ended it. */
+    problem: null as Problem | null,
   };
+}
+
+/** Parameters of the intake of results. */
+export interface ResultIntake {
+  readonly history: CollectedHistory;
+  readonly lineage: Lineage;
+  readonly stored: StoredResults;
+  /** Longest text to make of one value, in characters. */
+  readonly valueLength: number;
+}
+
+/** Receives results that were looked up and that the history would not keep. */
+export type Aside = (result: StoredResult) => void;
+
+/** Counts of results that were read. */
+interface IntakeCounts {
+  /** Results that the history was given. */
+  kept: number;
+  /** Values of another serializer, or broken ones. */
+  unreadable: number;
+}
+
+/** Results about which the history is asked at once: to answer, it brings its indexes up to date. */
+const AT_ONCE = 50;
+/** Results to record without yielding: for most values, a few milliseconds at most. */
+const TAKEN_AT_ONCE = 5;
+
+/**
+ * Records the results that the history would keep. Yields to the event loop in between.
+ *
+ * @param aside given for a look-up
+ */
+export async function takeResults(
+  intake: ResultIntake,
+  values: readonly StoredValue[],
+  aside: Aside | null = null,
+): Promise<IntakeCounts> {
+  return await scheduler.run('results', takeAll(intake, values, aside));
+}
+
+function* takeAll(
+  intake: ResultIntake,
+  values: readonly StoredValue[],
+  aside: Aside | null,
+): Steps<IntakeCounts> {
+  const { history, lineage } = intake;
+  const counts: IntakeCounts = { kept: 0, unreadable: 0 };
+  for (let at = 0; at < values.length; at += AT_ONCE) {
+    const results: StoredResult[] = [];
+    for (const value of values.slice(at, at + AT_ONCE)) {
+      if (aside !== null || isPerhapsWanted(intake, value)) {
+        const result = decode(intake, value);
+        if (result === null) counts.unreadable += 1;
+        else results.push(result);
+      }
+      yield;
+    }
+    const wanted = results.map(({ change: { id, time, heardAt } }) =>
+      isWanted(intake, id, time ?? heardAt ?? Date.now()),
+    );
+    for (const [index, result] of results.entries()) {
+      if (wanted[index] === true) {
+        history.writer.recordTask(result.change);
+        lineage.stored(result);
+        counts.kept += 1;
+      } else aside?.(result);
+      if (index % TAKEN_AT_ONCE === TAKEN_AT_ONCE - 1) yield;
+    }
+  }
+  return counts;
+}
+
+/** Whether the history may want a result, as far as that is known before it is decoded. */
+function isPerhapsWanted(intake: ResultIntake, { id, text, isCut }: StoredValue): boolean {
+  const time = isCut ? null : endedAt(text);
+  return time === null || isWanted(intake, id, time);
+}
+
+/** Results of known tasks are always wanted; others when the history would keep the task. */
+function isWanted({ history }: ResultIntake, id: string, time: number): boolean {
+  return history.index.stateOf(id) !== null || history.index.wouldKeep(time);
+}
+
+/** @returns `null` when it is unreadable */
+function decode(
+  { valueLength }: ResultIntake,
+  { id, text, isCut, writtenAt = null }: StoredValue,
+): StoredResult | null {
+  const result = isCut ? decodeResultHead(text, id) : decodeResult(text, id, valueLength);
+  if (result === null) return null;
+  const { children, change } = result;
+  return { children, change: { ...change, stored: true, heardAt: change.time === null ? writtenAt : null } };
 }

@@ -1,5 +1,4 @@
 /** Stored results: read at the start, looked up on request, and compared with what events reported. */
-
 import { createHash } from 'node:crypto';
 import type { History, OpenTask } from '../../../history/history.ts';
 import type { HistorySources } from '../../../history/store-parts.ts';
@@ -8,42 +7,18 @@ import { pause } from '../../../waiting.ts';
 import type { Lineage } from '../lineage/lineage.ts';
 import type { PublishedResults, ResultBackend, StoredValue } from '../result-backend.ts';
 import type { KeptTasks } from './kept-tasks.ts';
-import { type ResultIntake, takeResults } from './result-intake.ts';
-import { createResultLookup, type ResultLookup } from './result-lookup.ts';
-import { createResultScan, type ScanProgress } from './result-scan.ts';
-import { createFoundTasks, withTaskLookup } from './task-lookup.ts';
+import { createResultScan, type ResultIntake, takeResults } from './result-scan.ts';
+import { createFoundTasks, createResultLookup, withTaskLookup } from './task-lookup.ts';
 
 /** How long reading waits for the subscription, and how often it checks whether that has failed, in milliseconds. */
 const LONGEST_WAIT_MS = 5_000;
 const WAIT_STEP_MS = 50;
 
-/** Progress of reading, and its cost. */
-export interface ResultsProgress extends ScanProgress {
-  /** Commands or queries sent so far, those of look-ups included. */
-  readonly commands: number;
-}
-
 /** Reads stored results into a history. */
-export interface Results {
-  /**
-   * Begins to read stored results, and to look up tasks that have not ended, once published results arrive or cannot
-   * arrive: results stored in between are then either read or received.
-   */
-  start(): void;
-  /** To be called whenever published results begin to arrive. */
-  onListening(): void;
-  /** Reads everything again, since something may have been missed. */
-  onGap(): void;
-  readonly lookup: ResultLookup;
-  /** The history's task source, which then looks up what the history does not know. */
-  withLookup(tasks: HistorySources['tasks']): HistorySources['tasks'];
-  progress(): ResultsProgress;
-  /** Ends everything; running reads are given up. */
-  stop(): void;
-}
+export type Results = ReturnType<typeof createResults>;
 
-/** Parameters of reading. */
-interface ResultsOptions {
+/** Nothing is asked of the backend before `start` or a look-up. */
+export function createResults(options: {
   readonly backend: Pick<ResultBackend, 'stored' | 'published'>;
   readonly history: History;
   readonly lineage: Lineage;
@@ -57,10 +32,7 @@ interface ResultsOptions {
   readonly kept: KeptTasks | null;
   /** Removes secrets from results that are looked up for a client; `null`: they stay as they are. */
   readonly redactor: Redactor | null;
-}
-
-/** Nothing is asked of the backend before `start` or a look-up. */
-export function createResults(options: ResultsOptions): Results {
+}) {
   const { backend, history, lineage, valueLength, readsStored } = options;
   const { stored, published } = backend;
   const stopping = new AbortController();
@@ -86,16 +58,26 @@ export function createResults(options: ResultsOptions): Results {
   }
 
   return {
+    /**
+     * Begins to read stored results, and to look up tasks that have not ended, once published results arrive or cannot
+     * arrive: results stored in between are then either read or received.
+     */
     start: () => void listening(published, signal).then(begin),
+    /** To be called whenever published results begin to arrive. */
     onListening() {
       // Results that were read before may have been stored again since.
       if (started) onGap();
       else begin();
     },
+    /** Reads everything again, since something may have been missed. */
     onGap,
     lookup,
-    withLookup: (tasks) => withTaskLookup(tasks, { reader: history.reader, lineage, lookup, found }),
+    /** The history's task source, which then looks up what the history does not know. */
+    withLookup: (tasks: HistorySources['tasks']) =>
+      withTaskLookup(tasks, { reader: history.reader, lineage, lookup, found }),
+    /** The progress of reading, and how many commands or queries were sent, those of look-ups included. */
     progress: () => ({ ...scan.progress(), commands: stored.requests() }),
+    /** Ends everything; running reads are given up. */
     stop() {
       stopping.abort();
       found.close();
@@ -124,13 +106,6 @@ const BATCH = 500;
 /** Most open tasks to watch; those with the oldest messages come first. */
 const MAX_TASKS = 20_000;
 
-/** Watches the tasks that have not ended. */
-interface Reconciler {
-  start(): void;
-  /** Looks up all of them at once, since something may have been missed. */
-  askAll(): void;
-}
-
 /** An open task and when to ask about it. Milliseconds since 1970. */
 interface Watched {
   /** Time of its last message in the history. */
@@ -153,11 +128,7 @@ interface State {
  * @param isWaiting whether a queue holds the message of a task, so that it has no result yet
  * @param signal ends it
  */
-function createReconciler(
-  intake: ResultIntake,
-  isWaiting: (id: string) => boolean,
-  signal: AbortSignal,
-): Reconciler {
+function createReconciler(intake: ResultIntake, isWaiting: (id: string) => boolean, signal: AbortSignal) {
   const watched = new Map<string, Watched>();
   const state: State = { intake, isWaiting, signal, watched, isRunning: false, isAllWanted: false };
 
@@ -166,6 +137,7 @@ function createReconciler(
       const timer = setInterval(() => void run(state), INTERVAL).unref();
       signal.addEventListener('abort', () => clearInterval(timer), { once: true });
     },
+    /** Looks up all of them at once, since something may have been missed. */
     askAll() {
       state.isAllWanted = true;
       void run(state);

@@ -1,20 +1,18 @@
-/** Which scheduler beat uses, and whether beat runs. */
+/** How stored schedules are read, which scheduler beat uses, and whether beat runs. */
 import type { Component } from '../../../model.ts';
-import type { Problem } from '../problem.ts';
+import { shareCalls } from '../../../single-flight.ts';
+import { type Problem, problemOf } from '../hint.ts';
 import type { DjangoSnapshot } from './django/django-reader.ts';
-import type { Reading } from './reading.ts';
-import type { RedbeatPlace, RedbeatSnapshot } from './redbeat-schedule.ts';
 import {
   foreignScheduler,
   namesDjangoBeat,
   namesRedbeat,
   type RedbeatKeys,
+  type RedbeatPlace,
+  type RedbeatSnapshot,
   redbeatTiming,
-} from './redbeat-settings.ts';
+} from './redbeat-schedule.ts';
 import type { StaticSchedule } from './static-schedule.ts';
-
-/** A scheduler of beat whose entries can be read. */
-type BeatScheduler = 'redbeat' | 'django' | 'static';
 
 /** The schedules that are read. */
 export interface Readings {
@@ -27,7 +25,7 @@ export interface Readings {
 }
 
 /** What the runs of all entries say of beat. */
-export interface BeatRuns {
+interface BeatRuns {
   /** The earliest next run, milliseconds since 1970; `null` when there is none. */
   readonly nextDue: number | null;
   /** Whether runs were seen lately, and on time. */
@@ -160,7 +158,7 @@ function problemOfStore(
 }
 
 /** A scheduler named by a setting comes first; a table or key may be left over. */
-export function schedulerOf({ redbeat, django, fixed }: Readings): BeatScheduler | null {
+export function schedulerOf({ redbeat, django, fixed }: Readings): 'redbeat' | 'django' | 'static' | null {
   const configurations = fixed.configurations();
   if (django.isPossible && configurations.some(namesDjangoBeat)) return 'django';
   if (configurations.some(namesRedbeat) || isInUse(redbeat.snapshot)) return 'redbeat';
@@ -184,4 +182,52 @@ function foreignOf({ fixed, django }: Readings): string | null {
 /** Whether any schedule was found, or may be there. */
 export function isEnabled(readings: Readings): boolean {
   return schedulerOf(readings) !== null || foreignOf(readings) !== null || cutOff(readings) !== null;
+}
+
+/** The state of reading a stored schedule repeatedly. */
+interface Reading<Snapshot> {
+  /** Whether there is anything to read from. */
+  readonly isPossible: boolean;
+  /** The last snapshot; `null` before the first. */
+  snapshot: Snapshot | null;
+  /** When the snapshot was read, milliseconds since 1970. */
+  readAt: number | null;
+  /** Why it cannot be read; `null` when it can, or has not been. */
+  problem: Problem | null;
+  /** Reads, unless the snapshot is fresh; once for concurrent callers. Never rejects. */
+  readonly refresh: () => Promise<void>;
+}
+
+/** How long a reading is used at least, in milliseconds; and reading takes at most a tenth of the time. */
+const FRESH = 1000;
+const SHARE = 10;
+/** A reading is used no longer than this, in milliseconds: one that took long may have waited for a busy process. */
+const LONGEST = 20_000;
+
+/** @param reader `null` if there is nothing to read from */
+export function createReading<Snapshot>(reader: { read(): Promise<Snapshot> } | null): Reading<Snapshot> {
+  const reading: Reading<Snapshot> = {
+    isPossible: reader !== null,
+    snapshot: null,
+    readAt: null,
+    problem: null,
+    async refresh() {
+      if (performance.now() >= freshUntil) await shared();
+    },
+  };
+  let freshUntil = Number.NEGATIVE_INFINITY;
+  const shared = shareCalls(async () => {
+    if (reader === null) return;
+    const start = performance.now();
+    try {
+      reading.snapshot = await reader.read();
+      reading.readAt = Date.now();
+      reading.problem = null;
+    } catch (error) {
+      reading.problem = problemOf(error);
+    }
+    const end = performance.now();
+    freshUntil = end + Math.min(LONGEST, Math.max(FRESH, (end - start) * SHARE));
+  });
+  return reading;
 }

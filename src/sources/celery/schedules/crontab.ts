@@ -23,13 +23,6 @@ export interface Crontab {
   nextRun(after: number, zone: string): number | null;
 }
 
-/** An answer that was given. */
-interface Answer {
-  readonly after: number;
-  readonly zone: string;
-  readonly next: number | null;
-}
-
 /** Most answers remembered of one crontab. */
 const MOST_ANSWERS = 4;
 
@@ -47,7 +40,11 @@ export function readCrontab(fields: CrontabFields): Crontab | null {
   // A search for a date that does not exist would take long.
   const comes = months.some((month) => (days[0] ?? 0) <= (LAST_DAY[month - 1] ?? 0));
   let cron: Cron | null = null;
-  let answers: readonly Answer[] = [];
+  let answers: readonly {
+    readonly after: number;
+    readonly zone: string;
+    readonly next: number | null;
+  }[] = [];
 
   function search(after: number, zone: string): number | null {
     cron ??= new Cron([minutes, hours, days, months, weekdays].join(' '), {

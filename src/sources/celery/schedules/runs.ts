@@ -1,9 +1,8 @@
 import type { TaskChange } from '../../../history/history.ts';
 import { createLruCache } from '../../../lru-cache.ts';
 import type { Steps } from '../../../scheduler.ts';
-import { wasCut } from '../protocol/full-change.ts';
-import type { Run, ScheduleEntry } from './entry.ts';
-import { runAfter } from './rule.ts';
+import { wasCut } from '../protocol/messages.ts';
+import { type Run, runAfter, type ScheduleEntry } from './entry.ts';
 
 /**
  * Finds out when entries ran, from the tasks that they caused.
@@ -33,7 +32,7 @@ export interface RunObserver {
    */
   nextDue(id: string): number | null;
   /** Reports may have been missed until now. */
-  missed(now: number): void;
+  missed(): void;
   /** Whether beat has run lately: an entry ran on time within the last hour and has not missed more than one run since. */
   isAlive(now: number): Steps<boolean>;
 }
@@ -74,9 +73,9 @@ const EARLY = 1000;
 const LATELY = 3_600_000;
 const MINUTE = 60_000;
 
-/** Watches the tasks of a deployment. @param startedAt milliseconds since 1970 */
-export function createRunObserver(startedAt: number): RunObserver {
-  let wholeSince = startedAt;
+/** Watches the tasks of a deployment. */
+export function createRunObserver(): RunObserver {
+  let wholeSince = Date.now();
   let watched: WatchedEntries = { byId: new Map(), byTask: new Map(), byName: new Map() };
   let current: readonly ScheduleEntry[] | null = null;
   const newTasks = new Set<string>();
@@ -135,8 +134,8 @@ export function createRunObserver(startedAt: number): RunObserver {
       const next = runAfter(entry.entry.rule, last.time, entry.entry.timezone);
       return next !== null && next >= wholeSince ? next : null;
     },
-    missed(now) {
-      wholeSince = now;
+    missed() {
+      wholeSince = Date.now();
     },
     *isAlive(now) {
       for (const entry of watched.byId.values()) {

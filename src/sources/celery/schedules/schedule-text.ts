@@ -6,7 +6,7 @@ import { everyText } from '../../../text/every-text.ts';
 import { isRecord } from '../../../values.ts';
 import { isTimeZone } from '../zones.ts';
 import { type CrontabFields, crontabText, readCrontab } from './crontab.ts';
-import { type ScheduleRule, shownRule } from './rule.ts';
+import { type ScheduleRule, shownRule } from './entry.ts';
 
 /** Longest text shown of a schedule that is not understood. */
 const LONGEST = 300;

@@ -5,24 +5,29 @@ import type { Component, Schedule, Task } from '../../../model.ts';
 import { MASK } from '../../../redact/key-value.ts';
 import { type Steps, scheduler as work } from '../../../scheduler.ts';
 import { ALL_TASKS } from '../../../source/task-query.ts';
-import type { ScheduleSource, SourceStatus } from '../../../source.ts';
+import type { SourceStatus } from '../../../source.ts';
 import { pause } from '../../../waiting.ts';
-import type { Problem } from '../problem.ts';
 import type { KeptTasks } from '../results/kept-tasks.ts';
 import type { CelerySettings } from '../settings.ts';
-import { beatComponent, cutOff, isEnabled, type Readings, schedulerOf } from './beat.ts';
+import { beatComponent, createReading, cutOff, isEnabled, type Readings, schedulerOf } from './beat.ts';
 import type { DjangoReader } from './django/django-reader.ts';
 import { type DjangoFacts, djangoRow, hasRunLately, unstoredFor } from './django/django-schedule.ts';
-import { type ScheduleEntry, scheduleRow } from './entry.ts';
-import { createReading } from './reading.ts';
-import { appTimezone, type RedbeatPlace, redbeatRow } from './redbeat-schedule.ts';
-import { longestPause, redbeatKeys } from './redbeat-settings.ts';
-import { runAfter } from './rule.ts';
+import { runAfter, type ScheduleEntry, scheduleRow } from './entry.ts';
+import { appTimezone, longestPause, type RedbeatPlace, redbeatKeys, redbeatRow } from './redbeat-schedule.ts';
 import { createRunObserver, type RunObserver } from './runs.ts';
 import { type AskConf, createStaticSchedule } from './static-schedule.ts';
 
-/** Where schedules are read. */
-interface SchedulePlaces {
+/** Schedules and beat. */
+export type Schedules = ReturnType<typeof createSchedules>;
+
+interface State extends Readings {
+  readonly observer: RunObserver;
+  readonly earlier: ReturnType<typeof createEarlierRuns>;
+  closed: boolean;
+}
+
+/** Finds and shows schedules. */
+export function createSchedules(places: {
   /** Name of the source. */
   readonly name: string;
   readonly settings: CelerySettings;
@@ -35,39 +40,9 @@ interface SchedulePlaces {
   readonly reader: Pick<HistoryReader, 'listTasks'>;
   /** `null` without a store. */
   readonly kept: KeptTasks | null;
-}
-
-/** Schedules and beat. */
-export interface Schedules {
-  readonly source: ScheduleSource;
-  /** The component `beat`. Never rejects. */
-  component(): Promise<Component>;
-  /** To be called for each event about a task, which may be a run of an entry. */
-  observe(change: TaskChange): void;
-  /** To be called for each message that names its entry. */
-  named(taskId: string, entry: string): void;
-  /** To be called when events may have been missed until now. */
-  missed(): void;
-  /**
-   * Asks workers for their configuration, unless it is known, and reads stored entries. To be called once connected and
-   * when a worker comes online, because only runs of known entries are recognized. Never rejects.
-   */
-  refresh(): Promise<void>;
-  /** Why redbeat's Redis cannot be read; `null` when it can, or has not been. */
-  problem(): Problem | null;
-  close(): void;
-}
-
-interface State extends Readings {
-  readonly observer: RunObserver;
-  readonly earlier: EarlierRuns;
-  closed: boolean;
-}
-
-/** Finds and shows schedules. */
-export function createSchedules(places: SchedulePlaces): Schedules {
+}) {
   const { name, settings, conf, redbeat, django, reader, kept } = places;
-  const observer = createRunObserver(Date.now());
+  const observer = createRunObserver();
   const state: State = {
     fixed: createStaticSchedule(settings, conf),
     redbeat: createReading(redbeat.reader),
@@ -81,11 +56,20 @@ export function createSchedules(places: SchedulePlaces): Schedules {
   void watch(state);
   return {
     source: { name, status: () => statusOf(state), listSchedules: () => listEnabled(state) },
+    /** The component `beat`. Never rejects. */
     component: () => componentOf(state),
+    /** To be called for each event about a task, which may be a run of an entry. */
     observe: observer.observe,
+    /** To be called for each message that names its entry. */
     named: observer.named,
-    missed: () => observer.missed(Date.now()),
+    /** To be called when events may have been missed until now. */
+    missed: observer.missed,
+    /**
+     * Asks workers for their configuration, unless it is known, and reads stored entries. To be called once connected and
+     * when a worker comes online, because only runs of known entries are recognized. Never rejects.
+     */
     refresh: () => refresh(state),
+    /** Why redbeat's Redis cannot be read; `null` when it can, or has not been. */
     problem: () => state.redbeat.problem,
     close() {
       state.closed = true;
@@ -221,19 +205,12 @@ const MOST_TASKS = 200;
 /** Milliseconds between two lists. */
 const PAUSE_MS = 10;
 
-/** Reads one list at a time. */
-interface EarlierRuns {
-  /** To be called when entries are watched. Resolves when the observer has seen their earlier tasks; never rejects. */
-  read(): Promise<void>;
-  stop(): void;
-}
-
 /** @param kept `null` without a store */
 function createEarlierRuns(
   observer: RunObserver,
   reader: Pick<HistoryReader, 'listTasks'>,
   kept: KeptTasks | null,
-): EarlierRuns {
+) {
   const stopping = new AbortController();
   const { signal } = stopping;
   let reading: Promise<void> = Promise.resolve();
@@ -254,6 +231,7 @@ function createEarlierRuns(
   }
 
   return {
+    /** To be called when entries are watched. Resolves when the observer has seen their earlier tasks; never rejects. */
     read() {
       const names = observer.takeNewTasks().slice(0, MOST_NAMES);
       if (names.length > 0) reading = reading.then(() => readNames(names));

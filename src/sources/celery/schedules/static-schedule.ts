@@ -3,31 +3,16 @@ import { textOf } from '../../../text.ts';
 import { filledString, isRecord } from '../../../values.ts';
 import { waitFor } from '../../../waiting.ts';
 import { pythonText, pythonTupleText } from '../protocol/python-repr.ts';
-import type { CelerySettings } from '../settings.ts';
+import type { CelerySettings, Configuration } from '../settings.ts';
 import { isTimeZone } from '../zones.ts';
 import type { ScheduleEntry } from './entry.ts';
-import type { Configuration } from './redbeat-settings.ts';
 import { readSchedule } from './schedule-text.ts';
 
 /** Asks the running workers for their configuration, by worker; `null` when they may not be asked. */
 export type AskConf = () => Promise<ReadonlyMap<string, unknown> | null>;
 
 /** The `beat_schedule` of a deployment. */
-export interface StaticSchedule {
-  /**
-   * Asks the workers, unless their last answers are fresh. Never rejects. Resolves after about a second at the
-   * latest; later answers are known at the next call.
-   */
-  refresh(): Promise<void>;
-  /** Equal entries of several configurations are one. */
-  entries(): readonly ScheduleEntry[];
-  /** The number of entries that were not understood. */
-  unreadable(): number;
-  /** The zone of the app; `null` if unknown, or there are several. Default UTC, as in Celery. */
-  timezone(): string | null;
-  /** The host's settings, then the settings of workers about beat. */
-  configurations(): readonly Configuration[];
-}
+export type StaticSchedule = ReturnType<typeof createStaticSchedule>;
 
 /** Most entries read of one configuration. */
 const MOST_ENTRIES = 5000;
@@ -74,14 +59,8 @@ interface State {
  * The entries of `settings.beat_schedule` and those in the configurations of workers. Beat itself stores its
  * schedule in a local file, which cannot be read. The configuration of a worker shows the entries of beat if
  * both run the same app; it does not prove that beat runs.
- *
- * @param now milliseconds since 1970
  */
-export function createStaticSchedule(
-  settings: CelerySettings,
-  askConf: AskConf,
-  now: () => number = Date.now,
-): StaticSchedule {
+export function createStaticSchedule(settings: CelerySettings, askConf: AskConf) {
   const own = staticEntries(settings.beat_schedule, zoneOf(settings));
   const state: State = {
     own,
@@ -90,34 +69,42 @@ export function createStaticSchedule(
     askedAt: Number.NEGATIVE_INFINITY,
     answered: false,
   };
-  const ask = shareCalls(() => askWorkers(state, askConf, now));
+  const ask = shareCalls(() => askWorkers(state, askConf));
   return {
+    /**
+     * Asks the workers, unless their last answers are fresh. Never rejects. Resolves after about a second at the
+     * latest; later answers are known at the next call.
+     */
     async refresh() {
-      if (now() - state.askedAt < (state.answered ? FRESH_MS : RETRY_MS)) return;
+      if (Date.now() - state.askedAt < (state.answered ? FRESH_MS : RETRY_MS)) return;
       const asking = ask();
       if (!state.answered) await waitFor(asking, { ms: WAIT_MS });
     },
+    /** Equal entries of several configurations are one. */
     entries: () => state.entries,
+    /** The number of entries that were not understood. */
     unreadable: () => Math.max(own.unreadable, ...distinct(state).map(({ entries }) => entries.unreadable)),
+    /** The zone of the app; `null` if unknown, or there are several. Default UTC, as in Celery. */
     timezone() {
       if (settings.timezone !== undefined || settings.enable_utc === false) return zoneOf(settings);
       const zones = new Set(distinct(state).map(({ timezone }) => timezone));
       const [zone = 'UTC'] = zones;
       return zones.size > 1 ? null : zone;
     },
+    /** The host's settings, then the settings of workers about beat. */
     configurations: () => [settings, ...distinct(state).map(({ configuration }) => configuration)],
   };
 }
 
-async function askWorkers(state: State, askConf: AskConf, now: () => number): Promise<void> {
+async function askWorkers(state: State, askConf: AskConf): Promise<void> {
   let replies: ReadonlyMap<string, unknown> | null = null;
   try {
     replies = await askConf();
-    take(state, replies ?? new Map(), now());
+    take(state, replies ?? new Map(), Date.now());
   } catch {
     // Treated like no answer.
   }
-  state.askedAt = now();
+  state.askedAt = Date.now();
   state.answered = replies !== null && replies.size > 0;
 }
 

@@ -1,30 +1,31 @@
 /** Celery sources that keep their history in a store, which other instances may share. */
 import { hostname } from 'node:os';
+import { debugChannel } from '../../../debug.ts';
 import { withStoreComponent } from '../../../history/store-parts.ts';
 import type { StoredHistory } from '../../../history/stored-history.ts';
 import type { Component, HealthCheck } from '../../../model.ts';
 import type { ComponentSource, SourcePart, SourceStatus } from '../../../source.ts';
 import { type CeleryParts, createAnswers } from '../answers.ts';
-import { type ClosableParts, closable } from '../celery-source.ts';
-import { type Live, type LiveOptions, openLive } from '../live.ts';
+import { type ClosableParts, closable, type Live, type LiveOptions, openLive } from '../celery-source.ts';
 import { createPublishedDeployment } from '../published/published-deployment.ts';
 import { createPublisher } from '../published/publisher.ts';
-import { createReportClock, type ReportClock } from '../published/report-clock.ts';
+import { createReportClock, type ReportClock } from '../published/reports.ts';
 import { keptTasks } from '../results/kept-tasks.ts';
-import { createLeading, type Leading } from './leading.ts';
 
-/** The parts of a source that one instance at a time collects. */
-export interface LedSourceOptions {
+/** A source that collects while it holds the lease of the history, and otherwise shows the reports of the holder. */
+export function createLedSource({
+  name,
+  history,
+  connect,
+  hasConsumers,
+}: {
   readonly name: string;
   readonly history: StoredHistory;
   /** Connects and returns what to collect, at the beginning of each term; `null`: this instance never collects. */
   readonly connect: (() => LiveOptions) | null;
   /** Whether the broker counts consumers of its own. */
   readonly hasConsumers: boolean;
-}
-
-/** A source that collects while it holds the lease of the history, and otherwise shows the reports of the holder. */
-export function createLedSource({ name, history, connect, hasConsumers }: LedSourceOptions): ClosableParts {
+}): ClosableParts {
   // Messages before another instance took over were not received. That instance has recorded the gap itself.
   const clock = createReportClock(history.texts, () => {
     if (leading?.term() == null) history.writer.recordGap();
@@ -35,10 +36,8 @@ export function createLedSource({ name, history, connect, hasConsumers }: LedSou
     history.reader,
     createPublishedDeployment({ name, texts: history.texts, clock }),
   );
-  const leading: Leading<LedTerm> | null =
-    connect === null
-      ? null
-      : createLeading({ history, open: () => openTerm(connect(), { history, clock, leader }) });
+  const leading: ReturnType<typeof createLeading> | null =
+    connect === null ? null : createLeading(history, () => openTerm(connect(), history, clock, leader));
   if (leading === null) history.wantLease(false);
   const parts = switchedParts(name, () => answering(leading, published, clock));
   const components = withLeader(parts.components, () =>
@@ -58,7 +57,11 @@ export function createLedSource({ name, history, connect, hasConsumers }: LedSou
 }
 
 /** Until a new leader has reached its servers, it shows the reports of the previous one, while they are recent. */
-function answering(leading: Leading<LedTerm> | null, published: CeleryParts, clock: ReportClock): Answering {
+function answering(
+  leading: ReturnType<typeof createLeading> | null,
+  published: CeleryParts,
+  clock: ReportClock,
+): Answering {
   const term = leading?.term() ?? null;
   const changes = 2 * (leading?.changes() ?? 0);
   return term !== null && (term.hasListened() || clock.silence() !== null)
@@ -72,14 +75,7 @@ interface LedTerm extends Live {
   hasListened(): boolean;
 }
 
-/** The parts of the source that a term uses. */
-interface TermContext {
-  readonly history: StoredHistory;
-  readonly clock: ReportClock;
-  readonly leader: string;
-}
-
-function openTerm(options: LiveOptions, { history, clock, leader }: TermContext): LedTerm {
+function openTerm(options: LiveOptions, history: StoredHistory, clock: ReportClock, leader: string): LedTerm {
   const before = clock.status();
   // No instance has received messages since the previous leader gave up.
   if (before !== null) history.writer.recordGap();
@@ -171,4 +167,137 @@ function statusOf({ parts, term }: Answering, key: keyof CeleryParts): SourceSta
   const status = part.status?.() ?? { ok: true, asOf: new Date() };
   const { revision } = status;
   return revision === undefined ? status : { ...status, revision: `${term}:${revision}` };
+}
+
+const debug = debugChannel('celery');
+
+const INTERVAL_MS = 500;
+/** How long a leader tries to reach the broker before it gives the lease up, in milliseconds. */
+const PATIENCE_MS = 3_000;
+/** How long it then leaves the lease to others, and the maximum after several failures, in milliseconds. */
+const REST_MS = 3_000;
+const LONGEST_REST_MS = 30_000;
+
+interface LeadingState {
+  readonly history: StoredHistory;
+  /** Begins to collect. */
+  readonly open: () => LedTerm;
+  /** `null`: this instance is not the leader. */
+  term: LedTerm | null;
+  changes: number;
+  /** When the broker last answered this instance, or when it began to lead; monotonic, in milliseconds. */
+  listenedAt: number;
+  /** Until when the lease is left to others; `null`: it is wanted. */
+  restsUntil: number | null;
+  /** The length of the next rest. */
+  restMs: number;
+  /** Whether the store has ever said who holds the lease. */
+  hasKnownHolder: boolean;
+  isClosed: boolean;
+  /** Changes of the role, one after the other. */
+  settled: Promise<void>;
+}
+
+/**
+ * Selects the instance that collects: the holder of the lease of the history. Only this instance is connected to broker
+ * and result backend, and it reports to the others. If it cannot reach the broker, it gives the lease up. Requests the
+ * lease at once.
+ */
+function createLeading(history: StoredHistory, open: () => LedTerm) {
+  const state: LeadingState = {
+    history,
+    open,
+    term: null,
+    changes: 0,
+    listenedAt: 0,
+    restsUntil: null,
+    restMs: REST_MS,
+    hasKnownHolder: false,
+    isClosed: false,
+    settled: Promise.resolve(),
+  };
+  const stopListening = history.onLease(() => void settle(state));
+  const timer = setInterval(() => look(state), INTERVAL_MS).unref();
+  history.wantLease(true);
+  void settle(state);
+  return {
+    /** The work of this instance as the leader; `null`: it is not the leader. */
+    term: () => state.term,
+    /** Increases with each beginning and each end of a term. */
+    changes: () => state.changes,
+    async close() {
+      state.isClosed = true;
+      clearInterval(timer);
+      stopListening();
+      await settle(state);
+    },
+  };
+}
+
+function look(state: LeadingState): void {
+  const { term, restsUntil, history } = state;
+  const now = performance.now();
+  if (restsUntil !== null && now >= restsUntil) {
+    state.restsUntil = null;
+    history.wantLease(true);
+  }
+  if (term?.isListening() === true) {
+    state.listenedAt = now;
+    state.restMs = REST_MS;
+  } else if (term !== null && restsUntil === null && now - state.listenedAt > PATIENCE_MS) giveUp(state, now);
+  void settle(state);
+}
+
+/** Gives the lease up. If several instances cannot reach the broker, each pauses longer and longer. */
+function giveUp(state: LeadingState, now: number): void {
+  const { history } = state;
+  if (!history.hasOthers()) return;
+  state.restsUntil = now + state.restMs * (1 + Math.random());
+  state.restMs = Math.min(2 * state.restMs, LONGEST_REST_MS);
+  history.wantLease(false);
+}
+
+/** Sets the role by the lease. */
+function settle(state: LeadingState): Promise<void> {
+  state.settled = state.settled.then(() => follow(state));
+  return state.settled;
+}
+
+/**
+ * A leader continues while the holder of the lease is unknown, and an instance that starts without the store begins: it
+ * is probably unreachable for all instances, and two collectors do no harm.
+ */
+function mayLead(state: LeadingState): boolean {
+  const { isClosed, restsUntil, term, history } = state;
+  if (isClosed || restsUntil !== null) return false;
+  const { isHolder, error } = history.status();
+  state.hasKnownHolder ||= isHolder !== null;
+  if (isHolder !== null) return isHolder;
+  return term !== null || (!state.hasKnownHolder && error !== null);
+}
+
+/** A failure is not kept: the next check tries again. */
+async function follow(state: LeadingState): Promise<void> {
+  const leads = mayLead(state);
+  try {
+    if (leads && state.term === null) await begin(state);
+    else if (!leads && state.term !== null) await end(state, state.term);
+  } catch (error) {
+    debug('the role could not change: %o', error);
+  }
+}
+
+async function begin(state: LeadingState): Promise<void> {
+  const { history, open } = state;
+  await history.setHearing('all');
+  state.listenedAt = performance.now();
+  state.term = open();
+  state.changes += 1;
+}
+
+async function end(state: LeadingState, term: LedTerm): Promise<void> {
+  state.term = null;
+  state.changes += 1;
+  await term.close();
+  if (!state.isClosed) await state.history.setHearing('nothing');
 }

@@ -38,7 +38,7 @@ export interface SqlDialect {
 }
 
 /** A statement with its values. */
-export interface SqlQuestion {
+interface SqlQuestion {
   readonly text: string;
   readonly values: readonly string[];
 }

@@ -7,11 +7,10 @@ import {
   firstMatch,
   type ProblemPatterns,
   ServerError,
-  type ServerProblem,
 } from '../../../server-problems.ts';
 
 /** Why a statement failed. The message is the problem's sentence, without secrets. */
-export class SqlError extends ServerError {
+class SqlError extends ServerError {
   override readonly name = 'SqlError';
 }
 
@@ -39,7 +38,7 @@ const SENTENCES = {
 };
 
 /** Codes of {@link SqlError}. */
-export type SqlProblemCode = keyof typeof SENTENCES;
+type SqlProblemCode = keyof typeof SENTENCES;
 
 /** By code of the driver: SQLSTATE or the beginning of it (pg, postgres.js), and names of MySQL. */
 const BY_CODE: ProblemPatterns<SqlProblemCode> = [
@@ -83,24 +82,9 @@ const BY_MESSAGE: ProblemPatterns<SqlProblemCode> = [
   [/terminated|closed|connection (?:ended|lost)|not queryable/i, 'LOST'],
 ];
 
-/** Problems of a single statement: the database itself answers. */
-const OF_STATEMENT: ReadonlySet<string> = new Set<SqlProblemCode>([
-  'NOPERM',
-  'NOTABLE',
-  'NOCOLUMN',
-  'DIALECT',
-  'BADROWS',
-  'TOOMANY',
-]);
-
 /** An error of ours. */
 export function sqlError(code: SqlProblemCode): SqlError {
   return new SqlError({ code, sentence: SENTENCES[code] });
-}
-
-/** Whether a problem concerns the database or the connection to it, and not a single statement. */
-export function isOutage({ code }: ServerProblem): boolean {
-  return !OF_STATEMENT.has(code);
 }
 
 /** Converts an error of the host's function to an error of ours. Never throws. */

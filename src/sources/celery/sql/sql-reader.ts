@@ -2,11 +2,13 @@
  * Runs statements on the host's function, one at a time, so that it takes at most one connection of a pool. Only
  * statements that begin with SELECT are run, and each has a limit of rows and a deadline.
  */
-import type { Problem } from '../problem.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { settleInTime } from '../../../waiting.ts';
+import type { Problem } from '../hint.ts';
+import { momentOf } from '../zones.ts';
 import { DIALECTS, type SqlDialect, withoutOctetLength } from './sql-dialect.ts';
 import type { ResolvedSql } from './sql-options.ts';
-import { isOutage, sqlError, sqlErrorOf } from './sql-problems.ts';
-import type { SqlRow } from './sql-values.ts';
+import { sqlError, sqlErrorOf } from './sql-problems.ts';
 
 /** How long a statement may take, in milliseconds. */
 const TIMEOUT_MS = 5_000;
@@ -21,22 +23,12 @@ const MOST_WAITING = 200;
 export const MOST_ROWS = 1_000;
 
 /** One statement. */
-export interface SqlSelect {
+interface SqlSelect {
   /** Begins with `SELECT`, has no LIMIT, and a `?` for each value and nowhere else. */
   readonly text: string;
   readonly values?: readonly string[];
   /** Most rows, at most {@link MOST_ROWS}. */
   readonly limit: number;
-}
-
-/** The status of the database. Times in milliseconds since 1970. */
-export interface SqlState {
-  /** Whether it answered last. */
-  readonly up: boolean;
-  /** When it last answered; `null` if it never did. */
-  readonly asOf: number | null;
-  /** Why it is not up; `null` while it is, or before the first statement has ended. */
-  readonly problem: Problem | null;
 }
 
 /** Reads one database. */
@@ -52,7 +44,6 @@ export interface SqlReader {
   select(statement: SqlSelect, signal?: AbortSignal): Promise<readonly SqlRow[]>;
   /** Requests a sign of life. Resolves to the problem, or `null`. Never rejects. */
   check(signal?: AbortSignal): Promise<Problem | null>;
-  state(): SqlState;
   /** Statements sent so far. */
   requests(): number;
   /** Refuses later statements. The host's client stays open. */
@@ -66,7 +57,6 @@ interface Reading {
   last: Promise<void>;
   waiting: number;
   requests: number;
-  state: SqlState;
   /** Whether the last statement was too late, and still runs. */
   isLate: boolean;
   /** Whether this is a SQLite before 3.43. */
@@ -82,7 +72,6 @@ export function createSqlReader(options: ResolvedSql, timeoutMs: number = TIMEOU
     last: Promise.resolve(),
     waiting: 0,
     requests: 0,
-    state: { up: false, asOf: null, problem: null },
     isLate: false,
     isOldSqlite: false,
     isClosed: false,
@@ -98,7 +87,6 @@ export function createSqlReader(options: ResolvedSql, timeoutMs: number = TIMEOU
         () => null,
         (error: unknown) => sqlErrorOf(error).problem,
       ),
-    state: () => reading.state,
     requests: () => reading.requests,
     close() {
       reading.isClosed = true;
@@ -128,17 +116,14 @@ async function run(
     reading.requests += 1;
     return answerTo(reading, `${dialect.bind(text)} LIMIT ${limit}`, values);
   };
+  // Clients of SQLite answer at once: between two statements, the host gets a turn of the event loop.
   const turn = before.then(nextTurn).then(() => {
     reading.waiting -= 1;
     return takeTurn(reading, statement, free, signal);
   });
-  const rows = rowsOf(await endOn(turn, signal));
+  // A caller that gives up does not wait; the statement continues.
+  const rows = rowsOf(await settleInTime(turn, { signal }, () => sqlError('TimeoutError')));
   return rows.length > limit ? rows.slice(0, limit) : rows;
-}
-
-/** Clients of SQLite answer at once: between two statements, the host gets a turn of the event loop. */
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 async function answerTo(reading: Reading, text: string, values: readonly string[]): Promise<unknown> {
@@ -175,7 +160,6 @@ async function takeTurn(
     free();
     throw sqlError(reading.isClosed ? 'CLOSED' : 'TimeoutError');
   }
-  const startedAt = Date.now();
   const answer = statement();
   let isSettled = false;
   const end = (): void => {
@@ -187,47 +171,12 @@ async function takeTurn(
   const longest = setTimeout(end, LONGEST_MS).unref();
   answer.then(end, end);
   try {
-    const rows = await endIn(reading.timeoutMs, answer);
-    reading.state = { up: true, asOf: startedAt, problem: null };
-    return rows;
+    return await settleInTime(answer, { ms: reading.timeoutMs }, () => sqlError('TimeoutError'));
   } catch (error) {
-    const failure = sqlErrorOf(error);
     // Waiting statements are given up at once.
     reading.isLate = !isSettled;
     free();
-    reading.state = isOutage(failure.problem)
-      ? { ...reading.state, up: false, problem: failure.problem }
-      : { up: true, asOf: startedAt, problem: null };
-    throw failure;
-  }
-}
-
-/** A late answer is ignored. */
-async function endIn<Result>(ms: number, result: Promise<Result>): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined;
-  const end = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(sqlError('TimeoutError')), ms).unref();
-  });
-  try {
-    return await Promise.race([result, end]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** A caller that gives up does not wait; the statement continues. */
-async function endOn<Result>(result: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
-  if (signal === undefined) return result;
-  let leave: () => void = () => {};
-  const left = new Promise<never>((_, reject) => {
-    leave = () => reject(sqlError('TimeoutError'));
-    if (signal.aborted) leave();
-    else signal.addEventListener('abort', leave, { once: true });
-  });
-  try {
-    return await Promise.race([result, left]);
-  } finally {
-    signal.removeEventListener('abort', leave);
+    throw sqlErrorOf(error);
   }
 }
 
@@ -236,4 +185,63 @@ function rowsOf(answer: unknown): readonly SqlRow[] {
   const isRow = (row: unknown): boolean => typeof row === 'object' && row !== null && !Array.isArray(row);
   if (!Array.isArray(answer) || !answer.every(isRow)) throw sqlError('BADROWS');
   return answer as readonly SqlRow[];
+}
+
+/** A row as an object by column. Drivers return its values in different types. */
+export type SqlRow = Readonly<Record<string, unknown>>;
+
+/** A text; `null` for NULL. Bytes are read as UTF-8, since MySQL returns some texts as such. */
+export function textOf(row: SqlRow, column: string): string | null {
+  const value = row[column];
+  if (typeof value === 'string') return value;
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('utf8');
+  return typeof value === 'number' || typeof value === 'bigint' ? String(value) : null;
+}
+
+/** A number; `null` for NULL and anything else. */
+export function numberOf(row: SqlRow, column: string): number | null {
+  const text = textOf(row, column);
+  const value = text === null || text === '' ? Number.NaN : Number(text);
+  return Number.isFinite(value) ? value : null;
+}
+
+/** A boolean, which MySQL and SQLite store as a number; `null` for NULL and anything else. */
+export function flagOf(row: SqlRow, column: string): boolean | null {
+  const value = row[column];
+  if (typeof value === 'boolean') return value;
+  const text = textOf(row, column);
+  if (text === null || text === '') return null;
+  return text !== '0' && text !== 'f' && text !== 'false';
+}
+
+/** Bytes that were selected in hexadecimal, as UTF-8; `null` for NULL and invalid UTF-8. */
+export function hexTextOf(row: SqlRow, column: string): string | null {
+  const hex = textOf(row, column);
+  if (hex === null) return null;
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(hex, 'hex'));
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * A date that was selected by `SqlDialect.time`.
+ *
+ * @param zone of a date without one
+ * @returns milliseconds since 1970; `null` for NULL and anything else
+ */
+export function timeOf(row: SqlRow, column: string, zone: string): number | null {
+  const text = textOf(row, column);
+  return text === null ? null : parseSqlTime(text, zone);
+}
+
+/** The moment of a date such as `2026-11-23T01:02:03.456789`, which may end in `Z`; `null` if it is not one. */
+export function parseSqlTime(text: string, zone: string): number | null {
+  const match = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(\.\d{1,6})?(Z|[+-]\d\d:?\d\d)?$/.exec(text);
+  if (match === null) return null;
+  const [, day, time, fraction = '', offset] = match;
+  const moment = Date.parse(`${day}T${time}${fraction.slice(0, 4)}${offset ?? 'Z'}`);
+  if (Number.isNaN(moment)) return null;
+  return offset !== undefined || zone === 'UTC' ? moment : momentOf(moment, zone);
 }

@@ -1,14 +1,21 @@
 import { NOT_CONNECTED } from '../../../../kept-connection.ts';
-import { aclLine, READ_RULES, subscriptionAcl } from '../../../../redis/acl.ts';
-import { type Connection, createConnection } from '../../../../redis/connection.ts';
-import type { RedisEndpoint } from '../../../../redis/endpoint.ts';
-import { findDatabases, findPrefixes, hasAnyKey, lookAt } from '../../../../redis/find-keys.ts';
-import { hearChannels } from '../../../../redis/hear-channels.ts';
+import { type Connection, createConnection, type RedisEndpoint } from '../../../../redis/connection.ts';
+import { findDatabases, findPrefixes, hasAnyKey, hearChannels, lookAt } from '../../../../redis/diagnosis.ts';
 import type { RedisListener } from '../../../../redis/node-redis.ts';
+import {
+  aclLine,
+  escapeGlob,
+  READ_RULES,
+  RedisError,
+  type Subscription,
+  subscriptionAcl,
+} from '../../../../redis/problems.ts';
 import type { RedisReader } from '../../../../redis/reader.ts';
+import { asTexts, replyOfKey } from '../../../../redis/replies.ts';
 import { withDatabase } from '../../brokers/redis/endpoints.ts';
 import { type Hint, listed, quoted } from '../../hint.ts';
 import { createMessageQueue, type MessageQueue } from '../../message-queue.ts';
+import { isId } from '../../protocol/messages.ts';
 import type {
   BackendAccess,
   PublishedHandlers,
@@ -16,14 +23,10 @@ import type {
   ResultBackend,
   StoredPart,
   StoredResults,
+  StoredText,
   StoredValue,
 } from '../../result-backend.ts';
 import type { CelerySettings } from '../../settings.ts';
-import { groupSubscription, type ResultKeys, resultKeys, resultSubscription } from './result-keys.ts';
-import { countKeys, type KeyValue, readValues, scanKeys, type ValueStore } from './value-store.ts';
-
-/** How long a diagnosis listens for results, in milliseconds. */
-const LISTEN_MS = 8000;
 
 /**
  * Celery's result backend in Redis (celery/backends/redis.py).
@@ -42,7 +45,7 @@ export function createRedisResultBackend(
     stored: createStoredResults({ reader, commands: 0 }, resultKeys(settings)),
     check: (signal) => reader.check(signal),
     deniedHint: (access) => deniedHint(access, settings, endpoint.database),
-    diagnose: (signal) => diagnoseResults(endpoint, settings, LISTEN_MS, signal),
+    diagnose: (signal) => diagnoseResults(endpoint, settings, signal),
     locate: (taskId, signal) => diagnoseDatabase(endpoint, settings, taskId, signal),
     describe: () => ({
       url: endpoint.url,
@@ -185,21 +188,16 @@ const RESULT = 'celery-task-meta-';
 /** Maximum number of alternatives in a sentence. */
 const MOST = 3;
 
-/**
- * Listens to all channels that may carry results and looks at names of keys, once.
- *
- * @param listenMs how long to listen, in milliseconds
- */
+/** Listens to all channels that may carry results and looks at names of keys, once. */
 async function diagnoseResults(
   endpoint: RedisEndpoint,
   settings: CelerySettings,
-  listenMs: number,
   signal: AbortSignal,
 ): Promise<readonly Hint[]> {
   const { prefix } = resultSubscription(settings);
   const own = prefix.slice(0, -RESULT.length);
   const [heard, stored] = await Promise.all([
-    hearChannels(endpoint, [`*${RESULT}*`], prefixOf, listenMs, signal),
+    hearChannels(endpoint, [`*${RESULT}*`], prefixOf, signal),
     lookAt(endpoint, (reader) => findPrefixes(reader, RESULT, signal)),
   ]);
   if (stored?.includes(own)) return [];
@@ -245,4 +243,137 @@ function databaseHint(endpoint: RedisEndpoint, database: number): Hint {
   const line = withDatabase('backend', endpoint, database);
   const sentence = `Results are stored in database ${database}, and this source reads database ${endpoint.database}. Write ${line}.`;
   return { code: 'no_results', component: 'backend', sentence };
+}
+
+/** Where results are published. `prefix` precedes the task's id in each channel's name. */
+function resultSubscription(settings: CelerySettings): Subscription & { readonly prefix: string } {
+  let keyPrefix = settings.result_backend_transport_options?.global_keyprefix ?? '';
+  // celery/backends/base.py adds this only to a prefix that does not end in a separator.
+  if (keyPrefix !== '' && !/[:_.-]$/.test(keyPrefix)) keyPrefix += '_';
+  const prefix = `${keyPrefix}celery-task-meta-`;
+  return { kind: 'pattern', name: `${escapeGlob(prefix)}*`, prefix };
+}
+
+/** Where groups and the sizes of chords are published. `prefix` precedes the group's id. */
+function groupSubscription(settings: CelerySettings): Subscription & { readonly prefix: string } {
+  const prefix = resultSubscription(settings).prefix.replace(/task-meta-$/, 'taskset-meta-');
+  return { kind: 'pattern', name: `${escapeGlob(prefix)}*`, prefix };
+}
+
+/** Names of the keys of one backend (celery/backends/base.py, redis.py). */
+type ResultKeys = ReturnType<typeof resultKeys>;
+
+/** @param settings for the prefix of the backend's keys */
+function resultKeys(settings: CelerySettings) {
+  const { prefix } = resultSubscription(settings);
+  const { prefix: groupPrefix } = groupSubscription(settings);
+  const shared = prefix.slice(0, -'-meta-'.length);
+  return {
+    // Redis compares a pattern with a single star at its end twice as fast; other keys are rare.
+    /** A pattern for SCAN that matches the keys of tasks and groups, and hardly any other. */
+    pattern: `${escapeGlob(shared)}*`,
+    /** The key of a task's result. */
+    task: (id: string) => prefix + id,
+    /** The task whose result has this key; `null` when it is another key. */
+    taskOf(key: string) {
+      const id = key.startsWith(prefix) ? key.slice(prefix.length) : '';
+      return isId(id) ? id : null;
+    },
+    // A running chord counts its parts in keys of the same name that end in `.j`, `.s` and `.t`.
+    /** Whether this is the key of a stored group. */
+    isGroup: (key: string) => key.startsWith(groupPrefix) && !/\.[jst]$/.test(key),
+  };
+}
+
+/** Keys that one SCAN visits: well under a millisecond of Redis' time. */
+const SCAN_COUNT = '500';
+/** Most bytes of all values of one write. Redis copies a megabyte in well under a millisecond. */
+const MOST_BYTES = 1024 * 1024;
+/** Most bytes of a value: those that are longer are read again with the next bound. */
+const BOUNDS = [8 * 1024, 128 * 1024, MOST_BYTES] as const;
+/** Of a value that is longer than all of them, only the beginning is kept, in characters. */
+const HEAD_LENGTH = 256;
+
+/**
+ * A connection, and how many commands were sent over it. Keys and values are read in steps that keep neither Redis nor
+ * this process busy, however many and large they are, with commands that only read: SCAN, DBSIZE, GETRANGE.
+ */
+interface ValueStore {
+  readonly reader: RedisReader;
+  commands: number;
+}
+
+/** A key with its value. A key without one, or of another type, is left out. */
+interface KeyValue extends StoredText {
+  readonly key: string;
+}
+
+/**
+ * One step through the names of all keys.
+ *
+ * @param cursor `'0'` for the first step, then the cursor returned; `'0'` is returned by the last step
+ */
+async function scanKeys(
+  store: ValueStore,
+  cursor: string,
+  pattern: string,
+  signal: AbortSignal,
+): Promise<{ cursor: string; keys: readonly string[] }> {
+  const command = ['SCAN', cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT];
+  store.commands += 1;
+  const reply = await store.reader.command(command, { signal });
+  const [next, keys] = Array.isArray(reply) ? (reply as unknown[]) : [];
+  return { cursor: String(next ?? '0'), keys: asTexts(keys) };
+}
+
+/** Number of keys in the database; `null` when the user may not read it. */
+async function countKeys(store: ValueStore, signal: AbortSignal): Promise<number | null> {
+  store.commands += 1;
+  try {
+    return Number(await store.reader.command(['DBSIZE'], { signal }));
+  } catch (error) {
+    if (error instanceof RedisError && error.problem.code === 'NOPERM') return null;
+    throw error;
+  }
+}
+
+/** Values in parts of bounded size, in no particular order; the next part is read on request. */
+async function* readValues(
+  store: ValueStore,
+  keys: readonly string[],
+  signal: AbortSignal,
+): AsyncGenerator<readonly KeyValue[], void> {
+  let values: readonly KeyValue[] = keys.map((key) => ({ key, text: '', isCut: true }));
+  for (const bound of BOUNDS) {
+    const cut: KeyValue[] = [];
+    const count = MOST_BYTES / bound;
+    for (let at = 0; at < values.length; at += count) {
+      const whole: KeyValue[] = [];
+      for (const value of await readBounded(store, values.slice(at, at + count), bound, signal)) {
+        (value.isCut ? cut : whole).push(value);
+      }
+      if (whole.length > 0) yield whole;
+    }
+    values = cut;
+  }
+  if (values.length > 0) yield values;
+}
+
+/** @param bound most bytes to read of a value; of a longer one, the beginning is returned */
+async function readBounded(
+  store: ValueStore,
+  values: readonly KeyValue[],
+  bound: number,
+  signal: AbortSignal,
+): Promise<KeyValue[]> {
+  store.commands += values.length;
+  const commands = values.map(({ key }) => ['GETRANGE', key, '0', String(bound)]);
+  const outcomes = await store.reader.outcomes(commands, { signal });
+  return values.flatMap(({ key }, index) => {
+    const outcome = outcomes[index];
+    const text = outcome === undefined ? null : replyOfKey(outcome);
+    if (typeof text !== 'string' || text === '') return [];
+    const isCut = Buffer.byteLength(text) > bound;
+    return [{ key, text: isCut ? text.slice(0, HEAD_LENGTH) : text, isCut }];
+  });
 }

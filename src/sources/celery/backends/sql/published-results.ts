@@ -1,13 +1,19 @@
 /** Reports results soon after they were written, by polling. */
-
 import { type ConnectionState, NOT_CONNECTED } from '../../../../kept-connection.ts';
 import { pause } from '../../../../waiting.ts';
+import { type Problem, problemOf } from '../../hint.ts';
 import { createMessageQueue, type MessageQueue } from '../../message-queue.ts';
-import { type Problem, problemOf } from '../../problem.ts';
 import type { PublishedHandlers, PublishedResults } from '../../result-backend.ts';
 import type { SqlReader } from '../../sql/sql-reader.ts';
-import { type GroupTable, readGroups } from './result-groups.ts';
-import { type FoundTables, lastKey, type RowHead, type RowValues, type TableFinder } from './result-rows.ts';
+import {
+  type FoundTables,
+  type GroupTable,
+  lastKey,
+  type RowHead,
+  type RowValues,
+  readGroups,
+  type TableFinder,
+} from './result-rows.ts';
 import { firstPositions, pendingRows, pollRows, type RowPositions } from './row-poll.ts';
 
 /** Between two polls, and after a failure, in milliseconds. */
@@ -22,13 +28,6 @@ const AT_ONCE = 1_000;
 const MOST_FAILURES = 3;
 /** No more rows are searched while this many wait to be handed over. */
 const MOST_PENDING = 20_000;
-
-/** Results by polling. */
-export interface PolledResults extends PublishedResults {
-  /** How far dates of new rows are behind the clock of the database, in milliseconds; 0: less than ten minutes. */
-  skew(): number;
-  close(): void;
-}
 
 /** A result or a group, as Celery's own JSON. */
 interface ReadText {
@@ -61,7 +60,7 @@ export function createPublishedResults(
   reader: SqlReader,
   finder: TableFinder,
   pollMs: number = POLL_MS,
-): PolledResults {
+): PublishedResults & { skew(): number; close(): void } {
   const closing = new AbortController();
   let state: State | null = null;
   return {

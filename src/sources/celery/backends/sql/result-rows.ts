@@ -1,11 +1,9 @@
 /** Reads rows of results: finds their tables, their keys, and their values. */
 import { type Steps, scheduler } from '../../../../scheduler.ts';
 import { pause } from '../../../../waiting.ts';
-import { problemOf } from '../../problem.ts';
-import type { SqlReader } from '../../sql/sql-reader.ts';
-import type { SqlTable } from '../../sql/sql-tables.ts';
-import { numberOf, type SqlRow, textOf } from '../../sql/sql-values.ts';
-import { findResultTables, type ResultTables, type ResultWriter } from './result-tables.ts';
+import { problemOf } from '../../hint.ts';
+import { numberOf, type SqlReader, type SqlRow, textOf } from '../../sql/sql-reader.ts';
+import { findResultTables, type ResultTables, type ResultWriter, type SqlTable } from './result-tables.ts';
 import { LONGEST_VALUE, type ResultOfRow, type ResultText, resultText } from './result-text.ts';
 
 /** The columns that show that a row was written again, without its texts. */
@@ -77,22 +75,20 @@ export function listsOf(
 }
 
 /** Reads the values of rows. */
-export interface RowValues {
-  /**
-   * Reads the results of these tasks in their order, some at a time. Pauses between statements for as long as they
-   * took.
-   */
-  read(ids: readonly string[], signal: AbortSignal): AsyncGenerator<readonly ResultOfRow[], void>;
-}
+export type RowValues = ReturnType<typeof createRowValues>;
 
 /** @param zone of dates that are stored without one */
-function createRowValues(reader: SqlReader, tables: ResultTables): RowValues {
+function createRowValues(reader: SqlReader, tables: ResultTables) {
   const { dialect, options } = reader;
   const texts: ResultText = resultText(dialect, tables, options.timezone);
   const id = dialect.column('task_id');
   let atOnce = FEW_IDS;
   return {
-    async *read(ids, signal) {
+    /**
+     * Reads the results of these tasks in their order, some at a time. Pauses between statements for as long as they
+     * took.
+     */
+    async *read(ids: readonly string[], signal: AbortSignal) {
       const storable = ids.filter(isStorable);
       for (let at = 0; at < storable.length; ) {
         const part = storable.slice(at, at + atOnce);
@@ -152,37 +148,103 @@ export interface FoundTables {
 }
 
 /** Finds the tables once, and again after they have changed. */
-export interface TableFinder {
-  /**
-   * @returns `null` when there are none
-   * @throws SqlError
-   */
-  find(signal: AbortSignal): Promise<FoundTables | null>;
-  /** The tables that were found last; `null` before, and when there are none. */
-  known(): FoundTables | null;
-  /** Whether they were searched, and the database answered. */
-  hasLooked(): boolean;
-  /** To be called with errors of statements: a migration may have changed the tables. */
-  failed(error: unknown): void;
-}
+export type TableFinder = ReturnType<typeof createTableFinder>;
 
 /** @param writer whose tables to find; `null`: unknown */
-export function createTableFinder(reader: SqlReader, writer: ResultWriter | null): TableFinder {
+export function createTableFinder(reader: SqlReader, writer: ResultWriter | null) {
   let found: FoundTables | null = null;
   let missingSince = Number.NEGATIVE_INFINITY;
   return {
-    async find(signal) {
+    /**
+     * @returns `null` when there are none
+     * @throws SqlError
+     */
+    async find(signal: AbortSignal) {
       if (found !== null || performance.now() - missingSince < MISSING_FOR_MS) return found;
       const tables = await findResultTables(reader, writer, signal);
       if (tables === null) missingSince = performance.now();
       else found = { tables, values: createRowValues(reader, tables) };
       return found;
     },
+    /** The tables that were found last; `null` before, and when there are none. */
     known: () => found,
+    /** Whether they were searched, and the database answered. */
     hasLooked: () => found !== null || missingSince > Number.NEGATIVE_INFINITY,
-    failed(error) {
+    /** To be called with errors of statements: a migration may have changed the tables. */
+    failed(error: unknown) {
       const { code } = problemOf(error);
       if (code === 'NOTABLE' || code === 'NOCOLUMN' || code === 'NOPERM') found = null;
     },
   };
+}
+
+/** Rows of one statement. */
+const ROWS = 50;
+
+/** Which rows to read: the first of those after a key, or the last of those before one. */
+type GroupRange = { readonly after: number } | { readonly before: number };
+
+/** One of the two tables of groups. */
+export type GroupTable = 'groups' | 'chords';
+
+/**
+ * Reads up to 50 groups of django-celery-results, or headers of its running chords. Those of SQLAlchemy are pickled.
+ *
+ * @returns none where they cannot be read
+ * @throws SqlError
+ */
+export async function readGroups(
+  reader: SqlReader,
+  tables: ResultTables,
+  kind: GroupTable,
+  range: GroupRange,
+  signal: AbortSignal,
+): Promise<
+  readonly {
+    /** Of the row. */
+    readonly key: number;
+    /** Of the group. */
+    readonly id: string;
+    /** Celery's own JSON of a stored group; `null` if it cannot be read. */
+    readonly text: string | null;
+  }[]
+> {
+  const table = tables[kind];
+  if (table === null) return [];
+  const { text, values } = statementOf(reader, table, kind, range);
+  const rows = await reader.select({ text, values, limit: ROWS }, signal);
+  return rows.flatMap((row) => {
+    const key = keyOf(row, 'n');
+    const id = textOf(row, 'name');
+    if (key === null || id === null || id === '') return [];
+    const members = textOf(row, 'members');
+    return [{ key, id, text: members === null ? null : groupText(kind, id, members) }];
+  });
+}
+
+function statementOf(
+  { dialect }: SqlReader,
+  { from, types }: SqlTable,
+  kind: GroupTable,
+  range: GroupRange,
+): { readonly text: string; readonly values: readonly string[] } {
+  const [key, id] = ['id', 'group_id'].map(dialect.column);
+  const members = dialect.column(kind === 'groups' ? 'result' : 'sub_tasks');
+  const isJson = types.has('content_type')
+    ? `${dialect.column('content_type')} = 'application/json' AND `
+    : '';
+  const columns = `${key} AS n, ${id} AS name, CASE WHEN ${isJson}${dialect.size(members)} <= ${LONGEST_VALUE} THEN ${members} END AS members`;
+  const [comparison, order, bound] =
+    'after' in range ? ['>', 'ASC', range.after] : ['<', 'DESC', range.before];
+  return {
+    text: `SELECT ${columns} FROM ${from} WHERE ${key} ${comparison} ${dialect.integerValue} ORDER BY ${key} ${order}`,
+    values: [String(bound)],
+  };
+}
+
+/** A counter has the header tasks alone; a group also its own id (celery/result.py, `as_tuple`). */
+function groupText(kind: GroupTable, id: string, members: string): string {
+  return kind === 'groups'
+    ? `{"result": ${members}}`
+    : `{"result": [[${JSON.stringify(id)}, null], ${members}]}`;
 }

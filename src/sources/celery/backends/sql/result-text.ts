@@ -2,15 +2,13 @@
  * Writes rows of results as Celery's own JSON of a result ("meta"), as other backends store it, so that the same code
  * decodes all of them. Members beginning with `monitor_` describe what a row lacks.
  */
-
 import type { TaskTextField } from '../../../../model.ts';
 import type { Steps } from '../../../../scheduler.ts';
-import { objectMembers, skipSpace, valueEnd } from '../../protocol/json-text.ts';
+import { objectMembers, skipSpace, valueEnd } from '../../protocol/python-json.ts';
 import { CUT_MEMBER, UNREAD_MEMBER } from '../../protocol/results.ts';
 import type { SqlDialect } from '../../sql/sql-dialect.ts';
-import type { SqlTable } from '../../sql/sql-tables.ts';
-import { hexTextOf, numberOf, type SqlRow, textOf, timeOf } from '../../sql/sql-values.ts';
-import type { ResultTables } from './result-tables.ts';
+import { hexTextOf, numberOf, type SqlRow, textOf, timeOf } from '../../sql/sql-reader.ts';
+import type { ResultTables, SqlTable } from './result-tables.ts';
 
 /** Longest result that is read, and longest list of arguments, in bytes. */
 export const LONGEST_VALUE: number = 256 * 1024;

@@ -3,9 +3,8 @@
  * is one. Without it, the ends of tasks whose rows were there before are found by looking those tasks up. No statement
  * reads a whole table.
  */
-import type { SqlReader } from '../../sql/sql-reader.ts';
-import { MOST_ROWS } from '../../sql/sql-reader.ts';
-import { numberOf, parseSqlTime } from '../../sql/sql-values.ts';
+import { MOST_ROWS, numberOf, parseSqlTime, type SqlReader } from '../../sql/sql-reader.ts';
+
 import { headColumns, headsOf, keyOf, listsOf, type RowHead } from './result-rows.ts';
 import type { ResultTables } from './result-tables.ts';
 import { ENDED } from './result-text.ts';
@@ -29,7 +28,7 @@ const MOST_SEEN = 20_000;
 const LEAST_SKEW_MS = 10 * 60_000;
 
 /** What a poll reads. */
-export interface PollParts {
+interface PollParts {
   readonly reader: SqlReader;
   readonly tables: ResultTables;
   readonly signal: AbortSignal;

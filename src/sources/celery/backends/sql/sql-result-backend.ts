@@ -6,16 +6,16 @@ import type {
   StoredResults,
   StoredValue,
 } from '../../result-backend.ts';
-import type { SqlReader } from '../../sql/sql-reader.ts';
-import { numberOf } from '../../sql/sql-values.ts';
+import { numberOf, type SqlReader } from '../../sql/sql-reader.ts';
 import { createPublishedResults } from './published-results.ts';
-import { type GroupTable, readGroups } from './result-groups.ts';
 import {
   createTableFinder,
   type FoundTables,
+  type GroupTable,
   headColumns,
   headsOf,
   lastKey,
+  readGroups,
   type TableFinder,
 } from './result-rows.ts';
 import { RESULT_TABLES, type ResultTables, type ResultWriter } from './result-tables.ts';

@@ -6,15 +6,22 @@
 import { randomUUID } from 'node:crypto';
 import {
   type AmqpChannel,
+  type AmqpClientChannel,
   type AmqpLimits,
+  type AmqpMessage,
   hasExchange,
   publishConfirmed,
 } from '../../../../amqp/channel.ts';
-import type { AmqpClientChannel, AmqpMessage } from '../../../../amqp/client.ts';
 import type { AmqpConnection } from '../../../../amqp/connection.ts';
 import { amqpError, describeAmqpError } from '../../../../amqp/problems.ts';
-import type { ControlRequest, Mailbox, ReplyListener, SentRequest } from '../../broker.ts';
-import { ControlFailure } from '../../control/failure.ts';
+import {
+  ControlFailure,
+  type ControlRequest,
+  type Mailbox,
+  type ReplyListener,
+  type SentRequest,
+} from '../../broker.ts';
+import type { Problem } from '../../hint.ts';
 import type { CelerySettings } from '../../settings.ts';
 
 /** How the name of each queue of ours begins. */
@@ -22,18 +29,14 @@ export const OWN_PREFIX = 'express-task-monitor.';
 /** Most replies that wait for us to read them. */
 const MOST_REPLIES = 10_000;
 
-/** The exchanges of remote control. */
-export interface ControlNames {
-  /** A fanout that the queues of all workers are bound to. */
-  readonly exchange: string;
-  /** A direct exchange: the routing key is the id of a client. */
-  readonly replyExchange: string;
-}
-
 /** Names by the app's settings. */
-export function controlNames({ control_exchange }: CelerySettings): ControlNames {
+export function controlNames({ control_exchange }: CelerySettings) {
   const exchange = `${control_exchange ?? 'celery'}.pidbox`;
-  return { exchange, replyExchange: `reply.${exchange}` };
+  return {
+    /** A fanout that the queues of all workers are bound to. */
+    exchange /** A direct exchange: the routing key is the id of a client. */,
+    replyExchange: `reply.${exchange}`,
+  };
 }
 
 /** A channel with a queue of replies. */
@@ -50,7 +53,7 @@ interface Session {
 interface MailboxState {
   readonly connection: AmqpConnection;
   readonly rights: string;
-  readonly names: ControlNames;
+  readonly names: ReturnType<typeof controlNames>;
   /** The requests that wait for replies, by ticket. */
   readonly listeners: Map<string, ReplyListener>;
   /** The session, or the attempt to open one. `null` in it: no worker has ever listened. */
@@ -222,8 +225,8 @@ function failureOf(state: MailboxState, error: unknown): ControlFailure {
     : new ControlFailure(problemWith(state, describeAmqpError(error)));
 }
 
-function problemWith({ rights }: MailboxState, { code, sentence }: { code: string; sentence: string }) {
-  if (code !== 'NOPERM') return { code, sentence, missingRights: null };
+function problemWith({ rights }: MailboxState, { code, sentence }: Problem): Problem {
+  if (code !== 'NOPERM') return { code, sentence };
   return {
     code,
     sentence: `The RabbitMQ user lacks a right that remote control needs. Run ${rights}`,

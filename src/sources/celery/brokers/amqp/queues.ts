@@ -7,8 +7,8 @@ import type { AmqpConnection } from '../../../../amqp/connection.ts';
 import { describeAmqpError } from '../../../../amqp/problems.ts';
 import { filledString } from '../../../../values.ts';
 import { NOTHING_READ, type QueueCounts, type QueueReader, type QueueReading } from '../../broker.ts';
-import { isDelayedName } from '../../protocol/delayed-names.ts';
-import type { CelerySettings } from '../../settings.ts';
+import { isDelayedName } from '../../protocol/messages.ts';
+import { type CelerySettings, configuredQueues } from '../../settings.ts';
 import { OWN_PREFIX } from './mailbox.ts';
 
 /** Most queues that are read. */
@@ -27,16 +27,6 @@ interface Depth {
   readonly consumers: number;
 }
 
-/** `absent`: the queue does not exist, or is exclusive to another connection. */
-type NoDepth = 'absent' | 'refused';
-
-interface Absence {
-  /** From RabbitMQ 4.3 on, a queue may be looked at only by a user with any right to it. */
-  readonly isRefused: boolean;
-  readonly lookAt: number;
-  readonly pause: number;
-}
-
 interface ReaderState {
   readonly connection: AmqpConnection;
   /** Names that the host gives, and those in the settings. */
@@ -47,7 +37,15 @@ interface ReaderState {
   channel: AmqpChannel | null;
   readonly depths: Map<string, Depth>;
   /** Queues that cannot be read, by name: most do not exist. */
-  readonly absent: Map<string, Absence>;
+  readonly absent: Map<
+    string,
+    {
+      /** From RabbitMQ 4.3 on, a queue may be looked at only by a user with any right to it. */
+      readonly isRefused: boolean;
+      readonly lookAt: number;
+      readonly pause: number;
+    }
+  >;
   /** Names that were known in the last reading. */
   known: ReadonlySet<string>;
   reading: QueueReading;
@@ -67,7 +65,7 @@ export function createAmqpQueueReader(
 ): QueueReader {
   const state: ReaderState = {
     connection,
-    configured: [...given, ...queuesIn(settings)],
+    configured: [...given, ...configuredQueues(settings)],
     fallback: filledString(settings.task_default_queue) ?? 'celery',
     ofEvents: `${filledString(settings.event_queue_prefix) ?? 'celeryev'}.`,
     channel: null,
@@ -77,15 +75,6 @@ export function createAmqpQueueReader(
     reading: NOTHING_READ,
   };
   return { listsMessages: false, read: (known, _take, now) => read(state, known, now) };
-}
-
-function queuesIn({ task_queues: queues }: CelerySettings): string[] {
-  if (typeof queues !== 'object' || queues === null) return [];
-  const listed = Array.isArray(queues) ? queues : Object.keys(queues);
-  return listed.flatMap((queue: unknown) => {
-    const own = typeof queue === 'object' && queue !== null ? (queue as { name?: unknown }).name : queue;
-    return filledString(own) ?? [];
-  });
 }
 
 async function read(state: ReaderState, known: readonly string[], now: number): Promise<QueueReading> {
@@ -142,7 +131,7 @@ async function measure(state: ReaderState, names: readonly string[], now: number
 }
 
 /** RabbitMQ has ended the channel if it does not tell. */
-async function depthOf(state: ReaderState, name: string): Promise<Depth | NoDepth> {
+async function depthOf(state: ReaderState, name: string): Promise<Depth | 'absent' | 'refused'> {
   if (state.channel?.isOpen() !== true) state.channel = await state.connection.channel();
   try {
     const { messageCount, consumerCount } = await state.channel.request((raw) => raw.checkQueue(name));

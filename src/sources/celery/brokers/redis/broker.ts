@@ -1,39 +1,45 @@
-import { aclLine, escapeGlob, READ_RULES, subscriptionAcl } from '../../../../redis/acl.ts';
-import type { RedisEndpoint } from '../../../../redis/endpoint.ts';
-import { describeError, type RedisProblem, redisError } from '../../../../redis/problems.ts';
-import type { RedisReader } from '../../../../redis/reader.ts';
+import type { RedisEndpoint } from '../../../../redis/connection.ts';
 import {
-  evictionHint,
-  INFO_HIDDEN,
-  infoOf,
-  type ServerInfo,
-  versionOf,
-} from '../../../../redis/server-info.ts';
+  findDatabases,
+  findPrefixes,
+  type HeardChannels,
+  hasAnyKey,
+  hearChannels,
+  lookAt,
+} from '../../../../redis/diagnosis.ts';
+import {
+  aclLine,
+  describeError,
+  escapeGlob,
+  READ_RULES,
+  redisError,
+  subscriptionAcl,
+} from '../../../../redis/problems.ts';
+import type { RedisReader } from '../../../../redis/reader.ts';
+import { evictionHint, INFO_HIDDEN, infoOf, type ServerInfo, versionOf } from '../../../../redis/replies.ts';
 import type { Broker, BrokerAccess } from '../../broker.ts';
-import type { Hint } from '../../hint.ts';
+import { type Hint, listed, quoted } from '../../hint.ts';
 import type { CelerySettings } from '../../settings.ts';
-import { eventSubscriptions } from './channels.ts';
-import { diagnoseEvents } from './diagnose.ts';
-import { createRedisEvents } from './events.ts';
+import { withDatabase } from './endpoints.ts';
+import { createRedisEvents, eventSubscriptions } from './events.ts';
 import { createRedisMailbox } from './mailbox.ts';
 import { controlAddress } from './pidbox.ts';
 import { createRedisQueueReader } from './queues/queue-reader.ts';
 
-/** How long a diagnosis listens, in milliseconds: workers send a heartbeat every two seconds. */
-const LISTEN_MS = 8000;
-
-/** Parameters of a broker on Redis. */
-interface RedisBrokerOptions {
+/** A broker on Redis. */
+export function createRedisBroker({
+  endpoint,
+  reader,
+  settings,
+  queues,
+}: {
   readonly endpoint: RedisEndpoint;
   /** For commands. It may be shared with a result backend in the same database, and is not closed here. */
   readonly reader: RedisReader;
   readonly settings: CelerySettings;
   /** Names of queues that the host gives. */
   readonly queues: readonly string[];
-}
-
-/** A broker on Redis. */
-export function createRedisBroker({ endpoint, reader, settings, queues }: RedisBrokerOptions): Broker {
+}): Broker {
   const events = createRedisEvents(endpoint, settings);
   const control = createRedisMailbox(endpoint, settings);
   const { check, server } = createRedisCheck(reader);
@@ -56,7 +62,7 @@ export function createRedisBroker({ endpoint, reader, settings, queues }: RedisB
     check,
     hints: () => serverHints(server()),
     deniedHint: (access) => deniedHint(access, settings, endpoint.database),
-    diagnose: (signal) => diagnoseEvents(endpoint, settings, LISTEN_MS, signal),
+    diagnose: (signal) => diagnoseEvents(endpoint, settings, signal),
     async close() {
       await Promise.all([events.close(), control.close()]);
     },
@@ -139,24 +145,17 @@ function policyOf(server: ServerInfo | null): string | null {
   return server?.get('maxmemory_policy') ?? null;
 }
 
-/** Checks, and remembers which server answered. */
-interface RedisCheck {
-  /**
-   * Requests a sign of life, and whether Redis accepts writes: a master that was made a replica keeps its connections, so
-   * nothing else shows it. Nothing is written. A user who may not send INFO gets only the sign of life.
-   *
-   * @returns what is wrong; a read-only replica has the code `READONLY`
-   */
-  check(signal: AbortSignal): Promise<RedisProblem | null>;
-  /** What INFO says about the server and its memory: no fields before the first check; `null`: this user may not run it. */
-  server(): ServerInfo | null;
-}
-
 /** Asks nothing before the first check. */
-function createRedisCheck(reader: Pick<RedisReader, 'outcomes'>): RedisCheck {
+function createRedisCheck(reader: Pick<RedisReader, 'outcomes'>) {
   let known: ServerInfo | null = new Map();
   return {
-    async check(signal) {
+    /**
+     * Requests a sign of life, and whether Redis accepts writes: a master that was made a replica keeps its connections, so
+     * nothing else shows it. Nothing is written. A user who may not send INFO gets only the sign of life.
+     *
+     * @returns what is wrong; a read-only replica has the code `READONLY`
+     */
+    async check(signal: AbortSignal) {
       try {
         const commands = [['PING'], ['INFO', 'replication'], ['INFO', 'server'], ['INFO', 'memory']];
         const [ping, replication, server, memory] = await reader.outcomes(commands, { signal });
@@ -168,10 +167,157 @@ function createRedisCheck(reader: Pick<RedisReader, 'outcomes'>): RedisCheck {
         return describeError(error);
       }
     },
+    /** What INFO says about the server and its memory: no fields before the first check; `null`: this user may not run it. */
     server: () => known,
   };
 }
 
 function isReadOnlyReplica(info: ServerInfo): boolean {
   return info.get('role') === 'slave' && info.get('slave_read_only') !== '0';
+}
+
+/**
+ * Patterns that match the events of any deployment. The second one finds those with another
+ * `event_exchange`. A user of Redis 7 needs these very texts in its access rules.
+ */
+const EVENT_PATTERNS: readonly string[] = ['*celeryev*', '*worker.heartbeat'];
+
+/** Sets that every broker has on which workers have ever run (kombu/transport/redis.py, `_queue_bind`). */
+const BINDING = '_kombu.binding.';
+const BINDINGS = [`${BINDING}celery`, `${BINDING}celeryev`, `${BINDING}celery.pidbox`];
+
+/** Maximum number of alternatives in a sentence. */
+const MOST = 3;
+
+/** Where keys of a broker were found. */
+interface BrokerKeys {
+  /** Our database has them under our prefix. */
+  readonly isHere: boolean;
+  /** Other prefixes under which our database has them. */
+  readonly prefixes: readonly string[];
+  /** Other databases that have them under our prefix. */
+  readonly databases: readonly number[];
+}
+
+const NO_KEYS: BrokerKeys = { isHere: false, prefixes: [], databases: [] };
+
+/**
+ * Listens to all channels that may carry events and looks at names of keys, once, when none arrive on our channels.
+ */
+async function diagnoseEvents(
+  endpoint: RedisEndpoint,
+  settings: CelerySettings,
+  signal: AbortSignal,
+): Promise<readonly Hint[]> {
+  const [heard, keys] = await Promise.all([
+    hearChannels(endpoint, EVENT_PATTERNS, withoutType, signal),
+    lookAt(endpoint, (reader) => findBrokerKeys(reader, endpoint, keyPrefixOf(settings), signal)),
+  ]);
+  const found = keys ?? NO_KEYS;
+  const hint =
+    channelHint(heard.channels, endpoint, settings) ??
+    keyHint(found, endpoint, settings) ??
+    forbiddenHint(heard, found, endpoint, settings);
+  return hint === null ? [] : [hint];
+}
+
+async function findBrokerKeys(
+  reader: RedisReader,
+  endpoint: RedisEndpoint,
+  prefix: string,
+  signal: AbortSignal,
+): Promise<BrokerKeys> {
+  const keys = BINDINGS.map((key) => `${prefix}${key}`);
+  if (await hasAnyKey(reader, keys, signal)) return { ...NO_KEYS, isHere: true };
+  const prefixes = await findPrefixes(reader, BINDING, signal);
+  // The exchange has another name.
+  if (prefixes.includes(prefix)) return { ...NO_KEYS, isHere: true };
+  const databases = prefixes.length > 0 ? [] : await findDatabases(reader, endpoint, keys, signal);
+  return { isHere: false, prefixes, databases };
+}
+
+/** One name for all types of events that are published on channels of their own. */
+function withoutType(channel: string): string | null {
+  return channel.length > 300 ? null : channel.replace(/\/(?:worker|task)\.[^/]*$/, '/task.multi');
+}
+
+function keyPrefixOf(settings: CelerySettings): string {
+  return settings.broker_transport_options?.global_keyprefix ?? '';
+}
+
+/** Evidence: other channels carry events. */
+function channelHint(
+  channels: readonly string[],
+  endpoint: RedisEndpoint,
+  settings: CelerySettings,
+): Hint | null {
+  const ours = eventSubscriptions(settings, endpoint.database).map(({ name }) =>
+    nameOf(name.replace(/\\(.)/gs, '$1')),
+  );
+  const others = [...new Set(channels.map(nameOf))].filter((name) => !ours.includes(name));
+  if (others.length === 0) return null;
+  return {
+    code: 'wrong_channel',
+    component: 'broker',
+    sentence:
+      `Events are published on ${listed(others)}, and none on ${listed(ours)}, where this source listens. If they belong ` +
+      'to this app, write its broker_url as broker, and its event_exchange and broker_transport_options as settings.',
+  };
+}
+
+/** A channel without the routing key. */
+function nameOf(channel: string): string {
+  return channel.replace(/\/(?:\*|(?:worker|task)\.[^/]*)$/, '');
+}
+
+/** Evidence: our database has no keys of a broker under our prefix, but another prefix or database has. */
+function keyHint(found: BrokerKeys, endpoint: RedisEndpoint, settings: CelerySettings): Hint | null {
+  if (found.isHere) return null;
+  const own = keyPrefixOf(settings);
+  const here = `Database ${endpoint.database} has no Celery queues`;
+  const prefixes = found.prefixes.slice(0, MOST);
+  if (prefixes.length > 0) {
+    const under = own === '' ? ' without a prefix' : ` under the prefix ${quoted(own)}`;
+    const lines = prefixes.map(
+      (other) => `settings: { broker_transport_options: { global_keyprefix: ${quoted(other)} } }`,
+    );
+    return {
+      code: 'wrong_channel',
+      component: 'broker',
+      sentence: `${here}${under}, but has some under ${prefixes.map(quoted).join(', ')}. Write ${lines.join(' or ')}.`,
+    };
+  }
+  const lines = found.databases.slice(0, MOST).map((database) => withDatabase('broker', endpoint, database));
+  if (lines.length === 0) return null;
+  const under = own === '' ? '' : ` under the prefix ${quoted(own)}`;
+  return {
+    code: 'wrong_channel',
+    component: 'broker',
+    sentence: `${here}${under}, but ${databasesHave(found.databases)}. Write ${lines.join(' or ')}.`,
+  };
+}
+
+function databasesHave(numbers: readonly number[]): string {
+  return numbers.length === 1
+    ? `database ${numbers[0]} has`
+    : `databases ${listed(numbers.map(String))} have`;
+}
+
+/** Evidence: nothing was found, and Redis answered NOPERM to listening on other channels. */
+function forbiddenHint(
+  { isForbidden }: HeardChannels,
+  { isHere }: BrokerKeys,
+  endpoint: RedisEndpoint,
+  settings: CelerySettings,
+): Hint | null {
+  if (!isForbidden || isHere) return null;
+  const ours = eventSubscriptions(settings, endpoint.database).map(({ name }) => name);
+  return {
+    code: 'missing_right',
+    component: 'broker',
+    sentence:
+      `No event arrives on ${listed(ours)}, and this Redis user may not subscribe to other channels to find the right ` +
+      "prefix and database. Compare them with the app's broker_url, or run " +
+      aclLine(EVENT_PATTERNS.map((pattern) => `&${pattern}`)),
+  };
 }

@@ -1,14 +1,14 @@
 import { wrongOption } from '../../../../check-options.ts';
 import { addressOf, type ClientAddress } from '../../../../redis/client.ts';
-import type { RedisEndpoint } from '../../../../redis/endpoint.ts';
-import { isDuplicable } from '../../../../redis/host-client.ts';
+import type { RedisEndpoint } from '../../../../redis/connection.ts';
 import { type CeleryRedisClient, clientsOf, duplicatesOf } from '../../../../redis/node-redis.ts';
-import { mastersOf } from '../../../../redis/sentinel.ts';
+import { isDuplicable } from '../../../../redis/on-demand-reader.ts';
 import {
   displaySentinelUrl,
+  mastersOf,
   parseSentinelUrl,
   type SentinelContext,
-} from '../../../../redis/sentinel-urls.ts';
+} from '../../../../redis/sentinel.ts';
 import { displayUrl, isRedisUrl, isSentinelUrl, parseRedisUrl } from '../../../../redis/urls.ts';
 import { requirePackage } from '../../../../server-problems.ts';
 import { schemeOf } from '../../../../server-urls.ts';

@@ -1,15 +1,13 @@
 import { NOT_CONNECTED } from '../../../../kept-connection.ts';
-import type { Subscription } from '../../../../redis/acl.ts';
-import { type Connection, createConnection } from '../../../../redis/connection.ts';
-import type { RedisEndpoint } from '../../../../redis/endpoint.ts';
+import { type Connection, createConnection, type RedisEndpoint } from '../../../../redis/connection.ts';
 import type { CeleryRedisConnection, RedisListener } from '../../../../redis/node-redis.ts';
+import { escapeGlob, type Subscription } from '../../../../redis/problems.ts';
 import type { Steps } from '../../../../scheduler.ts';
 import type { BrokerEvents, EventHandlers } from '../../broker.ts';
 import { createMessageQueue, type MessageQueue } from '../../message-queue.ts';
-import { LONGEST_BODY, parseBody, parseInSteps } from '../../protocol/event-body.ts';
+import { LONGEST_BODY, parseBody, parseInSteps } from '../../protocol/events.ts';
 import { parseBounded } from '../../protocol/python-json.ts';
 import type { CelerySettings } from '../../settings.ts';
-import { eventSubscriptions } from './channels.ts';
 
 /** A message of more characters is decoded in steps: some hundred events. */
 const LONG_MESSAGE = 64 * 1024;
@@ -195,4 +193,37 @@ function parseEnvelope(message: string): unknown {
   } catch {
     return null;
   }
+}
+
+/**
+ * The channels on which events are published (kombu/transport/redis.py):
+ * `<global_keyprefix><fanout_prefix><event_exchange>/<routing key>`, or without the routing key where `fanout_patterns` is
+ * off.
+ *
+ * @param database number of the broker's database; it is only a text in the name, since Redis publishes
+ *   to all databases
+ */
+export function eventSubscriptions(settings: CelerySettings, database: number): Subscription[] {
+  const options = settings.broker_transport_options ?? {};
+  const exchange = settings.event_exchange ?? 'celeryev';
+  return fanoutPrefixes(settings, database).map((prefix) => {
+    const name = `${options.global_keyprefix ?? ''}${prefix}${exchange}`;
+    return options.fanout_patterns === false
+      ? { kind: 'channel', name }
+      : { kind: 'pattern', name: `${escapeGlob(name)}/*` };
+  });
+}
+
+function fanoutPrefixes(settings: CelerySettings, database: number): string[] {
+  const options = settings.broker_transport_options ?? {};
+  const wanted = options.fanout_prefix ?? true;
+  if (wanted === false || wanted === '') return [''];
+  const template = wanted === true ? '/{db}.' : wanted;
+  const prefix = template.replaceAll('{db}', String(database));
+  // Behind Sentinel, kombu before 5.4 never filled in the number.
+  return isSentinel(settings) && template !== prefix ? [prefix, template] : [prefix];
+}
+
+function isSentinel(settings: CelerySettings): boolean {
+  return typeof settings.broker_transport_options?.master_name === 'string';
 }

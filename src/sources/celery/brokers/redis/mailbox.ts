@@ -3,13 +3,17 @@
  * only while replies are expected; concurrent requests share it. Nothing may stay in Redis after a failure or a crash.
  */
 import { randomUUID } from 'node:crypto';
-import { escapeGlob } from '../../../../redis/acl.ts';
-import { createRedisReader } from '../../../../redis/connection-reader.ts';
-import type { RedisEndpoint } from '../../../../redis/endpoint.ts';
-import { describeError } from '../../../../redis/problems.ts';
+import { createRedisReader, type RedisEndpoint } from '../../../../redis/connection.ts';
+import { describeError, escapeGlob } from '../../../../redis/problems.ts';
 import type { RedisReader } from '../../../../redis/reader.ts';
-import type { ControlRequest, Mailbox, ReplyListener, SentRequest } from '../../broker.ts';
-import { ControlFailure, type ControlProblem } from '../../control/failure.ts';
+import {
+  ControlFailure,
+  type ControlRequest,
+  type Mailbox,
+  type ReplyListener,
+  type SentRequest,
+} from '../../broker.ts';
+import type { Problem } from '../../hint.ts';
 import type { CelerySettings } from '../../settings.ts';
 import { type ControlAddress, controlAddress, unwrapReply, wrapRequest } from './pidbox.ts';
 
@@ -32,11 +36,10 @@ const SCAN_COUNT = '500';
 const MOST_STALE = 100;
 const REMOVAL_MS = 1000;
 
-const OTHER_SEPARATOR: ControlProblem = {
+const OTHER_SEPARATOR: Problem = {
   code: 'UNSAFE',
   sentence:
     "Workers use another separator than this monitor: set settings.broker_transport_options.sep to the app's value.",
-  missingRights: null,
 };
 
 interface MailboxState {
@@ -80,7 +83,7 @@ export function createRedisMailbox(endpoint: RedisEndpoint, settings: CelerySett
     closed: false,
   };
   return {
-    fault: address.fault === null ? null : { code: 'UNSAFE', sentence: address.fault, missingRights: null },
+    fault: address.fault === null ? null : { code: 'UNSAFE', sentence: address.fault },
     send: (request, timeoutMs, listener) => send(state, request, timeoutMs, listener),
     close: () => close(state),
   };
@@ -288,7 +291,7 @@ async function close(state: MailboxState): Promise<void> {
 }
 
 /** The Redis commands that remote control uses. */
-export type ControlRedisCommand = 'SRANDMEMBER' | 'SADD' | 'SREM' | 'DEL' | 'PUBLISH' | 'BRPOP';
+type ControlRedisCommand = 'SRANDMEMBER' | 'SADD' | 'SREM' | 'DEL' | 'PUBLISH' | 'BRPOP';
 
 /** @param command the command that failed */
 function controlFailureOf(
@@ -298,7 +301,7 @@ function controlFailureOf(
 ): ControlFailure {
   if (error instanceof ControlFailure) return error;
   const { code, sentence } = describeError(error);
-  if (code !== 'NOPERM') return new ControlFailure({ code, sentence, missingRights: null });
+  if (code !== 'NOPERM') return new ControlFailure({ code, sentence });
   const missingRights = rightsFor(command, address);
   return new ControlFailure({
     code,

@@ -8,38 +8,17 @@ import type { ControlRequest, ReplyMessage } from '../../broker.ts';
 import { isControlId } from '../../control/encoder.ts';
 import { parsePythonJson } from '../../protocol/python-json.ts';
 import type { CelerySettings } from '../../settings.ts';
-import { eventSubscriptions } from './channels.ts';
+import { eventSubscriptions } from './events.ts';
 
 /** kombu's default separator of the three parts of a binding. */
 const SEPARATOR = '\x06\x16';
 const PRIORITY_STEPS = [0, 3, 6, 9];
 
 /** The names that remote control uses in Redis. */
-export interface ControlAddress {
-  /** The exchange that all workers listen to. */
-  readonly exchange: string;
-  /** The exchange of replies. */
-  readonly replyExchange: string;
-  /** The channels to publish on. Each worker listens to exactly one of them. */
-  readonly channels: readonly string[];
-  /** The set from which workers learn where to send replies. */
-  readonly bindingKey: string;
-  /** The member of that set for the replies to one client. */
-  member(oid: string): string;
-  /** The client of such a member; `null` if it has another form. */
-  oidOf(member: string): string | null;
-  /** The set to which workers add themselves when they begin to listen. They are never removed. */
-  readonly listenersKey: string;
-  /** Whether a member of it matches this address. */
-  isListener(member: string): boolean;
-  /** The list that receives the replies to a client. */
-  replyKey(oid: string): string;
-  /** Why nothing may be sent to these workers; `null` if it may. */
-  readonly fault: string | null;
-}
+export type ControlAddress = ReturnType<typeof controlAddress>;
 
 /** @param database number of the broker's database, which is a part of the channels' names */
-export function controlAddress(settings: CelerySettings, database: number): ControlAddress {
+export function controlAddress(settings: CelerySettings, database: number) {
   const options = settings.broker_transport_options ?? {};
   const prefix = options.global_keyprefix ?? '';
   const separator = options.sep ?? SEPARATOR;
@@ -59,19 +38,29 @@ export function controlAddress(settings: CelerySettings, database: number): Cont
   const memberOf = (oid: string): string => `${oid}${separator}${separator}${queueOf(oid)}`;
   const isHeard = channels.every((name) => exchangeHeard(name.slice(prefix.length)) === exchange);
   return Object.freeze({
+    /** The exchange that all workers listen to. */
     exchange,
+    /** The exchange of replies. */
     replyExchange,
+    /** The channels to publish on. Each worker listens to exactly one of them. */
     channels: Object.freeze(channels),
+    /** The set from which workers learn where to send replies. */
     bindingKey: `${prefix}_kombu.binding.${replyExchange}`,
+    /** The member of that set for the replies to one client. */
     member: memberOf,
+    /** The client of such a member; `null` if it has another form. */
     oidOf: (member: string) => {
       const oid = member.slice(0, Math.max(0, member.indexOf(separator)));
       return oid !== '' && member === memberOf(oid) ? oid : null;
     },
+    /** The set to which workers add themselves when they begin to listen. They are never removed. */
     listenersKey: `${prefix}_kombu.binding.${exchange}`,
     // No routing key and no pattern, then the worker's queue.
+    /** Whether a member of it matches this address. */
     isListener: (member: string) => member.startsWith(`${separator}${separator}`),
+    /** The list that receives the replies to a client. */
     replyKey: (oid: string) => `${prefix}${queueOf(oid)}${suffix}`,
+    /** Why nothing may be sent to these workers; `null` if it may. */
     fault: isHeard
       ? null
       : 'Workers cannot read remote control messages with this fanout_prefix or control_exchange: ' +
@@ -98,13 +87,6 @@ function prioritySuffix(steps: readonly number[], separator: string): string {
   return step === 0 ? '' : `${separator}${step}`;
 }
 
-/** The envelope of a request besides its body. */
-export interface EnvelopeIds {
-  /** Names the client's reply list. */
-  readonly oid: string;
-  readonly deliveryTag: string;
-}
-
 /**
  * The message that Celery's own client publishes. A message without `delivery_tag` would end every worker.
  *
@@ -113,7 +95,14 @@ export interface EnvelopeIds {
 export function wrapRequest(
   request: ControlRequest,
   address: ControlAddress,
-  { oid, deliveryTag }: EnvelopeIds,
+  {
+    oid,
+    deliveryTag,
+  }: {
+    /** Names the client's reply list. */
+    readonly oid: string;
+    readonly deliveryTag: string;
+  },
 ): string {
   if (!isControlId(deliveryTag)) throw new TypeError('A remote control message needs a delivery tag.');
   return JSON.stringify({

@@ -8,11 +8,9 @@
  */
 import type { Schedule } from '../../../../model.ts';
 import type { Steps } from '../../../../scheduler.ts';
-import { scheduleRow } from '../entry.ts';
-import { runAfter } from '../rule.ts';
+import { runAfter, scheduleRow } from '../entry.ts';
 import type { RunObserver } from '../runs.ts';
-import type { DjangoEntry } from './django-entry.ts';
-import type { DjangoSnapshot } from './django-reader.ts';
+import type { DjangoEntry, DjangoSnapshot } from './django-reader.ts';
 
 /** Data that is known besides the tables. */
 export interface DjangoFacts {

@@ -9,7 +9,7 @@ import { asTexts } from '../../../../../redis/replies.ts';
 import type { TakeMessage, WaitingMessage } from '../../../broker.ts';
 import type { QueuedTask } from '../../../protocol/messages.ts';
 import { decodeWaiting } from '../../../protocol/queue-message.ts';
-import { createReplySize, type ReadBudget, type ReplySize } from './read-budget.ts';
+import { createReplySize, type ReadBudget } from './read-budget.ts';
 
 /** Of a list that is not read whole, the newest messages that are read: they announce tasks and workflows. */
 const MOST_NEWEST = 100;
@@ -23,33 +23,10 @@ const LONGEST_TAG = 64;
 const DIGESTED = 64 * 1024;
 
 /** One list: a queue's, of one priority. */
-export interface ListWindow {
-  readonly key: string;
-  readonly queue: string;
-  /** See `MessagePosition`. */
-  readonly part: string;
-  readonly replySize: ReplySize;
-  /** Number of elements at the last look. */
-  length: number;
-  /** Whether the Redis user may not read the list. */
-  isRefused: boolean;
-  /** The elements that run next and last; `null` while the list is empty or was not looked at. */
-  front: string | null;
-  back: string | null;
-  /** The ends are not read before this moment: large messages are looked at less often. */
-  lookAt: number;
-  /** The next to run comes first. */
-  next: readonly WaitingMessage[];
-  /** Newest first; empty while `next` has everything. */
-  newest: readonly WaitingMessage[];
-  /** The ends and the length that the messages belong to; `null`: none. */
-  readFrom: Pick<ListWindow, 'length' | 'front' | 'back'> | null;
-  /** When all was read once more, because the messages did not fit: there may have been a push or a pop between commands. */
-  rereadAt: number;
-}
+export type ListWindow = ReturnType<typeof newListWindow>;
 
 /** Parameters of reading a list. */
-export interface ListReading {
+interface ListReading {
   readonly reader: RedisReader;
   readonly take: TakeMessage;
   readonly budget: ReadBudget;
@@ -58,20 +35,29 @@ export interface ListReading {
 }
 
 /** @param step which of the queue's priorities, counted in the order in which they run */
-export function newListWindow(key: string, queue: string, step: number): ListWindow {
+export function newListWindow(key: string, queue: string, step: number) {
   return {
     key,
     queue,
+    /** See `MessagePosition`. */
     part: `${queue}\0${String(step).padStart(2, '0')}`,
     replySize: createReplySize(),
+    /** Number of elements at the last look. */
     length: 0,
+    /** Whether the Redis user may not read the list. */
     isRefused: false,
-    front: null,
-    back: null,
+    /** The elements that run next and last; `null` while the list is empty or was not looked at. */
+    front: null as string | null,
+    back: null as string | null,
+    /** The ends are not read before this moment: large messages are looked at less often. */
     lookAt: Number.NEGATIVE_INFINITY,
-    next: [],
-    newest: [],
-    readFrom: null,
+    /** The next to run comes first. */
+    next: [] as readonly WaitingMessage[],
+    /** Newest first; empty while `next` has everything. */
+    newest: [] as readonly WaitingMessage[],
+    /** The ends and the length that the messages belong to; `null`: none. */
+    readFrom: null as { length: number; front: string | null; back: string | null } | null,
+    /** When all was read once more, because the messages did not fit: there may have been a push or a pop between commands. */
     rereadAt: Number.NEGATIVE_INFINITY,
   };
 }

@@ -1,11 +1,9 @@
 /** Finds out which queues a deployment has, in steps of bounded size. */
-import { describeError } from '../../../../../redis/problems.ts';
+import { describeError, escapeGlob } from '../../../../../redis/problems.ts';
 import type { RedisReader } from '../../../../../redis/reader.ts';
 import { asTexts } from '../../../../../redis/replies.ts';
 import { filledString } from '../../../../../values.ts';
-import type { FindQueue } from '../../../protocol/queue-message.ts';
-import type { CelerySettings } from '../../../settings.ts';
-import type { QueueKeys } from './queue-keys.ts';
+import { type CelerySettings, configuredQueues } from '../../../settings.ts';
 
 /** Most queues that are read. */
 const MAX_QUEUES = 1000;
@@ -33,15 +31,7 @@ interface Binding {
 }
 
 /** Which queues there are. */
-export interface QueueNames {
-  /** Sorted; the default queue is among them whether it is used or not. @param known named by workers */
-  list(known: readonly string[]): string[];
-  /** Queues that something other than the default names. */
-  declared(known: readonly string[]): Set<string>;
-  readonly find: FindQueue;
-  /** Searches for more queues: first where they are likely, then in steps through all keys. */
-  step(known: readonly string[], now: number): Promise<void>;
-}
+export type QueueNames = ReturnType<typeof createQueueNames>;
 
 interface SearchState {
   readonly reader: RedisReader;
@@ -67,7 +57,7 @@ export function createQueueNames(
   keys: QueueKeys,
   settings: CelerySettings,
   given: readonly string[],
-): QueueNames {
+) {
   const configured = [...given, ...configuredQueues(settings)].filter(isTaskQueue);
   const fallback = filledString(settings.task_default_queue) ?? 'celery';
   const state: SearchState = {
@@ -90,14 +80,18 @@ export function createQueueNames(
   }
 
   return {
+    /** Queues that something other than the default names. */
     declared,
-    list: (known) => [...new Set([fallback, ...declared(known)])].slice(0, MAX_QUEUES).sort(),
-    find(exchange, routingKey) {
+    /** Sorted; the default queue is among them whether it is used or not. @param known named by workers */
+    list: (known: readonly string[]) =>
+      [...new Set([fallback, ...declared(known)])].slice(0, MAX_QUEUES).sort(),
+    find(exchange: string, routingKey: string) {
       // Celery sends to the default exchange, whose routing keys are names of queues.
       if (exchange === '') return routingKey === '' ? null : routingKey;
       return boundQueue(state.exchanges.get(exchange) ?? [], routingKey);
     },
-    async step(known, now) {
+    /** Searches for more queues: first where they are likely, then in steps through all keys. */
+    async step(known: readonly string[], now: number) {
       // A queue of Celery's is usually bound to an exchange of its own name.
       const likely = [filledString(settings.task_default_exchange) ?? fallback, ...configured, ...known];
       if (state.isFirst) await readLikely(state, likely, now);
@@ -171,16 +165,6 @@ function readScan(reply: unknown): [string, readonly string[]] {
   return Array.isArray(reply) ? [String(reply[0]), asTexts(reply[1])] : ['0', []];
 }
 
-/** `task_queues` as a host may write it: names, objects with a name, or an object by name. */
-function configuredQueues({ task_queues: queues }: CelerySettings): string[] {
-  if (typeof queues !== 'object' || queues === null) return [];
-  if (!Array.isArray(queues)) return Object.keys(queues);
-  return queues.flatMap((queue: unknown) => {
-    const own = typeof queue === 'object' && queue !== null ? (queue as { name?: unknown }).name : queue;
-    return filledString(own) ?? [];
-  });
-}
-
 /**
  * Parses a member: routing key, pattern as a regular expression, queue.
  *
@@ -226,4 +210,36 @@ function matches(pattern: string, key: string): boolean {
     reached = next;
   }
   return reached.at(-1) === true;
+}
+
+/** Names of the keys in which kombu's Redis transport keeps the messages of a deployment (kombu/transport/redis.py). */
+export type QueueKeys = ReturnType<typeof queueKeys>;
+
+/** More priorities than this are not read; AMQP has ten. */
+const MAX_STEPS = 32;
+const BINDING = '_kombu.binding.';
+
+/** @returns the names under the app's transport options */
+export function queueKeys(settings: CelerySettings) {
+  const options = settings.broker_transport_options ?? {};
+  const prefix = options.global_keyprefix ?? '';
+  const sep = options.sep ?? '\x06\x16';
+  const steps = options.priority_steps ?? [0, 3, 6, 9];
+  return {
+    /** Between the parts of a name. */
+    sep,
+    /** Priorities that have a list of their own, in the order in which they run. */
+    steps: [...new Set(steps.length > 0 ? steps : [0])].slice(0, MAX_STEPS),
+    /** The list of one priority of a queue. */
+    list: (queue: string, step: number) => `${prefix}${queue}${step === 0 ? '' : `${sep}${step}`}`,
+    /** The hash of unacknowledged messages, and the sorted set that belongs to it. */
+    taken: prefix + (options.unacked_key ?? 'unacked'),
+    takenIndex: prefix + (options.unacked_index_key ?? 'unacked_index'),
+    /** The set of what is bound to an exchange. */
+    bindings: (exchange: string) => `${prefix}${BINDING}${exchange}`,
+    /** Matches the names of all such sets. */
+    bindingPattern: `${escapeGlob(prefix + BINDING)}*`,
+    /** The exchange whose set this is. */
+    exchangeOf: (key: string) => key.slice(prefix.length + BINDING.length),
+  };
 }

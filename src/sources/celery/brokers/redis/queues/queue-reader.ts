@@ -16,8 +16,7 @@ import {
 import { shown } from '../../../hint.ts';
 import type { CelerySettings } from '../../../settings.ts';
 import { isWhole, type ListWindow, messagesOf, newListWindow, readList } from './list-window.ts';
-import { type QueueKeys, queueKeys } from './queue-keys.ts';
-import { createQueueNames, type QueueNames } from './queue-names.ts';
+import { createQueueNames, type QueueKeys, type QueueNames, queueKeys } from './queue-names.ts';
 import { createReadBudget, type ReadBudget } from './read-budget.ts';
 import { isTakenWhole, newTakenMirror, syncTaken, type TakenMirror } from './taken-mirror.ts';
 

@@ -7,43 +7,38 @@ const PER_SECOND = 2 * 1024 * 1024;
 const MOST_HELD = 32 * 1024 * 1024;
 
 /** Limits the cost of reading queues, so that huge messages fill neither the network nor the memory. */
-export interface ReadBudget {
-  /**
-   * To be called before each reading.
-   *
-   * @param held memory of the kept messages, in bytes
-   */
-  begin(held: number, now: number): void;
-  /** Whether more may be read. */
-  hasRoom(): boolean;
-  /**
-   * Counts a message that was read.
-   *
-   * @param bytes the memory that it keeps
-   */
-  spend(characters: number, bytes: number): void;
-  /** How long to wait until this many characters may be read again, in milliseconds. */
-  pauseAfter(characters: number): number;
-}
+export type ReadBudget = ReturnType<typeof createReadBudget>;
 
 /** Creates a full budget. */
-export function createReadBudget(): ReadBudget {
+export function createReadBudget() {
   let characters = MOST_AT_ONCE;
   let room = MOST_HELD;
   let refilledAt: number | null = null;
   return {
-    begin(held, now) {
+    /**
+     * To be called before each reading.
+     *
+     * @param held memory of the kept messages, in bytes
+     */
+    begin(held: number, now: number) {
       const seconds = refilledAt === null ? 0 : Math.max(0, now - refilledAt) / 1000;
       characters = Math.min(MOST_AT_ONCE, characters + seconds * PER_SECOND);
       refilledAt = now;
       room = MOST_HELD - held;
     },
+    /** Whether more may be read. */
     hasRoom: () => characters > 0 && room > 0,
-    spend(read, bytes) {
+    /**
+     * Counts a message that was read.
+     *
+     * @param bytes the memory that it keeps
+     */
+    spend(read: number, bytes: number) {
       characters -= read;
       room -= bytes;
     },
-    pauseAfter: (read) => (read / PER_SECOND) * 1000,
+    /** How long to wait until this many characters may be read again, in milliseconds. */
+    pauseAfter: (read: number) => (read / PER_SECOND) * 1000,
   };
 }
 
@@ -59,21 +54,17 @@ const FADE = 0.8;
 /**
  * How many elements to read at once from a list of unknown sizes: one at first, more while they are small, so
  * that most replies have at most a quarter of a megabyte.
+ *
+ * @returns the size for the elements of one list, which are likely to be similar
  */
-export interface ReplySize {
-  /** The number of elements to read. @param wanted the most to return */
-  next(wanted?: number): number;
-  /** Records the elements of a reply. */
-  saw(elements: readonly (string | null)[]): void;
-}
-
-/** @returns the size for the elements of one list, which are likely to be similar */
-export function createReplySize(): ReplySize {
+export function createReplySize() {
   let most = FIRST;
   let largest = 0;
   return {
-    next: (wanted = MOST) => Math.max(1, Math.min(wanted, most)),
-    saw(elements) {
+    /** The number of elements to read. @param wanted the most to return */
+    next: (wanted: number = MOST) => Math.max(1, Math.min(wanted, most)),
+    /** Records the elements of a reply. */
+    saw(elements: readonly (string | null)[]) {
       if (elements.length === 0) return;
       const longest = elements.reduce((longest, element) => Math.max(longest, element?.length ?? 0), 0);
       largest = Math.max(longest, largest * FADE);

@@ -7,8 +7,8 @@ import type { RedisReader } from '../../../../../redis/reader.ts';
 import { asFields } from '../../../../../redis/replies.ts';
 import type { TakeMessage, WaitingMessage } from '../../../broker.ts';
 import { decodeTaken, type FindQueue } from '../../../protocol/queue-message.ts';
-import type { QueueKeys } from './queue-keys.ts';
-import { createReplySize, type ReadBudget, type ReplySize } from './read-budget.ts';
+import type { QueueKeys } from './queue-names.ts';
+import { createReplySize, type ReadBudget } from './read-budget.ts';
 
 /** Tags that are read at once. */
 const PAGE = 500;
@@ -16,23 +16,10 @@ const PAGE = 500;
 const REREAD_MS = 5000;
 
 /** The messages that workers have taken and not acknowledged. */
-export interface TakenMirror {
-  readonly replySize: ReplySize;
-  /** Number of messages at the last look. */
-  count: number;
-  /** Whether the Redis user may not read them. */
-  isRefused: boolean;
-  /** The newest tag and its score. */
-  newest: string;
-  /** By tag, in the order in which they were taken. */
-  messages: ReadonlyMap<string, WaitingMessage>;
-  /** `count` and `newest` when `messages` was read. */
-  copied: string;
-  readAt: number;
-}
+export type TakenMirror = ReturnType<typeof newTakenMirror>;
 
 /** Parameters of reading. */
-export interface TakenReading {
+interface TakenReading {
   readonly reader: RedisReader;
   readonly keys: QueueKeys;
   readonly findQueue: FindQueue;
@@ -42,13 +29,18 @@ export interface TakenReading {
   readonly now: number;
 }
 
-export function newTakenMirror(): TakenMirror {
+export function newTakenMirror() {
   return {
     replySize: createReplySize(),
+    /** Number of messages at the last look. */
     count: 0,
+    /** Whether the Redis user may not read them. */
     isRefused: false,
+    /** The newest tag and its score. */
     newest: '',
-    messages: new Map(),
+    /** By tag, in the order in which they were taken. */
+    messages: new Map<string, WaitingMessage>(),
+    /** `count` and `newest` when `messages` was read. */
     copied: '',
     readAt: Number.NEGATIVE_INFINITY,
   };
@@ -119,11 +111,9 @@ async function readMessages(
     replySize.saw(raws);
     for (const [index, [tag, score]] of page.entries()) {
       const raw = raws[index] ?? null;
-      const takenAt = Number(score);
-      const position = { tag, part: '', takenAt };
+      const position = { tag, part: '', takenAt: Number(score) };
       // A tag without a message is a leftover, or the message is being acknowledged at this moment.
-      const message =
-        raw === null ? absent(position) : take(decodeTaken(raw, takenAt * 1000, findQueue), position);
+      const message = raw === null ? absent(position) : take(decodeTaken(raw, findQueue), position);
       budget.spend(raw?.length ?? 0, message.bytes);
       messages.set(tag, message);
     }

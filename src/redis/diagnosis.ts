@@ -1,7 +1,6 @@
-/** Finds out under which prefixes and in which databases keys exist. Reads names only, never values. */
-
-import { createRedisReader } from './connection-reader.ts';
-import type { RedisEndpoint } from './endpoint.ts';
+/** Finds out on which channels is published, and under which prefixes and databases keys exist. Reads no values. */
+import { createConnection, createRedisReader, type RedisEndpoint } from './connection.ts';
+import { describeError } from './problems.ts';
 import type { RedisReader } from './reader.ts';
 
 /** Keys examined by one SCAN, and most SCANs: each takes Redis far less than a millisecond. */
@@ -82,4 +81,74 @@ export async function findDatabases(
     if (await hasAnyKey(reader, keys, signal)) found.push(number);
   }
   return found;
+}
+
+/** How long is listened, in milliseconds: workers send a heartbeat every two seconds. */
+const LISTEN_MS = 8_000;
+/** Most channels that are reported. */
+const MOST_CHANNELS = 20;
+
+/** Channels on which something was published. */
+export interface HeardChannels {
+  /** Each once. */
+  readonly channels: readonly string[];
+  /** Redis answered NOPERM to one of the patterns. */
+  readonly isForbidden: boolean;
+}
+
+/**
+ * Listens to patterns for a limited time, over a connection of its own, and reports the channels with messages.
+ * Never rejects; ends early when Redis becomes unreachable.
+ *
+ * @param nameOf the name to report for a channel; `null`: none
+ */
+export async function hearChannels(
+  { open }: RedisEndpoint,
+  patterns: readonly string[],
+  nameOf: (channel: string) => string | null,
+  signal: AbortSignal,
+): Promise<HeardChannels> {
+  const channels = new Set<string>();
+  let isForbidden = false;
+  let timer: NodeJS.Timeout | undefined;
+  let end: () => void = () => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const connection = createConnection({
+    label: 'diagnosis',
+    open,
+    async prepare(client, heard) {
+      const listener = (_message: string, channel: string): void => {
+        heard();
+        const name = channels.size < MOST_CHANNELS ? nameOf(channel) : null;
+        if (name !== null) channels.add(name);
+      };
+      let accepted = 0;
+      for (const pattern of patterns) {
+        try {
+          // One by one: Redis refuses all patterns of a command when one of them is forbidden.
+          await client.pSubscribe([pattern], listener);
+          accepted += 1;
+        } catch (error) {
+          if (describeError(error).code !== 'NOPERM') throw error;
+          isForbidden = true;
+        }
+      }
+      if (accepted === 0) throw new Error('There is nothing to listen to.');
+    },
+    // Counted from the subscription: a slow connection must not shorten it.
+    onUp() {
+      timer = setTimeout(end, LISTEN_MS).unref();
+    },
+    onDown: end,
+  });
+  connection.opened().catch(end);
+  signal.addEventListener('abort', end, { once: true });
+  if (signal.aborted) end();
+  await ended;
+  clearTimeout(timer);
+  signal.removeEventListener('abort', end);
+  await connection.close();
+  return { channels: [...channels], isForbidden };
 }

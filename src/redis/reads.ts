@@ -1,9 +1,60 @@
 /**
- * Keeps what is too large from a client of ours, which assembles each reply in memory, however much it announces: a text
- * that is too long arrives empty.
+ * How the sockets of our clients are read:
+ *
+ * - Messages collect in the socket of a subscriber, so that one read takes many of them. A busy deployment publishes
+ *   each message by itself, and waking up for each of them takes more CPU time than everything else.
+ * - What is too large is kept from the client, which assembles each reply in memory, however much it announces: a text
+ *   that is too long arrives empty.
  */
 import { Socket } from 'node:net';
 import { redisError } from './problems.ts';
+
+/** Milliseconds without reading after each read. */
+const PAUSE_MS = 100;
+/** Bytes. After more than this in one read the next follows at once: a flood would fill the buffers of Redis. */
+const MUCH = 48 * 1024;
+
+/** Paces the reads of one socket. */
+export type PacedReads = ReturnType<typeof createPacedReads>;
+
+/** Reads at once after silence, and then at most once in 100 ms. */
+export function createPacedReads() {
+  let isStarted = false;
+  let isPaused = false;
+  /** Bytes of the socket when the last read was taken. */
+  let taken = 0;
+
+  function resume(socket: Socket): void {
+    isPaused = false;
+    // Data read before the pause took effect counts as taken: it must not begin another pause.
+    taken = socket.bytesRead;
+    socket.resume();
+  }
+
+  /** Node calls it when a read has been delivered, and before the first one. */
+  function read(this: Socket, size: number): void {
+    Socket.prototype._read.call(this, size);
+    const arrived = this.bytesRead - taken;
+    taken = this.bytesRead;
+    if (!isStarted || isPaused || !(arrived > 0 && arrived <= MUCH)) return;
+    isPaused = true;
+    this.pause();
+    setTimeout(resume, PAUSE_MS, this).unref();
+  }
+
+  return {
+    // The paused socket stops reading from the system as soon as its own buffer is full: after one more read.
+    /**
+     * Options for the socket, which node-redis passes on to Node. A socket that ignores them, such as one with TLS,
+     * reads each message when it arrives.
+     */
+    socketOptions: { ...limitedSocket(read), readableHighWaterMark: 1 },
+    /** To be called when the messages begin: until then, each read is an awaited reply. */
+    start() {
+      isStarted = true;
+    },
+  };
+}
 
 /** Longest text that is assembled, in bytes. */
 const LONGEST_TEXT = 16 * 1024 * 1024;
@@ -60,9 +111,6 @@ export function limitedSocket(read: (this: Socket, size: number) => void = Socke
   };
 }
 
-/** Takes the bytes of a connection. @returns those to pass on; `null` if the connection is to end */
-type ReplyLimits = (chunk: Buffer) => readonly Buffer[] | null;
-
 interface State {
   /** The beginning of a line that is not complete. */
   begun: Buffer;
@@ -75,10 +123,14 @@ interface State {
   length: number;
 }
 
-/** Limits of one connection, from its first byte. */
-function createReplyLimits(): ReplyLimits {
+/**
+ * Limits of one connection, from its first byte.
+ *
+ * @returns takes the bytes of the connection, and returns those to pass on; `null` if the connection is to end
+ */
+function createReplyLimits() {
   const state: State = { begun: Buffer.alloc(0), left: 0, isDropped: false, open: [], length: 0 };
-  return (chunk) => {
+  return (chunk: Buffer): readonly Buffer[] | null => {
     const bytes = state.begun.length === 0 ? chunk : Buffer.concat([state.begun, chunk]);
     state.begun = bytes.subarray(bytes.length);
     const passed: Buffer[] = [];
