@@ -11,14 +11,18 @@ import { shareCalls } from '../../../single-flight.ts';
 import type { Activity, LostTasks, OpenTaskSummary, TaskGroup } from '../../../source.ts';
 import { type BullMQRedis, type QueueAccess, serversOf } from '../access/queue-access.ts';
 import { keyCommand, type QueueRef, taskIdOf } from '../access/queue-reads.ts';
-import { depthsInterval, readNextDelayed, recordDepths } from '../components/oldest-due.ts';
+import { createDepths, readNextDelayed } from '../components/queue-figures.ts';
 import type { StepConsumer } from '../events/job-steps.ts';
 import type { StreamFollower } from '../events/stream-follower.ts';
-import { type ActiveJob, readActiveJobs } from '../workers/active-jobs.ts';
-import { readWorkerConnections } from '../workers/worker-connections.ts';
-import { countEnded } from './count-ended.ts';
-import { type CountedQueue, countEvents, countedSince, type EndedJobs } from './count-events.ts';
-import { judgedStalls } from './stalls.ts';
+import { type ActiveJob, readActiveJobs, readWorkerConnections } from '../workers/workers.ts';
+import {
+  type CountedQueue,
+  countEvents,
+  countedSince,
+  type EndedJobs,
+  judgedStalls,
+} from './count-events.ts';
+import { countEnded } from './kept-jobs.ts';
 
 /** Bounds of one answer. The rest is read for the next one. */
 const MOST_ENDED = 5_000;
@@ -44,7 +48,12 @@ export interface ActivityReader {
 export function createActivity(redis: BullMQRedis, follower: StreamFollower): ActivityReader {
   const counts = createMinuteAggregate(COUNTS_BYTES);
   const events = countEvents(counts);
-  const state: ActivityState = { follower, counts, events, depthsDueAt: Number.NEGATIVE_INFINITY };
+  const readDepths = createDepths((queue, waiting, oldestDueAt) => {
+    const now = Date.now();
+    const ageMs = oldestDueAt === null ? null : now - oldestDueAt;
+    counts.queues.addReading(queue, waiting, { ageMs, isAtLeast: false }, now);
+  });
+  const state: ActivityState = { follower, counts, events, readDepths };
   return {
     read: shareCalls(() => readActivity(redis.within({ timeoutMs: READ_MS }), state)),
     queues: counts.queues,
@@ -56,8 +65,7 @@ interface ActivityState {
   readonly follower: StreamFollower;
   readonly counts: MinuteAggregate;
   readonly events: StepConsumer<CountedQueue>;
-  /** When the depths of queues are to be read again. */
-  depthsDueAt: number;
+  readonly readDepths: ReturnType<typeof createDepths>;
 }
 
 async function readActivity(access: QueueAccess, state: ActivityState): Promise<Activity> {
@@ -66,7 +74,7 @@ async function readActivity(access: QueueAccess, state: ActivityState): Promise<
   const [isWhole, open] = await Promise.all([
     countAll(access, state, queues),
     summarizeOpen(access, queues, Date.now()),
-    readDepths(access, state, queues),
+    state.readDepths(access, queues),
   ]);
   const counted = queues.flatMap(({ name }) => events.get(name) ?? []);
   return {
@@ -83,22 +91,6 @@ async function readActivity(access: QueueAccess, state: ActivityState): Promise<
       Date.now(),
     ),
   };
-}
-
-async function readDepths(
-  access: QueueAccess,
-  state: ActivityState,
-  queues: readonly QueueRef[],
-): Promise<void> {
-  const { counts } = state;
-  const now = Date.now();
-  if (now < state.depthsDueAt) return;
-  state.depthsDueAt = now + depthsInterval(queues.length);
-  const recordQueue = (queue: string, waiting: number, oldestDueAt: number | null): void => {
-    const ageMs = oldestDueAt === null ? null : now - oldestDueAt;
-    counts.queues.addReading(queue, waiting, { ageMs, isAtLeast: false }, now);
-  };
-  await recordDepths(access, { recordQueue }, queues);
 }
 
 /** @returns whether all events have been counted */

@@ -1,9 +1,10 @@
 /** The activity feed of all queues: their event streams, merged by time, from any position that Redis still has. */
+import { createHash } from 'node:crypto';
+import { readMark, writeMark } from '../../../cursor.ts';
 import { mergeSortedAsync } from '../../../merge-sorted.ts';
 import type { TaskEvent } from '../../../model.ts';
 import type { TaskEventPage, TaskEventQuery, TaskEventSource } from '../../../source.ts';
 import type { BullMQRedis, QueueAccess } from '../access/queue-access.ts';
-import { queueKeyOf, readCursor, writeCursor } from './feed-cursor.ts';
 import { createItemMemory, type FeedItem, type ItemMemory, readItems } from './feed-items.ts';
 import { createStreamEnds, endAt, FRESH_MS, floorOf, lastIdOf, type WatchedStream } from './stream-ends.ts';
 import {
@@ -12,6 +13,7 @@ import {
   compareIds,
   entriesOf,
   fitBatch,
+  isStreamId,
   readLost,
   readStreams,
   timeOf,
@@ -272,4 +274,49 @@ function matcherOf({ states, workers, tasks }: TaskEventQuery): (event: TaskEven
   const has = (values: readonly string[], value: string | null | undefined): boolean =>
     values.length === 0 || (value != null && values.includes(value));
   return ({ state, worker, task }) => has(states, state) && has(workers, worker) && has(tasks, task);
+}
+
+/** A position in all streams. */
+interface FeedPosition {
+  /** Streams that are not in `read` have been read up to and including this millisecond. */
+  readonly floor: number;
+  /** By {@link queueKeyOf} a queue: the entry that was read last. It existed then. */
+  readonly read: ReadonlyMap<string, string>;
+}
+
+const KIND = 'feed';
+/** The last moment that a `Date` can hold, in milliseconds. */
+const LATEST = 8.64e15;
+/** In characters. Cursors of more than 8,192 are refused, and a quarter is needed for the encoding. */
+const LONGEST = 4_500;
+
+/** Names a queue in cursors, in nine characters. */
+function queueKeyOf(queue: string): string {
+  return createHash('sha256').update(queue).digest('base64url').slice(0, 9);
+}
+
+function writeCursor({ floor, read }: FeedPosition): string {
+  const latest = [...read].sort(([a, x], [b, y]) => timeOf(y) - timeOf(x) || (a < b ? -1 : 1));
+  const entries = latest.map(([key, id]) => key + id);
+  let length = 0;
+  const fits = entries.filter((entry) => {
+    length += entry.length + 1;
+    return length <= LONGEST;
+  });
+  // Streams that have been idle longest are left out. They were read up to below the floor.
+  const [, first = BEGINNING] = latest[fits.length] ?? [];
+  return writeMark(KIND, [Math.min(LATEST, Math.max(floor, timeOf(first))), fits.join()]);
+}
+
+/** @returns `null` if it is not a cursor of a feed */
+function readCursor(text: string): FeedPosition | null {
+  const [floor, entries] = readMark(KIND, text) ?? [];
+  if (!Number.isInteger(floor) || Number(floor) < 0 || typeof entries !== 'string') return null;
+  const read = new Map<string, string>();
+  for (const entry of entries === '' ? [] : entries.split(',')) {
+    const [key, id] = [entry.slice(0, 9), entry.slice(9)];
+    if (!/^[\w-]{9}$/.test(key) || !isStreamId(id) || id === BEGINNING) return null;
+    read.set(key, id);
+  }
+  return { floor: Math.min(Number(floor), LATEST), read };
 }

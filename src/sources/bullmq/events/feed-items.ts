@@ -5,8 +5,7 @@ import type { TaskEvent } from '../../../model.ts';
 import { redactEvent } from '../../../redact.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { type QueueRef, taskIdOf } from '../access/queue-reads.ts';
-import { type JobRuns, type JobTrace, stepJob, unknownJob } from './job-machine.ts';
-import { readRuns } from './job-runs.ts';
+import { type JobRuns, type JobTrace, readRuns, stepJob, unknownJob } from './job-machine.ts';
 import { compareIds, OF_QUEUE, type StreamEntry } from './stream-entry.ts';
 
 /** An entry and its item. */

@@ -1,8 +1,14 @@
 /** Takes the entries of streams as the steps of their jobs, for what counts them. */
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import { type QueueRef, taskIdOf } from '../access/queue-reads.ts';
-import { createOpenJobs, type JobRuns, type JobStep, type OpenJobs } from './job-machine.ts';
-import { type QueueEntry, readRuns } from './job-runs.ts';
+import {
+  createOpenJobs,
+  type JobRuns,
+  type JobStep,
+  type OpenJobs,
+  type QueueEntry,
+  readRuns,
+} from './job-machine.ts';
 import { markBehind, markBehindTime, type ReadMark, readLost, type StreamEntry } from './stream-entry.ts';
 import type { StreamConsumer, StreamNews } from './stream-follower.ts';
 

@@ -11,9 +11,19 @@ import {
 import { waitBetween } from '../../../select/task-wait.ts';
 import { isRecord } from '../../../values.ts';
 import { taskIdOf } from '../access/queue-reads.ts';
-import { type JobContent, type JobFacts, lastChange, type SetEntry, STALLED_TOO_OFTEN } from './job-facts.ts';
+import {
+  type JobContent,
+  type JobFacts,
+  type JobValue,
+  type JobValues,
+  jsonIn,
+  lastChange,
+  parseJson,
+  type SetEntry,
+  STALLED_TOO_OFTEN,
+  type ValueField,
+} from './job-hash.ts';
 import { dueTime, stateIn } from './job-sets.ts';
-import { type JobValue, type JobValues, jsonIn, parseJson, type ValueField } from './job-values.ts';
 
 /** A job that was found, and the data that was read about it. */
 export interface KnownJob extends SetEntry, JobContent {

@@ -2,9 +2,8 @@
 import type { TaskChange } from '../../../history/history.ts';
 import { type JobTrace, stepJob, unknownJob } from '../events/job-machine.ts';
 import type { StreamEntry } from '../events/stream-entry.ts';
-import type { JobFacts } from '../jobs/job-facts.ts';
+import type { JobFacts, JobValue, JobValues } from '../jobs/job-hash.ts';
 import { cutFields, isOfChild, jobProgress, type TaskTexts, textsOf, traceIn } from '../jobs/job-row.ts';
-import type { JobValue, JobValues } from '../jobs/job-values.ts';
 
 /** The data that was read about a job while it was in Redis. */
 export interface JobReading {

@@ -8,7 +8,7 @@ import { type Steps, scheduler } from '../../../scheduler.ts';
 import { signalWithin, waitFor } from '../../../waiting.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { type JobRef, type QueueRef, taskIdOf } from '../access/queue-reads.ts';
-import { depthsInterval, recordDepths } from '../components/oldest-due.ts';
+import { createDepths } from '../components/queue-figures.ts';
 import { BEGINNING, isStreamId, START, type StreamEntry } from '../events/stream-entry.ts';
 import {
   moveMarks,
@@ -16,9 +16,15 @@ import {
   type StreamFollower,
   type StreamNews,
 } from '../events/stream-follower.ts';
-import { factsCommand, factsOf } from '../jobs/job-facts.ts';
-import { rootsOf } from '../jobs/job-family.ts';
-import { ALWAYS_READ, parseJson, readValues, type ValueBounds, type ValueField } from '../jobs/job-values.ts';
+import {
+  ALWAYS_READ,
+  parseJson,
+  readFacts,
+  readValues,
+  type ValueBounds,
+  type ValueField,
+} from '../jobs/job-hash.ts';
+import { rootsOf } from '../jobs/job-loader.ts';
 import {
   addEvent,
   addedAtOf,
@@ -59,8 +65,7 @@ interface RecorderState {
   saved: string | null;
   /** Ended jobs that were recorded since everything was written. */
   unwritten: number;
-  /** When the depths of the queues are to be read, by the clock of the process. */
-  depthsDueAt: number;
+  readonly readDepths: ReturnType<typeof createDepths>;
 }
 
 /** @returns ends the recording. Jobs that are being read are not recorded */
@@ -73,7 +78,7 @@ export function recordJobs(follower: StreamFollower, history: StoredHistory): ()
     unsaved: null,
     saved: null,
     unwritten: 0,
-    depthsDueAt: Number.NEGATIVE_INFINITY,
+    readDepths: createDepths((...reading) => history.writer.recordQueue(...reading)),
   };
   const leave = follower.follow({
     msPerQueue: 0,
@@ -133,9 +138,7 @@ async function record(
   if (news.some(({ hasGap }) => hasGap)) history.writer.recordGap();
   moveMarks(marks, news);
   save(state, marks);
-  if (performance.now() < state.depthsDueAt) return;
-  state.depthsDueAt = performance.now() + depthsInterval(queues.length);
-  await recordDepths(access, history.writer, queues);
+  await state.readDepths(access, queues);
 }
 
 /** Entries that are taken in one step. */
@@ -265,9 +268,9 @@ async function readMentioned(
   access: QueueAccess,
   jobs: readonly MentionedJob[],
 ): Promise<ReadonlyMap<string, JobReading | null>> {
-  const replies = await access.read(jobs.map(({ queue, id }) => factsCommand(queue, id)));
+  const all = await readFacts(access, jobs);
   const known = jobs.flatMap((job, index) => {
-    const facts = factsOf(replies[index]);
+    const facts = all[index] ?? null;
     return facts === null ? [] : [{ ...job, facts }];
   });
   const [values, roots] = await Promise.all([
@@ -284,7 +287,7 @@ async function readMentioned(
     readings.set(taskId, {
       facts,
       values: values[index] ?? {},
-      parentId: facts.parentKey === null ? null : access.taskIdOfKey(facts.parentKey),
+      parentId: access.taskIdOfKey(facts.parentKey),
       rootId: roots.get(job) ?? null,
     });
   }

@@ -1,17 +1,78 @@
+/** Flows: parents and children of jobs (bullmq, classes/flow-producer; commands/addParentJob, moveToFinished). */
 import { withoutSentWith } from '../../../history/merge/record-fields.ts';
 import type { Task, TaskDetail, TaskRelation, TaskTree } from '../../../model.ts';
 import { RedisError } from '../../../redis/problems.ts';
+import { asCount, asTexts } from '../../../redis/replies.ts';
 import { ALL_TASKS } from '../../../source/task-query.ts';
-import type { QueueAccess } from '../access/queue-access.ts';
-import type { JobRef } from '../access/queue-reads.ts';
-import { childrenOf, rootsOf } from '../jobs/job-family.ts';
-import { findJobs, findTasks, loadTasks } from '../jobs/job-loader.ts';
+import { type QueueAccess, readPer } from '../access/queue-access.ts';
+import { type JobRef, keyCommand } from '../access/queue-reads.ts';
+import { ROW_BOUNDS, type ValueBounds } from '../jobs/job-hash.ts';
+import { findJobs, findTasks, loadTasks, rootsOf } from '../jobs/job-loader.ts';
 import type { KnownJob } from '../jobs/job-row.ts';
-import { ROW_BOUNDS, type ValueBounds } from '../jobs/job-values.ts';
 import { findRemoved, type JobReads, type RecordedJob, removedOnes, walkRecorded } from './removed-jobs.ts';
 
 /** Jobs of a flow, as many as the contract lists at most. */
 export const MOST_JOBS = 20_000;
+
+/** Children of a job. */
+export interface Children {
+  /** Their full keys, sorted. */
+  readonly keys: readonly string[];
+  /** Whether there are more. */
+  readonly isCut: boolean;
+}
+
+const NONE: Children = { keys: [], isCut: false };
+
+/** Where a parent keeps its children: those it waits for, those that succeeded, and those that failed. */
+const CHILD_KEYS = [
+  { part: 'dependencies', count: 'SCARD', all: 'SMEMBERS', some: 'SRANDMEMBER' },
+  { part: 'processed', count: 'HLEN', all: 'HKEYS', some: 'HRANDFIELD' },
+  { part: 'failed', count: 'HLEN', all: 'HKEYS', some: 'HRANDFIELD' },
+] as const;
+const UNSUCCESSFUL = 'unsuccessful';
+
+/**
+ * Reads the children of jobs, including those that have been removed.
+ *
+ * @param most children of one job
+ */
+export async function childrenOf(
+  access: QueueAccess,
+  jobs: readonly JobRef[],
+  most: number,
+): Promise<readonly Children[]> {
+  const present = await access.read(
+    jobs.map(({ queue, id }) => ({
+      queue,
+      command: [
+        'EXISTS',
+        ...[...CHILD_KEYS.map(({ part }) => part), UNSUCCESSFUL].map((part) => queue.key(`${id}:${part}`)),
+      ],
+    })),
+  );
+  const parents = jobs.filter((_, index) => asCount(present[index]) > 0);
+  const counted = await readPer(access, parents, ({ queue, id }) =>
+    CHILD_KEYS.map(({ part, count }) => keyCommand(queue, count, `${id}:${part}`)),
+  );
+  const isLarge = (job: JobRef, at: number): boolean => asCount(counted.get(job)?.[at]) > most;
+  const listed = await readPer(access, parents, (job) => [
+    ...CHILD_KEYS.map(({ part, all, some }, at) =>
+      isLarge(job, at)
+        ? keyCommand(job.queue, some, `${job.id}:${part}`, most)
+        : keyCommand(job.queue, all, `${job.id}:${part}`),
+    ),
+    keyCommand(job.queue, 'ZRANGE', `${job.id}:${UNSUCCESSFUL}`, 0, most - 1),
+  ]);
+  return jobs.map((job) => {
+    const replies = listed.get(job);
+    if (replies === undefined) return NONE;
+    const keys = new Set(replies.flatMap(asTexts));
+    const isCut = keys.size > most || CHILD_KEYS.some((_, at) => isLarge(job, at));
+    return { keys: [...keys].sort().slice(0, most), isCut };
+  });
+}
+
 /** The part of a flow that was read. */
 interface Flow {
   /** Nearest relatives of the requested job first. */
@@ -77,8 +138,8 @@ function relationsOf(
   jobs: readonly KnownJob[],
   links: readonly { readonly parent: KnownJob; readonly childKey: string }[],
 ): readonly TaskRelation[] {
-  const known = jobs.flatMap(({ taskId, facts: { parentKey } }): TaskRelation[] => {
-    const parent = parentKey === null ? null : access.taskIdOfKey(parentKey);
+  const known = jobs.flatMap(({ taskId, facts }): TaskRelation[] => {
+    const parent = access.taskIdOfKey(facts.parentKey);
     return parent === null ? [] : [{ parent: taskId, child: parent, relation: 'flow' }];
   });
   const parentOf = new Map(jobs.map(({ queue, id, facts }) => [queue.key(id), facts.parentKey]));

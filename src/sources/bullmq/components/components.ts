@@ -1,11 +1,115 @@
-/** Hints: problems and hidden data, and what to change; and the facts about the server that they judge. */
-
+/** Each Redis with its queues, and hints: problems and hidden data, and what to change. */
+import type { Component } from '../../../model.ts';
+import { redactComponent } from '../../../redact.ts';
+import { describeError, type RedisProblem } from '../../../redis/problems.ts';
 import { asNumber } from '../../../redis/replies.ts';
 import { evictionHint, INFO_HIDDEN, infoOf, type ServerInfo, versionOf } from '../../../redis/server-info.ts';
-import type { RedisServer } from '../access/queue-access.ts';
+import { type QueueAccess, type RedisServer, serversOf } from '../access/queue-access.ts';
+import type { QueueRef } from '../access/queue-reads.ts';
 import { MOST_ENTRIES } from '../schedules/schedules.ts';
-import { isRefused, type WorkersByQueue } from '../workers/worker-connections.ts';
-import type { QueueReport } from './queue-figures.ts';
+import { isRefused, readWorkerConnections, type WorkersByQueue } from '../workers/workers.ts';
+import { type QueueReport, readQueueReports } from './queue-figures.ts';
+
+/** Most queues listed in `config`, those with the most jobs first. */
+const MOST_QUEUES = 100;
+
+/** Answers `/api/components/`: each Redis with its queues, as `redis`, `redis-2` and so on. */
+export async function listComponents(access: QueueAccess): Promise<readonly Component[]> {
+  // Each server's component reports its own problem, and has an address as soon as it has answered.
+  const unknown = access.readers.filter((reader) => !reader.state().up);
+  const [{ queues, failure }] = await Promise.all([
+    findQueues(access),
+    ...unknown.map((reader) => reader.check(access.options.signal)),
+  ]);
+  return Promise.all(
+    serversOf(access, queues).map(async (server, index) => {
+      const key = index === 0 ? 'redis' : `redis-${index + 1}`;
+      const component = await redisComponent(access, server, key, failure);
+      return redactComponent(component, access.redactor);
+    }),
+  );
+}
+
+/** Distinguishes a failed search from a search without queues: `failure` is its reason, or `null`. */
+async function findQueues(
+  access: QueueAccess,
+): Promise<{ readonly queues: readonly QueueRef[]; readonly failure: unknown }> {
+  try {
+    return { queues: await access.queues(), failure: null };
+  } catch (failure) {
+    return { queues: [], failure };
+  }
+}
+
+async function redisComponent(
+  access: QueueAccess,
+  server: RedisServer,
+  key: string,
+  failure: unknown,
+): Promise<Component> {
+  const label = { key, name: 'Redis', enabled: true } as const;
+  const { reader } = server;
+  const { problem } = reader.state();
+  if (problem !== null) return { ...label, ...failed(server, 'down', problem) };
+  try {
+    if (failure !== null) throw failure;
+    const connected = readWorkerConnections(server);
+    const [facts, workers, queues] = await Promise.all([
+      readServerFacts(server),
+      connected,
+      readQueueReports(access, server.queues, connected),
+    ]);
+    return {
+      ...label,
+      status: 'up',
+      pid: facts?.pid ?? null,
+      url: reader.address(),
+      config: configOf(queues, workers, facts),
+    };
+  } catch (error) {
+    const status = isRefused(error) ? 'up' : 'down';
+    return { ...label, ...failed(server, status, describeError(error)) };
+  }
+}
+
+function failed(
+  { reader }: RedisServer,
+  status: Component['status'],
+  problem: RedisProblem | null,
+): Pick<Component, 'status' | 'url' | 'config'> {
+  const isDenied = problem?.code === 'NOPERM';
+  const hints = isDenied ? { hints: [QUEUES_HIDDEN], hint_codes: ['missing_right'] } : { hints: [] };
+  return { status, url: reader.address(), config: { error: problem?.sentence ?? null, ...hints } };
+}
+
+function configOf(
+  queues: readonly QueueReport[],
+  workers: WorkersByQueue,
+  facts: ServerFacts | null,
+): Readonly<Record<string, unknown>> {
+  return {
+    version: facts?.version ?? null,
+    mode: facts?.mode ?? null,
+    maxmemory_policy: facts?.maxmemoryPolicy ?? null,
+    maxmemory_bytes: facts?.maxmemory ?? null,
+    used_memory_bytes: facts?.usedMemory ?? null,
+    error: null,
+    ...hintsFor({ queues, workers, facts }),
+    queue_count: queues.length,
+    queues: queues
+      .toSorted((a, b) => b.waiting + b.reserved - (a.waiting + a.reserved))
+      .slice(0, MOST_QUEUES)
+      .map(({ name, isPaused, stalled, isWhole, concurrency, version, counts }) => ({
+        name,
+        paused: isPaused,
+        // Unknown if there are too many active jobs to read all of them.
+        stalled: isWhole ? stalled : null,
+        concurrency,
+        version,
+        jobs: counts,
+      })),
+  };
+}
 
 /** The data that hints are derived from. */
 interface HintInput {
@@ -17,10 +121,10 @@ interface HintInput {
 }
 
 /** Most queues named by one rule. */
-const MOST_QUEUES = 5;
+const MOST_NAMED = 5;
 
 /** The members of a component's `config`: sentences that say what to change, the most serious first, and their codes. */
-export function hintsFor(input: HintInput): { readonly hints: string[]; readonly hint_codes: string[] } {
+function hintsFor(input: HintInput): { readonly hints: string[]; readonly hint_codes: string[] } {
   const { queues } = input;
   const found: Readonly<Record<string, readonly string[]>> = {
     eviction_policy: evictionHints(input),
@@ -37,7 +141,7 @@ export function hintsFor(input: HintInput): { readonly hints: string[]; readonly
 }
 
 /** The hint for a user who may not read the queues themselves. */
-export const QUEUES_HIDDEN =
+const QUEUES_HIDDEN =
   'This Redis user may not read the queues. Run ACL SETUSER <user> ~bull:* +@read, with the prefix of the queues.';
 
 function evictionHints({ facts }: HintInput): readonly string[] {
@@ -100,8 +204,8 @@ function queueHints(
   sentence: (queue: QueueReport) => string,
 ): readonly string[] {
   const concerned = queues.filter(isConcerned);
-  const rest = concerned.length - MOST_QUEUES;
-  const sentences = concerned.slice(0, MOST_QUEUES).map(sentence);
+  const rest = concerned.length - MOST_NAMED;
+  const sentences = concerned.slice(0, MOST_NAMED).map(sentence);
   return rest > 0 ? [...sentences, `The same applies to ${rest} more queues.`] : sentences;
 }
 
@@ -115,7 +219,7 @@ function quoted(name: string): string {
 }
 
 /** The settings of a server that BullMQ needs; `null` if INFO does not report them. */
-export interface ServerFacts {
+interface ServerFacts {
   readonly version: string | null;
   /** `standalone`, `cluster` or `sentinel`. */
   readonly mode: string | null;
@@ -131,7 +235,7 @@ export interface ServerFacts {
 const SAFE_POLICY = 'noeviction';
 
 /** @returns `null` if this user may not run INFO */
-export async function readServerFacts(server: RedisServer): Promise<ServerFacts | null> {
+async function readServerFacts(server: RedisServer): Promise<ServerFacts | null> {
   try {
     const [facts, memory] = await Promise.all([readSection(server, 'server'), readSection(server, 'memory')]);
     const first: ServerInfo = facts[0] ?? new Map();

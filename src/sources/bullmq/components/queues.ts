@@ -1,36 +1,28 @@
 import type { Queue, QueueLimiter } from '../../../model.ts';
 import { asNumber } from '../../../redis/replies.ts';
-import type { QueueSource } from '../../../source.ts';
-import { type BullMQRedis, type QueueAccess, type RedisServer, serversOf } from '../access/queue-access.ts';
+import { type QueueAccess, type RedisServer, serversOf } from '../access/queue-access.ts';
 import type { QueueRef } from '../access/queue-reads.ts';
-import { readOldestDue } from '../components/oldest-due.ts';
+import { readWorkerConnections } from '../workers/workers.ts';
 import {
   engineStatesOf,
   type QueueFigures,
+  readOldestDue,
   readQueueFigures,
   takeable,
-} from '../components/queue-figures.ts';
-import { readWorkerConnections } from '../workers/worker-connections.ts';
+} from './queue-figures.ts';
 
 /**
  * Answers the component `queues`: a fixed number of commands for each queue and priority, however many jobs there are.
  * While one of several Redis servers is unreachable, the figures of its queues are `null`.
  */
-export function createQueueSource(name: string, redis: BullMQRedis): QueueSource {
-  return {
-    name,
-    status: redis.status,
-    async listQueues(context) {
-      const access = redis.within(context);
-      const servers = serversOf(access, await access.queues());
-      const read = await Promise.allSettled(servers.map((server) => readQueues(access, server)));
-      const failure = read.find((outcome) => outcome.status === 'rejected');
-      if (failure !== undefined && read.every(({ status }) => status === 'rejected')) throw failure.reason;
-      return read.flatMap((outcome, index) =>
-        outcome.status === 'fulfilled' ? outcome.value : (servers[index]?.queues.map(unreadQueue) ?? []),
-      );
-    },
-  };
+export async function listQueues(access: QueueAccess): Promise<readonly Queue[]> {
+  const servers = serversOf(access, await access.queues());
+  const read = await Promise.allSettled(servers.map((server) => readQueues(access, server)));
+  const failure = read.find((outcome) => outcome.status === 'rejected');
+  if (failure !== undefined && read.every(({ status }) => status === 'rejected')) throw failure.reason;
+  return read.flatMap((outcome, index) =>
+    outcome.status === 'fulfilled' ? outcome.value : (servers[index]?.queues.map(unreadQueue) ?? []),
+  );
 }
 
 /** How often a queue is read again if jobs were counted but none was found: workers had just taken them. */
