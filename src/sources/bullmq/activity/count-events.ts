@@ -118,8 +118,7 @@ export function countEvents(counts: MinuteAggregate): StepConsumer<CountedQueue>
     count(counted, entry, step, runs) {
       counted.until = Math.max(counted.until, entry.time);
       if (step === null || entry.jobId === null) return;
-      const worker = entry.event === 'completed' ? (runs?.worker ?? null) : null;
-      noteStep(counted.stalls, taskIdOf(counted.queue.name, entry.jobId), step, entry, worker);
+      noteStep(counted, entry, step, entry.event === 'completed' ? (runs?.worker ?? null) : null);
       countStep(counts, counted, entry, step);
     },
     reachEnd(counted) {
@@ -188,13 +187,12 @@ function createStalls(): Stalls {
 
 /** Processes a step of a job. @param worker of the run that it is about; `null`: not known */
 function noteStep(
-  stalls: Stalls,
-  taskId: string,
+  { queue, stalls }: CountedQueue,
+  { jobId, time, fields }: StreamEntry,
   { type, job: { name, startedAt } }: JobStep,
-  entry: StreamEntry,
   worker: string | null,
 ): void {
-  const { time } = entry;
+  const taskId = taskIdOf(queue.name, jobId ?? '');
   const job = stalls.jobs.get(taskId);
   if (type === 'stalled' && startedAt !== null) {
     noteDeath(stalls, { id: taskId, name, worker: null, startedAt }, time);
@@ -204,7 +202,7 @@ function noteStep(
   else if (type === 'task-started' && job.isWaiting) {
     job.runs = [...job.runs, { worker: null, startedAt: time, endedAt: null }];
     job.isWaiting = false;
-  } else if (type === 'task-failed' && entry.fields.get('failedReason') === STALLED_TOO_OFTEN) {
+  } else if (type === 'task-failed' && fields.get('failedReason') === STALLED_TOO_OFTEN) {
     job.runs = job.runs.slice(0, -1);
   } else if (ENDS.has(type)) {
     const last = job.runs.at(-1);

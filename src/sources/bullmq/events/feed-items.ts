@@ -52,7 +52,7 @@ export async function readItems(
   return entries.map((entry, index) => {
     const made = known[index];
     if (made !== undefined) return made;
-    const raw = entry.jobId === null ? ofQueue(queue, entry) : ofJob(memory, queue, entry, entry.jobId, runs);
+    const raw = entry.jobId === null ? ofQueue(queue, entry) : ofJob(memory, queue, entry, runs);
     const event = raw && redactEvent(raw, access.redactor);
     const item = { id: entry.id, time: entry.time, event };
     memory.items.set(keyOf(entry), item);
@@ -78,10 +78,9 @@ function ofJob(
   { jobs }: ItemMemory,
   queue: QueueRef,
   entry: StreamEntry,
-  jobId: string,
   read: ReadonlyMap<string, JobRuns>,
 ): TaskEvent | null {
-  const taskId = taskIdOf(queue.name, jobId);
+  const taskId = taskIdOf(queue.name, entry.jobId ?? '');
   const runs = read.get(taskId);
   const known = jobs.get(taskId);
   // Of what later entries have told, only the name is valid.

@@ -103,6 +103,13 @@ interface SharedReads {
   >;
 }
 
+/** What is read for whom, and by what. */
+interface Following {
+  readonly access: QueueAccess;
+  readonly shared: SharedReads;
+  readonly consumer: StreamConsumer;
+}
+
 const debug = debugChannel('bullmq');
 
 export function createStreamFollower(redis: BullMQRedis): StreamFollower {
@@ -112,7 +119,7 @@ export function createStreamFollower(redis: BullMQRedis): StreamFollower {
   async function takeOnce(consumer: SteadyConsumer, signal: AbortSignal): Promise<number> {
     const access = redis.within({ timeoutMs: READ_MS, signal });
     const queues = await access.queues();
-    const news = await readNews(access, shared, queues, consumer, noteFailure);
+    const news = await readNews({ access, shared, consumer }, queues, noteFailure);
     if (signal.aborted) return 0;
     await consumer.take(news, queues, access);
     if (news.some(({ hasMore }) => hasMore)) return 0;
@@ -141,7 +148,7 @@ export function createStreamFollower(redis: BullMQRedis): StreamFollower {
       const until = performance.now() + ms;
       const queues = await access.queues();
       for (;;) {
-        const news = await readNews(access, shared, queues, consumer, rethrow);
+        const news = await readNews({ access, shared, consumer }, queues, rethrow);
         await consumer.take(news, queues, access);
         if (!news.some(({ hasMore }) => hasMore)) return true;
         if (performance.now() > until) return false;
@@ -166,10 +173,8 @@ function noteFailure(error: unknown): number {
  * @param onFailure of a server. The others are read all the same
  */
 async function readNews(
-  access: QueueAccess,
-  shared: SharedReads,
+  { access, shared, consumer }: Following,
   queues: readonly QueueRef[],
-  consumer: StreamConsumer,
   onFailure: (error: unknown) => unknown,
 ): Promise<readonly StreamNews[]> {
   const marks = consumer.marksOf(queues);
@@ -182,7 +187,7 @@ async function readNews(
       return { queue, mark: marks.get(queue.name) ?? START, count };
     });
     forgetReads(shared, MOST_SHARED * queues.length);
-    const parts = await Promise.all(readShared(access, shared, reads, consumer));
+    const parts = await Promise.all(readShared({ access, shared, consumer }, reads));
     for (const [index, { queue, mark }] of reads.entries()) {
       const { entries = [], isEnd = true, hasGap: isUnsure = false } = parts[index] ?? {};
       const hasGap = isUnsure && mark.id !== BEGINNING;
@@ -203,10 +208,8 @@ function forgetReads({ latest }: SharedReads, most: number): void {
 
 /** What others have read from the same mark is not read again. */
 function readShared(
-  access: QueueAccess,
-  { latest }: SharedReads,
+  { access, shared: { latest }, consumer: by }: Following,
   reads: readonly (StreamRead & { readonly mark: ReadMark })[],
-  by: StreamConsumer,
 ): readonly Promise<StreamPart | undefined>[] {
   const at = performance.now();
   const keyOf = ({ queue, mark }: (typeof reads)[number]): string => `${queue.name}:${mark.id}`;

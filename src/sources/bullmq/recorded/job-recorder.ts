@@ -37,7 +37,7 @@ import {
   type JobEnd,
   type JobReading,
 } from './followed-job.ts';
-import { createRecordedLives, type RecordedEnd, type RecordedLives } from './recorded-lives.ts';
+import { createRecordedLives, type FindLives, type RecordedEnd } from './recorded-lives.ts';
 
 /** The text that keeps how far the streams have been read. */
 const POSITIONS = 'bullmq-streams';
@@ -56,7 +56,7 @@ const MOST_WAITING = 1_000;
 
 interface RecorderState {
   readonly history: StoredHistory;
-  readonly lives: RecordedLives;
+  readonly findLives: FindLives;
   readonly jobs: LruCache<FollowedJob>;
   /** `null`: this instance does not record. */
   marks: ReadMarks | null;
@@ -72,7 +72,7 @@ interface RecorderState {
 export function recordJobs(follower: StreamFollower, history: StoredHistory): () => Promise<void> {
   const state: RecorderState = {
     history,
-    lives: createRecordedLives(history.reader),
+    findLives: createRecordedLives(history.reader),
     jobs: createLruCache({ entries: MOST_JOBS, bytes: MOST_SIZE, sizeOf }),
     marks: null,
     unsaved: null,
@@ -121,12 +121,12 @@ async function record(
   news: readonly StreamNews[],
   queues: readonly QueueRef[],
 ): Promise<void> {
-  const { history, jobs, lives } = state;
+  const { history, jobs, findLives } = state;
   const marks = marksOf(state, queues);
   const entries = news.flatMap(entriesOfJobs);
   const readings = await readMentioned(access, mentionedJobs(jobs, entries));
   const ended = await scheduler.run('record', takeEntries(jobs, entries, readings));
-  const ends = await lives.find(
+  const ends = await findLives(
     ended.map(({ taskId, job, end }) => ({ taskId, endedAt: end.time, addedAt: addedAtOf(job) })),
     { signal: signalWithin(READ_MS, access.options.signal) },
   );

@@ -73,29 +73,38 @@ export async function childrenOf(
   });
 }
 
-/** The part of a flow that was read. */
-interface Flow {
-  /** Nearest relatives of the requested job first. */
-  readonly jobs: readonly KnownJob[];
-  /** The task that it begins with, or the requested one. */
-  readonly rootId: string;
-  /** Includes those from children that only their parent names: they were removed, or name another parent. */
+/** How much of a flow to read. */
+interface TreeLimits {
+  readonly bounds: ValueBounds;
+  /** Most jobs. */
+  readonly most: number;
+}
+
+/** Previews are shorter. */
+const WHOLE_TREE: TreeLimits = { bounds: { ...ROW_BOUNDS, keep: 1_024 }, most: MOST_JOBS };
+
+/** The jobs of a flow that are in Redis, nearest relatives of the requested one first. */
+interface LiveTree extends TaskTree {
+  /** Of children that only their parent names: they were removed, or name another parent. */
   readonly relations: readonly TaskRelation[];
-  readonly isCut: boolean;
 }
 
 /**
  * Reads the flow of a job: its parent and its children, and so on from there.
  *
- * @param most jobs to read
  * @returns `null` when there is no such job
  */
-async function readFlow(access: QueueAccess, asked: JobRef, most: number): Promise<Flow | null> {
-  const [first = null] = await findJobs(access, [asked], true);
+async function readLiveTree(
+  access: QueueAccess,
+  taskId: string,
+  { bounds, most }: TreeLimits,
+): Promise<LiveTree | null> {
+  const [asked = null] = await access.find([taskId]);
+  const [first = null] = asked === null ? [] : await findJobs(access, [asked], true);
   if (first === null) return null;
   const jobs: KnownJob[] = [];
-  const seen = new Set([asked.queue.key(asked.id)]);
-  const links: { readonly parent: KnownJob; readonly childKey: string }[] = [];
+  const seen = new Set([first.queue.key(first.id)]);
+  const relations: TaskRelation[] = [];
   let isCut = false;
 
   /** The jobs of these keys that are new, of queues that are shown. */
@@ -116,50 +125,22 @@ async function readFlow(access: QueueAccess, asked: JobRef, most: number): Promi
     jobs.push(...level);
     const children = await childrenOf(access, level, most);
     const next = level.flatMap((job, index) => {
-      const { keys, isCut: isOwnCut } = children[index] ?? { keys: [], isCut: false };
+      const { keys, isCut: isOwnCut } = children[index] ?? NONE;
       isCut ||= isOwnCut;
-      for (const childKey of keys) links.push({ parent: job, childKey });
+      relations.push(...keys.flatMap((key) => flowOf(access.taskIdOfKey(key), job.taskId)));
       return unseen([...(job.facts.parentKey === null ? [] : [job.facts.parentKey]), ...keys]);
     });
     level = await findJobs(access, next, false);
   }
   const roots = await rootsOf(access, [first]);
-  return {
-    jobs,
-    rootId: roots.get(first) ?? first.taskId,
-    relations: relationsOf(access, jobs, links),
-    isCut,
-  };
+  const rootId = roots.get(first) ?? first.taskId;
+  return { rootId, tasks: await loadTasks(access, jobs, bounds), relations, truncated: isCut };
 }
 
 /** A parent runs after its children, so relations lead from child to parent. */
-function relationsOf(
-  access: QueueAccess,
-  jobs: readonly KnownJob[],
-  links: readonly { readonly parent: KnownJob; readonly childKey: string }[],
-): readonly TaskRelation[] {
-  const known = jobs.flatMap(({ taskId, facts }): TaskRelation[] => {
-    const parent = access.taskIdOfKey(facts.parentKey);
-    return parent === null ? [] : [{ parent: taskId, child: parent, relation: 'flow' }];
-  });
-  const parentOf = new Map(jobs.map(({ queue, id, facts }) => [queue.key(id), facts.parentKey]));
-  const byReference = links.flatMap(({ parent, childKey }): TaskRelation[] => {
-    if (parentOf.get(childKey) === parent.queue.key(parent.id)) return [];
-    const child = access.taskIdOfKey(childKey);
-    return child === null ? [] : [{ parent: child, child: parent.taskId, relation: 'flow' }];
-  });
-  return [...known, ...byReference];
+function flowOf(child: string | null, parent: string | null): readonly TaskRelation[] {
+  return child === null || parent === null ? [] : [{ parent: child, child: parent, relation: 'flow' }];
 }
-
-/** How much of a flow to read. */
-interface TreeLimits {
-  readonly bounds: ValueBounds;
-  /** Most jobs. */
-  readonly most: number;
-}
-
-/** Previews are shorter. */
-const WHOLE_TREE: TreeLimits = { bounds: { ...ROW_BOUNDS, keep: 1_024 }, most: MOST_JOBS };
 
 /**
  * Answers `getTaskTree`: the flow of a job across queues, from the jobs in Redis that are related to the job or its root,
@@ -190,24 +171,12 @@ export async function readTree(
   return {
     rootId,
     tasks: tasks.slice(0, MOST_JOBS),
-    relations: withParents(live.relations ?? [], tasks),
+    relations: relationsOf([...live.tasks.flatMap(ofParent), ...live.relations, ...tasks.flatMap(ofParent)]),
     truncated: rest === null || live.truncated === true || tasks.length > MOST_JOBS,
   };
 }
 
-const NO_TREE: TaskTree = { rootId: '', tasks: [], relations: [], truncated: false };
-
-async function readLiveTree(
-  access: QueueAccess,
-  taskId: string,
-  { bounds, most }: TreeLimits,
-): Promise<TaskTree | null> {
-  const [asked = null] = await access.find([taskId]);
-  const flow = asked === null ? null : await readFlow(access, asked, most);
-  if (flow === null) return null;
-  const { rootId, jobs, relations, isCut } = flow;
-  return { rootId, tasks: await loadTasks(access, jobs, bounds), relations, truncated: isCut };
-}
+const NO_TREE: LiveTree = { rootId: '', tasks: [], relations: [], truncated: false };
 
 function withoutDetail({
   children: _children,
@@ -243,12 +212,11 @@ async function readRest(
   return [...gone, ...(await findTasks(access, ids, false, bounds))];
 }
 
-/** A parent runs after its children, so relations lead from child to parent. */
-function withParents(relations: readonly TaskRelation[], tasks: readonly Task[]): readonly TaskRelation[] {
-  const all = new Map(relations.map((one) => [JSON.stringify([one.parent, one.child]), one]));
-  for (const { id, parentId = null } of tasks) {
-    if (parentId === null) continue;
-    all.set(JSON.stringify([id, parentId]), { parent: id, child: parentId, relation: 'flow' });
-  }
-  return [...all.values()];
+function ofParent({ id, parentId = null }: Task): readonly TaskRelation[] {
+  return flowOf(id, parentId);
+}
+
+/** Each relation once. */
+function relationsOf(relations: readonly TaskRelation[]): readonly TaskRelation[] {
+  return [...new Map(relations.map((one) => [JSON.stringify([one.parent, one.child]), one])).values()];
 }
