@@ -9,6 +9,7 @@ import type { QueueHistory } from '../../../history/aggregate/queue-history.ts';
 import { asCount } from '../../../redis/replies.ts';
 import { shareCalls } from '../../../single-flight.ts';
 import type { Activity, LostTasks, OpenTaskSummary, TaskGroup } from '../../../source.ts';
+import { addTo } from '../../../values.ts';
 import { type BullMQRedis, type QueueAccess, serversOf } from '../access/queue-access.ts';
 import { keyCommand, type QueueRef, taskIdOf } from '../access/queue-reads.ts';
 import { createDepths, readNextDelayed } from '../components/queue-figures.ts';
@@ -184,7 +185,7 @@ async function groupLost(access: QueueAccess, lost: readonly ActiveJob[]): Promi
     for (const { worker } of workers) if (worker !== null) online.add(worker);
   }
   const groups = new Map<string | null, ActiveJob[]>();
-  for (const job of lost) groups.set(job.worker, [...(groups.get(job.worker) ?? []), job]);
+  for (const job of lost) addTo(groups, job.worker, job);
   return [...groups].map(([worker, jobs]) => ({
     worker,
     isWorkerOnline: worker !== null && online.has(worker),

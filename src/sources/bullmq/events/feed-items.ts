@@ -5,6 +5,7 @@ import type { TaskEvent } from '../../../model.ts';
 import { redactEvent } from '../../../redact.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { type QueueRef, taskIdOf } from '../access/queue-reads.ts';
+import { dateOf } from '../jobs/job-hash.ts';
 import { type JobRuns, type JobTrace, readRuns, stepJob, unknownJob } from './job-machine.ts';
 import { compareIds, OF_QUEUE, type StreamEntry } from './stream-entry.ts';
 
@@ -119,7 +120,7 @@ function itemOf(queue: QueueRef, { id, time }: StreamEntry, type: string): TaskE
     taskId: null,
     state: null,
     worker: null,
-    timestamp: time <= 8.64e15 ? new Date(time) : null,
+    timestamp: dateOf(time),
     detail: null,
   };
 }
@@ -154,10 +155,8 @@ function detailOf({ event, fields }: StreamEntry): string | null {
     case 'waiting':
     case 'removed':
       return phrase('was', fields.get('prev'));
-    case 'delayed': {
-      const due = Number(fields.get('delay') ?? Number.NaN);
-      return Math.abs(due) <= 8.64e15 ? `due ${new Date(due).toISOString()}` : null;
-    }
+    case 'delayed':
+      return phrase('due', dateOf(Number(fields.get('delay') ?? Number.NaN))?.toISOString());
     case 'progress':
       return fields.get('data') ?? null;
     default:

@@ -4,6 +4,7 @@
  * fetched before its length is known. A text that is too large is shown as its length.
  */
 import { asCount, asFields, asNumber } from '../../../redis/replies.ts';
+import { isTime } from '../../../values.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import {
   type JobRef,
@@ -119,9 +120,13 @@ export function timeOf(value: string | null | undefined): number | null {
   return time === null ? null : validTime(Math.floor(time));
 }
 
-/** `null` if it is out of the range of a `Date`. */
 function validTime(time: number): number | null {
-  return Math.abs(time) <= 8.64e15 ? time : null;
+  return isTime(time) ? time : null;
+}
+
+/** The date; `null` for no valid one. */
+export function dateOf(time: number | null): Date | null {
+  return isTime(time) ? new Date(time) : null;
 }
 
 /** A text that BullMQ itself writes, which is short. */

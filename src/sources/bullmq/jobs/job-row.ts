@@ -12,6 +12,7 @@ import { waitBetween } from '../../../select/task-wait.ts';
 import { isRecord } from '../../../values.ts';
 import { taskIdOf } from '../access/queue-reads.ts';
 import {
+  dateOf,
   type JobContent,
   type JobFacts,
   type JobValue,
@@ -156,10 +157,6 @@ function runtimeOf(started: number | null, finished: number | null): number | nu
 function waitOf({ addedAt, processedAt, delay }: JobFacts, retries: number): number | null {
   if (retries > 0 || addedAt === null) return null;
   return waitBetween(addedAt, addedAt + Math.max(0, delay ?? 0), processedAt);
-}
-
-function dateOf(time: number | null): Date | null {
-  return time === null ? null : new Date(time);
 }
 
 /** BullMQ stores some options under shorter names (bullmq, utils/optsDecodeMap). */

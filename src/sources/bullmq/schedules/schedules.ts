@@ -4,10 +4,10 @@ import type { Schedule, ScheduleRun, TaskState } from '../../../model.ts';
 import { redactSchedule } from '../../../redact.ts';
 import { asCount, asScored, asTexts } from '../../../redis/replies.ts';
 import { everyText } from '../../../text/every-text.ts';
-import { recordOf } from '../../../values.ts';
+import { addTo, recordOf } from '../../../values.ts';
 import { type QueueAccess, readFields, readPer } from '../access/queue-access.ts';
 import { type JobRef, keyCommand, type QueueRef, taskIdOf } from '../access/queue-reads.ts';
-import { type JobValue, jsonIn, timeOf } from '../jobs/job-hash.ts';
+import { dateOf, type JobValue, jsonIn, timeOf } from '../jobs/job-hash.ts';
 import {
   type EntryFacts,
   type EntryRef,
@@ -93,9 +93,6 @@ interface RunOptions {
   readonly limit: number | null;
 }
 
-/** `null` when BullMQ has no valid date there. */
-const LAST_TIME = 8.64e15;
-
 /** @param now milliseconds since 1970 */
 function scheduleOf({ ref, facts, template, run }: KnownEntry, now: number): Schedule {
   const { count, limit } = runOptions(run?.options);
@@ -172,10 +169,6 @@ function numberOf(value: unknown): number | null {
   return typeof value === 'number' ? value : null;
 }
 
-function dateOf(time: number | null): Date | null {
-  return time === null || Math.abs(time) > LAST_TIME ? null : new Date(time);
-}
-
 /** Most jobs of each set of a queue whose ids are looked at. */
 const MOST_IDS = 1_000;
 /** Most runs of one entry. */
@@ -245,10 +238,7 @@ function noteRuns(
     const colon = id.lastIndexOf(':');
     const due = Number(id.slice(colon + 1));
     if (!id.startsWith('repeat:') || !Number.isSafeInteger(due)) continue;
-    const entry = queue.key(id.slice(0, colon));
-    const runs = found.get(entry) ?? [];
-    runs.push({ queue, id, state, due });
-    found.set(entry, runs);
+    addTo(found, queue.key(id.slice(0, colon)), { queue, id, state, due });
   }
 }
 

@@ -7,6 +7,7 @@ import type { Worker } from '../../../model.ts';
 import { RedisError, type RedisProblem } from '../../../redis/problems.ts';
 import type { RedisReader } from '../../../redis/reader.ts';
 import { asCount, asText, asTexts } from '../../../redis/replies.ts';
+import { addTo } from '../../../values.ts';
 import { type QueueAccess, type RedisServer, readFields, serversOf } from '../access/queue-access.ts';
 import { type JobRef, keyCommand, type QueueRef } from '../access/queue-reads.ts';
 import { shortText, timeOf } from '../jobs/job-hash.ts';
@@ -145,9 +146,7 @@ function workersIn(
     if (database !== null && own !== null && own !== database) continue;
     const owner = ownerOf(name, byName);
     if (owner === null) continue;
-    const connections = found.get(owner.queue) ?? [];
-    connections.push({ worker: owner.worker, address, ageSeconds });
-    found.set(owner.queue, connections);
+    addTo(found, owner.queue, { worker: owner.worker, address, ageSeconds });
   }
   return found;
 }
@@ -316,10 +315,7 @@ function absentWorkers(crews: readonly QueueCrew[]): readonly Worker[] {
   const connected = new Set(crews.flatMap(({ connections }) => connections.map(({ worker }) => worker)));
   const absent = new Map<string, ActiveJob[]>();
   for (const job of crews.flatMap(({ active }) => active.jobs)) {
-    if (job.worker === null || connected.has(job.worker)) continue;
-    const jobs = absent.get(job.worker) ?? [];
-    jobs.push(job);
-    absent.set(job.worker, jobs);
+    if (job.worker !== null && !connected.has(job.worker)) addTo(absent, job.worker, job);
   }
   const isWhole = crews.every(({ active }) => active.isWhole);
   return [...absent].map(([hostname, jobs]) => {
