@@ -1,16 +1,15 @@
 /** Absorbs tasks that an earlier process or another instance has stored. */
 import { isDone, type TaskCause, type TaskTextField } from '../../model.ts';
+import { isName } from '../changes.ts';
 import { lifeOf } from '../merge/life.ts';
 import { applyRelations, applyStep, type RecordStep } from '../merge/merge.ts';
 import { copyRecord, type TaskRecord } from '../merge/record.ts';
 import { causeOfRecord } from '../merge/task.ts';
-import { isName } from '../names.ts';
 import { allocateSlot, FACT, type Records } from '../table/records.ts';
 import { markShortened, shortenedIn } from '../table/redaction.ts';
 import { evict, type MemoryState } from './memory-state.ts';
-import type { Tables } from './tables.ts';
+import { canvasOf, shared, type Tables } from './tables.ts';
 import type { AbsorbedTask, KeptTask } from './tap.ts';
-import { canvasOf, shared } from './write-relatives.ts';
 
 /** @returns see `MemoryAccess.absorbTask` */
 export function absorbTask(

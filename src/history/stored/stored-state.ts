@@ -1,10 +1,11 @@
 /** The state of a stored history, shared by its parts. Times as `StoreClock.elapsed` unless a name says otherwise. */
-import type { TaskRelation } from '../../model.ts';
+
+import { createLruCache } from '../../lru-cache.ts';
+import type { TaskCause, TaskRelation } from '../../model.ts';
 import type { MemoryAccess } from '../memory/memory-access.ts';
 import type { MemoryHistory } from '../memory-history.ts';
-import type { StoreSession } from '../store.ts';
+import type { CauseStore, StoredCause, StoreSession } from '../store.ts';
 import type { Hearing, StoredHistoryOptions } from '../stored-history.ts';
-import type { CauseNotes } from './cause-notes.ts';
 import type { Rollups } from './rollups/create-rollups.ts';
 import type { TextCopies } from './shared-texts.ts';
 import type { StoreCalls, StoreClock } from './store-calls.ts';
@@ -34,7 +35,7 @@ export interface Pace {
 export const PACE: Pace = { intervalMs: 750, leaseMs: 3_500, renewalMs: 600 };
 
 /** What is known about the lease. */
-export interface LeaseView {
+interface LeaseView {
   /** Until when this instance holds it at least. */
   heldUntil: number;
   /** Whether the store could be asked lately. */
@@ -47,13 +48,13 @@ export interface LeaseView {
 }
 
 /** Relations that wait to be written, and since when. */
-export interface RelationBacklog {
+interface RelationBacklog {
   readonly waiting: { readonly relation: TaskRelation; readonly since: number }[];
   lost: number;
 }
 
 /** The items of the feed that this instance has received. */
-export interface FeedBacklog {
+interface FeedBacklog {
   /** Numbers of the last item that was written, and of the last one that was received. */
   written: number;
   heard: number;
@@ -163,3 +164,41 @@ export function isShared(state: StoredState): boolean {
   if (hearing !== 'part') return hearing === 'nothing';
   return !lease.isKnown || hasOthers(state);
 }
+
+/** Maximum number of causes that are remembered as stored. */
+const MOST_KNOWN = 5_000;
+/** How far the stored time of the last failure may lag behind, in milliseconds. */
+const LATE_MS = 60 * 60_000;
+
+/** The causes to be stored. */
+export interface CauseNotes {
+  /** A task failed at this time, milliseconds since 1970. */
+  add(cause: TaskCause, time: number): void;
+  /** Writes new causes. Rejects with the store's error; the next call tries again. */
+  write(store: CauseStore): Promise<void>;
+}
+
+export function createCauseNotes(): CauseNotes {
+  const known = createLruCache<Pick<StoredCause, 'firstSeen' | 'lastSeen'>>({ entries: MOST_KNOWN });
+  const fresh = new Map<string, StoredCause>();
+  return {
+    add(cause, time) {
+      const { firstSeen, lastSeen } = fresh.get(cause.id) ?? known.get(cause.id) ?? NEVER;
+      if (time >= firstSeen && time <= lastSeen + (fresh.has(cause.id) ? 0 : LATE_MS)) return;
+      if (fresh.size >= MOST_KNOWN && !fresh.has(cause.id)) return;
+      const times = { firstSeen: Math.min(firstSeen, time), lastSeen: Math.max(lastSeen, time) };
+      fresh.set(cause.id, { ...cause, ...times });
+    },
+    async write(store) {
+      if (fresh.size === 0) return;
+      const causes = [...fresh.values()];
+      await store.note(causes);
+      for (const cause of causes) {
+        known.set(cause.id, cause);
+        if (fresh.get(cause.id) === cause) fresh.delete(cause.id);
+      }
+    },
+  };
+}
+
+const NEVER = { firstSeen: Number.POSITIVE_INFINITY, lastSeen: Number.NEGATIVE_INFINITY };

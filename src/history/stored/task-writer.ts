@@ -12,10 +12,10 @@ import { lifeOf } from '../merge/life.ts';
 import { copyRecord, type TaskRecord } from '../merge/record.ts';
 import { causeOfKept } from '../merge/task.ts';
 import { type StoredTask, type StoreSession, type TaskStore, WHOLE_AT_ONCE } from '../store.ts';
-import type { CauseNotes } from './cause-notes.ts';
 import { createPauses } from './loading.ts';
 import { readKeptTask, writeRecordText } from './record-text.ts';
 import type { StoreCalls, StoreClock } from './store-calls.ts';
+import type { CauseNotes } from './stored-state.ts';
 import { lose, putBack, rememberVersion, settle, stepsOf, type TaskBacklog } from './task-backlog.ts';
 
 /** Tasks of one statement: few, so that none holds up the event loop; more where many wait. */

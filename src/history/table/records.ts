@@ -3,8 +3,8 @@
  * A task is a row number, its "slot", which is reused after the task was dropped.
  */
 import { TASK_STATES } from '../../model.ts';
-import { progressSize } from '../merge/progress.ts';
-import type { MutableRecord } from '../merge/record.ts';
+import { type MutableRecord, progressSize } from '../merge/record.ts';
+
 import type { RareField } from '../merge/record-fields.ts';
 import { createEntryTable, type EntryTable, releaseEntries } from './entry-table.ts';
 import {

@@ -10,8 +10,8 @@ import { catchUp, createMemoryState } from '../../memory/memory-state.ts';
 import type { StoredRollup } from '../../rollup-store.ts';
 import type { StoredTask } from '../../store.ts';
 import { columnsOf } from '../rollups/rollup-cells.ts';
-import type { ReaderContext } from './reader-context.ts';
-import { isStoreAway } from './store-reads.ts';
+import { isStoreAway, type ReaderContext } from './reader-context.ts';
+
 import { type ColdTask, readStored, scanTasks } from './stored-tasks.ts';
 import { storeQuery } from './task-pages.ts';
 
