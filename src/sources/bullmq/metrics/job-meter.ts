@@ -150,11 +150,22 @@ export function openMeter(redis: BullMQRedis, follower: StreamFollower, { mostSe
     families: [JOBS, COMPLETED, FAILED, RUN, WAIT, GAPS],
     async collect(context) {
       const access = redis.within({ signal: signalWithin(READ_MS, context.signal) });
-      const figures = figuresOf(await readCounts(access), events, labelOf);
+      const read = (await readCounts(access)).map(({ queue, states, kept }) => ({
+        labels: { queue: labelOf(queue) },
+        states,
+        // Without the option `metrics` of the workers, BullMQ itself would say 0.
+        ended: kept ?? events.ended(queue),
+      }));
+      const jobs = read.flatMap(({ labels, states }) =>
+        states.map(([state, value]) => ({ labels: { ...labels, state }, value })),
+      );
+      const ended = read.flatMap(({ labels, ended }) => (ended === null ? [] : [{ labels, ended }]));
+      const endedIn = (part: 'completed' | 'failed'): Iterable<MetricValue> =>
+        sumsOf(ended.map(({ labels, ended }) => ({ labels, value: ended[part] })));
       return [
-        { name: JOBS.name, samples: figures.jobs },
-        { name: COMPLETED.name, samples: figures.completed },
-        { name: FAILED.name, samples: figures.failed },
+        { name: JOBS.name, samples: sumsOf(jobs) },
+        { name: COMPLETED.name, samples: endedIn('completed') },
+        { name: FAILED.name, samples: endedIn('failed') },
         { name: RUN.name, samples: durations.read('run') },
         { name: WAIT.name, samples: durations.read('wait') },
         { name: GAPS.name, samples: [{ labels: {}, value: events.gaps() }] },
@@ -165,58 +176,21 @@ export function openMeter(redis: BullMQRedis, follower: StreamFollower, { mostSe
   };
 }
 
-interface Figures {
-  readonly jobs: readonly MetricValue[];
-  readonly completed: readonly MetricValue[];
-  readonly failed: readonly MetricValue[];
-}
-
-/** By labels. */
-type Sums = Map<string, MetricValue>;
-
 /** Figures of queues that share a label are added up. */
-function figuresOf(
-  read: readonly QueueCounts[],
-  events: ReturnType<typeof countDurations>,
-  labelOf: (queue: string) => string,
-): Figures {
-  const jobs: Sums = new Map();
-  const completed: Sums = new Map();
-  const failed: Sums = new Map();
-  const add = (of: Sums, labels: MetricValue['labels'], value: number): void => {
+function sumsOf(values: readonly MetricValue[]): Iterable<MetricValue> {
+  const sums = new Map<string, MetricValue>();
+  for (const { labels, value } of values) {
     const key = `${labels.queue}\n${labels.state}`;
-    of.set(key, { labels, value: (of.get(key)?.value ?? 0) + value });
-  };
-  for (const { queue: name, states, kept } of read) {
-    const queue = labelOf(name);
-    for (const [state, count] of states) add(jobs, { queue, state }, count);
-    // Without the option `metrics` of the workers, BullMQ itself would say 0.
-    const ended = kept ?? events.ended(name);
-    if (ended === null) continue;
-    add(completed, { queue }, ended.completed);
-    add(failed, { queue }, ended.failed);
+    sums.set(key, { labels, value: (sums.get(key)?.value ?? 0) + value });
   }
-  return {
-    jobs: [...jobs.values()],
-    completed: [...completed.values()],
-    failed: [...failed.values()],
-  };
-}
-
-/** Figures of a queue. */
-interface QueueCounts {
-  readonly queue: string;
-  /** Jobs by state. */
-  readonly states: readonly (readonly [state: string, count: number])[];
-  /** Jobs that ended, as workers with the option `metrics` count them; `null`: none has counted any. */
-  readonly kept: { readonly completed: number; readonly failed: number } | null;
+  return sums.values();
 }
 
 /**
  * Reads all queues: 14 commands for each. Queues of an unreachable server are left out; while the queues are unknown, all
  * are. The counts of events stay.
  */
-async function readCounts(access: QueueAccess): Promise<readonly QueueCounts[]> {
+async function readCounts(access: QueueAccess) {
   const queues = await access.queues().catch(noteFailure);
   // The events are read all the time, so unreachable servers are known.
   const servers = serversOf(access, queues).filter(({ reader }) => reader.state().problem === null);
@@ -229,7 +203,7 @@ function noteFailure(error: unknown): readonly [] {
   return [];
 }
 
-async function readServer(access: QueueAccess, queues: readonly QueueRef[]): Promise<readonly QueueCounts[]> {
+async function readServer(access: QueueAccess, queues: readonly QueueRef[]) {
   const [figures, kept] = await Promise.all([
     readQueueFigures(access, queues),
     readPer(access, queues, (queue) =>
@@ -238,27 +212,25 @@ async function readServer(access: QueueAccess, queues: readonly QueueRef[]): Pro
   ]);
   return queues.map((queue) => {
     const own = figures.get(queue);
-    const [completed = null, failed = null] = (kept.get(queue) ?? []).map(countOf);
+    const counts = (kept.get(queue) ?? []).map((reply) => asNumber(asFields(reply)[0]));
+    const [completed = null, failed = null] = counts;
     return {
       queue: queue.name,
       states: own === undefined ? [] : statesOf(own),
+      /** Jobs that ended, as workers with the option `metrics` count them; `null`: none has counted any. */
       kept: completed === null && failed === null ? null : { completed: completed ?? 0, failed: failed ?? 0 },
     };
   });
 }
 
-function countOf(reply: unknown): number | null {
-  return asNumber(asFields(reply)[0]);
-}
-
-/** BullMQ 6 has no state `paused`. */
-function statesOf({ counts, version }: QueueFigures): QueueCounts['states'] {
+/** Jobs by state. BullMQ 6 has no state `paused`. */
+function statesOf({ counts, version }: QueueFigures): readonly (readonly [state: string, count: number])[] {
   const isWithoutPaused = /^bullmq:(?:[6-9]|\d{2,})\./.test(version ?? '');
   return Object.entries(counts).filter(([state]) => state !== 'paused' || !isWithoutPaused);
 }
 
 /** Counts for how many milliseconds a worker had a job (`run`), or could have taken it before one did (`wait`). */
-type CountDuration = (kind: 'run' | 'wait', queue: string, name: string | null, ms: number) => void;
+type CountDuration = (kind: DurationKind, queue: string, name: string | null, ms: number) => void;
 
 /** A queue whose events are counted. */
 interface MeteredQueue {
