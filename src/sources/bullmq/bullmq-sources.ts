@@ -26,7 +26,7 @@ import { listQueues } from './components/queues.ts';
 import { createEventSource } from './events/event-feed.ts';
 import { createStreamFollower } from './events/stream-follower.ts';
 import { openMeter } from './metrics/job-meter.ts';
-import { createJobStore, type JobStore } from './recorded/job-store.ts';
+import { createJobStore, type JobStore } from './recorded/job-recorder.ts';
 import { listSchedules } from './schedules/schedules.ts';
 import type { JobReads } from './tasks/removed-jobs.ts';
 import { readTaskDetail } from './tasks/task-detail.ts';

@@ -9,6 +9,7 @@ import type { RedisCommand } from '../../../redis/client.ts';
 import { withDeadline } from '../../../redis/deadline.ts';
 import { isOutage, RedisError } from '../../../redis/problems.ts';
 import type { Outcome, ReadOptions, RedisReader } from '../../../redis/reader.ts';
+import { addTo } from '../../../values.ts';
 
 /** A queue that is read. */
 export interface QueueRef {
@@ -93,12 +94,6 @@ const REFUSED_MS = 60_000;
 /** Codes of problems of a key with another type than BullMQ's. */
 const NO_SUCH_VALUE = new Set(['WRONGTYPE', 'NOKEY']);
 
-/** The commands for one Redis, and their positions in the whole list. */
-interface Group {
-  readonly commands: RedisCommand[];
-  readonly indexes: number[];
-}
-
 /**
  * @returns sends commands and resolves with their replies, in their order. A key of another type is answered with
  *   `null`, as if it were absent. Rejects with a `RedisError` when a Redis is unreachable, late, or refuses a command
@@ -110,21 +105,18 @@ export function createQueueReads(): (options: ReadOptions) => ReadCommands {
 
   return (options) => async (list) => {
     const now = performance.now();
-    const groups = new Map<RedisReader, Group>();
-    for (const [index, { queue, command, isOptional }] of list.entries()) {
-      if (isOptional && (refusedUntil.get(queue.reader) ?? 0) > now) continue;
-      const group = groups.get(queue.reader) ?? { commands: [], indexes: [] };
-      group.commands.push(command);
-      group.indexes.push(index);
-      groups.set(queue.reader, group);
+    const groups = new Map<RedisReader, (QueueCommand & { readonly index: number })[]>();
+    for (const [index, one] of list.entries()) {
+      const { reader } = one.queue;
+      if (!one.isOptional || (refusedUntil.get(reader) ?? 0) <= now) addTo(groups, reader, { ...one, index });
     }
     const replies: unknown[] = new Array(list.length).fill(null);
     await Promise.all(
-      [...groups].map(async ([reader, { commands, indexes }]) => {
+      [...groups].map(async ([reader, commands]) => {
         const outcomes = await readInTurns(reader, commands, options);
-        for (const [at, index] of indexes.entries()) {
+        for (const [at, { index, isOptional }] of commands.entries()) {
           const outcome = outcomes[at];
-          if (list[index]?.isOptional && isRefused(outcome)) refusedUntil.set(reader, now + REFUSED_MS);
+          if (isOptional && isRefused(outcome)) refusedUntil.set(reader, now + REFUSED_MS);
           else replies[index] = replyOf(outcome);
         }
       }),
@@ -139,13 +131,17 @@ const COMMANDS_AT_ONCE = 100;
 /** Sends commands in their order. Those of a turn do not wait for the replies to those before. */
 async function readInTurns(
   reader: RedisReader,
-  commands: readonly RedisCommand[],
+  commands: readonly QueueCommand[],
   options: ReadOptions,
 ): Promise<readonly Outcome[]> {
   const sent: Promise<readonly Outcome[]>[] = [];
   for (let from = 0; from < commands.length; from += COMMANDS_AT_ONCE) {
     if (from > 0) await nextTurn();
-    const some = reader.outcomes(commands.slice(from, from + COMMANDS_AT_ONCE), options);
+    const batch = commands.slice(from, from + COMMANDS_AT_ONCE);
+    const some = reader.outcomes(
+      batch.map(({ command }) => command),
+      options,
+    );
     // It is awaited below. Until then, a failure must not be an unhandled rejection.
     some.catch(() => {});
     sent.push(some);

@@ -12,9 +12,9 @@ import type { Activity, LostTasks, OpenTaskSummary, TaskGroup } from '../../../s
 import { addTo } from '../../../values.ts';
 import { type BullMQRedis, type QueueAccess, serversOf } from '../access/queue-access.ts';
 import { keyCommand, type QueueRef, taskIdOf } from '../access/queue-reads.ts';
-import { createDepths, readNextDelayed } from '../components/queue-figures.ts';
-import type { StepConsumer } from '../events/job-steps.ts';
-import type { StreamFollower } from '../events/stream-follower.ts';
+import { createDepths, readNextDelayed } from '../components/queues.ts';
+import type { StepConsumer, StreamFollower } from '../events/stream-follower.ts';
+
 import { type ActiveJob, readActiveJobs, readWorkerConnections } from '../workers/workers.ts';
 import {
   type CountedQueue,

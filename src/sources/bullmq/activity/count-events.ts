@@ -7,8 +7,8 @@ import type { MinuteAggregate, Outcome } from '../../../history/aggregate/minute
 import type { RepeatedRun, RepeatedTask, WorkerDeath } from '../../../source.ts';
 import { type QueueRef, taskIdOf } from '../access/queue-reads.ts';
 import { type JobStep, mayReturn } from '../events/job-machine.ts';
-import { countSteps, type StepConsumer } from '../events/job-steps.ts';
 import type { StreamEntry } from '../events/stream-entry.ts';
+import { countSteps, type StepConsumer } from '../events/stream-follower.ts';
 import { STALLED_TOO_OFTEN } from '../jobs/job-hash.ts';
 import type { EndedPart } from '../jobs/job-sets.ts';
 

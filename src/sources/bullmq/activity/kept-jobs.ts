@@ -6,7 +6,7 @@ import type { MinuteAggregate } from '../../../history/aggregate/minute-aggregat
 import { asCount, asScored } from '../../../redis/replies.ts';
 import { type QueueAccess, readFields, readPer } from '../access/queue-access.ts';
 import { type JobRef, keyCommand, type QueueRef } from '../access/queue-reads.ts';
-import { readQueueFigures } from '../components/queue-figures.ts';
+import { readQueueFigures } from '../components/queues.ts';
 import { shortText, timeOf } from '../jobs/job-hash.ts';
 import { findConsequences } from '../jobs/job-loader.ts';
 import { ENDED_PARTS, type EndedPart } from '../jobs/job-sets.ts';

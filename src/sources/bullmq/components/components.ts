@@ -5,10 +5,9 @@ import { describeError, type RedisProblem } from '../../../redis/problems.ts';
 import { asNumber } from '../../../redis/replies.ts';
 import { evictionHint, INFO_HIDDEN, infoOf, type ServerInfo, versionOf } from '../../../redis/server-info.ts';
 import { type QueueAccess, type RedisServer, serversOf } from '../access/queue-access.ts';
-import type { QueueRef } from '../access/queue-reads.ts';
 import { MOST_ENTRIES } from '../schedules/schedules.ts';
 import { isRefused, readWorkerConnections, type WorkersByQueue } from '../workers/workers.ts';
-import { type QueueReport, readQueueReports } from './queue-figures.ts';
+import { type QueueReport, readQueueReports } from './queues.ts';
 
 /** Most queues listed in `config`, those with the most jobs first. */
 const MOST_QUEUES = 100;
@@ -18,7 +17,11 @@ export async function listComponents(access: QueueAccess): Promise<readonly Comp
   // Each server's component reports its own problem, and has an address as soon as it has answered.
   const unknown = access.readers.filter((reader) => !reader.state().up);
   const [{ queues, failure }] = await Promise.all([
-    findQueues(access),
+    // A failed search is no search without queues.
+    access.queues().then(
+      (queues) => ({ queues, failure: null }),
+      (failure: unknown) => ({ queues: [], failure }),
+    ),
     ...unknown.map((reader) => reader.check(access.options.signal)),
   ]);
   return Promise.all(
@@ -28,17 +31,6 @@ export async function listComponents(access: QueueAccess): Promise<readonly Comp
       return redactComponent(component, access.redactor);
     }),
   );
-}
-
-/** Distinguishes a failed search from a search without queues: `failure` is its reason, or `null`. */
-async function findQueues(
-  access: QueueAccess,
-): Promise<{ readonly queues: readonly QueueRef[]; readonly failure: unknown }> {
-  try {
-    return { queues: await access.queues(), failure: null };
-  } catch (failure) {
-    return { queues: [], failure };
-  }
 }
 
 async function redisComponent(

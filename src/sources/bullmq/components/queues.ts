@@ -1,15 +1,303 @@
+/**
+ * Sizes and settings of queues, and since when the job has waited that has been due for longest: a handful of commands
+ * each, however many jobs there are.
+ */
+import type { HistoryWriter } from '../../../history/history.ts';
 import type { Queue, QueueLimiter } from '../../../model.ts';
-import { asNumber } from '../../../redis/replies.ts';
-import { type QueueAccess, type RedisServer, serversOf } from '../access/queue-access.ts';
-import type { QueueRef } from '../access/queue-reads.ts';
-import { readWorkerConnections } from '../workers/workers.ts';
-import {
-  engineStatesOf,
-  type QueueFigures,
-  readOldestDue,
-  readQueueFigures,
-  takeable,
-} from './queue-figures.ts';
+import { asCount, asFields, asNumber, asScored, asTexts } from '../../../redis/replies.ts';
+import { isTime, recordOf } from '../../../values.ts';
+import { type QueueAccess, type RedisServer, readPer, serversOf } from '../access/queue-access.ts';
+import { type JobRef, keyCommand, type QueueRef, type QueueReplies } from '../access/queue-reads.ts';
+import { type JobFacts, type JobValue, jsonIn, readFacts, readValues } from '../jobs/job-hash.ts';
+import { dueTime, isMarker } from '../jobs/job-sets.ts';
+import { readActiveJobs, readWorkerConnections, type WorkersByQueue } from '../workers/workers.ts';
+
+/** Jobs in each of BullMQ's states, as its own `getJobCounts` counts them. */
+interface JobCounts {
+  readonly waiting: number;
+  /** Waiting jobs of a paused queue, which BullMQ 5 keeps separately. */
+  readonly paused: number;
+  readonly prioritized: number;
+  readonly delayed: number;
+  readonly 'waiting-children': number;
+  readonly active: number;
+  readonly completed: number;
+  readonly failed: number;
+}
+
+/** Figures of a queue that do not require reading its jobs. */
+export interface QueueFigures {
+  readonly counts: JobCounts;
+  /** Job schedulers and repeatable jobs. */
+  readonly schedules: number;
+  readonly isPaused: boolean;
+  /** Most jobs that may be active at a time; `null` if unlimited. */
+  readonly concurrency: number | null;
+  /** Most jobs that may start in a period; `null` if each worker has its own limit, which BullMQ does not store. */
+  readonly rateLimit: number | null;
+  /** Version of the BullMQ that made it, as `bullmq:6.7.0`; `null` if not recorded. */
+  readonly version: string | null;
+}
+
+/** Lists of jobs that a free worker could take, with what runs next. */
+const TAKEABLE = ['waiting', 'nextWaiting', 'paused', 'nextPaused', 'prioritized'] as const;
+
+const FIGURES = [
+  ...TAKEABLE,
+  ...(['settings', 'delayed', 'children', 'active', 'completed', 'failed', 'schedules'] as const),
+] as const;
+
+export async function readQueueFigures(
+  access: QueueAccess,
+  queues: readonly QueueRef[],
+): Promise<ReadonlyMap<QueueRef, QueueFigures>> {
+  const read = await access.readParts(queues, FIGURES);
+  return new Map([...read].map(([queue, replies]) => [queue, figuresOf(replies)]));
+}
+
+/** How many jobs a free worker could take now, by queue: five commands each. */
+async function readTakeable(
+  access: QueueAccess,
+  queues: readonly QueueRef[],
+): Promise<ReadonlyMap<QueueRef, number>> {
+  const read = await access.readParts(queues, TAKEABLE);
+  return new Map([...read].map(([queue, replies]) => [queue, takeable(takeableOf(replies))]));
+}
+
+function takeableOf(
+  replies: QueueReplies<(typeof TAKEABLE)[number]>,
+): Pick<JobCounts, 'waiting' | 'paused' | 'prioritized'> {
+  return {
+    waiting: jobsIn(replies.waiting, replies.nextWaiting),
+    paused: jobsIn(replies.paused, replies.nextPaused),
+    prioritized: asCount(replies.prioritized),
+  };
+}
+
+function figuresOf(replies: QueueReplies<(typeof FIGURES)[number]>): QueueFigures {
+  const [isPaused, concurrency, version, most] = asFields(replies.settings);
+  return {
+    counts: {
+      ...takeableOf(replies),
+      delayed: asCount(replies.delayed),
+      'waiting-children': asCount(replies.children),
+      active: asCount(replies.active),
+      completed: asCount(replies.completed),
+      failed: asCount(replies.failed),
+    },
+    schedules: asCount(replies.schedules),
+    isPaused: (isPaused ?? null) !== null,
+    concurrency: asNumber(concurrency),
+    rateLimit: asNumber(most),
+    version: version ?? null,
+  };
+}
+
+/** The last entry may be a mark of an older BullMQ, which is no job. */
+function jobsIn(length: unknown, last: unknown): number {
+  return Math.max(0, asCount(length) - (isMarker(asTexts(last).at(-1) ?? '') ? 1 : 0));
+}
+
+/**
+ * Jobs by their `engineState`, as the list of tasks shows them: BullMQ 6 leaves the waiting jobs of a paused queue in
+ * `wait`.
+ */
+function engineStatesOf({ counts, isPaused }: QueueFigures): Readonly<Record<string, number>> {
+  if (!isPaused) return { ...counts };
+  return { ...counts, waiting: 0, paused: counts.waiting + counts.paused };
+}
+
+/** Jobs that a free worker could take now. */
+function takeable({
+  waiting,
+  paused,
+  prioritized,
+}: Pick<JobCounts, 'waiting' | 'paused' | 'prioritized'>): number {
+  return waiting + paused + prioritized;
+}
+
+/** The data about a queue. */
+export interface QueueReport
+  extends Pick<QueueFigures, 'schedules' | 'isPaused' | 'concurrency' | 'version'> {
+  readonly name: string;
+  /** Jobs that a free worker could take now. */
+  readonly waiting: number;
+  /** Active jobs. */
+  readonly reserved: number;
+  /** Connected workers; `null` when they cannot be listed. */
+  readonly consumers: number | null;
+  readonly counts: JobCounts;
+  /** Active jobs whose lock has expired, among those read. */
+  readonly stalled: number;
+  /** Whether all active jobs were read. */
+  readonly isWhole: boolean;
+}
+
+/**
+ * Reads the lengths of queues, their workers and their stalled jobs.
+ *
+ * @param connected the connected workers; `null` if unknown
+ */
+export async function readQueueReports(
+  access: QueueAccess,
+  queues: readonly QueueRef[],
+  connected: Promise<WorkersByQueue>,
+): Promise<readonly QueueReport[]> {
+  const [figures, active, workers] = await Promise.all([
+    readQueueFigures(access, queues),
+    readActiveJobs(access, queues),
+    connected,
+  ]);
+  return queues.flatMap((queue): QueueReport[] => {
+    const [own, held] = [figures.get(queue), active.get(queue)];
+    if (own === undefined || held === undefined) return [];
+    return [
+      {
+        ...own,
+        name: queue.name,
+        waiting: takeable(own.counts),
+        reserved: own.counts.active,
+        consumers: workers?.get(queue)?.length ?? null,
+        stalled: held.jobs.filter(({ isLost }) => isLost).length,
+        isWhole: held.isWhole,
+      },
+    ];
+  });
+}
+
+/** Number of priorities that are examined, from those that run last. */
+const MOST_PRIORITIES = 16;
+/** Options of a job are short; longer ones are not read. In bytes. */
+const OPTION_BOUNDS = { keep: 65_536, largest: 65_536, budget: 4_194_304 };
+
+/**
+ * Reads, for each queue, when the oldest of the jobs that a worker could take now, or that are delayed and overdue,
+ * fell due. A retried job has waited since its last run began.
+ *
+ * @param now in milliseconds since 1970
+ * @returns milliseconds since 1970, by queue; queues without such a job are left out
+ */
+async function readOldestDue(
+  access: QueueAccess,
+  queues: readonly QueueRef[],
+  now: number,
+): Promise<ReadonlyMap<QueueRef, number>> {
+  const oldest = new Map<QueueRef, number>();
+  const add = (queue: QueueRef, time: number): void => {
+    oldest.set(queue, Math.min(time, oldest.get(queue) ?? Number.POSITIVE_INFINITY));
+  };
+  const [heads, delayed] = await Promise.all([readHeads(access, queues), readNextDelayed(access, queues)]);
+  for (const { queue, due } of delayed) if (due <= now) add(queue, due);
+  const [facts, values] = await Promise.all([
+    readFacts(access, heads),
+    readValues(
+      access,
+      heads.map((job) => ({ job, fields: ['opts'] })),
+      OPTION_BOUNDS,
+    ),
+  ]);
+  for (const [index, { queue }] of heads.entries()) {
+    const known = facts[index] ?? null;
+    const time = known === null ? null : waitingSince(known, values[index]?.opts);
+    if (time !== null) add(queue, Math.min(time, now));
+  }
+  return oldest;
+}
+
+/** The next three delayed jobs of each queue, and when they fall due, in milliseconds since 1970. */
+export async function readNextDelayed(
+  access: QueueAccess,
+  queues: readonly QueueRef[],
+): Promise<readonly (JobRef & { readonly due: number })[]> {
+  const next = await access.readParts(queues, ['nextDelayed']);
+  return [...next].flatMap(([queue, { nextDelayed }]) =>
+    asScored(nextDelayed).map(({ member, score }) => ({ queue, id: member, due: dueTime(score) })),
+  );
+}
+
+/** The next job of each waiting list and of each priority. */
+async function readHeads(access: QueueAccess, queues: readonly QueueRef[]): Promise<readonly JobRef[]> {
+  const parts = await access.readParts(queues, ['nextWaiting', 'nextPaused', 'prioritized']);
+  const prioritized = queues.filter((queue) => asCount(parts.get(queue)?.prioritized) > 0);
+  const heads = [...parts].flatMap(([queue, { nextWaiting, nextPaused }]) => [
+    ...nextOf(queue, nextWaiting),
+    ...nextOf(queue, nextPaused),
+  ]);
+  return [...heads, ...(await readFirst(access, prioritized))];
+}
+
+/** Scores of jobs of one priority span this much: bullmq, includes/getPriorityScore.lua. */
+const PRIORITY_SPAN = 0x1_0000_0000;
+
+/** The next job of each priority. The priorities are found by skipping from one to the next, those that run last first. */
+async function readFirst(access: QueueAccess, queues: readonly QueueRef[]): Promise<readonly JobRef[]> {
+  const starts = new Map(queues.map((queue) => [queue, [] as number[]]));
+  for (let left = queues; left.length > 0; ) {
+    const next = await access.read(
+      left.map((queue) => {
+        const last = starts.get(queue)?.at(-1);
+        const below = last === undefined ? '+inf' : `(${last}`;
+        const limit = ['WITHSCORES', 'LIMIT', 0, 1] as const;
+        return keyCommand(queue, 'ZREVRANGEBYSCORE', 'prioritized', below, '-inf', ...limit);
+      }),
+    );
+    left = left.filter((queue, index) => {
+      const [score, known] = [asScored(next[index])[0]?.score, starts.get(queue)];
+      if (score === undefined || known === undefined) return false;
+      return known.push(Math.floor(score / PRIORITY_SPAN) * PRIORITY_SPAN) < MOST_PRIORITIES;
+    });
+  }
+  const first = await readPer(access, queues, (queue) =>
+    (starts.get(queue) ?? []).map((start) =>
+      keyCommand(queue, 'ZRANGEBYSCORE', 'prioritized', start, '+inf', 'LIMIT', 0, 1),
+    ),
+  );
+  return [...first].flatMap(([queue, replies]) => replies.flatMap((reply) => nextOf(queue, reply)));
+}
+
+/** The job that runs next. The last entry of a list may be a mark of an older BullMQ instead of a job. */
+function nextOf(queue: QueueRef, reply: unknown): readonly JobRef[] {
+  const id = asTexts(reply).findLast((member) => !isMarker(member));
+  return id === undefined ? [] : [{ queue, id }];
+}
+
+/** BullMQ keeps no time at which a delayed job joined the others, so its delay is taken from its options. */
+function waitingSince({ addedAt, processedAt }: JobFacts, opts: JobValue | undefined): number | null {
+  if (processedAt !== null) return processedAt;
+  return addedAt === null ? null : addedAt + delayIn(opts);
+}
+
+function delayIn(opts: JobValue | undefined): number {
+  const delay = recordOf(jsonIn(opts))?.delay;
+  return isTime(delay) ? Math.max(0, delay) : 0;
+}
+
+/** Between two readings, in milliseconds. */
+const INTERVAL_MS = 10_000;
+/** A thousand queues are read in no less than this many milliseconds each. */
+const PER_QUEUE_MS = 20;
+
+/**
+ * Reads how many jobs wait, when that is due: five commands for each queue, and about six more for each in which some do.
+ * Queues of an unreachable server are left out.
+ */
+export function createDepths(
+  record: HistoryWriter['recordQueue'],
+): (access: QueueAccess, queues: readonly QueueRef[]) => Promise<void> {
+  /** By the clock of the process. */
+  let dueAt = Number.NEGATIVE_INFINITY;
+  return async (access, queues) => {
+    if (performance.now() < dueAt) return;
+    dueAt = performance.now() + Math.max(INTERVAL_MS, queues.length * PER_QUEUE_MS);
+    const servers = serversOf(access, queues).map(async (server) => {
+      const waiting = await readTakeable(access, server.queues);
+      const busy = server.queues.filter((queue) => (waiting.get(queue) ?? 0) > 0);
+      const oldest = await readOldestDue(access, busy, Date.now());
+      for (const [queue, count] of waiting) record(queue.name, count, oldest.get(queue) ?? null);
+    });
+    await Promise.allSettled(servers);
+  };
+}
 
 /**
  * Answers the component `queues`: a fixed number of commands for each queue and priority, however many jobs there are.

@@ -193,12 +193,12 @@ const LONGEST_TRACES = 262_144;
 /** Bytes that are read at once. */
 const BATCH_BYTES = 2_097_152;
 
-/** Texts of one job that may be read, and how long they are at most together. */
-interface ReadableTexts {
-  /** Index of the request. */
-  readonly at: number;
-  readonly fields: readonly ValueField[];
-  readonly length: number;
+/** The texts of a request. */
+interface RequestedTexts extends ValueRequest {
+  values: JobValues;
+  /** Those that may be read, and how long they are at most together. */
+  readable: readonly ValueField[];
+  length: number;
 }
 
 /** @returns the texts of each request, in their order */
@@ -207,22 +207,19 @@ export async function readValues(
   requests: readonly ValueRequest[],
   bounds: ValueBounds,
 ): Promise<readonly JobValues[]> {
-  const values: JobValues[] = requests.map(() => ({}));
-  const readable = await findReadable(access, requests, values, bounds);
-  for (const batch of batchesOf(readable, ({ length }) => length)) {
+  const all = requests.map((one): RequestedTexts => ({ ...one, values: {}, readable: [], length: 0 }));
+  await findReadable(access, all, bounds);
+  const some = all.filter(({ readable }) => readable.length > 0);
+  for (const batch of batchesOf(some, ({ length }) => length)) {
     const replies = await access.read(
-      batch.flatMap(({ at, fields }): QueueCommand[] => {
-        const job = requests[at]?.job;
-        return job === undefined
-          ? []
-          : [{ queue: job.queue, command: ['HMGET', job.queue.key(job.id), ...fields] }];
-      }),
+      batch.map(({ job: { queue, id }, readable }) => keyCommand(queue, 'HMGET', id, ...readable)),
     );
-    for (const [index, { at, fields }] of batch.entries()) {
-      values[at] = { ...values[at], ...valuesOf(fields, asFields(replies[index]), bounds.keep) };
+    for (const [index, one] of batch.entries()) {
+      const read = valuesOf(one.readable, asFields(replies[index]), bounds.keep);
+      one.values = { ...one.values, ...read };
     }
   }
-  return values;
+  return all.map(({ values }) => values);
 }
 
 /**
@@ -232,44 +229,39 @@ export async function readValues(
  */
 async function findReadable(
   access: QueueAccess,
-  requests: readonly ValueRequest[],
-  values: JobValues[],
+  all: readonly RequestedTexts[],
   { largest, budget }: ValueBounds,
-): Promise<readonly ReadableTexts[]> {
-  const sizes = await readSizes(access, requests);
+): Promise<void> {
+  const sizes = await readSizes(access, all);
   let left = budget;
   const fits = (length: number): boolean => length <= largest && (length <= ALWAYS_READ || length <= left);
-  const readable: ReadableTexts[] = [];
-  const unclear: { readonly at: number; readonly job: JobRef; readonly field: ValueField }[] = [];
-  for (const [at, { job, fields }] of requests.entries()) {
+  const unclear: { readonly one: RequestedTexts; readonly field: ValueField }[] = [];
+  for (const [at, one] of all.entries()) {
+    const { fields } = one;
     const size = sizes[at] ?? null;
     if (size === null || !fits(size)) {
-      const measured = size === null && requests.length > 1 ? fieldsToMeasure(fields) : fields;
-      unclear.push(...measured.map((field) => ({ at, job, field })));
+      const measured = size === null && all.length > 1 ? fieldsToMeasure(fields) : fields;
+      unclear.push(...measured.map((field) => ({ one, field })));
     } else if (fields.length > 0) {
       left -= size;
-      readable.push({ at, fields, length: size });
+      one.readable = fields;
+      one.length = size;
     }
   }
   const lengths = await access.read(
-    unclear.map(({ job: { queue, id }, field }) => keyCommand(queue, 'HSTRLEN', id, field)),
+    unclear.map(({ one: { job }, field }) => keyCommand(job.queue, 'HSTRLEN', job.id, field)),
   );
-  const texts = new Map<number, { fields: ValueField[]; length: number }>();
-  for (const [index, { at, field }] of unclear.entries()) {
+  for (const [index, { one, field }] of unclear.entries()) {
     const length = asCount(lengths[index]);
     if (length === 0) continue;
     if (!fits(length)) {
-      values[at] = { ...values[at], [field]: { text: `<${length} bytes>`, isCut: true } };
+      one.values = { ...one.values, [field]: { text: `<${length} bytes>`, isCut: true } };
       continue;
     }
     left -= length;
-    const text = texts.get(at) ?? { fields: [], length: 0 };
-    text.fields.push(field);
-    text.length += length;
-    texts.set(at, text);
+    one.readable = [...one.readable, field];
+    one.length += length;
   }
-  for (const [at, text] of texts) readable.push({ at, ...text });
-  return readable;
 }
 
 /** If Redis does not report sizes, each text takes a command: the progress of jobs that have ended is left out. */

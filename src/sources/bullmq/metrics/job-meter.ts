@@ -16,11 +16,10 @@ import type { Meter, MeterOptions, MetricFamily, MetricHistogram, MetricValue } 
 import { signalWithin } from '../../../waiting.ts';
 import { type BullMQRedis, type QueueAccess, readPer, serversOf } from '../access/queue-access.ts';
 import { keyCommand, type QueueRef } from '../access/queue-reads.ts';
-import { type QueueFigures, readQueueFigures } from '../components/queue-figures.ts';
+import { type QueueFigures, readQueueFigures } from '../components/queues.ts';
 import type { JobStep } from '../events/job-machine.ts';
-import { countSteps } from '../events/job-steps.ts';
 import type { StreamEntry } from '../events/stream-entry.ts';
-import type { StreamFollower } from '../events/stream-follower.ts';
+import { countSteps, type StreamFollower } from '../events/stream-follower.ts';
 
 /** The label of counts when there is no room for the own name or queue. */
 const OTHER = 'other';

@@ -1,14 +1,17 @@
 /**
- * Records the jobs that end, while this instance holds the lease: reads the jobs that events mention, and processes both
- * until the jobs end.
+ * Records the jobs that end in a history of their own, while this instance holds the lease: reads the jobs that events
+ * mention, and processes both until the jobs end.
  */
+import type { StoreEngine } from '../../../history/store.ts';
+import { createStoredHistory } from '../../../history/stored/create-stored-history.ts';
 import type { StoredHistory } from '../../../history/stored-history.ts';
 import { createLruCache, type LruCache } from '../../../lru-cache.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import { signalWithin, waitFor } from '../../../waiting.ts';
+import { deploymentOf, type ResolvedOptions } from '../access/options.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { type JobRef, type QueueRef, taskIdOf } from '../access/queue-reads.ts';
-import { createDepths } from '../components/queue-figures.ts';
+import { createDepths } from '../components/queues.ts';
 import { BEGINNING, isStreamId, START, type StreamEntry } from '../events/stream-entry.ts';
 import {
   moveMarks,
@@ -38,6 +41,45 @@ import {
   type JobReading,
 } from './followed-job.ts';
 import { createRecordedLives, type FindLives, type RecordedEnd } from './recorded-lives.ts';
+
+/** Recorded jobs. */
+export interface JobStore extends Pick<StoredHistory, 'reader' | 'readStats' | 'status' | 'openNotes'> {
+  /** Ends recording, and writes what has been recorded. */
+  close(): Promise<void>;
+}
+
+/** Jobs that are held in memory; others are read from the store. */
+const MEMORY = { maxTasks: 20_000, maxBytes: 64 * 1024 * 1024 };
+
+/** Opens the store, and records from then on, while this instance holds the lease, unless it never collects. */
+export function createJobStore(
+  options: ResolvedOptions,
+  store: StoreEngine,
+  follower: StreamFollower,
+): JobStore {
+  const { name, redactor, collect } = options;
+  const history = createStoredHistory(
+    { ...MEMORY, redactor },
+    {
+      store,
+      source: name,
+      deployment: deploymentOf(options),
+      hearing: 'part',
+      isReadOnly: !collect,
+    },
+  );
+  const endRecording = collect ? recordJobs(follower, history) : null;
+  return {
+    reader: history.reader,
+    readStats: history.readStats,
+    status: history.status,
+    openNotes: history.openNotes,
+    async close() {
+      await endRecording?.();
+      await history.close();
+    },
+  };
+}
 
 /** The text that keeps how far the streams have been read. */
 const POSITIONS = 'bullmq-streams';
@@ -69,7 +111,7 @@ interface RecorderState {
 }
 
 /** @returns ends the recording. Jobs that are being read are not recorded */
-export function recordJobs(follower: StreamFollower, history: StoredHistory): () => Promise<void> {
+function recordJobs(follower: StreamFollower, history: StoredHistory): () => Promise<void> {
   const state: RecorderState = {
     history,
     findLives: createRecordedLives(history.reader),

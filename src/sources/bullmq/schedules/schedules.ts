@@ -56,41 +56,28 @@ async function findEntries(access: QueueAccess, queues: readonly QueueRef[]): Pr
   );
 }
 
-interface QueueShare {
-  readonly queue: QueueRef;
-  readonly count: number;
-}
-
 /** How many entries of each queue to list: all, or a fair share, so that no queue displaces another. */
-function shareOut(counts: readonly QueueShare[]): readonly QueueShare[] {
+function shareOut<Counted extends { readonly count: number }>(
+  counts: readonly Counted[],
+): readonly Counted[] {
   let left = MOST_ENTRIES;
   let queuesLeft = counts.length;
+  let cut = 0;
   const shares = counts
     .toSorted((a, b) => a.count - b.count)
-    .map(({ queue, count }) => {
-      const share = Math.min(count, Math.max(1, Math.floor(left / queuesLeft)));
+    .map((own) => {
+      const share = Math.min(own.count, Math.max(1, Math.floor(left / queuesLeft)));
       left -= share;
       queuesLeft -= 1;
-      return { queue, count: share };
+      cut += own.count - share;
+      return { ...own, count: share };
     });
-  const cut = sum(counts) - sum(shares);
   if (cut > 0) debug('%d schedules are not listed: there are more than %d.', cut, MOST_ENTRIES);
   return shares;
 }
 
-function sum(shares: readonly QueueShare[]): number {
-  return shares.reduce((total, { count }) => total + count, 0);
-}
-
 function compare(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);
-}
-
-/** The options of a run (bullmq, classes/job-scheduler). */
-interface RunOptions {
-  /** Its number, from 1 since the entry was last written by the app. */
-  readonly count: number | null;
-  readonly limit: number | null;
 }
 
 /** @param now milliseconds since 1970 */
@@ -160,7 +147,8 @@ function scheduleText({ every, pattern, startsAt, endsAt, limit }: EntryFacts): 
   return bounds.length === 0 ? rule : `${rule} (${bounds.join(', ')})`;
 }
 
-function runOptions(options: JobValue | undefined): RunOptions {
+/** The options of a run (bullmq, classes/job-scheduler): its number, from 1 since the app last wrote the entry. */
+function runOptions(options: JobValue | undefined): Readonly<Record<'count' | 'limit', number | null>> {
   const given = recordOf(recordOf(jsonIn(options))?.repeat);
   return { count: numberOf(given?.count), limit: numberOf(given?.limit) };
 }
