@@ -87,10 +87,7 @@ async function readActivity(access: QueueAccess, state: ActivityState): Promise<
     silent: [],
     growing: counts.queues.growing(Date.now()),
     recent: (queue) => counts.queues.recent(queue, Date.now()),
-    ...judgedStalls(
-      counted.map(({ stalls }) => stalls),
-      Date.now(),
-    ),
+    ...judgedStalls(counted, Date.now()),
   };
 }
 

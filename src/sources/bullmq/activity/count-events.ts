@@ -54,7 +54,9 @@ export interface CountedQueue {
   gap: Gap | null;
   /** The latest few jobs of each name that ended, by set and name. */
   readonly samples: Map<string, EndedJobs>;
-  readonly stalls: Stalls;
+  /** Its jobs that have stalled, by task id, the latest last. */
+  readonly stalled: Map<string, StalledJob>;
+  deaths: readonly WorkerDeath[];
 }
 
 /** Since when nothing is missing. */
@@ -107,11 +109,12 @@ export function countEvents(counts: MinuteAggregate): StepConsumer<CountedQueue>
       until: from,
       gap: null,
       samples: new Map(),
-      stalls: createStalls(),
+      stalled: new Map(),
+      deaths: [],
     }),
     needsRuns(entry, isNamed, counted) {
       // A job that stalled has run on two workers.
-      const hasStalled = counted?.stalls.jobs.has(taskIdOf(counted.queue.name, entry.jobId ?? ''));
+      const hasStalled = counted?.stalled.has(taskIdOf(counted.queue.name, entry.jobId ?? ''));
       return mayReturn(entry) || (NAMED.has(entry.event) && (!isNamed || hasStalled === true));
     },
     gap: openGap,
@@ -175,29 +178,23 @@ interface StalledJob {
   isWaiting: boolean;
 }
 
-/** The stalled jobs of a queue. */
-interface Stalls {
-  readonly jobs: Map<string, StalledJob>;
-  deaths: readonly WorkerDeath[];
-}
-
-function createStalls(): Stalls {
-  return { jobs: new Map(), deaths: [] };
-}
-
 /** Processes a step of a job. @param worker of the run that it is about; `null`: not known */
 function noteStep(
-  { queue, stalls }: CountedQueue,
+  counted: CountedQueue,
   { jobId, time, fields }: StreamEntry,
   { type, job: { name, startedAt } }: JobStep,
   worker: string | null,
 ): void {
+  const { queue, stalled } = counted;
   const taskId = taskIdOf(queue.name, jobId ?? '');
-  const job = stalls.jobs.get(taskId);
+  const job = stalled.get(taskId);
   if (type === 'stalled' && startedAt !== null) {
-    noteDeath(stalls, { id: taskId, name, worker: null, startedAt }, time);
+    noteDeath(counted, { id: taskId, name, worker: null, startedAt }, time);
     const runs = job?.runs ?? [{ worker: null, startedAt, endedAt: null }];
-    keep(stalls.jobs, taskId, { name, runs, isWaiting: true });
+    stalled.delete(taskId);
+    stalled.set(taskId, { name, runs, isWaiting: true });
+    const [oldest] = stalled.keys();
+    if (stalled.size > MOST && oldest !== undefined) stalled.delete(oldest);
   } else if (job === undefined || type === null) return;
   else if (type === 'task-started' && job.isWaiting) {
     job.runs = [...job.runs, { worker: null, startedAt: time, endedAt: null }];
@@ -212,30 +209,24 @@ function noteStep(
 
 const ENDS: ReadonlySet<string> = new Set(['task-succeeded', 'task-failed', 'task-retried']);
 
-function keep(jobs: Stalls['jobs'], taskId: string, job: StalledJob): void {
-  jobs.delete(taskId);
-  jobs.set(taskId, job);
-  const [oldest] = jobs.keys();
-  if (jobs.size > MOST && oldest !== undefined) jobs.delete(oldest);
-}
-
-function noteDeath(stalls: Stalls, job: WorkerDeath['running'][number], at: number): void {
-  const last = stalls.deaths.at(-1);
+function noteDeath(counted: CountedQueue, job: WorkerDeath['running'][number], at: number): void {
+  const last = counted.deaths.at(-1);
   const isSame = last !== undefined && at - last.at < SAME_MOMENT_MS;
-  const before = isSame ? stalls.deaths.slice(0, -1) : stalls.deaths;
-  const running = isSame ? [...last.running, job] : [job];
-  stalls.deaths = [...before, { at: isSame ? last.at : at, worker: job.worker, running }].slice(-MOST);
+  const death = isSame
+    ? { ...last, running: [...last.running, job] }
+    : { at, worker: job.worker, running: [job] };
+  counted.deaths = [...(isSame ? counted.deaths.slice(0, -1) : counted.deaths), death].slice(-MOST);
 }
 
 /** What the rules judge. */
 export function judgedStalls(
-  all: readonly Stalls[],
+  all: readonly CountedQueue[],
   now: number,
 ): { readonly repeated: readonly RepeatedTask[]; readonly deaths: readonly WorkerDeath[] } {
-  const deaths = all.flatMap((stalls) => stalls.deaths).filter(({ at }) => now - at < DEATHS_MS);
+  const deaths = all.flatMap((counted) => counted.deaths).filter(({ at }) => now - at < DEATHS_MS);
   const isRecent = ({ startedAt }: RepeatedRun): boolean => now - startedAt < REPEATED_MS;
-  const repeated = all.flatMap(({ jobs }) =>
-    [...jobs].flatMap(([id, { name, runs }]) =>
+  const repeated = all.flatMap(({ stalled }) =>
+    [...stalled].flatMap(([id, { name, runs }]) =>
       runs.length > 1 && runs.some(isRecent) ? { id, name, runs } : [],
     ),
   );
