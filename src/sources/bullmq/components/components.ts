@@ -5,9 +5,10 @@ import { describeError, type RedisProblem } from '../../../redis/problems.ts';
 import { asNumber } from '../../../redis/replies.ts';
 import { evictionHint, INFO_HIDDEN, infoOf, type ServerInfo, versionOf } from '../../../redis/server-info.ts';
 import { type QueueAccess, type RedisServer, serversOf } from '../access/queue-access.ts';
+import type { QueueRef } from '../access/queue-reads.ts';
 import { MOST_ENTRIES } from '../schedules/schedules.ts';
-import { isRefused, readWorkerConnections, type WorkersByQueue } from '../workers/workers.ts';
-import { type QueueReport, readQueueReports } from './queues.ts';
+import { isRefused, readActiveJobs, readWorkerConnections, type WorkersByQueue } from '../workers/workers.ts';
+import { readQueueFigures, takeable } from './queues.ts';
 
 /** Most queues listed in `config`, those with the most jobs first. */
 const MOST_QUEUES = 100;
@@ -77,7 +78,7 @@ function failed(
 function configOf(
   queues: readonly QueueReport[],
   workers: WorkersByQueue,
-  facts: ServerFacts | null,
+  facts: ServerFacts,
 ): Readonly<Record<string, unknown>> {
   return {
     version: facts?.version ?? null,
@@ -86,7 +87,7 @@ function configOf(
     maxmemory_bytes: facts?.maxmemory ?? null,
     used_memory_bytes: facts?.usedMemory ?? null,
     error: null,
-    ...hintsFor({ queues, workers, facts }),
+    ...hintsFor(queues, workers, facts),
     queue_count: queues.length,
     queues: queues
       .toSorted((a, b) => b.waiting + b.reserved - (a.waiting + a.reserved))
@@ -103,28 +104,22 @@ function configOf(
   };
 }
 
-/** The data that hints are derived from. */
-interface HintInput {
-  readonly queues: readonly QueueReport[];
-  /** `null`: this user may not list clients. */
-  readonly workers: WorkersByQueue;
-  /** `null`: this user may not read it. */
-  readonly facts: ServerFacts | null;
-}
-
 /** Most queues named by one rule. */
 const MOST_NAMED = 5;
 
 /** The members of a component's `config`: sentences that say what to change, the most serious first, and their codes. */
-function hintsFor(input: HintInput): { readonly hints: string[]; readonly hint_codes: string[] } {
-  const { queues } = input;
+function hintsFor(
+  queues: readonly QueueReport[],
+  workers: WorkersByQueue,
+  facts: ServerFacts,
+): { readonly hints: string[]; readonly hint_codes: string[] } {
   const found: Readonly<Record<string, readonly string[]>> = {
-    eviction_policy: evictionHints(input),
+    eviction_policy: evictionHints(facts),
     no_workers: queueHints(queues, isUnattended, unattended),
     stalled_jobs: queueHints(queues, ({ stalled }) => stalled > 0, stalledJobs),
     paused: queueHints(queues, ({ isPaused, waiting }) => isPaused && waiting > 0, paused),
-    missing_right: accessHints(input),
-    many_schedules: scheduleHints(input),
+    missing_right: accessHints(workers, facts),
+    many_schedules: scheduleHints(queues),
   };
   return {
     hints: Object.values(found).flat(),
@@ -136,7 +131,7 @@ function hintsFor(input: HintInput): { readonly hints: string[]; readonly hint_c
 const QUEUES_HIDDEN =
   'This Redis user may not read the queues. Run ACL SETUSER <user> ~bull:* +@read, with the prefix of the queues.';
 
-function evictionHints({ facts }: HintInput): readonly string[] {
+function evictionHints(facts: ServerFacts): readonly string[] {
   const policy = facts?.maxmemoryPolicy ?? SAFE_POLICY;
   if (policy === SAFE_POLICY) return [];
   return [evictionHint(policy, 'jobs')];
@@ -170,7 +165,7 @@ function paused({ name, waiting }: QueueReport): string {
   );
 }
 
-function accessHints({ workers, facts }: HintInput): readonly string[] {
+function accessHints(workers: WorkersByQueue, facts: ServerFacts): readonly string[] {
   return [
     ...(workers === null
       ? [
@@ -181,7 +176,7 @@ function accessHints({ workers, facts }: HintInput): readonly string[] {
   ];
 }
 
-function scheduleHints({ queues }: HintInput): readonly string[] {
+function scheduleHints(queues: readonly QueueReport[]): readonly string[] {
   const count = queues.reduce((sum, { schedules }) => sum + schedules, 0);
   if (count <= MOST_ENTRIES) return [];
   return [
@@ -210,34 +205,26 @@ function quoted(name: string): string {
   return JSON.stringify(name);
 }
 
-/** The settings of a server that BullMQ needs; `null` if INFO does not report them. */
-interface ServerFacts {
-  readonly version: string | null;
-  /** `standalone`, `cluster` or `sentinel`. */
-  readonly mode: string | null;
-  readonly pid: number | null;
-  /** Eviction policy. For a cluster, that of the first master that may evict jobs. */
-  readonly maxmemoryPolicy: string | null;
-  /** In bytes; 0: no limit. For a cluster, the sum over its masters, as for `usedMemory`. */
-  readonly maxmemory: number | null;
-  readonly usedMemory: number | null;
-}
+/** The settings of a server that BullMQ needs; `null`: this user may not read them. */
+type ServerFacts = Awaited<ReturnType<typeof readServerFacts>>;
 
 /** The policy that BullMQ needs: any other evicts jobs when memory is full. */
 const SAFE_POLICY = 'noeviction';
 
-/** @returns `null` if this user may not run INFO */
-async function readServerFacts(server: RedisServer): Promise<ServerFacts | null> {
+/** Each is `null` if INFO does not report it. @returns `null` if this user may not run INFO */
+async function readServerFacts(server: RedisServer) {
   try {
     const [facts, memory] = await Promise.all([readSection(server, 'server'), readSection(server, 'memory')]);
     const first: ServerInfo = facts[0] ?? new Map();
     const policies = memory.map((fields) => fields.get('maxmemory_policy') ?? null);
     return {
       version: versionOf(first),
-      // Valkey 9 has the second name.
+      /** `standalone`, `cluster` or `sentinel`. Valkey 9 has the second name. */
       mode: first.get('redis_mode') ?? first.get('server_mode') ?? null,
       pid: facts.length > 1 ? null : asNumber(first.get('process_id')),
+      /** Eviction policy. For a cluster, that of the first master that may evict jobs. */
       maxmemoryPolicy: policies.find((policy) => policy !== SAFE_POLICY) ?? policies[0] ?? null,
+      /** In bytes; 0: no limit. For a cluster, the sum over its masters, as for `usedMemory`. */
       maxmemory: sumOf(memory, 'maxmemory'),
       usedMemory: sumOf(memory, 'used_memory'),
     };
@@ -258,4 +245,42 @@ function sumOf(sections: readonly ServerInfo[], field: string): number | null {
   return values.length === 0 || values.includes(null)
     ? null
     : values.reduce<number>((sum, value) => sum + Number(value), 0);
+}
+
+/** The data about a queue. */
+type QueueReport = Awaited<ReturnType<typeof readQueueReports>>[number];
+
+/**
+ * Reads the lengths of queues, their workers and their stalled jobs.
+ *
+ * @param connected the connected workers; `null` if unknown
+ */
+async function readQueueReports(
+  access: QueueAccess,
+  queues: readonly QueueRef[],
+  connected: Promise<WorkersByQueue>,
+) {
+  const [figures, active, workers] = await Promise.all([
+    readQueueFigures(access, queues),
+    readActiveJobs(access, queues),
+    connected,
+  ]);
+  return queues.flatMap((queue) => {
+    const [own, held] = [figures.get(queue), active.get(queue)];
+    if (own === undefined || held === undefined) return [];
+    return {
+      ...own,
+      name: queue.name,
+      /** Jobs that a free worker could take now. */
+      waiting: takeable(own.counts),
+      /** Active jobs. */
+      reserved: own.counts.active,
+      /** Connected workers; `null` when they cannot be listed. */
+      consumers: workers?.get(queue)?.length ?? null,
+      /** Active jobs whose lock has expired, among those read. */
+      stalled: held.jobs.filter(({ isLost }) => isLost).length,
+      /** Whether all active jobs were read. */
+      isWhole: held.isWhole,
+    };
+  });
 }

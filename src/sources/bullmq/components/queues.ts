@@ -10,7 +10,7 @@ import { type QueueAccess, type RedisServer, readPer, serversOf } from '../acces
 import { type JobRef, keyCommand, type QueueRef, type QueueReplies } from '../access/queue-reads.ts';
 import { type JobFacts, type JobValue, jsonIn, readFacts, readValues } from '../jobs/job-hash.ts';
 import { dueTime, isMarker } from '../jobs/job-sets.ts';
-import { readActiveJobs, readWorkerConnections, type WorkersByQueue } from '../workers/workers.ts';
+import { readWorkerConnections } from '../workers/workers.ts';
 
 /** Jobs in each of BullMQ's states, as its own `getJobCounts` counts them. */
 interface JobCounts {
@@ -108,61 +108,12 @@ function engineStatesOf({ counts, isPaused }: QueueFigures): Readonly<Record<str
 }
 
 /** Jobs that a free worker could take now. */
-function takeable({
+export function takeable({
   waiting,
   paused,
   prioritized,
 }: Pick<JobCounts, 'waiting' | 'paused' | 'prioritized'>): number {
   return waiting + paused + prioritized;
-}
-
-/** The data about a queue. */
-export interface QueueReport
-  extends Pick<QueueFigures, 'schedules' | 'isPaused' | 'concurrency' | 'version'> {
-  readonly name: string;
-  /** Jobs that a free worker could take now. */
-  readonly waiting: number;
-  /** Active jobs. */
-  readonly reserved: number;
-  /** Connected workers; `null` when they cannot be listed. */
-  readonly consumers: number | null;
-  readonly counts: JobCounts;
-  /** Active jobs whose lock has expired, among those read. */
-  readonly stalled: number;
-  /** Whether all active jobs were read. */
-  readonly isWhole: boolean;
-}
-
-/**
- * Reads the lengths of queues, their workers and their stalled jobs.
- *
- * @param connected the connected workers; `null` if unknown
- */
-export async function readQueueReports(
-  access: QueueAccess,
-  queues: readonly QueueRef[],
-  connected: Promise<WorkersByQueue>,
-): Promise<readonly QueueReport[]> {
-  const [figures, active, workers] = await Promise.all([
-    readQueueFigures(access, queues),
-    readActiveJobs(access, queues),
-    connected,
-  ]);
-  return queues.flatMap((queue): QueueReport[] => {
-    const [own, held] = [figures.get(queue), active.get(queue)];
-    if (own === undefined || held === undefined) return [];
-    return [
-      {
-        ...own,
-        name: queue.name,
-        waiting: takeable(own.counts),
-        reserved: own.counts.active,
-        consumers: workers?.get(queue)?.length ?? null,
-        stalled: held.jobs.filter(({ isLost }) => isLost).length,
-        isWhole: held.isWhole,
-      },
-    ];
-  });
 }
 
 /** Number of priorities that are examined, from those that run last. */

@@ -178,16 +178,7 @@ function databaseOf(reader: RedisReader): number | null {
 }
 
 /** A connection of some client. */
-interface ClientConnection {
-  /** As set by CLIENT SETNAME; empty if none was set. */
-  readonly name: string;
-  /** Remote host and port. */
-  readonly address: string;
-  /** Number of its database; `null` if not listed. */
-  readonly database: number | null;
-  /** Whole seconds since it was opened; `null` if not listed. */
-  readonly ageSeconds: number | null;
-}
+type ClientConnection = ReturnType<typeof connectionOf>;
 
 /** The connections that have a name; none if the reply is no such list. */
 function parseClientList(reply: unknown): readonly ClientConnection[] {
@@ -198,16 +189,20 @@ function parseClientList(reply: unknown): readonly ClientConnection[] {
 }
 
 /** A line is `id=3 addr=127.0.0.1:50000 name=bull:bWFpbA== age=12 db=0 …`; values contain no space. */
-function connectionOf(line: string): ClientConnection {
+function connectionOf(line: string) {
   const fields = new Map<string, string>();
   for (const pair of line.trim().split(' ')) {
     const equals = pair.indexOf('=');
     if (equals > 0) fields.set(pair.slice(0, equals), pair.slice(equals + 1));
   }
   return {
+    /** As set by CLIENT SETNAME; empty if none was set. */
     name: fields.get('name') ?? '',
+    /** Remote host and port. */
     address: fields.get('addr') ?? '',
+    /** Number of its database; `null` if not listed. */
     database: wholeOf(fields.get('db')),
+    /** Whole seconds since it was opened; `null` if not listed. */
     ageSeconds: wholeOf(fields.get('age')),
   };
 }
