@@ -12,19 +12,22 @@ import type { StoreSession } from '../store.ts';
 import type { Hearing, StoredHistory, StoredHistoryOptions } from '../stored-history.ts';
 import { changeHearing, createJobs, freezeAt, gapFound, type Jobs } from './jobs.ts';
 import { createStoredReader } from './read/stored-reader.ts';
-import { createTextCopies } from './shared-texts.ts';
 import { createStoreCalls, createStoreClock } from './store-calls.ts';
 import {
   createCauseNotes,
+  createTaskBacklog,
   hasOthers,
   isHolder,
   mayWrite,
+  noteChanged,
+  noteDropping,
+  noteStep,
   PACE,
   type Pace,
   type StoredState,
 } from './stored-state.ts';
+import { createTextCopies } from './texts.ts';
 
-import { createTaskBacklog, noteChanged, noteDropping, noteStep } from './task-backlog.ts';
 import { noteRelation, statusOf } from './write-behind.ts';
 
 /** Longest time to write the remaining changes when the history is closed, in milliseconds. */

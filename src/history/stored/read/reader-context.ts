@@ -10,8 +10,7 @@ import { pause, waitFor } from '../../../waiting.ts';
 import type { RecordStep } from '../../merge/merge.ts';
 import type { StoreSession } from '../../store.ts';
 import type { Hearing } from '../../stored-history.ts';
-import { isShared, ownNow, type StoredState } from '../stored-state.ts';
-import { stepsOf } from '../task-backlog.ts';
+import { isShared, ownNow, type StoredState, stepsOf } from '../stored-state.ts';
 
 /** The context of every read. */
 export type ReaderContext = ReturnType<typeof createContext>;
