@@ -18,7 +18,6 @@ import {
   type WorkerDeaths,
   type WorkerTable,
 } from '../workers/worker-table.ts';
-
 import { createTables, type Tables } from './tables.ts';
 import type { HistoryTap } from './tap.ts';
 

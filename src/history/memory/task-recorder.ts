@@ -5,16 +5,12 @@ import { type EventListener, type HeardEvent, isName, mayEndUnseen } from '../ch
 import type { Feed } from '../feed/feed.ts';
 import type { HistoryWriter, TaskChange, TaskChangeType, TaskFacts } from '../history.ts';
 import { type Added, applyChange, applyFacts, applyRelations } from '../merge/merge.ts';
-
 import { KIND_ORDER, stateOf, type TaskEntry, type TaskRecord } from '../merge/record.ts';
-
 import { readLife, readRecord } from '../table/record-table.ts';
 import { allocateSlot, holdRecord, isFull } from '../table/records.ts';
 import type { WorkerDeaths, WorkerTable } from '../workers/worker-table.ts';
-
 import { countEvent } from './count-event.ts';
 import { addEvent, type Coverage } from './memory-state.ts';
-
 import { canvasOf, isReported, shared, type Tables } from './tables.ts';
 import type { HistoryTap } from './tap.ts';
 

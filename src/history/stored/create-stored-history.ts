@@ -27,7 +27,6 @@ import {
   type StoredState,
 } from './stored-state.ts';
 import { createTextCopies } from './texts.ts';
-
 import { noteRelation, statusOf } from './write-behind.ts';
 
 /** Longest time to write the remaining changes when the history is closed, in milliseconds. */

@@ -16,7 +16,6 @@ import { FIRST_READ, nextReadSize } from './read/stored-tasks.ts';
 import { storeQuery } from './read/task-pages.ts';
 import { readKeptTask } from './record-text.ts';
 import { noteChanged, type StoredState, stepsOf, TEXT } from './stored-state.ts';
-
 import { readFeedText, readSpans, readWorkersText, unionOf } from './texts.ts';
 
 /** Bounds of one page of tasks: fewer pages fill memory sooner. */

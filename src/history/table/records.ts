@@ -4,7 +4,6 @@
  */
 import { TASK_STATES } from '../../model.ts';
 import { type MutableRecord, progressSize } from '../merge/record.ts';
-
 import type { RareField } from '../merge/record-fields.ts';
 import { createEntryTable, type EntryTable, releaseEntries } from './entry-table.ts';
 import {

@@ -12,7 +12,6 @@ import {
   redactedStamps,
   type TaskEntry,
 } from '../merge/record.ts';
-
 import { entriesAt, setRedactedDetail } from './entry-table.ts';
 import { readRecord } from './record-table.ts';
 import { FACT, inlineBytes, type Records } from './records.ts';

@@ -11,7 +11,6 @@ import type { StoredRollup } from '../../rollup-store.ts';
 import type { StoredTask } from '../../store.ts';
 import { columnsOf } from '../rollups/rollup-cells.ts';
 import { isStoreAway, type ReaderContext } from './reader-context.ts';
-
 import { type ColdTask, readStored, scanTasks } from './stored-tasks.ts';
 import { storeQuery } from './task-pages.ts';
 

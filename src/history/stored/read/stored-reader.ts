@@ -4,7 +4,6 @@ import type { HistoryReader } from '../../history.ts';
 import type { StoredState } from '../stored-state.ts';
 import { createContext, isStoreAway, type ReaderContext } from './reader-context.ts';
 import { createStatsReader, type StatsReader } from './stats-reader.ts';
-
 import { createStoredCounts, getActivity } from './stored-activity.ts';
 import { getTaskStats } from './stored-stats.ts';
 import { listTasks } from './task-pages.ts';

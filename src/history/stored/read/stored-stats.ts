@@ -13,7 +13,6 @@ import { createStatsAccumulator } from '../../../select/task-stats.ts';
 import type { Awaitable, ReadContext, TaskQuery, TaskStats, TaskStatsQuery } from '../../../source.ts';
 import type { StoredRelatives, StoredTask } from '../../store.ts';
 import { isStoreAway, type ReaderContext } from './reader-context.ts';
-
 import {
   figuresOf,
   isStoreAhead,

@@ -9,7 +9,6 @@ import { isThenable } from '../../../values.ts';
 import { pause } from '../../../waiting.ts';
 import type { StoredQuery, StoredTask } from '../../store.ts';
 import { isStoreAway, type ReaderContext } from './reader-context.ts';
-
 import { nextReadSize, type Overlay, positionOf, readOverlay, readStored, rowOf } from './stored-tasks.ts';
 
 /** Tasks that are made into rows between two pauses. */

@@ -14,7 +14,6 @@ import { type BullMQRedis, type QueueAccess, serversOf } from '../access/queue-a
 import { keyCommand, type QueueRef, taskIdOf } from '../access/queue-reads.ts';
 import { createDepths, readNextDelayed } from '../components/queues.ts';
 import type { StepConsumer, StreamFollower } from '../events/stream-follower.ts';
-
 import { type ActiveJob, readActiveJobs, readWorkerConnections } from '../workers/workers.ts';
 import {
   type CountedQueue,
