@@ -19,7 +19,7 @@ import type {
 } from '../../source.ts';
 import { type BullMQSourcesOptions, resolveOptions } from './access/options.ts';
 import { type BullMQRedis, createBullMQRedis, type QueueAccess } from './access/queue-access.ts';
-import { type ActivityReader, createActivity } from './activity/activity.ts';
+import { createActivity } from './activity/activity.ts';
 import { createKeptSince } from './activity/kept-jobs.ts';
 import { listComponents } from './components/components.ts';
 import { listQueues } from './components/queues.ts';
@@ -109,7 +109,7 @@ export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
 function taskSource(
   name: string,
   redis: BullMQRedis,
-  activity: ActivityReader,
+  activity: ReturnType<typeof createActivity>,
   store: JobStore | null,
 ): TaskSource {
   const data = { keptSince: createKeptSince(activity.endedJobs), queues: activity.queues };

@@ -37,15 +37,7 @@ const COUNTS_BYTES = 16_777_216;
 const READING = 'The event streams are still being read.';
 
 /** The activity, and the queues over time for the times of requests. */
-export interface ActivityReader {
-  /** Calls while one runs share its answer. */
-  readonly read: () => Promise<Activity>;
-  readonly queues: QueueHistory;
-  /** The latest jobs of a queue that ended, by the counted events. */
-  readonly endedJobs: (queue: QueueRef) => Iterable<EndedJobs>;
-}
-
-export function createActivity(redis: BullMQRedis, follower: StreamFollower): ActivityReader {
+export function createActivity(redis: BullMQRedis, follower: StreamFollower) {
   const counts = createMinuteAggregate(COUNTS_BYTES);
   const events = countEvents(counts);
   const readDepths = createDepths((queue, waiting, oldestDueAt) => {
@@ -55,9 +47,11 @@ export function createActivity(redis: BullMQRedis, follower: StreamFollower): Ac
   });
   const state: ActivityState = { follower, counts, events, readDepths };
   return {
+    /** Calls while one runs share its answer. */
     read: shareCalls(() => readActivity(redis.within({ timeoutMs: READ_MS }), state)),
     queues: counts.queues,
-    endedJobs: ({ name }) => events.get(name)?.samples.values() ?? [],
+    /** The latest jobs of a queue that ended, by the counted events. */
+    endedJobs: ({ name }: QueueRef): Iterable<EndedJobs> => events.get(name)?.samples.values() ?? [],
   };
 }
 

@@ -13,26 +13,25 @@ import { ENDED_PARTS, type EndedPart } from '../jobs/job-sets.ts';
 import { type CountedQueue, closeGap, type EndedJob, type EndedJobs } from './count-events.ts';
 
 /** What a queue keeps. */
-interface Kept {
-  readonly queue: QueueRef;
-  /** Number of jobs that were added to it. */
-  readonly added: number;
-  /** When the oldest job of each set ended; `null`: there is none. */
-  readonly oldest: Readonly<Record<EndedPart, number | null>>;
-}
+type Kept = Awaited<ReturnType<typeof readKept>>[number];
 
 /** Reads what queues keep. A user without the right to GET gets no number of added jobs. */
-async function readKept(access: QueueAccess, queues: readonly QueueRef[]): Promise<readonly Kept[]> {
+async function readKept(access: QueueAccess, queues: readonly QueueRef[]) {
   const read = await readPer(access, queues, (queue) => [
     { queue, command: ['GET', queue.key('id')], isOptional: true },
     ...ENDED_PARTS.map((part) => keyCommand(queue, 'ZRANGE', part, 0, 0, 'WITHSCORES')),
   ]);
   return [...read].map(([queue, [added, failed, completed]]) => {
-    const oldest = {
-      completed: asScored(completed)[0]?.score ?? null,
-      failed: asScored(failed)[0]?.score ?? null,
+    return {
+      queue,
+      /** Number of jobs that were added to it. */
+      added: asCount(added),
+      /** When the oldest job of each set ended; `null`: there is none. */
+      oldest: {
+        completed: asScored(completed)[0]?.score ?? null,
+        failed: asScored(failed)[0]?.score ?? null,
+      },
     };
-    return { queue, added: asCount(added), oldest };
   });
 }
 
@@ -161,7 +160,7 @@ export async function countEnded(
 async function keepsJobs(
   access: QueueAccess,
   { queue, samples }: CountedQueue,
-  oldest: Readonly<Record<EndedPart, number | null>>,
+  oldest: Kept['oldest'],
 ): Promise<boolean> {
   const isTrimmed = ({ part, time }: EndedJob): boolean => oldest[part] !== null && time < oldest[part];
   const ended = [...samples.values()].flatMap(({ jobs }) => jobs).filter((job) => !isTrimmed(job));

@@ -12,32 +12,11 @@ import { type JobFacts, type JobValue, jsonIn, readFacts, readValues } from '../
 import { dueTime, isMarker } from '../jobs/job-sets.ts';
 import { readWorkerConnections } from '../workers/workers.ts';
 
-/** Jobs in each of BullMQ's states, as its own `getJobCounts` counts them. */
-interface JobCounts {
-  readonly waiting: number;
-  /** Waiting jobs of a paused queue, which BullMQ 5 keeps separately. */
-  readonly paused: number;
-  readonly prioritized: number;
-  readonly delayed: number;
-  readonly 'waiting-children': number;
-  readonly active: number;
-  readonly completed: number;
-  readonly failed: number;
-}
-
 /** Figures of a queue that do not require reading its jobs. */
-export interface QueueFigures {
-  readonly counts: JobCounts;
-  /** Job schedulers and repeatable jobs. */
-  readonly schedules: number;
-  readonly isPaused: boolean;
-  /** Most jobs that may be active at a time; `null` if unlimited. */
-  readonly concurrency: number | null;
-  /** Most jobs that may start in a period; `null` if each worker has its own limit, which BullMQ does not store. */
-  readonly rateLimit: number | null;
-  /** Version of the BullMQ that made it, as `bullmq:6.7.0`; `null` if not recorded. */
-  readonly version: string | null;
-}
+export type QueueFigures = ReturnType<typeof figuresOf>;
+
+/** Numbers of jobs in the lists from which a free worker could take them. */
+type Takeable = ReturnType<typeof takeableOf>;
 
 /** Lists of jobs that a free worker could take, with what runs next. */
 const TAKEABLE = ['waiting', 'nextWaiting', 'paused', 'nextPaused', 'prioritized'] as const;
@@ -64,19 +43,19 @@ async function readTakeable(
   return new Map([...read].map(([queue, replies]) => [queue, takeable(takeableOf(replies))]));
 }
 
-function takeableOf(
-  replies: QueueReplies<(typeof TAKEABLE)[number]>,
-): Pick<JobCounts, 'waiting' | 'paused' | 'prioritized'> {
+function takeableOf(replies: QueueReplies<(typeof TAKEABLE)[number]>) {
   return {
     waiting: jobsIn(replies.waiting, replies.nextWaiting),
+    /** Waiting jobs of a paused queue, which BullMQ 5 keeps separately. */
     paused: jobsIn(replies.paused, replies.nextPaused),
     prioritized: asCount(replies.prioritized),
   };
 }
 
-function figuresOf(replies: QueueReplies<(typeof FIGURES)[number]>): QueueFigures {
+function figuresOf(replies: QueueReplies<(typeof FIGURES)[number]>) {
   const [isPaused, concurrency, version, most] = asFields(replies.settings);
   return {
+    /** Jobs in each of BullMQ's states, as its own `getJobCounts` counts them. */
     counts: {
       ...takeableOf(replies),
       delayed: asCount(replies.delayed),
@@ -85,10 +64,14 @@ function figuresOf(replies: QueueReplies<(typeof FIGURES)[number]>): QueueFigure
       completed: asCount(replies.completed),
       failed: asCount(replies.failed),
     },
+    /** Job schedulers and repeatable jobs. */
     schedules: asCount(replies.schedules),
     isPaused: (isPaused ?? null) !== null,
+    /** Most jobs that may be active at a time; `null` if unlimited. */
     concurrency: asNumber(concurrency),
+    /** Most jobs that may start in a period; `null` if each worker has its own limit, which BullMQ does not store. */
     rateLimit: asNumber(most),
+    /** Version of the BullMQ that made it, as `bullmq:6.7.0`; `null` if not recorded. */
     version: version ?? null,
   };
 }
@@ -108,11 +91,7 @@ function engineStatesOf({ counts, isPaused }: QueueFigures): Readonly<Record<str
 }
 
 /** Jobs that a free worker could take now. */
-export function takeable({
-  waiting,
-  paused,
-  prioritized,
-}: Pick<JobCounts, 'waiting' | 'paused' | 'prioritized'>): number {
+export function takeable({ waiting, paused, prioritized }: Takeable): number {
   return waiting + paused + prioritized;
 }
 

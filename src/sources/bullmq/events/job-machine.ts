@@ -207,24 +207,16 @@ function readyAtOf({ readyAt }: JobTrace, { event, fields, time }: StreamEntry):
   }
 }
 
-/** The jobs of a queue that have not ended, as far as the entries of its stream have told. */
-export interface OpenJobs {
-  get(jobId: string): JobTrace | undefined;
-  /** Processes an entry about a job. @returns `null` if it is about none */
-  step(entry: StreamEntry, runs: JobRuns | undefined): JobStep | null;
-  /** Forgets jobs until there are no more than this, if possible. */
-  trim(most: number): void;
-  clear(): void;
-}
-
 /** Entries that tell where a job is. Others tell nothing of a job that is not known. */
 const PLACES: ReadonlySet<string> = new Set(['added', 'waiting', 'delayed', 'waiting-children', 'active']);
 
-export function createOpenJobs(): OpenJobs {
+/** The jobs of a queue that have not ended, as far as the entries of its stream have told. */
+export function createOpenJobs() {
   const jobs = new Map<string, JobTrace>();
   return {
-    get: (jobId) => jobs.get(jobId),
-    step(entry, runs) {
+    get: (jobId: string) => jobs.get(jobId),
+    /** Processes an entry about a job. @returns `null` if it is about none */
+    step(entry: StreamEntry, runs: JobRuns | undefined): JobStep | null {
       const { event, jobId } = entry;
       if (jobId === null) return null;
       const known = jobs.get(jobId);
@@ -233,7 +225,8 @@ export function createOpenJobs(): OpenJobs {
       else if (known !== undefined || PLACES.has(event)) jobs.set(jobId, step.job);
       return step;
     },
-    trim(most) {
+    /** Forgets jobs until there are no more than this, if possible. */
+    trim(most: number) {
       if (jobs.size <= most) return;
       let seen = 0;
       // Every second one that waits: the rest still shows how they wait.

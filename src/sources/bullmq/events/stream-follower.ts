@@ -7,14 +7,7 @@ import { type Steps, scheduler } from '../../../scheduler.ts';
 import { pause } from '../../../waiting.ts';
 import { type BullMQRedis, type QueueAccess, serversOf } from '../access/queue-access.ts';
 import { type QueueRef, taskIdOf } from '../access/queue-reads.ts';
-import {
-  createOpenJobs,
-  type JobRuns,
-  type JobStep,
-  type OpenJobs,
-  type QueueEntry,
-  readRuns,
-} from './job-machine.ts';
+import { createOpenJobs, type JobRuns, type JobStep, type QueueEntry, readRuns } from './job-machine.ts';
 import {
   BEGINNING,
   FIRST_BATCH,
@@ -72,21 +65,7 @@ interface SteadyConsumer extends StreamConsumer {
 }
 
 /** Follows the streams while somebody takes their entries. */
-export interface StreamFollower {
-  /**
-   * Begins to read for a consumer.
-   *
-   * @returns a function that ends it. It resolves when the consumer takes nothing any more
-   */
-  follow(consumer: SteadyConsumer): () => Promise<void>;
-  /**
-   * Reads for a consumer until it has everything, or this many milliseconds have passed.
-   *
-   * @returns whether it has everything
-   * @throws RedisError if a stream cannot be read
-   */
-  catchUp(consumer: StreamConsumer, access: QueueAccess, ms: number): Promise<boolean>;
-}
+export type StreamFollower = ReturnType<typeof createStreamFollower>;
 
 /**
  * How often streams are read, in milliseconds: after a read that found something, and after any other. All consumers are
@@ -123,7 +102,7 @@ interface Following {
 
 const debug = debugChannel('bullmq');
 
-export function createStreamFollower(redis: BullMQRedis): StreamFollower {
+export function createStreamFollower(redis: BullMQRedis) {
   const shared: SharedReads = { batches: new Map(), latest: new Map() };
 
   /** @returns how often to read, in milliseconds; 0: at once */
@@ -147,7 +126,12 @@ export function createStreamFollower(redis: BullMQRedis): StreamFollower {
   }
 
   return {
-    follow(consumer) {
+    /**
+     * Begins to read for a consumer.
+     *
+     * @returns a function that ends it. It resolves when the consumer takes nothing any more
+     */
+    follow(consumer: SteadyConsumer): () => Promise<void> {
       const closing = new AbortController();
       const ended = follow(consumer, closing.signal);
       return () => {
@@ -155,7 +139,13 @@ export function createStreamFollower(redis: BullMQRedis): StreamFollower {
         return ended;
       };
     },
-    async catchUp(consumer, access, ms) {
+    /**
+     * Reads for a consumer until it has everything, or this many milliseconds have passed.
+     *
+     * @returns whether it has everything
+     * @throws RedisError if a stream cannot be read
+     */
+    async catchUp(consumer: StreamConsumer, access: QueueAccess, ms: number): Promise<boolean> {
       const until = performance.now() + ms;
       const queues = await access.queues();
       for (;;) {
@@ -266,7 +256,7 @@ interface StepCounter<Own> {
 /** A queue whose steps are counted. */
 interface SteppedQueue<Own> {
   readonly own: Own;
-  readonly jobs: OpenJobs;
+  readonly jobs: ReturnType<typeof createOpenJobs>;
   mark: ReadMark;
 }
 

@@ -43,20 +43,13 @@ import {
 import { createRecordedLives, type FindLives, type RecordedEnd } from './recorded-lives.ts';
 
 /** Recorded jobs. */
-export interface JobStore extends Pick<StoredHistory, 'reader' | 'readStats' | 'status' | 'openNotes'> {
-  /** Ends recording, and writes what has been recorded. */
-  close(): Promise<void>;
-}
+export type JobStore = ReturnType<typeof createJobStore>;
 
 /** Jobs that are held in memory; others are read from the store. */
 const MEMORY = { maxTasks: 20_000, maxBytes: 64 * 1024 * 1024 };
 
 /** Opens the store, and records from then on, while this instance holds the lease, unless it never collects. */
-export function createJobStore(
-  options: ResolvedOptions,
-  store: StoreEngine,
-  follower: StreamFollower,
-): JobStore {
+export function createJobStore(options: ResolvedOptions, store: StoreEngine, follower: StreamFollower) {
   const { name, redactor, collect } = options;
   const history = createStoredHistory(
     { ...MEMORY, redactor },
@@ -74,6 +67,7 @@ export function createJobStore(
     readStats: history.readStats,
     status: history.status,
     openNotes: history.openNotes,
+    /** Ends recording, and writes what has been recorded. */
     async close() {
       await endRecording?.();
       await history.close();

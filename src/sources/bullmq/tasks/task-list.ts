@@ -13,7 +13,7 @@ import { ROW_BOUNDS } from '../jobs/job-hash.ts';
 import { bareTask, type FoundJob, findTasks, loadKnown, loadTasks } from '../jobs/job-loader.ts';
 import type { KnownJob } from '../jobs/job-row.ts';
 import { setsOf } from '../jobs/job-sets.ts';
-import { createWalk, type Walk, type WalkPlan } from '../walk/walk.ts';
+import { createWalk, type WalkPlan } from '../walk/walk.ts';
 import { type JobReads, type ListLive, listWithRemoved } from './removed-jobs.ts';
 import { MOST_JOBS, readTree } from './task-tree.ts';
 
@@ -136,7 +136,7 @@ export async function walkOfQuery(
   access: QueueAccess,
   query: TaskQuery,
   plan: Pick<WalkPlan, 'after' | 'order' | 'withTexts' | 'large'>,
-): Promise<Walk> {
+) {
   const queues = await queuesOf(access, query);
   const [since, until] = [query.since?.getTime() ?? null, query.until?.getTime() ?? null];
   const { engineStates } = query;

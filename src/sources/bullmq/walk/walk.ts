@@ -41,18 +41,6 @@ export interface WalkPlan {
   readonly large: 'newest' | 'newest by time' | 'all';
 }
 
-/** A list of jobs, read on demand. */
-export interface Walk {
-  /** How many jobs the sets of the plan had at the beginning. */
-  count(): Promise<number>;
-  /** The next rows, each job once; fewer than `count` only at the end. */
-  next(count: number): Promise<readonly SetRow[]>;
-  /** Whether there is another row. */
-  hasMore(): Promise<boolean>;
-  /** Whether jobs of large sets are left out. */
-  readonly isCut: boolean;
-}
-
 /** A job at its position in the list. */
 interface SetRow extends FoundJob {
   readonly taskId: string;
@@ -86,7 +74,8 @@ const MOST_SORTED_IN_ALL = 3_000;
 /** How many more are read of a smaller set, which may have grown since its jobs were counted. */
 const MARGIN = 200;
 
-export async function createWalk(access: QueueAccess, plan: WalkPlan): Promise<Walk> {
+/** A list of jobs, read on demand. */
+export async function createWalk(access: QueueAccess, plan: WalkPlan) {
   const { order, since, until, after, large } = plan;
   const read = batchReads(access);
   const counting = countSets(read, plan);
@@ -154,7 +143,7 @@ function walkOver(
   demand: Reading['demand'],
   counting: Promise<readonly Required<QueueSet>[]>,
   isCut: boolean,
-): Walk {
+) {
   /** Ids of the tasks that were given: a job that moves may be in two sets. */
   const given = new Set<string>();
   /** The next row, if it has been read. */
@@ -170,9 +159,12 @@ function walkOver(
   }
 
   return {
+    /** Whether jobs of large sets are left out. */
     isCut,
+    /** How many jobs the sets of the plan had at the beginning. */
     count: async () => (await counting).reduce((sum, { count }) => sum + count, 0),
-    async next(count) {
+    /** The next rows, each job once; fewer than `count` only at the end. */
+    async next(count: number): Promise<readonly SetRow[]> {
       // One more, for `hasMore`.
       demand.rows = count + 1;
       const taken: SetRow[] = [];
@@ -186,6 +178,7 @@ function walkOver(
       }
       return taken;
     },
+    /** Whether there is another row. */
     hasMore: async () => (await peek()) !== null,
   };
 }

@@ -15,16 +15,7 @@ import { findLostJobs } from '../jobs/job-loader.ts';
 import { isMarker } from '../jobs/job-sets.ts';
 
 /** A job that a worker took and has not finished. */
-export interface ActiveJob extends JobRef {
-  /** Name of the worker that took it; `null` if the worker has none. */
-  readonly worker: string | null;
-  /** `null`: not known. */
-  readonly name: string | null;
-  /** When its run began, in milliseconds since 1970; `null`: not known. */
-  readonly startedAt: number | null;
-  /** Whether the worker's lock on it has expired: BullMQ calls such a job stalled. */
-  readonly isLost: boolean;
-}
+export type ActiveJob = Awaited<ReturnType<typeof withWorkers>>[number];
 
 /** The active jobs of one queue. */
 interface ActiveJobs {
@@ -65,7 +56,7 @@ export async function readActiveJobs(
   );
 }
 
-async function withWorkers(access: QueueAccess, jobs: readonly JobRef[]): Promise<readonly ActiveJob[]> {
+async function withWorkers(access: QueueAccess, jobs: readonly JobRef[]) {
   const [fields, lost] = await Promise.all([
     readFields(access, jobs, ['pb', 'name', 'processedOn']),
     findLostJobs(access, jobs),
@@ -74,9 +65,13 @@ async function withWorkers(access: QueueAccess, jobs: readonly JobRef[]): Promis
     const [worker, name, processedOn] = fields[index] ?? [];
     return {
       ...job,
+      /** Name of the worker that took it; `null` if the worker has none. */
       worker: shortText(worker) || null,
+      /** `null`: not known. */
       name: shortText(name),
+      /** When its run began, in milliseconds since 1970; `null`: not known. */
       startedAt: timeOf(processedOn),
+      /** Whether the worker's lock on it has expired: BullMQ calls such a job stalled. */
       isLost: lost.has(job),
     };
   });
