@@ -24,24 +24,10 @@ import type { Text } from '../table/values.ts';
 const MAX_ROWS = 24_000;
 
 /** Tasks as objects. */
-export interface Rows {
-  get(slot: number): Task;
-  /** The state alone, also of a task whose indexes have not caught up. */
-  state(slot: number): string;
-  /** The number of the current attempt, 0 for the first; −1: no message has reported a number. */
-  attempt(slot: number): number;
-  /** What a search examines. */
-  brief(slot: number): Task;
-  /** What statistics examine. */
-  figures(slot: number): TaskFigures;
-  detail(slot: number, children: readonly string[]): TaskDetail;
-  /** The task has changed. */
-  forget(slot: number): void;
-  clear(): void;
-}
+export type Rows = ReturnType<typeof createRows>;
 
 /** @returns no tasks yet */
-export function createRows(records: Records, redaction: TableRedaction, context: FlagContext): Rows {
+export function createRows(records: Records, redaction: TableRedaction, context: FlagContext) {
   const rows = new Map<number, Task>();
 
   /** Time alone changes the flags of a task that has not ended. */
@@ -75,24 +61,30 @@ export function createRows(records: Records, redaction: TableRedaction, context:
 
   return {
     get,
-    state(slot) {
+    /** The state alone, also of a task whose indexes have not caught up. */
+    state(slot: number): string {
       if (!records.held.records.has(slot)) return records.states.text(records.state[slot] as number);
       return readLife(records, slot).state;
     },
-    attempt(slot) {
+    /** The number of the current attempt, 0 for the first; −1: no message has reported a number. */
+    attempt(slot: number): number {
       const { attempt, retries } = readLife(records, slot);
       return retries === null ? -1 : attempt;
     },
-    brief(slot) {
+    /** What a search examines. */
+    brief(slot: number): Task {
       redaction.searched(slot);
       return readTexts(records, slot, redaction.isActive);
     },
-    figures: (slot) => readFigures(records, slot),
-    detail: (slot, children) => withDetails(get(slot), redaction.record(slot), children),
-    forget(slot) {
+    /** What statistics examine. */
+    figures: (slot: number): TaskFigures => readFigures(records, slot),
+    detail: (slot: number, children: readonly string[]): TaskDetail =>
+      withDetails(get(slot), redaction.record(slot), children),
+    /** The task has changed. */
+    forget(slot: number): void {
       if (rows.size > 0) rows.delete(slot);
     },
-    clear: () => rows.clear(),
+    clear: (): void => rows.clear(),
   };
 }
 

@@ -307,34 +307,28 @@ function sortMembers(members: readonly number[], { compare, keyOf }: MemberOrder
 }
 
 /** One index. String 0 stands for none and is not indexed. */
-interface ColumnIndex {
-  readonly strings: InternedStrings;
-  /** Tasks with this string; `null` when there is none. Valid until the index changes. */
-  list(string: number): OrderedSlots | null;
-  size(string: number): number;
-  enter(string: number, key: number, slot: number): void;
-  leave(string: number, key: number, slot: number): void;
-}
+type ColumnIndex = ReturnType<typeof createColumnIndex>;
 
 /** @param order of the tasks of one string */
-function createColumnIndex(strings: InternedStrings, order: MemberOrder): ColumnIndex {
+function createColumnIndex(strings: InternedStrings, order: MemberOrder) {
   const lists: (Members | undefined)[] = [];
   strings.onForgotten((string) => {
     lists[string] = undefined;
   });
   return {
     strings,
-    list(string) {
+    /** Tasks with this string; `null` when there is none. Valid until the index changes. */
+    list(string: number): OrderedSlots | null {
       const members = lists[string];
       return members === undefined ? null : orderedMembers(members, order);
     },
-    size: (string) => countMembers(lists[string]),
-    enter(string, key, slot) {
+    size: (string: number): number => countMembers(lists[string]),
+    enter(string: number, key: number, slot: number): void {
       if (string === 0) return;
       strings.retain(string);
       lists[string] = addMember(lists[string], slot, key, order);
     },
-    leave(string, key, slot) {
+    leave(string: number, key: number, slot: number): void {
       if (string === 0) return;
       lists[string] = removeMember(lists[string], slot, key);
       strings.release(string);

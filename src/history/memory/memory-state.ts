@@ -197,18 +197,7 @@ const MAX_GAPS = 100;
 const SHORT_MS = 30_000;
 
 /** The time that was seen, that is, for which everything was received. */
-export interface Coverage {
-  /** Nothing was seen between these times. */
-  addGap(from: number, to: number): void;
-  /** Something that happened then was reported by a collector that reports everything. */
-  extendTo(time: number): void;
-  /** Everything between these times was seen by another process or instance. @returns whether that is new */
-  addSeen(from: number, to: number): boolean;
-  /** Whether everything between these times was seen. */
-  isWhole(from: number, to: number): boolean;
-  /** Since when everything was seen, but for moments. */
-  since(): number;
-}
+export type Coverage = ReturnType<typeof createCoverage>;
 
 /** A time that was not seen: `to` is the first moment that was. */
 interface Gap {
@@ -217,7 +206,7 @@ interface Gap {
 }
 
 /** @param startedAt from then on, everything is seen */
-function createCoverage(startedAt: number): Coverage {
+function createCoverage(startedAt: number) {
   let start = startedAt;
   /** In the order of time. */
   let gaps: Gap[] = [];
@@ -227,16 +216,19 @@ function createCoverage(startedAt: number): Coverage {
   }
 
   return {
-    addGap(from, to) {
+    /** Nothing was seen between these times. */
+    addGap(from: number, to: number): void {
       if (from <= start) start = Math.max(start, to);
       // Part of the millisecond of its end was missed.
       else gaps.push({ from, to: to + 0.5 });
       dropOldest();
     },
-    extendTo(time) {
+    /** Something that happened then was reported by a collector that reports everything. */
+    extendTo(time: number): void {
       if (time < start) start = time;
     },
-    addSeen(from, to) {
+    /** Everything between these times was seen by another process or instance. @returns whether that is new */
+    addSeen(from: number, to: number): boolean {
       // Also where the numbers are not numbers.
       if (!(from < to)) return false;
       const left = gaps.flatMap((gap) => without(gap, from, to));
@@ -248,8 +240,11 @@ function createCoverage(startedAt: number): Coverage {
       dropOldest();
       return isNew;
     },
-    isWhole: (from, to) => from >= start && gaps.every((gap) => gap.from >= to || gap.to <= from),
-    since: () => Math.floor(gaps.findLast(({ from, to }) => to - from >= SHORT_MS)?.to ?? start),
+    /** Whether everything between these times was seen. */
+    isWhole: (from: number, to: number): boolean =>
+      from >= start && gaps.every((gap) => gap.from >= to || gap.to <= from),
+    /** Since when everything was seen, but for moments. */
+    since: (): number => Math.floor(gaps.findLast(({ from, to }) => to - from >= SHORT_MS)?.to ?? start),
   };
 }
 

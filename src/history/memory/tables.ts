@@ -7,7 +7,7 @@ import { createEviction } from '../index/eviction.ts';
 import { createOpenTasks, type OpenTasks } from '../index/open-tasks.ts';
 import { createRoots, type Roots } from '../index/roots.ts';
 import { createTaskIndex, type Relatives, type TaskIndex } from '../index/task-index.ts';
-import { createRepeatedTasks, type RepeatedTasks } from '../merge/attempts.ts';
+import { createRepeatedTasks } from '../merge/attempts.ts';
 import { lifeOf } from '../merge/life.ts';
 import { OPENING } from '../merge/precedence.ts';
 import type { MutableRecord, TaskRecord } from '../merge/record.ts';
@@ -98,25 +98,8 @@ interface PackingContext {
   heardOf(slot: number): void;
 }
 
-/** Packs records. */
-interface Packing {
-  readonly repeated: Pick<RepeatedTasks, 'list'>;
-  /**
-   * Writes a record into the table, and updates its indexes.
-   *
-   * @param cause of its failure, as found earlier. Default: derived from its texts
-   */
-  write(slot: number, record: TaskRecord, cause?: TaskCause | null): void;
-  /** Packs a task that has changed since. @returns whether it has */
-  packHeld(slot: number): boolean;
-  /** Packs all records that have changed. */
-  catchUp(): void;
-  /** Packs the half that changed first. Most of the others will soon change again. */
-  packOldest(): void;
-}
-
 /** @param context is changed by what is packed */
-function createPacking({ related, rows, open, tap, heardOf }: PackingContext): Packing {
+function createPacking({ related, rows, open, tap, heardOf }: PackingContext) {
   const { records, index } = related;
   const repeated = createRepeatedTasks();
 
@@ -137,15 +120,23 @@ function createPacking({ related, rows, open, tap, heardOf }: PackingContext): P
 
   return {
     repeated,
+    /**
+     * Writes a record into the table, and updates its indexes.
+     *
+     * @param cause of its failure, as found earlier. Default: derived from its texts
+     */
     write,
-    packHeld(slot) {
+    /** Packs a task that has changed since. @returns whether it has */
+    packHeld(slot: number): boolean {
       const record = records.held.records.get(slot);
       if (record === undefined) return false;
       pack(slot, record);
       return records.held.records.delete(slot);
     },
-    catchUp: () => releaseHeld(records.held, 0, pack),
-    packOldest: () => releaseHeld(records.held, records.held.records.size >> 1, pack),
+    /** Packs all records that have changed. */
+    catchUp: (): void => releaseHeld(records.held, 0, pack),
+    /** Packs the half that changed first. Most of the others will soon change again. */
+    packOldest: (): void => releaseHeld(records.held, records.held.records.size >> 1, pack),
   };
 }
 

@@ -188,20 +188,16 @@ const LISTED_MS = 60 * 60_000;
 const MOST_TASKS = 1_000;
 
 /** The tasks that ran twice. */
-export interface RepeatedTasks {
-  /** A task has changed. */
-  note(record: TaskRecord): void;
-  /** Those of the last hour; `undefined`: tasks start, and no message tells which attempt that is. */
-  list(now: number): readonly RepeatedTask[] | undefined;
-}
+export type RepeatedTasks = ReturnType<typeof createRepeatedTasks>;
 
 /** @returns an empty list */
-export function createRepeatedTasks(): RepeatedTasks {
+export function createRepeatedTasks() {
   const tasks = new Map<string, RepeatedTask>();
   let hasStarts = false;
   let hasAttempts = false;
   return {
-    note({ id, name, entries }) {
+    /** A task has changed. */
+    note({ id, name, entries }: TaskRecord): void {
       let received = 0;
       for (const { kind, origin, retries } of entries) {
         if (origin !== 'event') continue;
@@ -216,7 +212,8 @@ export function createRepeatedTasks(): RepeatedTasks {
       const [oldest] = tasks.keys();
       if (tasks.size > MOST_TASKS && oldest !== undefined) tasks.delete(oldest);
     },
-    list(now) {
+    /** Those of the last hour; `undefined`: tasks start, and no message tells which attempt that is. */
+    list(now: number): readonly RepeatedTask[] | undefined {
       if (hasStarts && !hasAttempts) return undefined;
       const isRecent = ({ startedAt, endedAt }: RepeatedTask['runs'][number]): boolean =>
         now - (endedAt ?? startedAt) < LISTED_MS;

@@ -22,21 +22,10 @@ const COUNT_DEADLINE_MS = 60_000;
 const MOST_CHUNKS = 100;
 
 /** The repeated work of a stored history. */
-export interface Jobs {
-  start(): void;
-  /** Waits until the store is open, with another attempt if necessary. Rejects when that fails. */
-  open(): Promise<void>;
-  /** Writes all changes so far, if this instance is the one that writes. */
-  write(): Promise<void>;
-  /** Does everything that is due now, without waiting for its time. */
-  wake(): void;
-  /** Called when the lease is taken or lost. @returns ends the calls */
-  onLease(listener: (isHolder: boolean) => void): () => void;
-  stop(): void;
-}
+export type Jobs = ReturnType<typeof createJobs>;
 
 /** Creates the work without starting it. */
-export function createJobs(state: StoredState): Jobs {
+export function createJobs(state: StoredState) {
   const listeners = new Set<(isHolder: boolean) => void>();
   const watch = createLeaseWatch(state, (held) => {
     if (held) {
@@ -71,17 +60,21 @@ export function createJobs(state: StoredState): Jobs {
   state.calls.onAnswer(wake);
   return {
     start: opening.start,
-    open: async () => (isOpen ? undefined : opening.run()),
-    async write() {
+    /** Waits until the store is open, with another attempt if necessary. Rejects when that fails. */
+    open: async (): Promise<void> => (isOpen ? undefined : opening.run()),
+    /** Writes all changes so far, if this instance is the one that writes. */
+    async write(): Promise<void> {
       await writing.run();
       await countUp(state);
     },
+    /** Does everything that is due now, without waiting for its time. */
     wake,
-    onLease(listener) {
+    /** Called when the lease is taken or lost. @returns ends the calls */
+    onLease(listener: (isHolder: boolean) => void): () => void {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
-    stop() {
+    stop(): void {
       isStopped = true;
       watch.stop();
       for (const pulse of [opening, ...all]) pulse.stop();

@@ -172,25 +172,22 @@ const MOST_KNOWN = 5_000;
 const LATE_MS = 60 * 60_000;
 
 /** The causes to be stored. */
-export interface CauseNotes {
-  /** A task failed at this time, milliseconds since 1970. */
-  add(cause: TaskCause, time: number): void;
-  /** Writes new causes. Rejects with the store's error; the next call tries again. */
-  write(store: CauseStore): Promise<void>;
-}
+export type CauseNotes = ReturnType<typeof createCauseNotes>;
 
-export function createCauseNotes(): CauseNotes {
+export function createCauseNotes() {
   const known = createLruCache<Pick<StoredCause, 'firstSeen' | 'lastSeen'>>({ entries: MOST_KNOWN });
   const fresh = new Map<string, StoredCause>();
   return {
-    add(cause, time) {
+    /** A task failed at this time, milliseconds since 1970. */
+    add(cause: TaskCause, time: number): void {
       const { firstSeen, lastSeen } = fresh.get(cause.id) ?? known.get(cause.id) ?? NEVER;
       if (time >= firstSeen && time <= lastSeen + (fresh.has(cause.id) ? 0 : LATE_MS)) return;
       if (fresh.size >= MOST_KNOWN && !fresh.has(cause.id)) return;
       const times = { firstSeen: Math.min(firstSeen, time), lastSeen: Math.max(lastSeen, time) };
       fresh.set(cause.id, { ...cause, ...times });
     },
-    async write(store) {
+    /** Writes new causes. Rejects with the store's error; the next call tries again. */
+    async write(store: CauseStore): Promise<void> {
       if (fresh.size === 0) return;
       const causes = [...fresh.values()];
       await store.note(causes);
@@ -214,41 +211,32 @@ interface StoredVersion {
 }
 
 /** The waiting tasks. Times as `StoreClock.elapsed`. */
-export interface TaskBacklog {
-  /** By id: since when the task waits. The oldest come first. Tasks that are being written stay here until they are. */
-  readonly changed: Map<string, number>;
-  /** Tasks being written that have changed again, and when. */
-  readonly again: Map<string, number>;
-  /** Tasks being written. */
-  readonly writing: Set<string>;
-  /**
-   * By id: what was told of a task since it was last written. If a version is stored that memory does not have, the same
-   * is told to that one.
-   */
-  readonly steps: Map<string, RecordStep[]>;
-  /** Tasks of which too much was told since they were last written, or too long ago, to keep it. */
-  readonly forgotten: Set<string>;
-  /** What was told before of tasks that are being written. */
-  readonly told: Map<string, readonly RecordStep[]>;
-  /**
-   * Of tasks in memory that were written or read lately. If memory has dropped a task, later messages contain only a
-   * part of it: the stored task must be read before they are written.
-   */
-  readonly versions: Map<string, StoredVersion>;
-  /** Tasks that were dropped before they could be written, or of which an earlier part was written over. */
-  lost: number;
-}
+export type TaskBacklog = ReturnType<typeof createTaskBacklog>;
 
 /** @returns an empty backlog */
-export function createTaskBacklog(): TaskBacklog {
+export function createTaskBacklog() {
   return {
+    /** By id: since when the task waits. The oldest come first. Tasks that are being written stay here until they are. */
     changed: new Map(),
+    /** Tasks being written that have changed again, and when. */
     again: new Map(),
+    /** Tasks being written. */
     writing: new Set(),
+    /**
+     * By id: what was told of a task since it was last written. If a version is stored that memory does not have, the same
+     * is told to that one.
+     */
     steps: new Map(),
+    /** Tasks of which too much was told since they were last written, or too long ago, to keep it. */
     forgotten: new Set(),
+    /** What was told before of tasks that are being written. */
     told: new Map(),
+    /**
+     * Of tasks in memory that were written or read lately. If memory has dropped a task, later messages contain only a
+     * part of it: the stored task must be read before they are written.
+     */
     versions: new Map(),
+    /** Tasks that were dropped before they could be written, or of which an earlier part was written over. */
     lost: 0,
   };
 }

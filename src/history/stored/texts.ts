@@ -156,21 +156,10 @@ function workerOf(row: unknown, aheadMs: number): StoredWorker | null {
 }
 
 /** The texts known to this instance. */
-export interface TextCopies {
-  /** Replaces a text. It is shown at once, and written with the next {@link TextCopies.write}. */
-  publish(kind: string, text: string): void;
-  /** `null`: not published. */
-  read(kind: string): string | null;
-  /** Grows with each change that {@link TextCopies.read} shows. */
-  revision(): number;
-  /** Writes the texts that were published since the last time. */
-  write(store: SnapshotStore): Promise<void>;
-  /** Reads the texts that others have written since the last time. @returns their kinds */
-  refresh(store: SnapshotStore): Promise<ReadonlySet<string>>;
-}
+export type TextCopies = ReturnType<typeof createTextCopies>;
 
 /** @returns no texts */
-export function createTextCopies(calls: StoreCalls): TextCopies {
+export function createTextCopies(calls: StoreCalls) {
   const texts = new Map<string, string>();
   const unwritten = new Map<string, string>();
   const known = new Map<string, number>();
@@ -184,18 +173,23 @@ export function createTextCopies(calls: StoreCalls): TextCopies {
   }
 
   return {
-    publish(kind, text) {
+    /** Replaces a text. It is shown at once, and written with the next {@link TextCopies.write}. */
+    publish(kind: string, text: string): void {
       if (set(kind, text)) unwritten.set(kind, text);
     },
-    read: (kind) => texts.get(kind) ?? null,
-    revision: () => revision,
-    async write(store) {
+    /** `null`: not published. */
+    read: (kind: string): string | null => texts.get(kind) ?? null,
+    /** Grows with each change that {@link TextCopies.read} shows. */
+    revision: (): number => revision,
+    /** Writes the texts that were published since the last time. */
+    async write(store: SnapshotStore): Promise<void> {
       if (unwritten.size === 0) return;
       const written = new Map(unwritten);
       await calls.ask('write', () => store.write(written));
       for (const [kind, text] of written) if (unwritten.get(kind) === text) unwritten.delete(kind);
     },
-    async refresh(store) {
+    /** Reads the texts that others have written since the last time. @returns their kinds */
+    async refresh(store: SnapshotStore): Promise<ReadonlySet<string>> {
       const revisions = await calls.ask('copy', () => store.revisions());
       const changed = [...revisions].filter(
         ([kind, number]) => known.get(kind) !== number && !unwritten.has(kind),

@@ -244,16 +244,15 @@ const MAX_HELD = 192;
 const MAX_BYTES = 4 * 1024 * 1024;
 
 /** The changed records. */
-export interface HeldRecords {
-  /** By slot, in the order in which they first changed. */
-  readonly records: Map<number, MutableRecord>;
-  /** Estimate. */
-  bytes: number;
-}
+export type HeldRecords = ReturnType<typeof createHeldRecords>;
 
 /** @returns no records */
-function createHeldRecords(): HeldRecords {
-  return { records: new Map(), bytes: 0 };
+function createHeldRecords() {
+  return {
+    /** By slot, in the order in which they first changed. */
+    records: new Map() /** Estimate. */,
+    bytes: 0,
+  };
 }
 
 /**

@@ -290,15 +290,7 @@ const MOST_NAMED = 20;
 const KILLED = /^WorkerLostError\b(?!.*signal 15\b)/s;
 
 /** The deaths. Only messages that are received as they happen count. */
-export interface WorkerDeaths {
-  /** @param name of the task; `null`: unknown */
-  task(change: TaskChange, name: string | null, now: number): void;
-  worker(change: WorkerChange): void;
-  /** Messages were missed: what workers run is not known any more. */
-  gap(): void;
-  /** Those of the last day. @param silent workers that are offline and have not said goodbye */
-  list(silent: readonly SilentWorker[], now: number): readonly WorkerDeath[];
-}
+export type WorkerDeaths = ReturnType<typeof createWorkerDeaths>;
 
 /** A worker that is followed. */
 interface FollowedWorker {
@@ -310,7 +302,7 @@ interface FollowedWorker {
 }
 
 /** @returns no deaths yet */
-export function createWorkerDeaths(): WorkerDeaths {
+export function createWorkerDeaths() {
   const workers = new Map<string, FollowedWorker>();
   let deaths: WorkerDeath[] = [];
 
@@ -335,7 +327,8 @@ export function createWorkerDeaths(): WorkerDeaths {
   }
 
   return {
-    task(change, name, now) {
+    /** @param name of the task; `null`: unknown */
+    task(change: TaskChange, name: string | null, now: number): void {
       const { id, type, worker, exception } = change;
       if (worker == null || UNFINISHED.has(type)) return;
       const at = change.time ?? now;
@@ -349,7 +342,7 @@ export function createWorkerDeaths(): WorkerDeaths {
       // Celery reports the failure of a killed task twice.
       if (type === 'failed' && task !== undefined && KILLED.test(exception ?? '')) add(at, worker, [task]);
     },
-    worker(change) {
+    worker(change: WorkerChange): void {
       const { hostname, type, time, active, processed } = change;
       if (type === 'offline') {
         workers.delete(hostname);
@@ -366,10 +359,12 @@ export function createWorkerDeaths(): WorkerDeaths {
       // The end of a task that it no longer runs was not reported.
       for (const id of worker.running.keys()) if (worker.running.size > active) worker.running.delete(id);
     },
-    gap() {
+    /** Messages were missed: what workers run is not known any more. */
+    gap(): void {
       for (const { running } of workers.values()) running.clear();
     },
-    list(silent, now) {
+    /** Those of the last day. @param silent workers that are offline and have not said goodbye */
+    list(silent: readonly SilentWorker[], now: number): readonly WorkerDeath[] {
       for (const { hostname, heardAt } of silent) {
         const worker = workers.get(hostname);
         if (worker !== undefined) die(heardAt, hostname, worker);

@@ -38,15 +38,7 @@ interface RollupRole {
 }
 
 /** The rollups of one source, as far as this instance counts. */
-export interface Rollups {
-  /**
-   * Loads, writes, folds and drops what is due. To be called every 10 s, when the role changes, and before the end. One
-   * call runs at a time: a later one waits for it. Rejects with what the store throws; the next call does the rest.
-   */
-  turn(role: RollupRole): Promise<void>;
-  /** This instance receives messages from now on: what others have counted so far is loaded again. */
-  restart(): void;
-}
+export type Rollups = ReturnType<typeof createRollups>;
 
 /** Parameters of {@link createRollups}. */
 interface RollupsOptions {
@@ -74,7 +66,7 @@ const FOLD_MS = 60_000;
 const RECENT_MS = 3 * HOUR_MS;
 
 /** Nothing is read before the first turn. Without counts that are kept, nothing is ever written. */
-export function createRollups(options: RollupsOptions): Rollups {
+export function createRollups(options: RollupsOptions) {
   const state: RollupsState = {
     ...options,
     own: newWriter(options),
@@ -83,11 +75,16 @@ export function createRollups(options: RollupsOptions): Rollups {
   };
   let running: Promise<void> = Promise.resolve();
   return {
-    turn(role) {
+    /**
+     * Loads, writes, folds and drops what is due. To be called every 10 s, when the role changes, and before the end. One
+     * call runs at a time: a later one waits for it. Rejects with what the store throws; the next call does the rest.
+     */
+    turn(role: RollupRole): Promise<void> {
       running = running.catch(() => {}).then(() => turn(state, role));
       return running;
     },
-    restart() {
+    /** This instance receives messages from now on: what others have counted so far is loaded again. */
+    restart(): void {
       state.own = newWriter(options);
     },
   };

@@ -5,7 +5,6 @@
  */
 
 import { createMinuteAggregate, type MinuteAggregate } from '../../../history/aggregate/minute-aggregate.ts';
-import type { QueueHistory } from '../../../history/aggregate/queue-history.ts';
 import { asCount } from '../../../redis/replies.ts';
 import { shareCalls } from '../../../single-flight.ts';
 import type { Activity, LostTasks, OpenTaskSummary, TaskGroup } from '../../../source.ts';
