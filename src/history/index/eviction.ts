@@ -8,9 +8,6 @@ const MAX_EVICTED = 1_000;
 /** By how many tasks and bytes the bounds may be exceeded while the oldest tasks wait to be written. */
 const MOST_WAITING = { tasks: 20_000, bytes: 64 * 1024 * 1024 };
 
-/** Drops tasks so that the rest stays within the bounds of the retention. */
-export type Eviction = ReturnType<typeof createEviction>;
-
 /** What is bounded, and by what. */
 interface EvictionContext {
   readonly records: Records;
@@ -37,7 +34,11 @@ interface EvictionState extends EvictionContext {
   droppedThrough: number;
 }
 
-/** @param context is changed by what is dropped */
+/**
+ * Drops tasks so that the rest stays within the bounds of the retention.
+ *
+ * @param context is changed by what is dropped
+ */
 export function createEviction(context: EvictionContext) {
   const { records, index, retention, clock } = context;
   const [arrivals, undated] = [createHeardOrder(), createHeardOrder()];

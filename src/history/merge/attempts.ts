@@ -187,10 +187,7 @@ const LISTED_MS = 60 * 60_000;
 /** Most tasks that are listed: the latest. */
 const MOST_TASKS = 1_000;
 
-/** The tasks that ran twice. */
-export type RepeatedTasks = ReturnType<typeof createRepeatedTasks>;
-
-/** @returns an empty list */
+/** The tasks that ran twice. @returns an empty list */
 export function createRepeatedTasks() {
   const tasks = new Map<string, RepeatedTask>();
   let hasStarts = false;

@@ -1,5 +1,11 @@
 /** Causes of failures: their texts, and the failures of each, counted in the stored tasks. */
-import type { CausePart, CauseStep, CauseStore, FailureQuery, StoredCause } from '../../history/rollup-store.ts';
+import type {
+  CausePart,
+  CauseStep,
+  CauseStore,
+  FailureQuery,
+  StoredCause,
+} from '../../history/rollup-store.ts';
 import { runInSlices } from '../../scheduler/in-slices.ts';
 import type { Steps } from '../../scheduler.ts';
 import { insertBatch, readPacked } from './batches.ts';
