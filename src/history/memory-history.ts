@@ -1,4 +1,6 @@
 /** A history in this process's memory. */
+
+import { isName } from './changes.ts';
 import type { History, HistoryIndex, HistoryWriter, TaskChange, WorkerChange } from './history.ts';
 import { createMemoryAccess, type MemoryAccess } from './memory/memory-access.ts';
 import { createMemoryReader } from './memory/memory-reader.ts';
@@ -12,7 +14,6 @@ import {
   packOldest,
 } from './memory/memory-state.ts';
 import { createRecorder, type Recorder } from './memory/task-recorder.ts';
-import { isName } from './names.ts';
 import { readLife } from './table/record-table.ts';
 
 export type { MemoryHistoryOptions } from './memory/memory-state.ts';

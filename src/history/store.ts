@@ -6,11 +6,16 @@
  */
 import type { TaskRelation } from '../model.ts';
 import type { TaskFilter, TaskQuery } from '../source.ts';
-import type { CauseStore } from './cause-store.ts';
-import type { RollupStore } from './rollup-store.ts';
+import type { CauseStore, RollupStore } from './rollup-store.ts';
 
-export type { CauseStore, StoredCause } from './cause-store.ts';
-export type { RollupQuery, RollupStore, RollupTotal, StoredRollup } from './rollup-store.ts';
+export type {
+  CauseStore,
+  RollupQuery,
+  RollupStore,
+  RollupTotal,
+  StoredCause,
+  StoredRollup,
+} from './rollup-store.ts';
 
 /** What lists filter and sort by. `runtime` in seconds; `null`: unknown. */
 export interface StoredFields {

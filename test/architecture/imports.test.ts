@@ -112,7 +112,6 @@ const BULLMQ_RANKS: Readonly<Record<string, number>> = {
   components: 3,
   recorded: 4,
   tasks: 5,
-  queues: 4,
   metrics: 4,
   'bullmq-sources': 6,
 };

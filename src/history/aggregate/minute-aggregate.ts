@@ -31,12 +31,7 @@ import { createQueueHistory, type QueueHistory } from './queue-history.ts';
 export type Outcome = keyof typeof OUTCOMES;
 
 /** What a store keeps of the aggregate, and what it already contains. */
-export interface KeptCounts {
-  /** What was counted since it was last taken. */
-  tasks: TaskCells;
-  /** Minutes since 1970, before this process, for which there are counts. */
-  readonly counted: Set<number>;
-}
+export type KeptCounts = ReturnType<typeof createKeptCounts>;
 
 /** Which queue and worker an event belongs to; `null`: not known. */
 export interface EventOrigin {
@@ -132,8 +127,13 @@ export function createMinuteAggregate(maxBytes: number, isKept = false): MinuteA
 
 const NOWHERE: EventOrigin = { queue: null, worker: null };
 
-function createKeptCounts(maxBytes: number): KeptCounts {
-  return { tasks: createTaskCells(maxBytes), counted: new Set() };
+function createKeptCounts(maxBytes: number) {
+  return {
+    /** What was counted since it was last taken. */
+    tasks:
+      createTaskCells(maxBytes) /** Minutes since 1970, before this process, for which there are counts. */,
+    counted: new Set(),
+  };
 }
 
 /** Takes what was counted; counting goes on from nothing. */

@@ -28,24 +28,7 @@ export interface OldestDue {
 export type QueueMove = 'sent' | 'received' | 'started';
 
 /** Queues by minute. Times in milliseconds since 1970. */
-export interface QueueHistory {
-  addReading(queue: string, waiting: number, oldest: OldestDue, now: number): void;
-  /** @param queue `null`: not known */
-  addMove(move: QueueMove, queue: string | null, time: number, now: number): void;
-  /** Adds the stored counts of a minute. A larger count in memory stays. */
-  absorb(sample: QueueSample): void;
-  /** The readings of a minute since 1970 and of later ones. */
-  gauges(
-    from: number,
-  ): Iterable<{ readonly minute: number; readonly queue: string; readonly gauge: QueueGauge }>;
-  /** Everything that is known, by minute. @param queues only these; empty: all */
-  samples(queues?: readonly string[]): Iterable<QueueSample>;
-  /** The queues that grow now. */
-  growing(now: number): readonly GrowingQueue[];
-  /** The last minutes of a queue, oldest first. */
-  recent(queue: string, now: number): readonly RecentMinute[];
-  clear(): void;
-}
+export type QueueHistory = ReturnType<typeof createQueueHistory>;
 
 const MINUTE_MS = 60_000;
 /** Minutes that are kept: a day. */
@@ -59,23 +42,32 @@ const UNKNOWN = '\0';
 
 type QueueMinute = QueueGauge & Record<QueueMove, number>;
 
-export function createQueueHistory(): QueueHistory {
+export function createQueueHistory() {
   const day: QueueDay = { minutes: new Map(), entries: 0, newest: 0 };
   return {
-    addReading(queue, waiting, oldest, now) {
+    addReading(queue: string, waiting: number, oldest: OldestDue, now: number): void {
       const entry = entryOf(day, queue, now, now);
       if (entry !== null) addToGauge(entry, waiting, oldest);
     },
-    addMove(move, queue, time, now) {
+    /** @param queue `null`: not known */
+    addMove(move: QueueMove, queue: string | null, time: number, now: number): void {
       const entry = entryOf(day, queue ?? UNKNOWN, time, now);
       if (entry !== null) entry[move]++;
     },
-    absorb: (sample) => absorb(day, sample),
-    gauges: (from) => gaugesIn(day, from),
-    samples: (queues = []) => samplesIn(day, queues),
-    growing: (now) => growingIn(samplesIn(day, []), now),
-    recent: (queue, now) => recentOf(day, queue, now),
-    clear() {
+    /** Adds the stored counts of a minute. A larger count in memory stays. */
+    absorb: (sample: QueueSample): void => absorb(day, sample),
+    /** The readings of a minute since 1970 and of later ones. */
+    gauges: (
+      from: number,
+    ): Iterable<{ readonly minute: number; readonly queue: string; readonly gauge: QueueGauge }> =>
+      gaugesIn(day, from),
+    /** Everything that is known, by minute. @param queues only these; empty: all */
+    samples: (queues: readonly string[] = []): Iterable<QueueSample> => samplesIn(day, queues),
+    /** The queues that grow now. */
+    growing: (now: number): readonly GrowingQueue[] => growingIn(samplesIn(day, []), now),
+    /** The last minutes of a queue, oldest first. */
+    recent: (queue: string, now: number): readonly RecentMinute[] => recentOf(day, queue, now),
+    clear(): void {
       day.minutes.clear();
       day.entries = 0;
     },

@@ -19,20 +19,7 @@ import { readLife } from '../table/record-table.ts';
 import type { Records } from '../table/records.ts';
 
 /** Tasks to examine, by time of the last change. */
-export interface Candidates {
-  /** Sequences of tasks; each task is in one of them. They are valid until the indexes change. */
-  lists(): readonly OrderedSlots[];
-  /** All candidates in no order, if there is no sorted sequence of them; else `null`. */
-  readonly members: readonly number[] | null;
-  /** Whether these are all tasks. */
-  readonly isAll: boolean;
-  /** How many there are within `since` and `until`. */
-  readonly count: number;
-  /** Whether all candidates within the time pass, so that none has to be examined. */
-  readonly isExact: boolean;
-  /** Whether a task passes every filter but time and text. */
-  matches(slot: number): boolean;
-}
+export type Candidates = ReturnType<typeof candidatesOf>;
 
 /** One way to reach the tasks of a query. */
 interface AccessPath {
@@ -55,7 +42,7 @@ const MOST_MERGED = 64;
 const MOST_COMPARED = 2_000;
 
 /** The candidates of a query. The indexes must have caught up. */
-export function candidatesOf(query: TaskQuery, records: Records, index: TaskIndex): Candidates {
+export function candidatesOf(query: TaskQuery, records: Records, index: TaskIndex) {
   const found = query.conditions.map((condition) => conditionPath(condition, records, index));
   const known = found.filter((path) => path !== null);
   const paths = [...accessPaths(query, records, index), ...known];
@@ -64,12 +51,18 @@ export function candidatesOf(query: TaskQuery, records: Records, index: TaskInde
   const lists = best?.lists ?? (() => [index.all]);
   const members = best?.members?.() ?? null;
   return {
+    /** Sequences of tasks; each task is in one of them. They are valid until the indexes change. */
     lists,
+    /** All candidates in no order, if there is no sorted sequence of them; else `null`. */
     members,
+    /** Whether these are all tasks. */
     isAll: best === null,
+    /** How many there are within `since` and `until`. */
     count: members?.length ?? lists().reduce((total, list) => total + countWithin(list, query), 0),
+    /** Whether all candidates within the time pass, so that none has to be examined. */
     isExact: paths.length <= 1 && known.length === found.length && query.q === null,
-    matches: (slot) => passesFilters(slot, query, records, index),
+    /** Whether a task passes every filter but time and text. */
+    matches: (slot: number): boolean => passesFilters(slot, query, records, index),
   };
 }
 

@@ -5,7 +5,7 @@ import type { OpenTaskSummary, RunningTask, TaskGroup } from '../../source.ts';
 import type { TaskIndex } from '../index/task-index.ts';
 import { readLife } from '../table/record-table.ts';
 import { isMissing, type Records } from '../table/records.ts';
-import type { FlagContext } from './task-flags.ts';
+import type { FlagContext } from './rows.ts';
 import { visitSlots } from './task-list.ts';
 
 /** Most running tasks that are listed. */

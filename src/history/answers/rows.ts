@@ -1,41 +1,33 @@
 /**
- * Tasks as objects, made when they are read. An unchanged task is always the same frozen object, so that its
- * JSON can be kept.
+ * Tasks as objects, made when they are read, with the problems that their state and the clock show. An unchanged task is
+ * always the same frozen object, so that its JSON can be kept.
  */
-import { isDone, type Task, type TaskCause, type TaskDetail, type TaskTextField } from '../../model.ts';
+import {
+  isDone,
+  type Task,
+  type TaskCause,
+  type TaskDetail,
+  type TaskFlag,
+  type TaskTextField,
+} from '../../model.ts';
 import type { FamilyNames } from '../../select/callers.ts';
 import type { TaskFigures } from '../../select/task-figures.ts';
 import type { Relatives } from '../index/task-index.ts';
-import { lifeOf } from '../merge/life.ts';
-import { toFigures, toTask, withDetails } from '../merge/task.ts';
+import { lifeOf, type TaskLife } from '../merge/life.ts';
+import { etaOf, toFigures, toTask, withDetails } from '../merge/task.ts';
 import { readLife, readRetries } from '../table/record-table.ts';
 import { isMissing, type Records } from '../table/records.ts';
 import type { TableRedaction } from '../table/redaction.ts';
 import type { Text } from '../table/values.ts';
-import { type FlagContext, type FlagFacts, flagFactsOf, flagsOf } from './task-flags.ts';
 
 /** Most tasks kept as objects: those of the largest graph, and some pages. */
 const MAX_ROWS = 24_000;
 
 /** Tasks as objects. */
-export interface Rows {
-  get(slot: number): Task;
-  /** The state alone, also of a task whose indexes have not caught up. */
-  state(slot: number): string;
-  /** The number of the current attempt, 0 for the first; −1: no message has reported a number. */
-  attempt(slot: number): number;
-  /** What a search examines. */
-  brief(slot: number): Task;
-  /** What statistics examine. */
-  figures(slot: number): TaskFigures;
-  detail(slot: number, children: readonly string[]): TaskDetail;
-  /** The task has changed. */
-  forget(slot: number): void;
-  clear(): void;
-}
+export type Rows = ReturnType<typeof createRows>;
 
 /** @returns no tasks yet */
-export function createRows(records: Records, redaction: TableRedaction, context: FlagContext): Rows {
+export function createRows(records: Records, redaction: TableRedaction, context: FlagContext) {
   const rows = new Map<number, Task>();
 
   /** Time alone changes the flags of a task that has not ended. */
@@ -69,24 +61,30 @@ export function createRows(records: Records, redaction: TableRedaction, context:
 
   return {
     get,
-    state(slot) {
+    /** The state alone, also of a task whose indexes have not caught up. */
+    state(slot: number): string {
       if (!records.held.records.has(slot)) return records.states.text(records.state[slot] as number);
       return readLife(records, slot).state;
     },
-    attempt(slot) {
+    /** The number of the current attempt, 0 for the first; −1: no message has reported a number. */
+    attempt(slot: number): number {
       const { attempt, retries } = readLife(records, slot);
       return retries === null ? -1 : attempt;
     },
-    brief(slot) {
+    /** What a search examines. */
+    brief(slot: number): Task {
       redaction.searched(slot);
       return readTexts(records, slot, redaction.isActive);
     },
-    figures: (slot) => readFigures(records, slot),
-    detail: (slot, children) => withDetails(get(slot), redaction.record(slot), children),
-    forget(slot) {
+    /** What statistics examine. */
+    figures: (slot: number): TaskFigures => readFigures(records, slot),
+    detail: (slot: number, children: readonly string[]): TaskDetail =>
+      withDetails(get(slot), redaction.record(slot), children),
+    /** The task has changed. */
+    forget(slot: number): void {
       if (rows.size > 0) rows.delete(slot);
     },
-    clear: () => rows.clear(),
+    clear: (): void => rows.clear(),
   };
 }
 
@@ -186,3 +184,75 @@ export function familyNames(records: Records, { byParent }: Pick<Relatives, 'byP
     },
   };
 }
+
+/** What flags depend on besides the task. */
+export interface FlagContext {
+  /** Milliseconds; stands still while the source is disconnected. */
+  now(): number;
+  /** Whether a task that this worker took at that time (milliseconds, NaN: unknown) is lost. */
+  isLost(hostname: string, since: number): boolean;
+}
+
+/** The data of a task on which its flags depend. Times in milliseconds since 1970. */
+interface FlagFacts {
+  readonly state: string;
+  /** When its worker took the task, at the latest; NaN: unknown. */
+  readonly since: number;
+  /** Of the current attempt; `null`: none, or unknown. */
+  readonly eta: number | null;
+  /** Whether a worker has it and has not ended it. */
+  readonly isOnWorker: boolean;
+  /** Whether it failed without having run, because another task did. */
+  readonly isConsequence: boolean;
+  /** Whether one of its attempts ran more than once. */
+  readonly ranTwice: boolean;
+}
+
+/** @returns what flags depend on */
+export function flagFactsOf(life: TaskLife, eta: number | null): FlagFacts {
+  const { kind, state, isHeld, ranTwice } = life;
+  return {
+    state,
+    since: life.received ?? life.timestamp ?? Number.NaN,
+    eta: etaOf(life, eta),
+    isOnWorker: kind === 'retried' ? isHeld : state !== 'PENDING',
+    isConsequence: kind === 'propagated',
+    ranTwice,
+  };
+}
+
+/** @returns what is wrong with a task of the table */
+function flagsOf(
+  slot: number,
+  facts: FlagFacts,
+  records: Records,
+  context: FlagContext,
+): readonly TaskFlag[] {
+  const worker = records.worker[slot] as number;
+  const name = worker === 0 ? null : records.workers.text(worker);
+  return flagsFrom(facts, name, isMissing(records, slot), context);
+}
+
+/**
+ * @param worker that has or had the task; `null`: unknown
+ * @param isNowhere whether the task is in no queue and on no worker
+ * @returns what is wrong with a task
+ */
+export function flagsFrom(
+  { state, since, eta, isOnWorker, isConsequence, ranTwice }: FlagFacts,
+  worker: string | null,
+  isNowhere: boolean,
+  { now, isLost }: FlagContext,
+): readonly TaskFlag[] {
+  const repeated: readonly TaskFlag[] = ranTwice ? ['ran_twice'] : [];
+  if (isDone(state)) return isConsequence ? ['consequence'] : repeated;
+  // The state of its worker does not matter once a task has ended.
+  if (isNowhere && state !== 'PENDING') return ['end_unseen', ...repeated];
+  const flags: TaskFlag[] = [...repeated];
+  if (worker !== null && isOnWorker && isLost(worker, since)) flags.push('worker_lost');
+  if (eta !== null && eta <= now() && UNSTARTED.has(state)) flags.push('overdue');
+  if (isNowhere) flags.push('never_received');
+  return flags;
+}
+
+const UNSTARTED: ReadonlySet<string> = new Set(['PENDING', 'RECEIVED', 'RETRY']);

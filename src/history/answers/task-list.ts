@@ -11,12 +11,7 @@ import { type Candidates, candidatesOf, copyCandidates, walkCandidates } from '.
 import type { Rows } from './rows.ts';
 
 /** The task list. The indexes must have caught up. */
-export interface TaskList {
-  /** Answers a query; `null`: the index of its order must be built first. */
-  list(query: TaskQuery): Steps<TaskPage | null>;
-  /** Visits every task that passes the filters but the text. */
-  visit(query: TaskQuery, visit: (slot: number) => void): Steps<void>;
-}
+export type TaskList = ReturnType<typeof createTaskList>;
 
 /** What the list is read from. */
 interface ListContext {
@@ -28,11 +23,13 @@ interface ListContext {
 }
 
 /** @param context what the list is read from */
-export function createTaskList(context: ListContext): TaskList {
+export function createTaskList(context: ListContext) {
   const { records, index, rows } = context;
   return {
-    list: (query) => listTasks(context, query),
-    *visit(query, visit) {
+    /** Answers a query; `null`: the index of its order must be built first. */
+    list: (query: TaskQuery): Steps<TaskPage | null> => listTasks(context, query),
+    /** Visits every task that passes the filters but the text. */
+    *visit(query: TaskQuery, visit: (slot: number) => void): Steps<void> {
       const candidates = candidatesOf(query, records, index);
       const accepts = acceptorOf(query, candidates, rows);
       const isSearch = query.q !== null;

@@ -24,21 +24,7 @@ import {
 } from './feed-ring.ts';
 
 /** The feed. */
-export interface Feed {
-  /** Identifies this process in ids and cursors. */
-  readonly instance: string;
-  size(): number;
-  /** @param arrivedAt milliseconds, our clock @returns its number, which grows by 1 with each item */
-  add(item: FeedItem, arrivedAt: number): number;
-  /** The items that this instance has received after a number, oldest first, `most` at most, without secrets. */
-  readHeard(after: number, most: number): HeardItem[];
-  /** Adds items that other instances have received, without secrets. @returns whether any was new */
-  absorb(heard: ReadonlyMap<string, readonly HeardItem[]>): Steps<boolean>;
-  /** Notes that items may be missing before the next one. Until that arrives, it is the same gap. */
-  markGap(): void;
-  list(query: TaskEventQuery): Steps<TaskEventPage>;
-  clear(): void;
-}
+export type Feed = ReturnType<typeof createFeed>;
 
 /** What a feed depends on. */
 export interface FeedContext {
@@ -74,7 +60,7 @@ interface FeedState extends PositionContext {
 }
 
 /** @returns an empty feed */
-export function createFeed(context: FeedContext): Feed {
+export function createFeed(context: FeedContext) {
   const { maxEvents, now, clockOffset, nameOf, redactor, isFirst, isWhole } = context;
   const startedAt = now();
   const ring = createFeedRing(maxEvents, randomBytes(6).toString('hex'), startedAt);
@@ -91,25 +77,31 @@ export function createFeed(context: FeedContext): Feed {
     gaps: 0,
   };
   return {
+    /** Identifies this process in ids and cursors. */
     instance: ring.instance,
-    size: () => ring.size,
-    add(item, arrivedAt) {
+    size: (): number => ring.size,
+    /** @param arrivedAt milliseconds, our clock @returns its number, which grows by 1 with each item */
+    add(item: FeedItem, arrivedAt: number): number {
       addItem(ring, item, arrivedAt);
       return ring.heard;
     },
-    readHeard: (after, most) => readHeard(state, after, most),
-    *absorb(heard) {
+    /** The items that this instance has received after a number, oldest first, `most` at most, without secrets. */
+    readHeard: (after: number, most: number): HeardItem[] => readHeard(state, after, most),
+    /** Adds items that other instances have received, without secrets. @returns whether any was new */
+    *absorb(heard: ReadonlyMap<string, readonly HeardItem[]>): Steps<boolean> {
       const moved = yield* absorbItems(ring, heard, clockOffset());
       if (state.gapAfter >= 0) state.gapAfter += moved ?? 0;
       return moved !== null;
     },
-    markGap() {
+    /** Notes that items may be missing before the next one. Until that arrives, it is the same gap. */
+    markGap(): void {
       if (state.gapAfter < ring.newest) state.gaps++;
       state.gapAfter = ring.newest;
       state.gapAt = now();
     },
-    list: (query) => (query.since === null ? listNewest(state, query) : listSince(state, query, query.since)),
-    clear: () => clearRing(ring),
+    list: (query: TaskEventQuery): Steps<TaskEventPage> =>
+      query.since === null ? listNewest(state, query) : listSince(state, query, query.since),
+    clear: (): void => clearRing(ring),
   };
 }
 

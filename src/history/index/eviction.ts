@@ -8,42 +8,6 @@ const MAX_EVICTED = 1_000;
 /** By how many tasks and bytes the bounds may be exceeded while the oldest tasks wait to be written. */
 const MOST_WAITING = { tasks: 20_000, bytes: 64 * 1024 * 1024 };
 
-/** Drops tasks so that the rest stays within the bounds of the retention. */
-export interface Eviction {
-  /** Estimate of the memory of the tasks. Feed and workers are bounded by their number. */
-  bytes(): number;
-  /** Notes that a task has changed. */
-  heardOf(slot: number): void;
-  /** Notes that a task was absorbed. @param at when its last message arrived */
-  absorbed(slot: number, at: number): void;
-  /**
-   * Whether there is room for a task that is to be absorbed; if not, it counts as dropped.
-   *
-   * @param timestamp of its last change; called only where it matters
-   * @param heardAt when its last message arrived
-   */
-  takesIn(timestamp: () => number | null, heardAt: number): boolean;
-  /** Whether a task whose last change was at that moment would stay. The indexes must have caught up. */
-  wouldKeep(time: number): boolean;
-  /** Whether a task has become too old. */
-  isOverdue(): boolean;
-  /**
-   * Drops the tasks that exceed a bound. Those that are in no index yet do not count; those that wait to be written
-   * stay for a while.
-   *
-   * @returns how many tasks
-   */
-  evict(): number;
-  /** The latest change among the tasks that were dropped or not taken in; `-Infinity`: none was. */
-  droppedThrough(): number;
-  /** Drops a task as if it had never been in memory. The indexes must be up to date. */
-  forget(slot: number): void;
-  /** From now on, the tasks that were dropped so far do not count as such. */
-  restart(): void;
-  /** Drops everything. */
-  clear(): void;
-}
-
 /** What is bounded, and by what. */
 interface EvictionContext {
   readonly records: Records;
@@ -70,8 +34,12 @@ interface EvictionState extends EvictionContext {
   droppedThrough: number;
 }
 
-/** @param context is changed by what is dropped */
-export function createEviction(context: EvictionContext): Eviction {
+/**
+ * Drops tasks so that the rest stays within the bounds of the retention.
+ *
+ * @param context is changed by what is dropped
+ */
+export function createEviction(context: EvictionContext) {
   const { records, index, retention, clock } = context;
   const [arrivals, undated] = [createHeardOrder(), createHeardOrder()];
   const state: EvictionState = {
@@ -81,24 +49,41 @@ export function createEviction(context: EvictionContext): Eviction {
     droppedThrough: Number.NEGATIVE_INFINITY,
   };
   return {
-    bytes: () => bytesOf(state),
-    heardOf(slot) {
+    /** Estimate of the memory of the tasks. Feed and workers are bounded by their number. */
+    bytes: (): number => bytesOf(state),
+    /** Notes that a task has changed. */
+    heardOf(slot: number): void {
       arrivals.touch(slot, clock());
       if (!Number.isNaN(records.timestamp[slot] as number)) undated.remove(slot);
       else if (!undated.has(slot)) undated.touch(slot, clock());
     },
-    absorbed(slot, at) {
+    /** Notes that a task was absorbed. @param at when its last message arrived */
+    absorbed(slot: number, at: number): void {
       arrivals.place(slot, at);
       if (!Number.isNaN(records.timestamp[slot] as number)) undated.remove(slot);
       else undated.place(slot, at);
     },
-    takesIn: (timestamp, heardAt) => takesIn(state, timestamp, heardAt),
-    wouldKeep(time) {
+    /**
+     * Whether there is room for a task that is to be absorbed; if not, it counts as dropped.
+     *
+     * @param timestamp of its last change; called only where it matters
+     * @param heardAt when its last message arrived
+     */
+    takesIn: (timestamp: () => number | null, heardAt: number): boolean => takesIn(state, timestamp, heardAt),
+    /** Whether a task whose last change was at that moment would stay. The indexes must have caught up. */
+    wouldKeep(time: number): boolean {
       if (time < clock() - retention.maxAgeMs) return false;
       return !isFull(state) || time >= oldestTime(state);
     },
-    isOverdue: () => isOverdue(state),
-    evict() {
+    /** Whether a task has become too old. */
+    isOverdue: (): boolean => isOverdue(state),
+    /**
+     * Drops the tasks that exceed a bound. Those that are in no index yet do not count; those that wait to be written
+     * stay for a while.
+     *
+     * @returns how many tasks
+     */
+    evict(): number {
       let count = 0;
       for (;;) {
         const slot = surplus(state, Math.max(0, MAX_EVICTED - count));
@@ -111,12 +96,16 @@ export function createEviction(context: EvictionContext): Eviction {
         count++;
       }
     },
-    droppedThrough: () => state.droppedThrough,
-    forget: (slot) => drop(state, slot),
-    restart() {
+    /** The latest change among the tasks that were dropped or not taken in; `-Infinity`: none was. */
+    droppedThrough: (): number => state.droppedThrough,
+    /** Drops a task as if it had never been in memory. The indexes must be up to date. */
+    forget: (slot: number): void => drop(state, slot),
+    /** From now on, the tasks that were dropped so far do not count as such. */
+    restart(): void {
       state.droppedThrough = Number.NEGATIVE_INFINITY;
     },
-    clear() {
+    /** Drops everything. */
+    clear(): void {
       while (records.slots.size > 0) drop(state, index.all.first());
     },
   };

@@ -7,28 +7,10 @@ import { createOrderedSlots } from './ordered-slots.ts';
 import { createSlotKeys } from './task-orders.ts';
 
 /** The open tasks, and every task that has changed since the indexes were updated. */
-export interface OpenTasks {
-  /** A message has changed a task, or reported its end. @param at milliseconds */
-  heardOf(slot: number, at: number): void;
-  /** A message mentions a task without changing it: an open one moves to the end. @param at milliseconds */
-  lookedAt(slot: number, at: number): void;
-  /** A task was absorbed, and its indexes have been updated. @param at when its last message arrived, milliseconds */
-  absorbed(slot: number, at: number): void;
-  /** The indexes of a task have been updated: one that has ended, seen or unseen, is taken out. */
-  settle(slot: number): void;
-  remove(slot: number): void;
-  /** It was noticed that a task is missing. @param at milliseconds */
-  missed(slot: number, at: number): void;
-  /** When it was noticed that a task is missing; `null`: unknown. */
-  missedAt(slot: number): number | null;
-  /** The task whose last message is oldest comes first. The indexes must be up to date. */
-  list(limit: number): OpenTask[];
-  /** One of them; `null` for any other task. The indexes must have caught up. */
-  find(slot: number): OpenTask | null;
-}
+export type OpenTasks = ReturnType<typeof createOpenTasks>;
 
 /** @returns an empty list */
-export function createOpenTasks(records: Records): OpenTasks {
+export function createOpenTasks(records: Records) {
   const order = createHeardOrder();
   const missed = new Map<number, number>();
   const endStates = new Set<number | undefined>(
@@ -56,24 +38,31 @@ export function createOpenTasks(records: Records): OpenTasks {
   }
 
   return {
+    /** A message has changed a task, or reported its end. @param at milliseconds */
     heardOf: order.touch,
-    lookedAt(slot, at) {
+    /** A message mentions a task without changing it: an open one moves to the end. @param at milliseconds */
+    lookedAt(slot: number, at: number): void {
       if (order.has(slot)) order.touch(slot, at);
     },
-    absorbed(slot, at) {
+    /** A task was absorbed, and its indexes have been updated. @param at when its last message arrived, milliseconds */
+    absorbed(slot: number, at: number): void {
       if (isSettled(slot)) order.remove(slot);
       else order.place(slot, at);
     },
-    settle(slot) {
+    /** The indexes of a task have been updated: one that has ended, seen or unseen, is taken out. */
+    settle(slot: number): void {
       if (isSettled(slot)) order.remove(slot);
     },
-    remove(slot) {
+    remove(slot: number): void {
       order.remove(slot);
       missed.delete(slot);
     },
-    missed: (slot, at) => void missed.set(slot, at),
-    missedAt: (slot) => missed.get(slot) ?? null,
-    list(limit) {
+    /** It was noticed that a task is missing. @param at milliseconds */
+    missed: (slot: number, at: number): void => void missed.set(slot, at),
+    /** When it was noticed that a task is missing; `null`: unknown. */
+    missedAt: (slot: number): number | null => missed.get(slot) ?? null,
+    /** The task whose last message is oldest comes first. The indexes must be up to date. */
+    list(limit: number): OpenTask[] {
       const found: OpenTask[] = [];
       for (const slot of order.walk()) {
         if (found.length >= limit) break;
@@ -81,30 +70,16 @@ export function createOpenTasks(records: Records): OpenTasks {
       }
       return found;
     },
-    find: (slot) => (order.has(slot) ? read(slot) : null),
+    /** One of them; `null` for any other task. The indexes must have caught up. */
+    find: (slot: number): OpenTask | null => (order.has(slot) ? read(slot) : null),
   };
 }
 
 /** The order. Times in milliseconds. */
-export interface HeardOrder {
-  /** Puts a row at the end. */
-  touch(slot: number, at: number): void;
-  /** Places a row by its time. A row listed with a later time stays where it is. */
-  place(slot: number, at: number): void;
-  remove(slot: number): void;
-  has(slot: number): boolean;
-  /** When the last message of a listed row arrived. */
-  at(slot: number): number;
-  /** The row whose last message is oldest; −1 when there is none. */
-  oldest(): number;
-  /** When that message arrived; `Infinity` when there is none. */
-  oldestAt(): number;
-  /** All rows, the oldest first. Valid until the next change. */
-  walk(): Iterable<number>;
-}
+export type HeardOrder = ReturnType<typeof createHeardOrder>;
 
 /** @returns an empty order: 16 bytes a row, about 30 for one that was placed */
-export function createHeardOrder(): HeardOrder {
+export function createHeardOrder() {
   const heard = createArrivals();
   const placed = createOrderedSlots((a, b) => a - b);
   const times = createSlotKeys();
@@ -125,24 +100,30 @@ export function createHeardOrder(): HeardOrder {
   }
 
   return {
-    touch(slot, at) {
+    /** Puts a row at the end. */
+    touch(slot: number, at: number): void {
       displace(slot);
       heard.touch(slot, at);
     },
-    place(slot, at) {
+    /** Places a row by its time. A row listed with a later time stays where it is. */
+    place(slot: number, at: number): void {
       if (heard.has(slot) || (times.has(slot) && times.get(slot) >= at)) return;
       displace(slot);
       placed.insert(at, slot);
       times.set(slot, at);
     },
-    remove(slot) {
+    remove(slot: number): void {
       displace(slot);
       heard.remove(slot);
     },
-    has: (slot) => heard.has(slot) || times.has(slot),
-    at: (slot) => (heard.has(slot) ? heard.at(slot) : times.get(slot)),
-    oldest: () => (placed.firstKey() < heard.oldestAt() ? placed.first() : heard.oldest()),
-    oldestAt: () => Math.min(placed.firstKey(), heard.oldestAt()),
+    has: (slot: number): boolean => heard.has(slot) || times.has(slot),
+    /** When the last message of a listed row arrived. */
+    at: (slot: number): number => (heard.has(slot) ? heard.at(slot) : times.get(slot)),
+    /** The row whose last message is oldest; −1 when there is none. */
+    oldest: (): number => (placed.firstKey() < heard.oldestAt() ? placed.first() : heard.oldest()),
+    /** When that message arrived; `Infinity` when there is none. */
+    oldestAt: (): number => Math.min(placed.firstKey(), heard.oldestAt()),
+    /** All rows, the oldest first. Valid until the next change. */
     walk,
   };
 }

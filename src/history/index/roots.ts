@@ -29,18 +29,7 @@ interface RootContext {
 }
 
 /** Sets the roots of tasks. */
-export interface Roots {
-  /** A message named the root, or reported that there is none. */
-  setReported(slot: number, root: string | null): void;
-  /** A root derived from tasks that may be unknown by now, for a task without a root. */
-  setFormer(slot: number, root: string): void;
-  /** What a root is derived from has changed: the parent, or the fact that there is none. */
-  derive(slot: number): void;
-  /** Resolves when all tasks have the roots of their parents; `null` when they have. */
-  passing(): Promise<void> | null;
-  /** The furthest ancestor that is known, for a task without a root. */
-  topmost(slot: number): string;
-}
+export type Roots = ReturnType<typeof createRoots>;
 
 /** @param changed called with each task whose root has been derived anew */
 export function createRoots(
@@ -48,7 +37,7 @@ export function createRoots(
   index: RootContext['index'],
   relations: RelationStore,
   changed: (slot: number) => void,
-): Roots {
+) {
   const context: RootContext = {
     records,
     index,
@@ -58,18 +47,23 @@ export function createRoots(
     passing: null,
   };
   return {
-    setReported: (slot, root) => setReported(context, slot, root),
-    setFormer(slot, root) {
+    /** A message named the root, or reported that there is none. */
+    setReported: (slot: number, root: string | null): void => setReported(context, slot, root),
+    /** A root derived from tasks that may be unknown by now, for a task without a root. */
+    setFormer(slot: number, root: string): void {
       if (records.roots[slot] != null) return;
       setRoot(context, slot, root);
       records.facts[slot] = (records.facts[slot] as number) | FACT.ROOT_DERIVED;
       passOn(context, slot);
     },
-    derive(slot) {
+    /** What a root is derived from has changed: the parent, or the fact that there is none. */
+    derive(slot: number): void {
       if (setDerived(context, slot)) passOn(context, slot);
     },
-    passing: () => context.passing,
-    topmost: (slot) => topmost(context, slot),
+    /** Resolves when all tasks have the roots of their parents; `null` when they have. */
+    passing: (): Promise<void> | null => context.passing,
+    /** The furthest ancestor that is known, for a task without a root. */
+    topmost: (slot: number): string => topmost(context, slot),
   };
 }
 

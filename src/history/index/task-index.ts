@@ -1,15 +1,17 @@
 /**
  * The indexes of the task list: all tasks, and those of each state, name, worker, queue, cause and root, each by
- * time of the last change.
+ * time of the last change. Most values (roots, invented names) have one task or a few, for which a sorted sequence would
+ * take many times the memory: few are kept in any order, many sorted.
  */
 import type { FindCause } from '../../causes/find-cause.ts';
 import type { TaskCause, TaskTextField } from '../../model.ts';
 import { lifeOf, type TaskLife } from '../merge/life.ts';
 import { KIND_ORDER, type TaskRecord } from '../merge/record.ts';
 import { etaOf } from '../merge/task.ts';
+import type { InternedStrings } from '../table/interned-strings.ts';
 import { FACT, freeSlot, type Records } from '../table/records.ts';
 import { createSlotGroups, type SlotGroups } from '../table/relation-store.ts';
-import { createOrderedSlots, NO_KEY, type OrderedSlots } from './ordered-slots.ts';
+import { type CompareSlots, createOrderedSlots, NO_KEY, type OrderedSlots } from './ordered-slots.ts';
 import {
   createEtaIndex,
   createSortIndexes,
@@ -17,13 +19,6 @@ import {
   orderById,
   type SortIndexes,
 } from './task-orders.ts';
-import {
-  type ColumnIndex,
-  createColumnIndex,
-  createRootIndex,
-  type MemberOrder,
-  type RootIndex,
-} from './value-index.ts';
 
 /** Columns of interned strings that are indexed. */
 export const INDEXED_COLUMNS = ['state', 'name', 'worker', 'queue', 'cause'] as const;
@@ -248,4 +243,144 @@ function removeRelative({ byParent, byGroup, byChord }: Relatives, records: Reco
   const extra = records.extras.get(slot);
   if (extra?.groupId != null) byGroup.remove(extra.groupId, slot);
   if (extra?.chordId != null) byChord.remove(extra.chordId, slot);
+}
+
+/** Most members that are sorted for each read. */
+const SMALL = 48;
+
+/** One member, a few in any order, or many in order. */
+type Members = number | number[] | OrderedSlots;
+
+/** How members are sorted. */
+interface MemberOrder {
+  /** Order of slots with equal keys. */
+  readonly compare: CompareSlots;
+  /** The key under which a slot is sorted at present. */
+  keyOf(slot: number): number;
+}
+
+/** @param key of the new member @returns the members with one more */
+function addMember(members: Members | undefined, slot: number, key: number, order: MemberOrder): Members {
+  if (members === undefined) return slot;
+  if (typeof members === 'number') return [members, slot];
+  if (!Array.isArray(members)) {
+    members.insert(key, slot);
+    return members;
+  }
+  if (members.length < SMALL) {
+    members.push(slot);
+    return members;
+  }
+  const sorted = sortMembers(members, order);
+  sorted.insert(key, slot);
+  return sorted;
+}
+
+/** @param key under which the slot is sorted @returns the other members; `undefined`: none */
+function removeMember(members: Members | undefined, slot: number, key: number): Members | undefined {
+  if (members === undefined || typeof members === 'number') return members === slot ? undefined : members;
+  if (Array.isArray(members)) {
+    const at = members.indexOf(slot);
+    if (at >= 0) members.splice(at, 1);
+    return members.length === 0 ? undefined : members;
+  }
+  members.remove(key, slot);
+  return members.size === 0 ? undefined : members;
+}
+
+/** The members in order, valid until they change. */
+function orderedMembers(members: Members, order: MemberOrder): OrderedSlots {
+  if (typeof members === 'number') return sortMembers([members], order);
+  return Array.isArray(members) ? sortMembers(members, order) : members;
+}
+
+/** How many members there are. */
+function countMembers(members: Members | undefined): number {
+  if (members === undefined) return 0;
+  return typeof members === 'number' ? 1 : Array.isArray(members) ? members.length : members.size;
+}
+
+function sortMembers(members: readonly number[], { compare, keyOf }: MemberOrder): OrderedSlots {
+  const sorted = createOrderedSlots(compare);
+  for (const slot of members) sorted.insert(keyOf(slot), slot);
+  return sorted;
+}
+
+/** One index. String 0 stands for none and is not indexed. */
+type ColumnIndex = ReturnType<typeof createColumnIndex>;
+
+/** @param order of the tasks of one string */
+function createColumnIndex(strings: InternedStrings, order: MemberOrder) {
+  const lists: (Members | undefined)[] = [];
+  strings.onForgotten((string) => {
+    lists[string] = undefined;
+  });
+  return {
+    strings,
+    /** Tasks with this string; `null` when there is none. Valid until the index changes. */
+    list(string: number): OrderedSlots | null {
+      const members = lists[string];
+      return members === undefined ? null : orderedMembers(members, order);
+    },
+    size: (string: number): number => countMembers(lists[string]),
+    enter(string: number, key: number, slot: number): void {
+      if (string === 0) return;
+      strings.retain(string);
+      lists[string] = addMember(lists[string], slot, key, order);
+    },
+    leave(string: number, key: number, slot: number): void {
+      if (string === 0) return;
+      lists[string] = removeMember(lists[string], slot, key);
+      strings.release(string);
+    },
+  };
+}
+
+/** Tasks by root, without the roots themselves. */
+interface RootIndex {
+  /** Estimate of the memory that the ids of roots take. */
+  readonly bytes: number;
+  /** @param key under which the slot is sorted */
+  add(root: string, slot: number, key: number): void;
+  remove(root: string, slot: number, key: number): void;
+  /** Sorts a slot under another key. */
+  move(root: string, slot: number, from: number, to: number): void;
+  /** All tasks of a root but the root itself, sorted; `null` when there are none. Valid until the index changes. */
+  ordered(root: string): OrderedSlots | null;
+  size(root: string): number;
+}
+
+/** About what a root takes beside the characters of its id: its entry here, its header. */
+const BYTES_PER_ROOT = 100;
+
+/** @param order of the tasks of one root */
+function createRootIndex(order: MemberOrder): RootIndex {
+  const roots = new Map<string, Members>();
+  const index: RootIndex & { bytes: number } = {
+    bytes: 0,
+    add(root, slot, key) {
+      const members = roots.get(root);
+      const more = addMember(members, slot, key, order);
+      if (more !== members) roots.set(root, more);
+      if (members === undefined) index.bytes += BYTES_PER_ROOT + root.length;
+    },
+    remove(root, slot, key) {
+      const members = roots.get(root);
+      if (members === undefined || removeMember(members, slot, key) !== undefined) return;
+      roots.delete(root);
+      index.bytes -= BYTES_PER_ROOT + root.length;
+    },
+    move(root, slot, from, to) {
+      const members = roots.get(root);
+      if (typeof members !== 'object' || Array.isArray(members)) return;
+      members.remove(from, slot);
+      members.insert(to, slot);
+    },
+    ordered(root) {
+      const members = roots.get(root);
+      return members === undefined ? null : orderedMembers(members, order);
+    },
+    size: (root) => countMembers(roots.get(root)),
+  };
+  return index;
 }

@@ -132,27 +132,21 @@ interface SortIndex {
 }
 
 /** The orders that have been requested. */
-export interface SortIndexes {
-  /** An order; `null` when it is not complete. */
-  get(sort: ExtraSort): TaskOrder | null;
-  /** Builds an order, once for all who wait. Resolves when it is complete. */
-  build(sort: ExtraSort): Awaitable<void>;
-  /** Takes a slot out before it changes. */
-  remove(slot: number): void;
-  insert(slot: number, life: TaskLife): void;
-}
+export type SortIndexes = ReturnType<typeof createSortIndexes>;
 
 /** @param now milliseconds */
-export function createSortIndexes(records: Records, now: () => number): SortIndexes {
+export function createSortIndexes(records: Records, now: () => number) {
   const indexes = new Map<ExtraSort, SortIndex>();
   return {
-    get(sort) {
+    /** An order; `null` when it is not complete. */
+    get(sort: ExtraSort): TaskOrder | null {
       const index = indexes.get(sort);
       if (index === undefined) return null;
       index.usedAt = now();
       return index.building === null ? index.order : null;
     },
-    build(sort) {
+    /** Builds an order, once for all who wait. Resolves when it is complete. */
+    build(sort: ExtraSort): Awaitable<void> {
       const known = indexes.get(sort);
       if (known !== undefined) return known.building ?? undefined;
       const index: SortIndex = {
@@ -171,7 +165,8 @@ export function createSortIndexes(records: Records, now: () => number): SortInde
       }
       return index.building ?? undefined;
     },
-    remove(slot) {
+    /** Takes a slot out before it changes. */
+    remove(slot: number): void {
       if (indexes.size === 0) return;
       for (const [sort, index] of indexes) {
         if (now() - index.usedAt > UNUSED_MS && index.building === null) {
@@ -183,7 +178,7 @@ export function createSortIndexes(records: Records, now: () => number): SortInde
         index.keys.delete(slot);
       }
     },
-    insert(slot, life) {
+    insert(slot: number, life: TaskLife): void {
       if (indexes.size === 0) return;
       for (const index of indexes.values()) add(records, index, slot, life);
     },
@@ -213,22 +208,17 @@ function add(records: Records, { sort, order, keys }: SortIndex, slot: number, l
 }
 
 /** A number for each of some slots: 8 bytes a slot. */
-export interface SlotKeys {
-  has(slot: number): boolean;
-  /** Of a slot that has one. */
-  get(slot: number): number;
-  set(slot: number, key: number): void;
-  delete(slot: number): void;
-}
+export type SlotKeys = ReturnType<typeof createSlotKeys>;
 
 /** @returns no keys yet */
-export function createSlotKeys(): SlotKeys {
+export function createSlotKeys() {
   /** NaN: the slot has none. */
   let keys = new Float64Array(1024).fill(Number.NaN);
   return {
-    has: (slot) => slot < keys.length && !Number.isNaN(keys[slot] as number),
-    get: (slot) => keys[slot] as number,
-    set(slot, key) {
+    has: (slot: number): boolean => slot < keys.length && !Number.isNaN(keys[slot] as number),
+    /** Of a slot that has one. */
+    get: (slot: number): number => keys[slot] as number,
+    set(slot: number, key: number): void {
       if (slot >= keys.length) {
         const wider = new Float64Array(Math.ceil(slot * 1.5) + 1).fill(Number.NaN);
         wider.set(keys);
@@ -236,23 +226,17 @@ export function createSlotKeys(): SlotKeys {
       }
       keys[slot] = key;
     },
-    delete(slot) {
+    delete(slot: number): void {
       if (slot < keys.length) keys[slot] = Number.NaN;
     },
   };
 }
 
 /** The index. Times in milliseconds. */
-export interface EtaIndex {
-  /** @param eta `null`: the task waits for none */
-  set(slot: number, eta: number | null): void;
-  remove(slot: number): void;
-  /** The next eta after a moment; `Infinity` when there is none. */
-  nextAfter(moment: number): number;
-}
+export type EtaIndex = ReturnType<typeof createEtaIndex>;
 
 /** @param compare order of slots with equal times */
-export function createEtaIndex(compare: CompareSlots): EtaIndex {
+export function createEtaIndex(compare: CompareSlots) {
   const order = createOrderedSlots(compare);
   const etas = new Map<number, number>();
 
@@ -266,13 +250,15 @@ export function createEtaIndex(compare: CompareSlots): EtaIndex {
 
   return {
     remove,
-    set(slot, eta) {
+    /** @param eta `null`: the task waits for none */
+    set(slot: number, eta: number | null): void {
       remove(slot);
       if (eta === null) return;
       order.insert(eta, slot);
       etas.set(slot, eta);
     },
-    nextAfter(moment) {
+    /** The next eta after a moment; `Infinity` when there is none. */
+    nextAfter(moment: number): number {
       for (const slot of order.walk('asc', behindKey(moment))) return etas.get(slot) as number;
       return Number.POSITIVE_INFINITY;
     },

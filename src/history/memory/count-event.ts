@@ -1,7 +1,7 @@
 /** Counts what a message reports in the per-minute aggregate, if it is the first to report it. */
 import type { MinuteAggregate, Outcome } from '../aggregate/minute-aggregate.ts';
 import type { TaskChange } from '../history.ts';
-import type { Added } from '../merge/entries.ts';
+import type { Added } from '../merge/merge.ts';
 import { type EntryKind, KIND_ORDER, type TaskEntry, type TaskRecord } from '../merge/record.ts';
 
 const MINUTE_MS = 60_000;

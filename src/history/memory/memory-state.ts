@@ -1,18 +1,23 @@
-/** The content of a history in memory, shared by its writer, index and reader. */
-
+/**
+ * The content of a history in memory, shared by its writer, index and reader, and since when, and with which gaps, it has
+ * received everything that happened. Times in milliseconds since 1970.
+ */
 import { randomBytes } from 'node:crypto';
 import type { Redactor } from '../../redact.ts';
 import { turnNow } from '../../turn-clock.ts';
 import { createMinuteAggregate, type MinuteAggregate } from '../aggregate/minute-aggregate.ts';
-import type { FlagContext } from '../answers/task-flags.ts';
+import type { FlagContext } from '../answers/rows.ts';
 import type { EventListener } from '../changes.ts';
 import { createFeed, type Feed } from '../feed/feed.ts';
 import type { FeedItem } from '../feed/feed-ring.ts';
 import type { HistoryPart } from '../history.ts';
 import { type RetentionOptions, resolveRetention } from '../retention.ts';
-import { createWorkerDeaths, type WorkerDeaths } from '../workers/deaths.ts';
-import { createWorkerTable, type WorkerTable } from '../workers/worker-table.ts';
-import { type Coverage, createCoverage } from './coverage.ts';
+import {
+  createWorkerDeaths,
+  createWorkerTable,
+  type WorkerDeaths,
+  type WorkerTable,
+} from '../workers/worker-table.ts';
 import { createTables, type Tables } from './tables.ts';
 import type { HistoryTap } from './tap.ts';
 
@@ -180,4 +185,74 @@ function nameOf({ records }: Tables, id: string): string | null {
   const slot = records.slots.get(id);
   const name = slot === undefined ? 0 : (records.name[slot] as number);
   return name === 0 ? null : records.names.text(name);
+}
+
+/**
+ * Since when, and with which gaps, a history has received everything that happened. Times in milliseconds since 1970.
+ */
+
+/** Maximum number of gaps that are remembered; the time before the oldest counts as not seen. */
+const MAX_GAPS = 100;
+/** A gap that is shorter does not end a span that is judged as a whole. */
+const SHORT_MS = 30_000;
+
+/** The time that was seen, that is, for which everything was received. */
+export type Coverage = ReturnType<typeof createCoverage>;
+
+/** A time that was not seen: `to` is the first moment that was. */
+interface Gap {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** @param startedAt from then on, everything is seen */
+function createCoverage(startedAt: number) {
+  let start = startedAt;
+  /** In the order of time. */
+  let gaps: Gap[] = [];
+
+  function dropOldest(): void {
+    while (gaps.length > MAX_GAPS) start = gaps.shift()?.to ?? start;
+  }
+
+  return {
+    /** Nothing was seen between these times. */
+    addGap(from: number, to: number): void {
+      if (from <= start) start = Math.max(start, to);
+      // Part of the millisecond of its end was missed.
+      else gaps.push({ from, to: to + 0.5 });
+      dropOldest();
+    },
+    /** Something that happened then was reported by a collector that reports everything. */
+    extendTo(time: number): void {
+      if (time < start) start = time;
+    },
+    /** Everything between these times was seen by another process or instance. @returns whether that is new */
+    addSeen(from: number, to: number): boolean {
+      // Also where the numbers are not numbers.
+      if (!(from < to)) return false;
+      const left = gaps.flatMap((gap) => without(gap, from, to));
+      const isNew = from < start || left.length !== gaps.length || left.some((gap, at) => gap !== gaps[at]);
+      gaps = left;
+      if (from >= start) return isNew;
+      if (to < start) gaps.unshift({ from: to, to: start });
+      start = from;
+      dropOldest();
+      return isNew;
+    },
+    /** Whether everything between these times was seen. */
+    isWhole: (from: number, to: number): boolean =>
+      from >= start && gaps.every((gap) => gap.from >= to || gap.to <= from),
+    /** Since when everything was seen, but for moments. */
+    since: (): number => Math.floor(gaps.findLast(({ from, to }) => to - from >= SHORT_MS)?.to ?? start),
+  };
+}
+
+/** The rest of a gap after a part of it was seen. */
+function without(gap: Gap, from: number, to: number): Gap[] {
+  if (to <= gap.from || from > gap.to) return [gap];
+  return [
+    ...(gap.from < from ? [{ from: gap.from, to: from }] : []),
+    ...(to < gap.to ? [{ from: to, to: gap.to }] : []),
+  ];
 }

@@ -1,23 +1,18 @@
 /** Records messages about tasks: merges them into records, and updates indexes, workers and feed. */
 import type { TaskRelation } from '../../model.ts';
 import type { MinuteAggregate } from '../aggregate/minute-aggregate.ts';
-import { type EventListener, type HeardEvent, mayEndUnseen } from '../changes.ts';
+import { type EventListener, type HeardEvent, isName, mayEndUnseen } from '../changes.ts';
 import type { Feed } from '../feed/feed.ts';
 import type { HistoryWriter, TaskChange, TaskChangeType, TaskFacts } from '../history.ts';
-import type { Added } from '../merge/entries.ts';
-import { applyChange, applyFacts, applyRelations } from '../merge/merge.ts';
+import { type Added, applyChange, applyFacts, applyRelations } from '../merge/merge.ts';
 import { KIND_ORDER, stateOf, type TaskEntry, type TaskRecord } from '../merge/record.ts';
-import { isName } from '../names.ts';
 import { readLife, readRecord } from '../table/record-table.ts';
 import { allocateSlot, holdRecord, isFull } from '../table/records.ts';
-import type { WorkerDeaths } from '../workers/deaths.ts';
-import type { WorkerTable } from '../workers/worker-table.ts';
+import type { WorkerDeaths, WorkerTable } from '../workers/worker-table.ts';
 import { countEvent } from './count-event.ts';
-import type { Coverage } from './coverage.ts';
-import { addEvent } from './memory-state.ts';
-import type { Tables } from './tables.ts';
+import { addEvent, type Coverage } from './memory-state.ts';
+import { canvasOf, isReported, shared, type Tables } from './tables.ts';
 import type { HistoryTap } from './tap.ts';
-import { canvasOf, isReported, shared } from './write-relatives.ts';
 
 /** Approximate size of an unpacked entry of a record, in bytes. */
 const BYTES_PER_ENTRY = 150;

@@ -6,10 +6,9 @@
  * state hides REVOKED, and a second run stays SUCCESS. Here states are ranked within one run only: a late
  * `started` never reopens a run that has ended, and a new run begins again.
  */
-import { currentRun, decidingEntry, runsOf, startedEntry } from './attempts.ts';
+import { currentRun, decidingEntry, repeatIn, runsOf, startedEntry } from './attempts.ts';
 import { compareTime, type Run, type TaskRuns } from './attribution.ts';
 import { type EntryKind, KIND_ORDER, STATE_OF_KIND, stateOf, type TaskEntry } from './record.ts';
-import { repeatIn } from './repeats.ts';
 
 /** State, worker and times of a task. Times in whole milliseconds since 1970; `null`: unknown. */
 export interface TaskLife {

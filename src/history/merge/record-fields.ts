@@ -5,9 +5,7 @@
 import { isTraceId, type SentWith, type TimeLimits } from '../../model.ts';
 import { isRecord, isTime } from '../../values.ts';
 import type { Field } from './precedence.ts';
-import { PROGRESS_TEXT } from './progress.ts';
-import type { MutableRecord, TaskRecord } from './record.ts';
-import { keepStamps, STAMPS_TEXT } from './stamps.ts';
+import { keepStamps, type MutableRecord, PROGRESS_TEXT, STAMPS_TEXT, type TaskRecord } from './record.ts';
 
 /** A field of a record that has a row in the table. */
 export type RecordField = Exclude<keyof TaskRecord, 'id' | 'entries' | 'ranks' | 'truncated'>;

@@ -1,11 +1,12 @@
 /**
- * Everything that is known about one task, as plain data: what its messages reported, and the data for merging the next
- * one. `merge.ts` makes records from messages, `life.ts` and `timeline.ts` read them.
+ * Everything that is known about one task, as plain data: what its messages reported, its progress and Celery's stamps
+ * (small plain data that a host puts on its tasks), and the data for merging the next message. `merge.ts` makes records
+ * from messages, `life.ts` and `attempts.ts` read them.
  */
-import type { SentWith, TaskTextField } from '../../model.ts';
+import type { SentWith, TaskProgress, TaskTextField } from '../../model.ts';
+import { type Redactor, redactTaskProgress, redactValue } from '../../redact.ts';
+import { isRecord, isTime } from '../../values.ts';
 import type { TaskChangeType } from '../history.ts';
-import type { KeptProgress } from './progress.ts';
-import type { Stamps } from './stamps.ts';
 
 /**
  * What an entry reports. `revoking`: the command to revoke was written; no worker has confirmed it. `propagated`: the
@@ -152,4 +153,173 @@ export function isSameReport(a: TaskEntry, b: TaskEntry): boolean {
 
 function reportOf(kind: EntryKind): EntryKind {
   return kind === 'propagated' ? 'failed' : kind;
+}
+
+/** The last progress of a task that is known. */
+interface KeptProgress {
+  readonly value: TaskProgress;
+  /** When it was reported, or known to be true, in milliseconds since 1970. */
+  readonly at: number;
+  /** Number of the attempt that reported it, 0 for the first; `null`: not known. */
+  readonly attempt: number | null;
+  /** Whether the secrets were removed. */
+  readonly isRedacted?: boolean;
+}
+
+/**
+ * Takes a progress that a message reports, unless a later one is known.
+ *
+ * @param entry the message
+ * @returns whether it differs from the known one
+ */
+export function takeProgress(
+  record: { progress: KeptProgress | null },
+  value: TaskProgress | null | undefined,
+  { time, retries }: { readonly time: number; readonly retries: number | null },
+): boolean {
+  if (value === null || value === undefined) return false;
+  const before = record.progress;
+  record.progress = laterProgress(before, { value, at: time, attempt: retries });
+  return !isSameProgress(record.progress, before);
+}
+
+/** The later of two; of two that are equally late, the same one whatever their order. */
+function laterProgress(one: KeptProgress | null, other: KeptProgress | null): KeptProgress | null {
+  if (one === null || other === null) return one ?? other;
+  if (one.at !== other.at) return one.at > other.at ? one : other;
+  return textOf(one) >= textOf(other) ? one : other;
+}
+
+/** Whether two report the same, whenever that was. */
+function isSameProgress(one: KeptProgress | null, other: KeptProgress | null): boolean {
+  if (one === null || other === null) return one === other;
+  return textOf(one) === textOf(other);
+}
+
+function textOf({ value, attempt }: KeptProgress): string {
+  const { current, total, percent, text } = value;
+  return JSON.stringify([percent, current, total, text, attempt]);
+}
+
+/** Estimate of its memory, in bytes. */
+export function progressSize(progress: KeptProgress | null): number {
+  return progress === null ? 0 : 120 + 2 * (progress.value.text?.length ?? 0);
+}
+
+/** The same without secrets. */
+export function redactedProgress(progress: KeptProgress | null, redactor: Redactor): KeptProgress | null {
+  if (progress === null || progress.isRedacted === true) return progress;
+  const { value } = progress;
+  return { ...progress, value: redactTaskProgress(value, redactor), isRedacted: true };
+}
+
+/** The progress of a task as JSON: an array takes a third of the space of an object. */
+export const PROGRESS_TEXT = { write: writeProgress, read: readProgress };
+
+function writeProgress({ value, at, attempt, isRedacted }: KeptProgress): unknown {
+  const { current, total, percent, text } = value;
+  return [at, attempt, isRedacted === true ? 1 : 0, current, total, percent, text];
+}
+
+function readProgress(written: unknown): KeptProgress | null {
+  if (!Array.isArray(written)) return null;
+  const [at, attempt, isRedacted, current, total, percent, text] = written as unknown[];
+  if (!isTime(at)) return null;
+  const value = {
+    current: numberOr(current),
+    total: numberOr(total),
+    percent: numberOr(percent),
+    text: typeof text === 'string' ? text : null,
+  };
+  return { value, at, attempt: numberOr(attempt), ...(isRedacted === 1 && { isRedacted: true }) };
+}
+
+function numberOr(value: unknown): number | null {
+  return typeof value === 'number' ? value : null;
+}
+
+const MOST_CHARACTERS = 4_096;
+/** The only key of an object that represents such a number. */
+const MARK = '~';
+/** Deepest nesting that is read. */
+const DEEPEST = 200;
+
+/** Stamps as they are kept. */
+interface Stamps {
+  readonly value: unknown;
+  /** Estimate in bytes. */
+  readonly size: number;
+  /** Whether the secrets were removed. */
+  readonly isRedacted?: boolean;
+}
+
+/** @returns a copy; `null` if they are too large, not plain data, or absent */
+export function keepStamps(given: unknown): Stamps | null {
+  if (given === undefined || given === null) return null;
+  let left = MOST_CHARACTERS;
+  const weigh = (key: string, value: unknown): unknown => {
+    left -= key.length + (typeof value === 'string' ? value.length : 8);
+    if (left < 0) throw new RangeError('too large');
+    return typeof value === 'bigint' ? '' : value;
+  };
+  try {
+    if (JSON.stringify(given, weigh) === undefined) return null;
+    return { value: structuredClone(given), size: 2 * (MOST_CHARACTERS - left) };
+  } catch {
+    return null;
+  }
+}
+
+/** The same without secrets. */
+export function redactedStamps(stamps: Stamps | null, redactor: Redactor): Stamps | null {
+  if (stamps === null || stamps.isRedacted === true) return stamps;
+  const { value, size } = stamps;
+  return { value: redactValue(value, 'stamps', redactor), size, isRedacted: true };
+}
+
+/** Stamps as JSON, which lacks integers of any length and some other numbers. */
+export const STAMPS_TEXT = { write: writeStamps, read: readStamps };
+
+function writeStamps({ value, size, isRedacted }: Stamps): unknown {
+  return [encode(value), size, isRedacted === true ? 1 : 0];
+}
+
+function readStamps(written: unknown): Stamps | null {
+  if (!Array.isArray(written) || typeof written[1] !== 'number') return null;
+  const [value, size, isRedacted] = written as [unknown, number, unknown];
+  try {
+    return { value: decode(value, 0), size, ...(isRedacted === 1 && { isRedacted: true }) };
+  } catch {
+    return null;
+  }
+}
+
+function encode(value: unknown): unknown {
+  if (typeof value === 'bigint') return { [MARK]: `n${value}` };
+  if (typeof value === 'number' && (!Number.isFinite(value) || Object.is(value, -0))) {
+    return { [MARK]: `f${Object.is(value, -0) ? '-0' : value}` };
+  }
+  if (value instanceof Date) return { [MARK]: `d${value.getTime()}` };
+  if (value === undefined) return { [MARK]: 'u' };
+  if (Array.isArray(value)) return Array.from(value, encode);
+  if (!isRecord(value)) return value;
+  const object = Object.fromEntries(Object.entries(value).map(([key, member]) => [key, encode(member)]));
+  return Object.hasOwn(object, MARK) ? { [MARK]: [object] } : object;
+}
+
+function decode(written: unknown, depth: number): unknown {
+  if (depth > DEEPEST) throw new RangeError('too deep');
+  if (Array.isArray(written)) return written.map((member) => decode(member, depth + 1));
+  if (!isRecord(written)) return written;
+  const mark = Object.hasOwn(written, MARK) ? written[MARK] : undefined;
+  if (typeof mark === 'string') return decodeMark(mark);
+  const object = Array.isArray(mark) && isRecord(mark[0]) ? mark[0] : written;
+  return Object.fromEntries(Object.entries(object).map(([key, member]) => [key, decode(member, depth + 1)]));
+}
+
+function decodeMark(mark: string): unknown {
+  const text = mark.slice(1);
+  if (mark.startsWith('n')) return BigInt(text);
+  if (mark.startsWith('f')) return Number(text);
+  return mark.startsWith('d') ? new Date(Number(text)) : undefined;
 }

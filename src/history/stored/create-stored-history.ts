@@ -10,16 +10,24 @@ import { createMemoryHistory, type MemoryHistory, type MemoryHistoryOptions } fr
 import { resolveRetention } from '../retention.ts';
 import type { StoreSession } from '../store.ts';
 import type { Hearing, StoredHistory, StoredHistoryOptions } from '../stored-history.ts';
-import { createCauseNotes } from './cause-notes.ts';
-import { changeHearing, freezeAt, gapFound } from './hearing.ts';
-import { createJobs, type Jobs } from './jobs.ts';
+import { changeHearing, createJobs, freezeAt, gapFound, type Jobs } from './jobs.ts';
 import { createStoredReader } from './read/stored-reader.ts';
-import { createTextCopies } from './shared-texts.ts';
 import { createStoreCalls, createStoreClock } from './store-calls.ts';
-import { hasOthers, isHolder, mayWrite, PACE, type Pace, type StoredState } from './stored-state.ts';
-import { createTaskBacklog, noteChanged, noteDropping, noteStep } from './task-backlog.ts';
-import { statusOf } from './upkeep.ts';
-import { noteRelation } from './write-behind.ts';
+import {
+  createCauseNotes,
+  createTaskBacklog,
+  hasOthers,
+  isHolder,
+  mayWrite,
+  noteChanged,
+  noteDropping,
+  noteStep,
+  PACE,
+  type Pace,
+  type StoredState,
+} from './stored-state.ts';
+import { createTextCopies } from './texts.ts';
+import { noteRelation, statusOf } from './write-behind.ts';
 
 /** Longest time to write the remaining changes when the history is closed, in milliseconds. */
 const CLOSE_MS = 2_000;

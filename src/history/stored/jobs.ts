@@ -1,11 +1,14 @@
-/** The repeated work of a stored history: open the store, renew the lease, write, read copies, load, clean up. */
-import type { StoreSession } from '../store.ts';
-import { renewLease } from './hearing.ts';
+/**
+ * The repeated work of a stored history: open the store, renew the lease, write, read copies, load, clean up; and which
+ * messages this instance receives, and which it has missed.
+ */
+import type { LeaseState, StoreSession } from '../store.ts';
+import type { Hearing } from '../stored-history.ts';
 import { loadStored, takeInChunks, takeInTexts } from './loading.ts';
 import { countedSince, createRollups } from './rollups/create-rollups.ts';
 import { areClocksApart, isHolder, mayWrite, ownNow, type StoredState, TEXT } from './stored-state.ts';
-import { keepStore, noteLosses } from './upkeep.ts';
-import { writeBehind } from './write-behind.ts';
+import { unionOf } from './texts.ts';
+import { keepStore, noteLosses, writeBehind } from './write-behind.ts';
 
 /** Between two checks for data to be loaded, in milliseconds. */
 const LOAD_MS = 1_000;
@@ -19,21 +22,10 @@ const COUNT_DEADLINE_MS = 60_000;
 const MOST_CHUNKS = 100;
 
 /** The repeated work of a stored history. */
-export interface Jobs {
-  start(): void;
-  /** Waits until the store is open, with another attempt if necessary. Rejects when that fails. */
-  open(): Promise<void>;
-  /** Writes all changes so far, if this instance is the one that writes. */
-  write(): Promise<void>;
-  /** Does everything that is due now, without waiting for its time. */
-  wake(): void;
-  /** Called when the lease is taken or lost. @returns ends the calls */
-  onLease(listener: (isHolder: boolean) => void): () => void;
-  stop(): void;
-}
+export type Jobs = ReturnType<typeof createJobs>;
 
 /** Creates the work without starting it. */
-export function createJobs(state: StoredState): Jobs {
+export function createJobs(state: StoredState) {
   const listeners = new Set<(isHolder: boolean) => void>();
   const watch = createLeaseWatch(state, (held) => {
     if (held) {
@@ -68,17 +60,21 @@ export function createJobs(state: StoredState): Jobs {
   state.calls.onAnswer(wake);
   return {
     start: opening.start,
-    open: async () => (isOpen ? undefined : opening.run()),
-    async write() {
+    /** Waits until the store is open, with another attempt if necessary. Rejects when that fails. */
+    open: async (): Promise<void> => (isOpen ? undefined : opening.run()),
+    /** Writes all changes so far, if this instance is the one that writes. */
+    async write(): Promise<void> {
       await writing.run();
       await countUp(state);
     },
+    /** Does everything that is due now, without waiting for its time. */
     wake,
-    onLease(listener) {
+    /** Called when the lease is taken or lost. @returns ends the calls */
+    onLease(listener: (isHolder: boolean) => void): () => void {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
-    stop() {
+    stop(): void {
       isStopped = true;
       watch.stop();
       for (const pulse of [opening, ...all]) pulse.stop();
@@ -207,7 +203,7 @@ function createLeaseWatch(
 const MOST_WAIT_MS = 30_000;
 
 /** Repeated work, done less often while it fails. At most one run is under way. */
-export interface Pulse {
+interface Pulse {
   start(): void;
   /** Does the work without waiting for its time. A run that is under way is followed by another one. */
   wake(): void;
@@ -284,4 +280,87 @@ function createPulse(work: () => Promise<void>, intervalMs: number): Pulse {
 /** @param restMs of the interval */
 function waitAfter(failures: number, restMs: number): number {
   return failures === 0 ? Math.max(0, restMs) : Math.min(1_000 * 2 ** (failures - 1), MOST_WAIT_MS);
+}
+
+/** Messages may have been missed. @param since milliseconds since 1970; `null`: since the last one */
+export function gapFound(state: StoredState, since: number | null): void {
+  if (state.hearing !== 'all') return;
+  endSpan(state, since);
+  state.hearsSince = state.clock.elapsed();
+}
+
+/** @param at when this instance stopped receiving everything, milliseconds since 1970; `null`: with the last message */
+function endSpan(state: StoredState, at: number | null): void {
+  const { clock, hearsSince, feed } = state;
+  if (hearsSince === null) return;
+  const from = clock.databaseAt(hearsSince);
+  const to = Math.min(clock.now(), (at ?? feed.lastArrival ?? 0) + clock.ahead());
+  if (to > from) state.spans = unionOf([...state.spans, [from, to]]);
+  state.hearsSince = null;
+}
+
+/** Stops the clock of the history while the source is disconnected: only others receive messages then. */
+export function freezeAt(state: StoredState, moment: Date | null): void {
+  const { history, frozenAt } = state;
+  history.writer.freezeAt(moment);
+  if (state.hearing !== 'all') return;
+  if (moment !== null) {
+    endSpan(state, moment.getTime());
+    state.frozenAt ??= moment.getTime();
+  } else if (frozenAt !== null) {
+    state.frozenAt = null;
+    gapFound(state, frozenAt);
+  }
+}
+
+/** Changes the hearing. The content of memory must have been written before. */
+export function changeHearing(state: StoredState, hearing: Hearing): void {
+  if (state.hearing === 'all') endSpan(state, state.frozenAt ?? state.clock.now() - state.clock.ahead());
+  state.hearing = hearing;
+  state.frozenAt = null;
+  state.hearsSince = hearing === 'all' ? state.clock.elapsed() : null;
+  state.isLoading = true;
+  state.areTextsKnown = false;
+  state.revision++;
+  state.rollups?.restart();
+}
+
+/** The holder stops when this much of its lease is left. */
+const MARGIN = 1 / 40;
+/** Longest wait for an answer, in milliseconds. */
+const DEADLINE_MS = 3_000;
+
+/** Takes or renews the lease, or reads who holds it. */
+async function renewLease(state: StoredState): Promise<void> {
+  const { session, clock, lease, calls } = state;
+  if (session === null) return;
+  const askedAt = clock.elapsed();
+  const isWanted = lease.isWanted && !state.isReadOnly;
+  try {
+    const found = await calls.ask('lease', () => question(state, session, isWanted), DEADLINE_MS);
+    clock.learn(found.now, askedAt);
+    lease.isKnown = true;
+    lease.isTaken = !found.isHeld && found.holder !== null;
+    lease.heldUntil = found.isHeld ? askedAt + state.pace.leaseMs * (1 - MARGIN) : Number.NEGATIVE_INFINITY;
+    noteOthers(state, found);
+  } catch (error) {
+    lease.isKnown = false;
+    throw error;
+  }
+}
+
+async function question(state: StoredState, { lease }: StoreSession, isWanted: boolean): Promise<LeaseState> {
+  if (isWanted) return lease.acquire(state.instance, state.pace.leaseMs);
+  if (isHolder(state)) await lease.release(state.instance);
+  return lease.look();
+}
+
+function noteOthers({ lease, clock }: StoredState, found: LeaseState): void {
+  const contendedAt =
+    found.contendedAt === null ? Number.NEGATIVE_INFINITY : clock.elapsedAt(found.contendedAt);
+  lease.othersSeenAt = Math.max(
+    lease.othersSeenAt,
+    contendedAt,
+    lease.isTaken ? clock.elapsed() : contendedAt,
+  );
 }

@@ -15,8 +15,7 @@ import {
 import { FIRST_READ, nextReadSize } from './read/stored-tasks.ts';
 import { storeQuery } from './read/task-pages.ts';
 import { readKeptTask } from './record-text.ts';
-import { type StoredState, TEXT } from './stored-state.ts';
-import { noteChanged, stepsOf } from './task-backlog.ts';
+import { noteChanged, type StoredState, stepsOf, TEXT } from './stored-state.ts';
 import { readFeedText, readSpans, readWorkersText, unionOf } from './texts.ts';
 
 /** Bounds of one page of tasks: fewer pages fill memory sooner. */

@@ -1,15 +1,17 @@
-/** The state of a stored history, shared by its parts. Times as `StoreClock.elapsed` unless a name says otherwise. */
-import type { TaskRelation } from '../../model.ts';
+/**
+ * The state of a stored history, shared by its parts, with the tasks that wait to be written and what is known of their
+ * stored versions. Times as `StoreClock.elapsed` unless a name says otherwise.
+ */
+import { createLruCache } from '../../lru-cache.ts';
+import type { TaskCause, TaskRelation } from '../../model.ts';
 import type { MemoryAccess } from '../memory/memory-access.ts';
 import type { MemoryHistory } from '../memory-history.ts';
-import type { StoreSession } from '../store.ts';
+import type { RecordStep } from '../merge/merge.ts';
+import type { CauseStore, StoredCause, StoreSession } from '../store.ts';
 import type { Hearing, StoredHistoryOptions } from '../stored-history.ts';
-import type { CauseNotes } from './cause-notes.ts';
 import type { Rollups } from './rollups/create-rollups.ts';
-import type { TextCopies } from './shared-texts.ts';
 import type { StoreCalls, StoreClock } from './store-calls.ts';
-import type { TaskBacklog } from './task-backlog.ts';
-import type { Span } from './texts.ts';
+import type { Span, TextCopies } from './texts.ts';
 
 /** Kinds of texts that the history itself keeps. */
 export const TEXT = {
@@ -34,7 +36,7 @@ export interface Pace {
 export const PACE: Pace = { intervalMs: 750, leaseMs: 3_500, renewalMs: 600 };
 
 /** What is known about the lease. */
-export interface LeaseView {
+interface LeaseView {
   /** Until when this instance holds it at least. */
   heldUntil: number;
   /** Whether the store could be asked lately. */
@@ -47,13 +49,13 @@ export interface LeaseView {
 }
 
 /** Relations that wait to be written, and since when. */
-export interface RelationBacklog {
+interface RelationBacklog {
   readonly waiting: { readonly relation: TaskRelation; readonly since: number }[];
   lost: number;
 }
 
 /** The items of the feed that this instance has received. */
-export interface FeedBacklog {
+interface FeedBacklog {
   /** Numbers of the last item that was written, and of the last one that was received. */
   written: number;
   heard: number;
@@ -162,4 +164,155 @@ export function isShared(state: StoredState): boolean {
   const { hearing, lease } = state;
   if (hearing !== 'part') return hearing === 'nothing';
   return !lease.isKnown || hasOthers(state);
+}
+
+/** Maximum number of causes that are remembered as stored. */
+const MOST_KNOWN = 5_000;
+/** How far the stored time of the last failure may lag behind, in milliseconds. */
+const LATE_MS = 60 * 60_000;
+
+/** The causes to be stored. */
+export type CauseNotes = ReturnType<typeof createCauseNotes>;
+
+export function createCauseNotes() {
+  const known = createLruCache<Pick<StoredCause, 'firstSeen' | 'lastSeen'>>({ entries: MOST_KNOWN });
+  const fresh = new Map<string, StoredCause>();
+  return {
+    /** A task failed at this time, milliseconds since 1970. */
+    add(cause: TaskCause, time: number): void {
+      const { firstSeen, lastSeen } = fresh.get(cause.id) ?? known.get(cause.id) ?? NEVER;
+      if (time >= firstSeen && time <= lastSeen + (fresh.has(cause.id) ? 0 : LATE_MS)) return;
+      if (fresh.size >= MOST_KNOWN && !fresh.has(cause.id)) return;
+      const times = { firstSeen: Math.min(firstSeen, time), lastSeen: Math.max(lastSeen, time) };
+      fresh.set(cause.id, { ...cause, ...times });
+    },
+    /** Writes new causes. Rejects with the store's error; the next call tries again. */
+    async write(store: CauseStore): Promise<void> {
+      if (fresh.size === 0) return;
+      const causes = [...fresh.values()];
+      await store.note(causes);
+      for (const cause of causes) {
+        known.set(cause.id, cause);
+        if (fresh.get(cause.id) === cause) fresh.delete(cause.id);
+      }
+    },
+  };
+}
+
+const NEVER = { firstSeen: Number.POSITIVE_INFINITY, lastSeen: Number.NEGATIVE_INFINITY };
+
+/** Tasks whose stored version is remembered. The others are looked up before they are written again. */
+const MOST_VERSIONS = 20_000;
+
+/** The key and version under which a task is stored. `version` 0: it is not. */
+interface StoredVersion {
+  readonly day: number;
+  readonly version: number;
+}
+
+/** The waiting tasks. Times as `StoreClock.elapsed`. */
+export type TaskBacklog = ReturnType<typeof createTaskBacklog>;
+
+/** @returns an empty backlog */
+export function createTaskBacklog() {
+  return {
+    /** By id: since when the task waits. The oldest come first. Tasks that are being written stay here until they are. */
+    changed: new Map(),
+    /** Tasks being written that have changed again, and when. */
+    again: new Map(),
+    /** Tasks being written. */
+    writing: new Set(),
+    /**
+     * By id: what was told of a task since it was last written. If a version is stored that memory does not have, the same
+     * is told to that one.
+     */
+    steps: new Map(),
+    /** Tasks of which too much was told since they were last written, or too long ago, to keep it. */
+    forgotten: new Set(),
+    /** What was told before of tasks that are being written. */
+    told: new Map(),
+    /**
+     * Of tasks in memory that were written or read lately. If memory has dropped a task, later messages contain only a
+     * part of it: the stored task must be read before they are written.
+     */
+    versions: new Map(),
+    /** Tasks that were dropped before they could be written, or of which an earlier part was written over. */
+    lost: 0,
+  };
+}
+
+/** A task has changed. */
+export function noteChanged({ changed, again, writing }: TaskBacklog, id: string, at: number): void {
+  if (!changed.has(id)) changed.set(id, at);
+  else if (writing.has(id) && !again.has(id)) again.set(id, at);
+}
+
+/** Most tasks, and steps of each, that are kept to be told again; the database may be away for long. */
+const MOST_TOLD = { tasks: 20_000, steps: 1_000 };
+
+/** A task was told something. */
+export function noteStep({ steps, forgotten }: TaskBacklog, id: string, step: RecordStep): void {
+  if (forgotten.has(id)) return;
+  const known = steps.get(id);
+  if (known === undefined) steps.set(id, [step]);
+  else known.push(step);
+  if (steps.size <= MOST_TOLD.tasks && (known?.length ?? 0) <= MOST_TOLD.steps) return;
+  const [oldest = id] = steps.keys();
+  const tooMuch = steps.size > MOST_TOLD.tasks ? oldest : id;
+  steps.delete(tooMuch);
+  forgotten.add(tooMuch);
+}
+
+/** What was told of a task that no stored version is known to have. */
+export function stepsOf({ steps, told }: TaskBacklog, id: string): readonly RecordStep[] {
+  return [...(told.get(id) ?? []), ...(steps.get(id) ?? [])];
+}
+
+/** A task is about to be dropped from memory. One that waits is lost. */
+export function noteDropping(backlog: TaskBacklog, id: string): void {
+  const { changed, writing, again, versions, steps, forgotten } = backlog;
+  versions.delete(id);
+  steps.delete(id);
+  forgotten.delete(id);
+  if (!changed.has(id)) return;
+  // The write that is under way may still succeed; if it does not, the next one finds the task lost.
+  if (writing.has(id) && !again.has(id)) return;
+  lose(backlog, id);
+}
+
+/** Removes a task that was written. A task that has changed meanwhile waits again. */
+export function settle({ changed, again, forgotten }: TaskBacklog, id: string): void {
+  const later = again.get(id);
+  changed.delete(id);
+  again.delete(id);
+  if (later === undefined) forgotten.delete(id);
+  else changed.set(id, later);
+}
+
+/** Removes a task that can no longer be read. */
+export function lose(backlog: TaskBacklog, id: string): void {
+  backlog.changed.delete(id);
+  backlog.again.delete(id);
+  backlog.steps.delete(id);
+  backlog.forgotten.delete(id);
+  backlog.lost++;
+}
+
+/** Remembers under which version a task is stored. */
+export function rememberVersion({ versions }: TaskBacklog, id: string, version: StoredVersion): void {
+  versions.delete(id);
+  versions.set(id, version);
+  if (versions.size <= MOST_VERSIONS) return;
+  for (const oldest of versions.keys()) {
+    versions.delete(oldest);
+    return;
+  }
+}
+
+/** What was told of tasks that could not be written is told again, before what followed. */
+export function putBack({ steps, writing, told }: TaskBacklog): void {
+  for (const [id, taken] of told) {
+    if (taken.length > 0 && writing.has(id)) steps.set(id, [...taken, ...(steps.get(id) ?? [])]);
+  }
+  told.clear();
 }

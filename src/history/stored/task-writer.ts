@@ -12,11 +12,18 @@ import { lifeOf } from '../merge/life.ts';
 import { copyRecord, type TaskRecord } from '../merge/record.ts';
 import { causeOfKept } from '../merge/task.ts';
 import { type StoredTask, type StoreSession, type TaskStore, WHOLE_AT_ONCE } from '../store.ts';
-import type { CauseNotes } from './cause-notes.ts';
 import { createPauses } from './loading.ts';
 import { readKeptTask, writeRecordText } from './record-text.ts';
 import type { StoreCalls, StoreClock } from './store-calls.ts';
-import { lose, putBack, rememberVersion, settle, stepsOf, type TaskBacklog } from './task-backlog.ts';
+import {
+  type CauseNotes,
+  lose,
+  putBack,
+  rememberVersion,
+  settle,
+  stepsOf,
+  type TaskBacklog,
+} from './stored-state.ts';
 
 /** Tasks of one statement: few, so that none holds up the event loop; more where many wait. */
 const BATCH = 250;

@@ -1,11 +1,14 @@
 /**
- * The times for which an instance that receives everything stored what happened. Times in milliseconds, by the clock of
- * the database.
+ * Texts that instances share by kind (one publishes them, the others keep a copy that is read again when it changes), and
+ * what some of them say: the feed, the workers, and the times for which an instance that receives everything stored what
+ * happened. Times in milliseconds, by the clock of the database.
  */
 import type { Steps } from '../../scheduler.ts';
 import { isRecord, isTime } from '../../values.ts';
 import type { HeardItem } from '../feed/feed-ring.ts';
+import type { SnapshotStore } from '../store.ts';
 import type { StoredWorker } from '../workers/worker-record.ts';
+import type { StoreCalls } from './store-calls.ts';
 
 /** A span of time, both ends included. */
 export type Span = readonly [from: number, to: number];
@@ -151,3 +154,53 @@ function workerOf(row: unknown, aheadMs: number): StoredWorker | null {
     facts: isRecord(facts) ? facts : {},
   };
 }
+
+/** The texts known to this instance. */
+export type TextCopies = ReturnType<typeof createTextCopies>;
+
+/** @returns no texts */
+export function createTextCopies(calls: StoreCalls) {
+  const texts = new Map<string, string>();
+  const unwritten = new Map<string, string>();
+  const known = new Map<string, number>();
+  let revision = 0;
+
+  function set(kind: string, text: string): boolean {
+    if (texts.get(kind) === text) return false;
+    texts.set(kind, text);
+    revision++;
+    return true;
+  }
+
+  return {
+    /** Replaces a text. It is shown at once, and written with the next {@link TextCopies.write}. */
+    publish(kind: string, text: string): void {
+      if (set(kind, text)) unwritten.set(kind, text);
+    },
+    /** `null`: not published. */
+    read: (kind: string): string | null => texts.get(kind) ?? null,
+    /** Grows with each change that {@link TextCopies.read} shows. */
+    revision: (): number => revision,
+    /** Writes the texts that were published since the last time. */
+    async write(store: SnapshotStore): Promise<void> {
+      if (unwritten.size === 0) return;
+      const written = new Map(unwritten);
+      await calls.ask('write', () => store.write(written));
+      for (const [kind, text] of written) if (unwritten.get(kind) === text) unwritten.delete(kind);
+    },
+    /** Reads the texts that others have written since the last time. @returns their kinds */
+    async refresh(store: SnapshotStore): Promise<ReadonlySet<string>> {
+      const revisions = await calls.ask('copy', () => store.revisions());
+      const changed = [...revisions].filter(
+        ([kind, number]) => known.get(kind) !== number && !unwritten.has(kind),
+      );
+      if (changed.length === 0) return NONE;
+      const read = await calls.ask('copy', () => store.read(changed.map(([kind]) => kind)));
+      for (const [kind, text] of read) set(kind, text);
+      for (const [kind, number] of changed) known.set(kind, number);
+      return new Set(read.keys());
+    },
+  };
+}
+
+const NONE: ReadonlySet<string> = new Set();

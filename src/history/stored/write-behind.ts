@@ -1,12 +1,16 @@
-/** Writes the changes since the last time: tasks, relations, feed, workers and texts. */
+/**
+ * Writes the changes since the last time: tasks, relations, feed, workers and texts. The holder of the lease drops old
+ * days, and keeps the feed short.
+ */
 import type { TaskRelation } from '../../model.ts';
 import { runInSlices } from '../../scheduler/in-slices.ts';
 import { type Steps, scheduler } from '../../scheduler.ts';
 import type { StoreSession } from '../store.ts';
+import type { StoreStatus } from '../stored-history.ts';
 import type { StoredWorker } from '../workers/worker-record.ts';
 import { takeInTexts } from './loading.ts';
-import { isHolder, mayWrite, type StoredState, TEXT } from './stored-state.ts';
-import { writeTasks } from './task-writer.ts';
+import { areClocksApart, isHolder, mayWrite, type StoredState, TEXT } from './stored-state.ts';
+import { dayAt, writeTasks } from './task-writer.ts';
 import { type Span, unionOf, writeFeedText, writeSpans, writeWorkersText } from './texts.ts';
 
 /** Most relations that wait, and most of one statement. */
@@ -40,7 +44,7 @@ export async function writeBehind(state: StoredState): Promise<void> {
 }
 
 /** Since when the oldest unwritten change waits; `null`: all are written. */
-export function oldestWaiting({ tasks, relations, feed }: StoredState): number | null {
+function oldestWaiting({ tasks, relations, feed }: StoredState): number | null {
   const oldest = [
     tasks.changed.values().next().value,
     relations.waiting[0]?.since,
@@ -122,4 +126,68 @@ function* workersText({ hostnames, access, clock }: StoredState): Steps<string> 
   }
   yield;
   return writeWorkersText(workers, clock.ahead());
+}
+
+/** Between two clean-ups, in milliseconds. */
+const CLEAN_MS = 60 * 60_000;
+/** How many times the length of the feed is kept. */
+const FEEDS = 2;
+
+/** Longest clean-up, in milliseconds. */
+const DEADLINE_MS = 120_000;
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/** Records when more has been lost. */
+export function noteLosses(state: StoredState): void {
+  const lost = lostIn(state);
+  if (lost === state.lostBefore) return;
+  state.lostBefore = lost;
+  state.lostAt = Math.round(state.clock.now() - state.clock.ahead());
+}
+
+/** Reads the size of the store, and cleans it up once an hour. */
+export async function keepStore(state: StoredState): Promise<void> {
+  const { session, clock, calls, options, maxEvents } = state;
+  if (session === null) return;
+  const now = clock.elapsed();
+  const isKeeper = isHolder(state) && !state.isReadOnly;
+  if (isKeeper && now - state.cleanedAt >= CLEAN_MS && !areClocksApart(state)) {
+    const today = dayAt(clock);
+    const day = today - options.store.retention.taskDays;
+    await calls.ask('upkeep', () => session.tasks.dropBefore(day, today), DEADLINE_MS);
+    const oldest = clock.now() - options.store.retention.rollupDays * DAY_MS;
+    await calls.ask('upkeep', () => session.causes.dropBefore(oldest), DEADLINE_MS);
+    await calls.ask('upkeep', () => session.feed.trim(FEEDS * maxEvents), DEADLINE_MS);
+    state.cleanedAt = now;
+  }
+  state.bytes = await calls.ask('upkeep', () => session.size());
+}
+
+/** Tasks, relations and feed items that were dropped before they could be written. */
+function lostIn({ tasks, relations, feed }: StoredState): number {
+  return tasks.lost + relations.lost + feed.lost;
+}
+
+/** How the store of a history is doing. */
+export function statusOf(state: StoredState): StoreStatus {
+  const { options, session, lease, tasks, calls, clock } = state;
+  const problem = calls.problem();
+  const oldest = oldestWaiting(state);
+  return {
+    engine: options.store.engine,
+    phase: session === null ? 'opening' : state.isLoading ? 'loading' : 'ready',
+    isHolder: lease.isKnown || isHolder(state) ? isHolder(state) : null,
+    waiting: tasks.changed.size,
+    waitingSince: oldest === null ? null : Math.round(clock.databaseAt(oldest) - clock.ahead()),
+    lastWrite: state.lastWrite,
+    error: problem?.sentence ?? null,
+    code: problem?.code ?? null,
+    remedy: problem?.remedy ?? null,
+    lost: lostIn(state),
+    lostAt: state.lostAt,
+    bytes: state.bytes,
+    areClocksApart: areClocksApart(state),
+    unreadable: state.unreadable,
+  };
 }

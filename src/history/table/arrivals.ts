@@ -5,23 +5,10 @@
 const NONE = 0xffffffff;
 
 /** Rows in the order of their last arrival. Times in milliseconds. */
-export interface Arrivals {
-  /** Puts a row at the end. */
-  touch(slot: number, at: number): void;
-  remove(slot: number): void;
-  /** The row whose last message is oldest; −1 when there is none. */
-  oldest(): number;
-  /** When that message arrived; `Infinity` when there is none. */
-  oldestAt(): number;
-  has(slot: number): boolean;
-  /** The row after this one; −1 when it is the last. */
-  next(slot: number): number;
-  /** When a listed row was put at the end. */
-  at(slot: number): number;
-}
+export type Arrivals = ReturnType<typeof createArrivals>;
 
 /** @returns an empty order: a linked list in typed arrays, 16 bytes a row */
-export function createArrivals(): Arrivals {
+export function createArrivals() {
   let capacity = 1024;
   let before = new Uint32Array(capacity).fill(NONE);
   let after = new Uint32Array(capacity).fill(NONE);
@@ -63,16 +50,21 @@ export function createArrivals(): Arrivals {
   }
 
   return {
+    /** Puts a row at the end. */
     touch,
     remove,
-    oldest: () => (first === NONE ? -1 : first),
-    oldestAt: () => (first === NONE ? Number.POSITIVE_INFINITY : (times[first] as number)),
+    /** The row whose last message is oldest; −1 when there is none. */
+    oldest: (): number => (first === NONE ? -1 : first),
+    /** When that message arrived; `Infinity` when there is none. */
+    oldestAt: (): number => (first === NONE ? Number.POSITIVE_INFINITY : (times[first] as number)),
     has,
-    next(slot) {
+    /** The row after this one; −1 when it is the last. */
+    next(slot: number): number {
       const next = after[slot] as number;
       return next === NONE ? -1 : next;
     },
-    at: (slot) => times[slot] as number,
+    /** When a listed row was put at the end. */
+    at: (slot: number): number => times[slot] as number,
   };
 }
 

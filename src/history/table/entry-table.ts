@@ -20,40 +20,28 @@ const RETRIES_SHIFT = 10;
 const MAX_RETRIES = 0x3fffff;
 
 /** The columns. Arrays are replaced as they grow. */
-export interface EntryTable {
-  times: Float64Array;
-  /** The next entry of the chain, or of the free ones. */
-  nexts: Uint32Array;
-  infos: Uint32Array;
-  workers: Uint32Array;
-  /** Of custom entries; 0 for all others. */
-  states: Uint32Array;
-  /** Few entries have one. */
-  readonly details: Map<number, string>;
-  /** Entries from whose detail the secrets were removed. */
-  readonly redactedDetails: Set<number>;
-  readonly workerStrings: InternedStrings;
-  readonly stateStrings: InternedStrings;
-  /** Entries used so far, with entry 0. */
-  used: number;
-  /** The first free one; 0: none. */
-  free: number;
-}
+export type EntryTable = ReturnType<typeof createEntryTable>;
 
 /** @returns an empty table */
-export function createEntryTable(workerStrings: InternedStrings, stateStrings: InternedStrings): EntryTable {
+export function createEntryTable(workerStrings: InternedStrings, stateStrings: InternedStrings) {
   const capacity = 1024;
   return {
     times: new Float64Array(capacity),
+    /** The next entry of the chain, or of the free ones. */
     nexts: new Uint32Array(capacity),
     infos: new Uint32Array(capacity),
     workers: new Uint32Array(capacity),
+    /** Of custom entries; 0 for all others. */
     states: new Uint32Array(capacity),
+    /** Few entries have one. */
     details: new Map(),
+    /** Entries from whose detail the secrets were removed. */
     redactedDetails: new Set(),
     workerStrings,
     stateStrings,
+    /** Entries used so far, with entry 0. */
     used: 1,
+    /** The first free one; 0: none. */
     free: 0,
   };
 }

@@ -1,4 +1,4 @@
-import { createFirstSeen, type FirstSeen } from '../../causes/first-seen.ts';
+import { createFirstSeen } from '../../causes/first-seen.ts';
 import type { TaskCause } from '../../model.ts';
 
 /**
@@ -89,32 +89,26 @@ function bytesOf(text: string): number {
 const TEXTS_SHARE = 2;
 
 /** Causes by number; 0 stands for none. */
-export interface CauseTable {
-  /** The ids. */
-  readonly strings: InternedStrings;
-  /** When causes were first seen, including those whose tasks have been dropped. */
-  readonly seen: FirstSeen;
-  /** Estimate of the memory. */
-  bytes(): number;
-  /** Notes what the number of an id stands for. */
-  describe(number: number, cause: TaskCause): void;
-  /** @returns `null` for 0 */
-  read(number: number): TaskCause | null;
-}
+export type CauseTable = ReturnType<typeof createCauseTable>;
 
 /** @returns an empty table */
-export function createCauseTable(): CauseTable {
+export function createCauseTable() {
   const strings = createInternedStrings();
   const seen = createFirstSeen();
   // A number that is reused is described again.
   const causes: (TaskCause | null)[] = [null];
   return {
+    /** The ids. */
     strings,
+    /** When causes were first seen, including those whose tasks have been dropped. */
     seen,
-    bytes: () => (1 + TEXTS_SHARE) * strings.bytes + seen.bytes(),
-    describe(number, cause) {
+    /** Estimate of the memory. */
+    bytes: (): number => (1 + TEXTS_SHARE) * strings.bytes + seen.bytes(),
+    /** Notes what the number of an id stands for. */
+    describe(number: number, cause: TaskCause): void {
       causes[number] = cause;
     },
-    read: (number) => causes[number] ?? null,
+    /** @returns `null` for 0 */
+    read: (number: number): TaskCause | null => causes[number] ?? null,
   };
 }

@@ -3,8 +3,7 @@
  * A task is a row number, its "slot", which is reused after the task was dropped.
  */
 import { TASK_STATES } from '../../model.ts';
-import { progressSize } from '../merge/progress.ts';
-import type { MutableRecord } from '../merge/record.ts';
+import { type MutableRecord, progressSize } from '../merge/record.ts';
 import type { RareField } from '../merge/record-fields.ts';
 import { createEntryTable, type EntryTable, releaseEntries } from './entry-table.ts';
 import {
@@ -245,16 +244,15 @@ const MAX_HELD = 192;
 const MAX_BYTES = 4 * 1024 * 1024;
 
 /** The changed records. */
-export interface HeldRecords {
-  /** By slot, in the order in which they first changed. */
-  readonly records: Map<number, MutableRecord>;
-  /** Estimate. */
-  bytes: number;
-}
+export type HeldRecords = ReturnType<typeof createHeldRecords>;
 
 /** @returns no records */
-function createHeldRecords(): HeldRecords {
-  return { records: new Map(), bytes: 0 };
+function createHeldRecords() {
+  return {
+    /** By slot, in the order in which they first changed. */
+    records: new Map() /** Estimate. */,
+    bytes: 0,
+  };
 }
 
 /**

@@ -5,9 +5,13 @@
  */
 import type { TaskTextField } from '../../model.ts';
 import type { Redactor } from '../../redact.ts';
-import { progressSize, redactedProgress } from '../merge/progress.ts';
-import type { MutableRecord, TaskEntry } from '../merge/record.ts';
-import { redactedStamps } from '../merge/stamps.ts';
+import {
+  type MutableRecord,
+  progressSize,
+  redactedProgress,
+  redactedStamps,
+  type TaskEntry,
+} from '../merge/record.ts';
 import { entriesAt, setRedactedDetail } from './entry-table.ts';
 import { readRecord } from './record-table.ts';
 import { FACT, inlineBytes, type Records } from './records.ts';

@@ -13,21 +13,7 @@ const BYTES_PER_RELATION = 250;
 export type Edge = TaskRelation & { readonly parent: string };
 
 /** The relations. Between two ids there is one, in addition to membership of a group. */
-export interface RelationStore {
-  /** Estimate in bytes. */
-  bytes(): number;
-  /** @returns whether it is new, or more specific than the one before */
-  add(parent: string, child: string, relation: string): boolean;
-  /** Whether any relation names this id. */
-  has(id: string): boolean;
-  /** The relations from a task to others, or from a group to its members. */
-  from(parent: string): readonly Edge[];
-  /** The relations to a task. */
-  to(child: string): readonly Edge[];
-  /** Drops the relations between this task and unknown ones. */
-  release(id: string, isKnown: (id: string) => boolean): void;
-  clear(): void;
-}
+export type RelationStore = ReturnType<typeof createRelationStore>;
 
 interface RelationState {
   /** By number; `undefined`: the number is free. */
@@ -42,7 +28,7 @@ interface RelationState {
 }
 
 /** @param maxCount and maxBytes most relations, and most bytes of them */
-export function createRelationStore(maxCount: number, maxBytes: number): RelationStore {
+export function createRelationStore(maxCount: number, maxBytes: number) {
   const [byParent, byChild] = [createSlotGroups(), createSlotGroups()];
   const state: RelationState = {
     edges: [],
@@ -54,19 +40,25 @@ export function createRelationStore(maxCount: number, maxBytes: number): Relatio
     bytes: 0,
   };
   return {
-    bytes: () => state.bytes,
-    add(parent, child, relation) {
+    /** Estimate in bytes. */
+    bytes: (): number => state.bytes,
+    /** @returns whether it is new, or more specific than the one before */
+    add(parent: string, child: string, relation: string): boolean {
       const isChanged = addEdge(state, { parent, child, relation });
       while (state.size > 1 && (state.size > maxCount || state.bytes > maxBytes)) {
         dropEdge(state, state.ages.oldest());
       }
       return isChanged;
     },
-    has: (id) => state.size > 0 && (byParent.size(id) > 0 || byChild.size(id) > 0),
-    from: (parent) => edgesAt(state, byParent.list(parent)),
-    to: (child) => edgesAt(state, byChild.list(child)),
-    release: (id, isKnown) => releaseTask(state, id, isKnown),
-    clear() {
+    /** Whether any relation names this id. */
+    has: (id: string): boolean => state.size > 0 && (byParent.size(id) > 0 || byChild.size(id) > 0),
+    /** The relations from a task to others, or from a group to its members. */
+    from: (parent: string): readonly Edge[] => edgesAt(state, byParent.list(parent)),
+    /** The relations to a task. */
+    to: (child: string): readonly Edge[] => edgesAt(state, byChild.list(child)),
+    /** Drops the relations between this task and unknown ones. */
+    release: (id: string, isKnown: (id: string) => boolean): void => releaseTask(state, id, isKnown),
+    clear(): void {
       for (let at = 0; at < state.edges.length; at++) dropEdge(state, at);
     },
   };

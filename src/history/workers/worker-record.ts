@@ -1,8 +1,8 @@
 /** The data about one worker, and how its messages change it. */
 import type { Worker, WorkerStatus } from '../../model.ts';
 import { isRecord } from '../../values.ts';
+import { isName } from '../changes.ts';
 import type { WorkerChange } from '../history.ts';
-import { isName } from '../names.ts';
 
 /** Celery's own default, used until a worker reports its interval. */
 const DEFAULT_INTERVAL_MS = 2_000;

@@ -19,21 +19,21 @@ import type {
 } from '../../source.ts';
 import { type BullMQSourcesOptions, resolveOptions } from './access/options.ts';
 import { type BullMQRedis, createBullMQRedis, type QueueAccess } from './access/queue-access.ts';
-import { type ActivityReader, createActivity } from './activity/activity.ts';
-import { createKeptSince } from './activity/kept-since.ts';
-import { createComponentSource } from './components/component-source.ts';
+import { createActivity } from './activity/activity.ts';
+import { createKeptSince } from './activity/kept-jobs.ts';
+import { listComponents } from './components/components.ts';
+import { listQueues } from './components/queues.ts';
 import { createEventSource } from './events/event-feed.ts';
 import { createStreamFollower } from './events/stream-follower.ts';
 import { openMeter } from './metrics/job-meter.ts';
-import { createQueueSource } from './queues/queue-source.ts';
-import { createJobStore, type JobStore } from './recorded/job-store.ts';
-import { createScheduleSource } from './schedules/schedules.ts';
+import { createJobStore, type JobStore } from './recorded/job-recorder.ts';
+import { listSchedules } from './schedules/schedules.ts';
 import type { JobReads } from './tasks/removed-jobs.ts';
 import { readTaskDetail } from './tasks/task-detail.ts';
 import { listTasks, searchCauses } from './tasks/task-list.ts';
 import { readTaskStats } from './tasks/task-stats.ts';
 import { readTree } from './tasks/task-tree.ts';
-import { createWorkerSource, readWorkers, WORKERS_HIDDEN } from './workers/read-workers.ts';
+import { listWorkers, readWorkers, WORKERS_HIDDEN } from './workers/workers.ts';
 
 /** The result of `bullmqSources`. */
 export interface BullMQSources extends MonitorSources {
@@ -77,48 +77,39 @@ export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
   const follower = createStreamFollower(redis);
   const recorded = resolved.store === null ? null : createJobStore(resolved, resolved.store, follower);
   const activity = createActivity(redis, follower);
+  const part = { name, status: redis.status };
   const parts = {
     tasks: taskSource(name, redis, activity, recorded),
-    schedules: createScheduleSource(name, redis),
-    workers: createWorkerSource(name, redis),
+    schedules: { ...part, listSchedules: (context) => listSchedules(redis.within(context)) },
+    workers: { ...part, listWorkers: (context) => listWorkers(redis.within(context)) },
     health: createHealth(name, redis),
-    queues: createQueueSource(name, redis),
-    components: componentSource(name, redis, recorded),
+    queues: { ...part, listQueues: (context) => listQueues(redis.within(context)) },
+    components: {
+      ...part,
+      async listComponents(context) {
+        const servers = await listComponents(redis.within(context));
+        return recorded === null ? servers : [...servers, storeComponent(recorded.status(), Date.now())];
+      },
+    },
     events: createEventSource(name, redis),
     experimental: {
-      name,
-      status: redis.status,
+      ...part,
       getActivity: activity.read,
       openMeter: (options: MeterOptions) => openMeter(redis, follower, options),
       ...(recorded === null ? {} : { openNotes: recorded.openNotes }),
     },
-    ...(recorded === null ? {} : { history: historySource(name, recorded) }),
-  };
+    ...(recorded === null
+      ? {}
+      : { history: { name, getHistoryStats: (context: ReadContext) => recorded.reader.getStats(context) } }),
+  } satisfies MonitorSources;
   const close = recorded === null ? redis.close : () => recorded.close().then(redis.close);
   return markBundle({ ...withEngine(parts, 'bullmq'), close }, options.redact);
-}
-
-/** The servers, and the status of the store. */
-function componentSource(name: string, redis: BullMQRedis, recorded: JobStore | null): ComponentSource {
-  const servers = createComponentSource(name, redis);
-  if (recorded === null) return servers;
-  return {
-    ...servers,
-    async listComponents(context) {
-      const listed = await servers.listComponents(context);
-      return [...listed, storeComponent(recorded.status(), Date.now())];
-    },
-  };
-}
-
-function historySource(name: string, { reader }: JobStore): HistorySource {
-  return { name, getHistoryStats: (context) => reader.getStats(context) };
 }
 
 function taskSource(
   name: string,
   redis: BullMQRedis,
-  activity: ActivityReader,
+  activity: ReturnType<typeof createActivity>,
   store: JobStore | null,
 ): TaskSource {
   const data = { keptSince: createKeptSince(activity.endedJobs), queues: activity.queues };

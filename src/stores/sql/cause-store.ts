@@ -5,7 +5,7 @@ import type {
   CauseStore,
   FailureQuery,
   StoredCause,
-} from '../../history/cause-store.ts';
+} from '../../history/rollup-store.ts';
 import { runInSlices } from '../../scheduler/in-slices.ts';
 import type { Steps } from '../../scheduler.ts';
 import { insertBatch, readPacked } from './batches.ts';

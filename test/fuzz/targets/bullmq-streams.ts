@@ -63,8 +63,8 @@ export const streamTarget = defineTarget({
   name: 'BullMQ streams, schedulers and workers',
   share: 140,
   covers: files(
-    ...['events/stream-entry', 'events/job-machine', 'events/feed-items', 'events/feed-cursor'],
-    ...['schedules/schedule-entry', 'schedules/schedules', 'workers/worker-connections'],
+    ...['events/stream-entry', 'events/job-machine', 'events/feed-items', 'events/event-feed'],
+    ...['schedules/schedule-entry', 'schedules/schedules', 'workers/workers'],
   ),
   missing: redisMissing,
   // All of it is read from Redis: many turns of the event loop, none of which is timed by itself.

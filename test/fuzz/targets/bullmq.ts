@@ -75,9 +75,8 @@ export const bullmqTarget = defineTarget({
   name: 'BullMQ hashes in Redis',
   share: 245,
   covers: [
-    ...files('jobs/job-facts', 'jobs/job-row', 'jobs/job-sets', 'access/queue-reads', 'walk/set-rows'),
-    ...files('jobs/job-loader', 'jobs/job-family', 'jobs/job-values', 'jobs/find-jobs'),
-    ...files('tasks/task-detail', 'tasks/task-tree', 'tasks/task-list'),
+    ...files('jobs/job-hash', 'jobs/job-row', 'jobs/job-sets', 'jobs/job-loader', 'access/queue-reads'),
+    ...files('walk/walk', 'tasks/task-detail', 'tasks/task-tree', 'tasks/task-list'),
     'redis/replies.ts',
   ],
   missing: redisMissing,

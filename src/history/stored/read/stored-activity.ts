@@ -5,13 +5,12 @@ import { ALL_TASKS } from '../../../source/task-query.ts';
 import type { Activity, Awaitable, OpenTaskSummary, ReadContext, TaskGroup } from '../../../source.ts';
 import { MINUTE_MS, WIDTH } from '../../aggregate/cells.ts';
 import { summarizeOpen } from '../../answers/open-summary.ts';
-import { absorbTask } from '../../memory/kept-tasks.ts';
+import { absorbTask } from '../../memory/memory-access.ts';
 import { catchUp, createMemoryState } from '../../memory/memory-state.ts';
 import type { StoredRollup } from '../../rollup-store.ts';
 import type { StoredTask } from '../../store.ts';
 import { columnsOf } from '../rollups/rollup-cells.ts';
-import type { ReaderContext } from './reader-context.ts';
-import { isStoreAway } from './store-reads.ts';
+import { isStoreAway, type ReaderContext } from './reader-context.ts';
 import { type ColdTask, readStored, scanTasks } from './stored-tasks.ts';
 import { storeQuery } from './task-pages.ts';
 

@@ -2,14 +2,12 @@
 import type { Awaitable, ReadContext } from '../../../source.ts';
 import type { HistoryReader } from '../../history.ts';
 import type { StoredState } from '../stored-state.ts';
-import { createContext, type ReaderContext } from './reader-context.ts';
+import { createContext, isStoreAway, type ReaderContext } from './reader-context.ts';
 import { createStatsReader, type StatsReader } from './stats-reader.ts';
-import { isStoreAway } from './store-reads.ts';
 import { createStoredCounts, getActivity } from './stored-activity.ts';
 import { getTaskStats } from './stored-stats.ts';
-import { getTask } from './task-details.ts';
 import { listTasks } from './task-pages.ts';
-import { getTaskTree } from './task-trees.ts';
+import { getTask, getTaskTree } from './task-trees.ts';
 
 /** All instances on one store list the same tasks in the same order, so cursors are valid at each of them. */
 const INSTANCE = 'store';

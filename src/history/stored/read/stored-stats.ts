@@ -12,11 +12,17 @@ import { passesFilters } from '../../../select/task-filter.ts';
 import { createStatsAccumulator } from '../../../select/task-stats.ts';
 import type { Awaitable, ReadContext, TaskQuery, TaskStats, TaskStatsQuery } from '../../../source.ts';
 import type { StoredRelatives, StoredTask } from '../../store.ts';
-import type { ReaderContext } from './reader-context.ts';
-import { isStoreAway } from './store-reads.ts';
-import { figuresOf, readStored, rowOf, scanTasks } from './stored-tasks.ts';
+import { isStoreAway, type ReaderContext } from './reader-context.ts';
+import {
+  figuresOf,
+  isStoreAhead,
+  type Overlay,
+  readOverlay,
+  readStored,
+  rowOf,
+  scanTasks,
+} from './stored-tasks.ts';
 import { asksForEngineState, isDecidedHere, storeQuery } from './task-pages.ts';
-import { isStoreAhead, type Overlay, readOverlay } from './unwritten-tasks.ts';
 
 /** Most stored tasks that are read for one answer. */
 const MOST_READ = 20_000;

@@ -8,10 +8,8 @@ import type { Awaitable, ReadContext, TaskPage, TaskPosition, TaskQuery } from '
 import { isThenable } from '../../../values.ts';
 import { pause } from '../../../waiting.ts';
 import type { StoredQuery, StoredTask } from '../../store.ts';
-import type { ReaderContext } from './reader-context.ts';
-import { isStoreAway } from './store-reads.ts';
-import { nextReadSize, positionOf, readStored, rowOf } from './stored-tasks.ts';
-import { type Overlay, readOverlay } from './unwritten-tasks.ts';
+import { isStoreAway, type ReaderContext } from './reader-context.ts';
+import { nextReadSize, type Overlay, positionOf, readOverlay, readStored, rowOf } from './stored-tasks.ts';
 
 /** Tasks that are made into rows between two pauses. */
 const ROWS_AT_ONCE = 8;

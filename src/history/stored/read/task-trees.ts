@@ -1,23 +1,42 @@
-/** The workflow of a task, from memory and a store. */
-import type { Task, TaskRelation, TaskTextField, TaskTree } from '../../../model.ts';
+/** One task, and the workflow of a task, from memory and a store. */
+import type { Task, TaskDetail, TaskRelation, TaskTextField, TaskTree } from '../../../model.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import type { Awaitable, ReadContext } from '../../../source.ts';
 import { isThenable } from '../../../values.ts';
 import { workflowOf } from '../../answers/workflow.ts';
 import { createMemoryState, type MemoryState } from '../../memory/memory-state.ts';
-import { canvasOf } from '../../memory/write-relatives.ts';
+import { canvasOf } from '../../memory/tables.ts';
 import { emptyRecord } from '../../merge/record-fields.ts';
+import { withDetails } from '../../merge/task.ts';
 import { type StoredTask, WHOLE_AT_ONCE } from '../../store.ts';
 import { allocateSlot, holdRecord } from '../../table/records.ts';
 import { ownCopy } from '../../table/redaction.ts';
-import type { ReaderContext } from './reader-context.ts';
-import { isStoreAway } from './store-reads.ts';
-import { type ColdTask, FIRST_READ, nextReadSize, readStored, rowOf } from './stored-tasks.ts';
-import { isRecent } from './task-details.ts';
+import { isStoreAway, type ReaderContext } from './reader-context.ts';
+import {
+  type ColdTask,
+  completed,
+  FIRST_READ,
+  isStoreAhead,
+  nextReadSize,
+  readStored,
+  rowOf,
+} from './stored-tasks.ts';
 import { createWorkflowSearch, hasMore, rowIn, searchOn, type WorkflowNode } from './workflow-search.ts';
 
 /** Most times that the store is asked. A workflow of so many steps without a common root is listed in part. */
 const MOST_ROUNDS = 64;
+
+/** What memory knows if that is enough, else what memory and the store know. */
+function knownOrBoth<Known>(
+  reader: ReaderContext,
+  known: Awaitable<Known | null>,
+  isEnough: (known: Known) => boolean,
+  readBoth: (known: Known | null) => Promise<Known | null>,
+): Awaitable<Known | null> {
+  if (isThenable(known)) return known.then((found) => knownOrBoth(reader, found, isEnough, readBoth));
+  const isAll = reader.droppedThrough() === Number.NEGATIVE_INFINITY;
+  return isAll || (known !== null && isEnough(known)) ? known : readBoth(known);
+}
 
 /** Answers without the store if memory knows the whole workflow. */
 export function getTaskTree(
@@ -25,20 +44,12 @@ export function getTaskTree(
   id: string,
   context: ReadContext,
 ): Awaitable<TaskTree | null> {
-  const known = reader.memory.reader.getTaskTree(id, context);
-  return isThenable(known)
-    ? known.then((tree) => withStore(reader, id, tree, context))
-    : withStore(reader, id, known, context);
-}
-
-function withStore(
-  reader: ReaderContext,
-  id: string,
-  known: TaskTree | null,
-  context: ReadContext,
-): Awaitable<TaskTree | null> {
-  const isAll = reader.droppedThrough() === Number.NEGATIVE_INFINITY;
-  return isAll || (known !== null && isWhole(reader, known)) ? known : readBoth(reader, id, known, context);
+  return knownOrBoth(
+    reader,
+    reader.memory.reader.getTaskTree(id, context),
+    (known) => isWhole(reader, known),
+    (known) => readTree(reader, id, known, context),
+  );
 }
 
 /** The consequences of a task happened later, so memory knows all of them if it knows the beginning of the workflow. */
@@ -50,7 +61,7 @@ function isWhole(reader: ReaderContext, { rootId, tasks, truncated }: TaskTree):
   return isKnown(rootId) && tasks.every(({ id, parentId }) => isKnown(parentId) && isRecent(reader, id));
 }
 
-async function readBoth(
+async function readTree(
   reader: ReaderContext,
   id: string,
   known: TaskTree | null,
@@ -235,4 +246,81 @@ async function withTracebacks(
     const row = whole.get(task.id);
     return row === undefined ? task : Object.freeze({ ...row, rootId, groupId, chordId });
   });
+}
+
+/** Most children of a task that are listed: those of the largest graph. */
+const MOST_CHILDREN = 20_000;
+/** Longest wait for the stored children of a task that memory knows, in milliseconds. */
+const CHILDREN_MS = 1_000;
+/** Maximum difference between the clocks of senders, in milliseconds. */
+const CLOCKS_MS = 60_000;
+
+/** Answers at once where memory knows enough. */
+export function getTask(
+  reader: ReaderContext,
+  id: string,
+  context: ReadContext,
+): Awaitable<TaskDetail | null> {
+  return knownOrBoth(
+    reader,
+    reader.memory.reader.getTask(id, context),
+    () => isRecent(reader, id),
+    (known) => readDetail(reader, id, known, context),
+  );
+}
+
+/** Whether a task began so late that memory knows everything that it led to. */
+function isRecent({ memory, droppedThrough }: ReaderContext, id: string): boolean {
+  const first = memory.firstTime(id);
+  return first !== null && first - CLOCKS_MS > droppedThrough();
+}
+
+async function readDetail(
+  reader: ReaderContext,
+  id: string,
+  known: TaskDetail | null,
+  context: ReadContext,
+): Promise<TaskDetail | null> {
+  const { reads } = reader;
+  const isWhole = known !== null && !isStoreAhead(reader);
+  const isInMemory = isWhole || (known === null && reader.memory.readTask(id) !== null);
+  const ms = known === null ? undefined : CHILDREN_MS;
+  try {
+    const [stored, sent, relations] = await Promise.all([
+      isInMemory ? [] : reads.read((session) => session.tasks.read([id]), context),
+      reads.read((session) => session.tasks.linkedIds('parentId', [id], MOST_CHILDREN), context, ms),
+      reads.read((session) => session.relations.read([id], MOST_CHILDREN), context, ms),
+    ]);
+    const children = childrenIn(reader, id, sent, relations);
+    // Memory may not know all that it waits for.
+    if (isWhole) return { ...known, children, ...(known.waitsFor && { waitsFor: null }) };
+    // It may be in memory by now. Two instances that first wrote it at midnight have stored it twice.
+    const last = stored.toSorted((a, b) => a.version - b.version || a.day - b.day).at(-1);
+    const cold = (last === undefined ? null : completed(reader, last, true)) ?? reader.memory.readTask(id);
+    return cold === null ? null : detailOf(cold, children, reader);
+  } catch (error) {
+    if (known !== null && isStoreAway(error)) return known;
+    throw error;
+  }
+}
+
+function detailOf(cold: ColdTask, children: readonly string[], { memory }: ReaderContext): TaskDetail {
+  return withDetails(rowOf(cold, memory), cold.record, children);
+}
+
+function childrenIn(
+  reader: ReaderContext,
+  id: string,
+  sent: readonly string[],
+  relations: readonly TaskRelation[],
+): readonly string[] {
+  const { memory } = reader;
+  const children = new Set(memory.children(id));
+  // What memory knows whole is newer.
+  const isNewer = isStoreAhead(reader) ? () => false : memory.has;
+  for (const child of sent) if (!isNewer(child)) children.add(child);
+  for (const { parent, child, relation } of relations) {
+    if (parent === id && relation !== 'group' && relation !== 'chord') children.add(child);
+  }
+  return [...children];
 }

@@ -6,7 +6,7 @@ import { type Steps, scheduler } from '../../../scheduler.ts';
 import type { ReadContext } from '../../../source.ts';
 import type { StoredLink, StoredRelatives } from '../../store.ts';
 import type { ReaderContext } from './reader-context.ts';
-import { isStoreAhead } from './unwritten-tasks.ts';
+import { isStoreAhead } from './stored-tasks.ts';
 
 /** Most tasks of a workflow that are read: those of the largest graph that the API shows. */
 const MOST_TASKS = 20_000;

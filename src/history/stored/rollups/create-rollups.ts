@@ -1,28 +1,32 @@
 /** Counts over time in a store: written by the instance that writes, folded and dropped by the holder of the lease. */
 import { type Steps, scheduler } from '../../../scheduler.ts';
-import { OUTCOME_COUNT } from '../../aggregate/cells.ts';
+import { freeMinutes, MINUTE_MS, OUTCOME_COUNT } from '../../aggregate/cells.ts';
+import {
+  cellsOf,
+  type KeptCounts,
+  type MinuteAggregate,
+  takeTaskCells,
+} from '../../aggregate/minute-aggregate.ts';
 import type { MemoryAccess } from '../../memory/memory-access.ts';
 import type { RollupLevel, RollupQuery, RollupSpan, RollupStore, StoredRollup } from '../../rollup-store.ts';
 import {
+  addCell,
   addStored,
+  columnsOf,
   DAY_MS,
   HOUR_MS,
+  keysOf,
   MINUTE_DAYS,
   type SumsByKey,
   storedCell,
+  storedGauge,
   sumsOf,
   WATCHED,
 } from './rollup-cells.ts';
-import {
-  createRollupWriter,
-  loadCounts,
-  type RollupWriter,
-  skipCounts,
-  writeCounts,
-} from './rollup-writer.ts';
+import { sampleOf } from './rollup-sums.ts';
 
 /** What an instance does now. */
-export interface RollupRole {
+interface RollupRole {
   /** Whether it writes what it counts. */
   readonly writes: boolean;
   /** Whether another instance does, so that it is not written here. */
@@ -34,18 +38,10 @@ export interface RollupRole {
 }
 
 /** The rollups of one source, as far as this instance counts. */
-export interface Rollups {
-  /**
-   * Loads, writes, folds and drops what is due. To be called every 10 s, when the role changes, and before the end. One
-   * call runs at a time: a later one waits for it. Rejects with what the store throws; the next call does the rest.
-   */
-  turn(role: RollupRole): Promise<void>;
-  /** This instance receives messages from now on: what others have counted so far is loaded again. */
-  restart(): void;
-}
+export type Rollups = ReturnType<typeof createRollups>;
 
 /** Parameters of {@link createRollups}. */
-export interface RollupsOptions {
+interface RollupsOptions {
   readonly store: RollupStore;
   readonly access: Pick<MemoryAccess, 'counts' | 'isWatched'>;
   /** The instance that counts; `''` if one at a time receives everything. */
@@ -70,7 +66,7 @@ const FOLD_MS = 60_000;
 const RECENT_MS = 3 * HOUR_MS;
 
 /** Nothing is read before the first turn. Without counts that are kept, nothing is ever written. */
-export function createRollups(options: RollupsOptions): Rollups {
+export function createRollups(options: RollupsOptions) {
   const state: RollupsState = {
     ...options,
     own: newWriter(options),
@@ -79,11 +75,16 @@ export function createRollups(options: RollupsOptions): Rollups {
   };
   let running: Promise<void> = Promise.resolve();
   return {
-    turn(role) {
+    /**
+     * Loads, writes, folds and drops what is due. To be called every 10 s, when the role changes, and before the end. One
+     * call runs at a time: a later one waits for it. Rejects with what the store throws; the next call does the rest.
+     */
+    turn(role: RollupRole): Promise<void> {
       running = running.catch(() => {}).then(() => turn(state, role));
       return running;
     },
-    restart() {
+    /** This instance receives messages from now on: what others have counted so far is loaded again. */
+    restart(): void {
       state.own = newWriter(options);
     },
   };
@@ -224,4 +225,174 @@ function* addCells(sums: SumsByKey, cells: readonly StoredRollup[]): Steps<void>
 
 function eventsIn(counts: readonly number[]): number {
   return counts.slice(0, OUTCOME_COUNT).reduce((sum, count) => sum + count, 0);
+}
+
+/** The counts, and where they are kept. */
+interface RollupContext {
+  readonly store: RollupStore;
+  readonly counts: MinuteAggregate;
+  readonly kept: KeptCounts;
+  /** Whether everything that happened between these times was seen here. */
+  readonly isWatched: (from: number, to: number) => boolean;
+  /** `''` if one instance at a time receives everything. */
+  readonly writer: string;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  /** The clock of the database. */
+  readonly storeClock: () => number;
+}
+
+/** How far writing has come. */
+interface RollupWriter extends RollupContext {
+  isLoaded: boolean;
+  /** The minute since 1970 in which counting began here. */
+  readonly startMinute: number;
+  /** Up to when it is written which time was watched, milliseconds since 1970. */
+  watchedThrough: number;
+  /**
+   * What is being added: after a failure it is unknown whether the store has it, so that the same cells are added again,
+   * which changes nothing where the store has them.
+   */
+  adding: readonly StoredRollup[] | null;
+  /** Number of the last addition. */
+  addition: number;
+  /** The first minute since 1970 of which readings of queues may have to be written. */
+  gaugesFrom: number;
+}
+
+/** Longest time of which it is found out later whether it was watched, in milliseconds. */
+const MOST_UNWATCHED_MS = 60 * MINUTE_MS;
+/** A part of a minute that is watched or not, in milliseconds. */
+const WATCH_MS = 10_000;
+
+/** Nothing is read or written yet. */
+function createRollupWriter(context: RollupContext): RollupWriter {
+  const now = context.clock();
+  return {
+    ...context,
+    isLoaded: context.writer !== '',
+    startMinute: Math.floor(now / MINUTE_MS),
+    watchedThrough: Math.floor(now / WATCH_MS) * WATCH_MS,
+    adding: null,
+    addition: 0,
+    gaugesFrom: Math.floor(now / MINUTE_MS),
+  };
+}
+
+/** Writes what was counted. Rejects with what the store throws; the counts are then written next time. */
+async function writeCounts(writer: RollupWriter): Promise<void> {
+  const { store, counts, clock } = writer;
+  await addCounted(writer);
+  writer.adding = await scheduler.run('rollups', takeCells(writer));
+  await addCounted(writer);
+  const thisMinute = Math.floor(clock() / MINUTE_MS);
+  const gauges = [...counts.queues.gauges(writer.gaugesFrom)].map(({ queue, minute, gauge }) =>
+    storedGauge(queue, minute, gauge, writer.writer),
+  );
+  for (let at = 0; at < gauges.length; at += BATCH) await store.write(gauges.slice(at, at + BATCH));
+  writer.gaugesFrom = thisMinute;
+}
+
+async function addCounted(writer: RollupWriter): Promise<void> {
+  const { store, adding } = writer;
+  if (adding === null) return;
+  for (let at = 0; at < adding.length; at += BATCH) await store.add(adding.slice(at, at + BATCH));
+  writer.adding = null;
+}
+
+/** Another instance writes the same. */
+function skipCounts(writer: RollupWriter): void {
+  takeTaskCells(writer.kept);
+  writer.adding = null;
+  writer.watchedThrough = Math.floor(writer.clock() / WATCH_MS) * WATCH_MS;
+  writer.gaugesFrom = Math.floor(writer.clock() / MINUTE_MS);
+}
+
+/** What was counted and watched since the last time, on all levels. */
+function* takeCells(writer: RollupWriter): Steps<StoredRollup[]> {
+  const taken = takeTaskCells(writer.kept);
+  writer.addition = Math.max(writer.addition + 1, Math.floor(writer.storeClock()));
+  const minutes = watchedMinutes(writer);
+  for (const cell of cellsOf(taken)) {
+    const sums = minutes.get(cell.minute) ?? new Map();
+    minutes.set(cell.minute, sums);
+    for (const key of keysOf(cell)) addCell(sumsOf(sums, key), cell);
+    yield;
+  }
+  const cells: StoredRollup[] = [];
+  for (const [minute, sums] of minutes) {
+    for (const sum of sums.values()) {
+      cells.push({ ...storedCell(sum, 60, minute * MINUTE_MS, writer.writer), weight: writer.addition });
+      yield;
+    }
+  }
+  return cells;
+}
+
+/** By minute: how many seconds of it were watched since the last time. */
+function watchedMinutes(writer: RollupWriter): Map<number, SumsByKey> {
+  const { clock, isWatched } = writer;
+  const now = clock();
+  const minutes = new Map<number, SumsByKey>();
+  let from = Math.max(writer.watchedThrough, Math.ceil((now - MOST_UNWATCHED_MS) / WATCH_MS) * WATCH_MS);
+  for (; from + WATCH_MS <= now; from += WATCH_MS) {
+    if (!isWatched(from, from + WATCH_MS)) continue;
+    const minute = Math.floor(from / MINUTE_MS);
+    const sums = minutes.get(minute) ?? new Map();
+    minutes.set(minute, sums);
+    const total = sumsOf(sums, { level: 0, name: '', queue: '', worker: '' });
+    total.counts[WATCHED] = (total.counts[WATCHED] as number) + WATCH_MS / 1_000;
+  }
+  writer.watchedThrough = from;
+  return minutes;
+}
+
+const HOUR_MINUTES = 60;
+const DAY_MINUTES = 1_440;
+
+/** Loads the counts of a day into memory. Rejects with what the store throws. */
+async function loadCounts(writer: RollupWriter): Promise<void> {
+  const { store, clock, startMinute, kept, counts } = writer;
+  const end = Math.floor(clock() / MINUTE_MS) + 1;
+  const read = (
+    level: 0 | 1 | 2 | 5,
+    from: number,
+    to: number,
+    span: 60 | 3_600 = 60,
+  ): Promise<readonly StoredRollup[]> =>
+    store.read(
+      { level, span, from: from * MINUTE_MS, to: to * MINUTE_MS, names: [], queues: [], workers: [] },
+      MOST_CELLS,
+    );
+  const day = startMinute - DAY_MINUTES;
+  const counted = await read(0, day, end);
+  // Of hours, only those that are over are stored.
+  const hour = Math.floor(startMinute / HOUR_MINUTES - 1) * HOUR_MINUTES;
+  const byName = [
+    ...(await read(1, hour - DAY_MINUTES + HOUR_MINUTES, hour, 3_600)),
+    ...(await read(1, hour, end)),
+  ];
+  const queues = [...(await read(5, day, end)), ...(await read(2, day, end))];
+  for (const { start } of counted) if (start / MINUTE_MS <= startMinute) kept.counted.add(start / MINUTE_MS);
+  // Tasks read from storage meanwhile have been counted by the instance that counted these minutes.
+  const isKnown = (minute: number): boolean => minute < startMinute && kept.counted.has(minute);
+  counts.drop(isKnown);
+  freeMinutes(kept.tasks.cells, isKnown);
+  await scheduler.run('rollups', absorbCells(writer, byName, queues));
+  writer.isLoaded = true;
+}
+
+function* absorbCells(
+  { counts, clock }: RollupWriter,
+  byName: readonly StoredRollup[],
+  queues: readonly StoredRollup[],
+): Steps<void> {
+  for (const cell of byName) {
+    counts.absorb(cell.name, cell.start / MINUTE_MS, columnsOf(cell), clock());
+    yield;
+  }
+  for (const cell of queues) {
+    counts.queues.absorb(sampleOf(cell));
+    yield;
+  }
 }

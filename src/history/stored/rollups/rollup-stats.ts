@@ -16,8 +16,15 @@ import type {
   StoredRollup,
 } from '../../rollup-store.ts';
 import { addTimes, histogramIn, TIMES, WATCHED } from './rollup-cells.ts';
-import { minutesSince, type Piece, piecesOf, readFolded } from './rollup-pieces.ts';
-import { createNameSums, type NameSums, readDepths } from './rollup-sums.ts';
+import {
+  createNameSums,
+  minutesSince,
+  type NameSums,
+  type Piece,
+  piecesOf,
+  readDepths,
+  readFolded,
+} from './rollup-sums.ts';
 
 /** Most cells that one answer reads of one level and span. */
 const MOST_CELLS = 100_000;

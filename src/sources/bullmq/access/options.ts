@@ -15,6 +15,7 @@ import {
   type Redactor,
   readSourceRedactor,
 } from '../../../redact.ts';
+import { addressOf } from '../../../redis/client.ts';
 import type { IoredisAddress } from '../../../redis/ioredis.ts';
 import { hostClient } from '../../../redis/on-demand-reader.ts';
 import { requirePackage } from '../../../server-problems.ts';
@@ -233,4 +234,40 @@ function checkConnection(connection: unknown, prefix: string): ResolvedOptions['
   const expected =
     "a URL such as 'redis://host:6379/0', options of ioredis such as { host, port }, or a client of ioredis or node-redis";
   throw wrongOption(CALLER, 'connection', expected, connection);
+}
+
+/**
+ * Identifies the queues in a store that may keep several deployments: server, database and prefix.
+ *
+ * @returns `null` if a client of the host does not reveal its address
+ */
+export function deploymentOf({ from }: Pick<ResolvedOptions, 'from'>): string | null {
+  if (from.kind !== 'queues')
+    return joinedNames([from.kind === 'client' ? from.client : from.address], [from.prefix]);
+  return joinedNames(
+    from.queues.map(({ connection }) => connection),
+    from.queues.map(({ prefix }) => prefix),
+  );
+}
+
+function joinedNames(connections: readonly unknown[], prefixes: readonly string[]): string | null {
+  const servers = connections.map(serverOf);
+  if (servers.includes(null)) return null;
+  return [...new Set(servers), ...new Set(prefixes)].toSorted().join(' ');
+}
+
+/** Host, port and database, without user and password. */
+function serverOf(connection: unknown): string | null {
+  const url = urlOf(connection);
+  if (url === null || !URL.canParse(url)) return null;
+  const { hostname, port, pathname } = new URL(url);
+  const host = hostname.replace(/^(?:127\.0\.0\.1|\[::1\])$/, 'localhost');
+  return `${host}:${port || 6_379}${pathname === '' || pathname === '/' ? '/0' : pathname}`;
+}
+
+function urlOf(connection: unknown): string | null {
+  if (typeof connection === 'string') return connection;
+  const client = hostClient(connection);
+  if (client !== null) return client.address();
+  return isRecord(connection) ? addressOf(connection) : null;
 }

@@ -5,21 +5,24 @@
 import type { Redactor } from '../../../redact.ts';
 import type { RedisCommand } from '../../../redis/client.ts';
 import { createHostReader, createIoredisReader } from '../../../redis/on-demand-reader.ts';
-import type { RedisProblem } from '../../../redis/problems.ts';
+import { describeError, RedisError, type RedisProblem } from '../../../redis/problems.ts';
 import type { ReadOptions, RedisReader } from '../../../redis/reader.ts';
-import { asFields } from '../../../redis/replies.ts';
+import { withDeadline } from '../../../redis/reader.ts';
+import { asFields, asText, asTexts } from '../../../redis/replies.ts';
+import { shareCalls } from '../../../single-flight.ts';
 import type { ReadContext, SourceStatus } from '../../../source.ts';
+import { pause } from '../../../waiting.ts';
 import type { GivenQueue, ResolvedOptions } from './options.ts';
-import { createQueueDiscovery } from './queue-discovery.ts';
-import { createReadParts, type ReadParts } from './queue-parts.ts';
 import {
   createQueueReads,
   createQueueRef,
+  createReadParts,
   type JobRef,
   keyCommand,
   type QueueCommand,
   type QueueRef,
   type ReadCommands,
+  type ReadParts,
   splitJobKey,
   splitTaskId,
   taskIdOf,
@@ -65,7 +68,7 @@ export interface QueueAccess {
   /** The job of a full key, as parents and children name each other; `null` if its queue is not shown. */
   jobOfKey(jobKey: string): JobRef | null;
   /** The task id of a full key, even if its queue is not shown; `null` for anything else. */
-  taskIdOfKey(jobKey: string): string | null;
+  taskIdOfKey(jobKey: string | null): string | null;
 }
 
 /** How long an answer may be shared, in milliseconds. */
@@ -92,7 +95,7 @@ export function createBullMQRedis({ from, redactor }: ResolvedOptions): BullMQRe
       return parts === null || queue?.prefix !== parts.prefix ? null : { queue, id: parts.jobId };
     },
     taskIdOfKey(jobKey) {
-      const parts = splitJobKey(jobKey, prefixes);
+      const parts = jobKey === null ? null : splitJobKey(jobKey, prefixes);
       if (parts === null) return null;
       const { prefix, queue, jobId } = parts;
       // The queue of this name under another prefix is not the one that is shown here.
@@ -159,7 +162,7 @@ interface Deployment {
   readonly prefixes: ReadonlySet<string>;
   /** Every queue that has been seen, by name. */
   readonly known: ReadonlyMap<string, QueueRef>;
-  queues(options?: ReadOptions): Promise<readonly QueueRef[]>;
+  queues(options: ReadOptions): Promise<readonly QueueRef[]>;
 }
 
 /** Queues that were made with one client share a reader. */
@@ -183,7 +186,7 @@ function discoveredQueues(from: Exclude<ResolvedOptions['from'], { kind: 'queues
   const { prefix } = from;
   const reader =
     from.kind === 'client' ? createHostReader(() => from.client) : createIoredisReader(from.address);
-  const discovery = createQueueDiscovery(prefix, reader);
+  const discover = discoverNames(prefix, reader);
   const refs = new Map<string, QueueRef>();
 
   function refOf(name: string): QueueRef {
@@ -196,8 +199,92 @@ function discoveredQueues(from: Exclude<ResolvedOptions['from'], { kind: 'queues
     readers: [reader],
     prefixes: new Set([prefix]),
     known: refs,
-    queues: async (options) => (await discovery.names(options)).map(refOf),
+    queues: async (options) => (await discover(options)).map(refOf),
   };
+}
+
+/** How old the names of queues may be, in milliseconds. */
+const SEARCH_INTERVAL_MS = 15_000;
+/** How long the first call waits. */
+const FIRST_WAIT_MS = 2_000;
+
+/**
+ * Finds the queues of a prefix, and keeps their names up to date while there are requests.
+ *
+ * @returns the names, sorted. The first call waits up to two seconds for a search. Later calls return the names of the
+ *   last search, and start another search if that one is old. Throws a `RedisError` until a first search has succeeded
+ */
+function discoverNames(
+  prefix: string,
+  reader: RedisReader,
+): (options: ReadOptions) => Promise<readonly string[]> {
+  /** Found by the last search; during the first search, found so far. */
+  let names = new Set<string>();
+  /** When the last search ended, in monotonic milliseconds. */
+  let searchedAt: number | null = null;
+  const search = shareCalls(async () => {
+    const isFirst = searchedAt === null;
+    const found = isFirst ? names : new Set<string>();
+    await searchNames(prefix, reader, found, isFirst ? 0 : PAUSE_MS);
+    names = found;
+    searchedAt = performance.now();
+  });
+
+  return async ({ signal, timeoutMs = FIRST_WAIT_MS }) => {
+    if (searchedAt === null || performance.now() - searchedAt > SEARCH_INTERVAL_MS) {
+      const searching = search();
+      // No caller waits for a later search. If it fails, the next call searches again.
+      searching.catch(() => {});
+      if (searchedAt === null) {
+        // If it takes too long, it continues, and the names found so far are used.
+        await withDeadline(searching, signal, Math.min(timeoutMs, FIRST_WAIT_MS)).catch((error: unknown) => {
+          const problem = describeError(error);
+          if (problem.code !== 'TimeoutError' || names.size === 0) throw new RedisError(problem);
+        });
+      }
+    }
+    return [...names].sort();
+  };
+}
+
+/** Keys per step: such a step takes Redis less than a millisecond. */
+const COUNT = '1000';
+/** Pause between two steps of a search, except for the first search. */
+const PAUSE_MS = 20;
+/** In characters. */
+const LONGEST_NAME = 256;
+const MOST_QUEUES = 1_000;
+
+/** Finds queues by the `meta` key that BullMQ writes for each. @param pauseMs between two steps; 0: none */
+async function searchNames(
+  prefix: string,
+  reader: RedisReader,
+  found: Set<string>,
+  pauseMs: number,
+): Promise<void> {
+  const pattern = `${prefix.replace(/[\\*?[\]^]/g, '\\$&')}:*:meta`;
+  /** The next SCAN cursor of each master of a cluster, until it has returned all keys. */
+  let cursors = new Map<string, string>();
+  do {
+    const isBegun = cursors.size > 0;
+    if (isBegun && pauseMs > 0) await pause(pauseMs);
+    const replies = await reader.onEachMaster((master) => {
+      const cursor = isBegun ? cursors.get(master) : '0';
+      return cursor === undefined ? null : ['SCAN', cursor, 'MATCH', pattern, 'COUNT', COUNT];
+    });
+    cursors = new Map();
+    for (const { master, reply } of replies) {
+      const [cursor, keys]: readonly unknown[] = Array.isArray(reply) ? reply : [];
+      for (const key of asTexts(keys)) {
+        const name = key.slice(prefix.length + 1, -':meta'.length);
+        // The key of a job with the id `meta` ends like this too.
+        const isQueue = name !== '' && !name.includes(':') && name.length <= LONGEST_NAME;
+        if (isQueue && found.size < MOST_QUEUES) found.add(name);
+      }
+      const next = asText(cursor) ?? '0';
+      if (next !== '0') cursors.set(master, next);
+    }
+  } while (cursors.size > 0);
 }
 
 /** Reads fields of jobs: one command for each job. All fields of a job that is gone are `null` or missing. */

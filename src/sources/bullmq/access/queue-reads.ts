@@ -1,11 +1,15 @@
 /**
  * Queues and jobs, the keys that BullMQ gives them (bullmq, classes/queue-keys), and reads of many of them, each Redis
- * with as few writes as possible, over as many turns of the event loop as keep each of them short.
+ * with as few writes as possible, over as many turns of the event loop as keep each of them short. Lengths, settings and
+ * heads of queues, which several parts of a look ask for (components, checks, rules), are read once for all that ask at
+ * once, and never before they were asked for.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RedisCommand } from '../../../redis/client.ts';
 import { isOutage, RedisError } from '../../../redis/problems.ts';
 import type { Outcome, ReadOptions, RedisReader } from '../../../redis/reader.ts';
+import { withDeadline } from '../../../redis/reader.ts';
+import { addTo } from '../../../values.ts';
 
 /** A queue that is read. */
 export interface QueueRef {
@@ -90,12 +94,6 @@ const REFUSED_MS = 60_000;
 /** Codes of problems of a key with another type than BullMQ's. */
 const NO_SUCH_VALUE = new Set(['WRONGTYPE', 'NOKEY']);
 
-/** The commands for one Redis, and their positions in the whole list. */
-interface Group {
-  readonly commands: RedisCommand[];
-  readonly indexes: number[];
-}
-
 /**
  * @returns sends commands and resolves with their replies, in their order. A key of another type is answered with
  *   `null`, as if it were absent. Rejects with a `RedisError` when a Redis is unreachable, late, or refuses a command
@@ -107,21 +105,18 @@ export function createQueueReads(): (options: ReadOptions) => ReadCommands {
 
   return (options) => async (list) => {
     const now = performance.now();
-    const groups = new Map<RedisReader, Group>();
-    for (const [index, { queue, command, isOptional }] of list.entries()) {
-      if (isOptional && (refusedUntil.get(queue.reader) ?? 0) > now) continue;
-      const group = groups.get(queue.reader) ?? { commands: [], indexes: [] };
-      group.commands.push(command);
-      group.indexes.push(index);
-      groups.set(queue.reader, group);
+    const groups = new Map<RedisReader, (QueueCommand & { readonly index: number })[]>();
+    for (const [index, one] of list.entries()) {
+      const { reader } = one.queue;
+      if (!one.isOptional || (refusedUntil.get(reader) ?? 0) <= now) addTo(groups, reader, { ...one, index });
     }
     const replies: unknown[] = new Array(list.length).fill(null);
     await Promise.all(
-      [...groups].map(async ([reader, { commands, indexes }]) => {
+      [...groups].map(async ([reader, commands]) => {
         const outcomes = await readInTurns(reader, commands, options);
-        for (const [at, index] of indexes.entries()) {
+        for (const [at, { index, isOptional }] of commands.entries()) {
           const outcome = outcomes[at];
-          if (list[index]?.isOptional && isRefused(outcome)) refusedUntil.set(reader, now + REFUSED_MS);
+          if (isOptional && isRefused(outcome)) refusedUntil.set(reader, now + REFUSED_MS);
           else replies[index] = replyOf(outcome);
         }
       }),
@@ -131,18 +126,22 @@ export function createQueueReads(): (options: ReadOptions) => ReadCommands {
 }
 
 /** Commands that are sent in one turn of the event loop: with their replies, they take a few milliseconds. */
-export const COMMANDS_AT_ONCE = 100;
+const COMMANDS_AT_ONCE = 100;
 
 /** Sends commands in their order. Those of a turn do not wait for the replies to those before. */
 async function readInTurns(
   reader: RedisReader,
-  commands: readonly RedisCommand[],
+  commands: readonly QueueCommand[],
   options: ReadOptions,
 ): Promise<readonly Outcome[]> {
   const sent: Promise<readonly Outcome[]>[] = [];
   for (let from = 0; from < commands.length; from += COMMANDS_AT_ONCE) {
     if (from > 0) await nextTurn();
-    const some = reader.outcomes(commands.slice(from, from + COMMANDS_AT_ONCE), options);
+    const batch = commands.slice(from, from + COMMANDS_AT_ONCE);
+    const some = reader.outcomes(
+      batch.map(({ command }) => command),
+      options,
+    );
     // It is awaited below. Until then, a failure must not be an unhandled rejection.
     some.catch(() => {});
     sent.push(some);
@@ -159,7 +158,131 @@ function isRefused(outcome: Outcome | undefined): boolean {
  *
  * @throws RedisError when Redis refuses it
  */
-export function replyOf(outcome: Outcome | undefined): unknown {
+function replyOf(outcome: Outcome | undefined): unknown {
   if (outcome?.problem && !NO_SUCH_VALUE.has(outcome.problem.code)) throw new RedisError(outcome.problem);
   return outcome?.reply ?? null;
+}
+
+/** Range of the last two entries of a list: a job runs next, unless it is a mark of an older BullMQ. */
+const NEXT_TWO = ['-2', '-1'] as const;
+
+/** The command for each, without the key, whose part follows the name. */
+const COMMANDS = {
+  settings: ['HMGET', 'meta', 'paused', 'concurrency', 'version', 'max'],
+  waiting: ['LLEN', 'wait'],
+  nextWaiting: ['LRANGE', 'wait', ...NEXT_TWO],
+  paused: ['LLEN', 'paused'],
+  nextPaused: ['LRANGE', 'paused', ...NEXT_TWO],
+  prioritized: ['ZCARD', 'prioritized'],
+  delayed: ['ZCARD', 'delayed'],
+  nextDelayed: ['ZRANGE', 'delayed', '0', '2', 'WITHSCORES'],
+  children: ['ZCARD', 'waiting-children'],
+  active: ['LLEN', 'active'],
+  completed: ['ZCARD', 'completed'],
+  failed: ['ZCARD', 'failed'],
+  schedules: ['ZCARD', 'repeat'],
+} as const satisfies Readonly<Record<string, readonly [name: string, part: string, ...args: string[]]>>;
+
+/** What can be read of a queue. */
+export type QueuePart = keyof typeof COMMANDS;
+
+/** Replies by part; the reply for a key of another type is `null`. */
+export type QueueReplies<Part extends QueuePart> = Readonly<Record<Part, unknown>>;
+
+/**
+ * Reads the same parts of each queue.
+ *
+ * @returns by queue, in their order
+ * @throws RedisError when Redis is unreachable, late, or refuses one of the commands
+ */
+export type ReadParts = <Part extends QueuePart>(
+  queues: readonly QueueRef[],
+  parts: readonly Part[],
+) => Promise<ReadonlyMap<QueueRef, QueueReplies<Part>>>;
+
+/** What is to be read of a queue, and for whom. */
+interface Wanted {
+  readonly parts: Set<QueuePart>;
+  readonly takers: {
+    readonly signal: AbortSignal | undefined;
+    resolve(outcomes: ReadonlyMap<QueuePart, Outcome | undefined>): void;
+    reject(error: unknown): void;
+  }[];
+}
+
+export function createReadParts(): (options: ReadOptions) => ReadParts {
+  /** Of each Redis, what has not been sent yet. */
+  const links = new Map<RedisReader, Map<QueueRef, Wanted>>();
+
+  function wantedOf(queue: QueueRef): Wanted {
+    const { reader } = queue;
+    const link = links.get(reader) ?? new Map<QueueRef, Wanted>();
+    if (!links.has(reader)) {
+      links.set(reader, link);
+      void sendAll(reader, link, () => links.delete(reader));
+    }
+    const wanted = link.get(queue) ?? { parts: new Set(), takers: [] };
+    link.set(queue, wanted);
+    return wanted;
+  }
+
+  return ({ signal, timeoutMs }) =>
+    async (queues, parts) => {
+      const asked = queues.map((queue) => {
+        const wanted = wantedOf(queue);
+        for (const part of parts) wanted.parts.add(part);
+        return new Promise<ReadonlyMap<QueuePart, Outcome | undefined>>((resolve, reject) => {
+          wanted.takers.push({ signal, resolve, reject });
+        });
+      });
+      const outcomes = await withDeadline(Promise.all(asked), signal, timeoutMs);
+      return new Map(
+        queues.map((queue, index) => {
+          const own = parts.map((part) => [part, replyOf(outcomes[index]?.get(part))]);
+          return [queue, Object.fromEntries(own)];
+        }),
+      );
+    };
+}
+
+/** Sends what is wanted of a few queues at a time, until nothing is left. */
+async function sendAll(reader: RedisReader, link: Map<QueueRef, Wanted>, end: () => void): Promise<void> {
+  // All that is asked for in this turn takes part from the first queue on.
+  await nextTurn();
+  while (link.size > 0) {
+    const some = takeSome(link);
+    try {
+      const commands = some.flatMap(([queue, { parts }]) =>
+        [...parts].map((part) => {
+          const [name, key, ...args] = COMMANDS[part];
+          return [name, queue.key(key), ...args];
+        }),
+      );
+      // Without the signal of a caller: others wait, too.
+      const outcomes = (await reader.outcomes(commands)).values();
+      for (const [, { parts, takers }] of some) {
+        const own = new Map([...parts].map((part) => [part, outcomes.next().value]));
+        for (const { resolve } of takers) resolve(own);
+      }
+    } catch (error) {
+      for (const [, { takers }] of [...some, ...link]) for (const { reject } of takers) reject(error);
+      link.clear();
+    }
+  }
+  // In the same turn, so that nothing is added to what is no longer read.
+  end();
+}
+
+/** The next queues for which somebody still waits. */
+function takeSome(link: Map<QueueRef, Wanted>): readonly (readonly [QueueRef, Wanted])[] {
+  const some: (readonly [QueueRef, Wanted])[] = [];
+  let commands = 0;
+  for (const [queue, wanted] of link) {
+    if (commands >= COMMANDS_AT_ONCE) break;
+    link.delete(queue);
+    if (wanted.takers.every(({ signal }) => signal?.aborted)) continue;
+    some.push([queue, wanted]);
+    commands += wanted.parts.size;
+  }
+  return some;
 }

@@ -5,20 +5,23 @@
  */
 
 import { createMinuteAggregate, type MinuteAggregate } from '../../../history/aggregate/minute-aggregate.ts';
-import type { QueueHistory } from '../../../history/aggregate/queue-history.ts';
 import { asCount } from '../../../redis/replies.ts';
 import { shareCalls } from '../../../single-flight.ts';
 import type { Activity, LostTasks, OpenTaskSummary, TaskGroup } from '../../../source.ts';
+import { addTo } from '../../../values.ts';
 import { type BullMQRedis, type QueueAccess, serversOf } from '../access/queue-access.ts';
 import { keyCommand, type QueueRef, taskIdOf } from '../access/queue-reads.ts';
-import { depthsInterval, readNextDelayed, recordDepths } from '../components/oldest-due.ts';
-import type { StepConsumer } from '../events/job-steps.ts';
-import type { StreamFollower } from '../events/stream-follower.ts';
-import { type ActiveJob, readActiveJobs } from '../workers/active-jobs.ts';
-import { readWorkerConnections } from '../workers/worker-connections.ts';
-import { countEnded } from './count-ended.ts';
-import { type CountedQueue, countEvents, countedSince, type EndedJobs } from './count-events.ts';
-import { judgedStalls } from './stalls.ts';
+import { createDepths, readNextDelayed } from '../components/queues.ts';
+import type { StepConsumer, StreamFollower } from '../events/stream-follower.ts';
+import { type ActiveJob, readActiveJobs, readWorkerConnections } from '../workers/workers.ts';
+import {
+  type CountedQueue,
+  countEvents,
+  countedSince,
+  type EndedJobs,
+  judgedStalls,
+} from './count-events.ts';
+import { countEnded } from './kept-jobs.ts';
 
 /** Bounds of one answer. The rest is read for the next one. */
 const MOST_ENDED = 5_000;
@@ -33,22 +36,21 @@ const COUNTS_BYTES = 16_777_216;
 const READING = 'The event streams are still being read.';
 
 /** The activity, and the queues over time for the times of requests. */
-export interface ActivityReader {
-  /** Calls while one runs share its answer. */
-  readonly read: () => Promise<Activity>;
-  readonly queues: QueueHistory;
-  /** The latest jobs of a queue that ended, by the counted events. */
-  readonly endedJobs: (queue: QueueRef) => Iterable<EndedJobs>;
-}
-
-export function createActivity(redis: BullMQRedis, follower: StreamFollower): ActivityReader {
+export function createActivity(redis: BullMQRedis, follower: StreamFollower) {
   const counts = createMinuteAggregate(COUNTS_BYTES);
   const events = countEvents(counts);
-  const state: ActivityState = { follower, counts, events, depthsDueAt: Number.NEGATIVE_INFINITY };
+  const readDepths = createDepths((queue, waiting, oldestDueAt) => {
+    const now = Date.now();
+    const ageMs = oldestDueAt === null ? null : now - oldestDueAt;
+    counts.queues.addReading(queue, waiting, { ageMs, isAtLeast: false }, now);
+  });
+  const state: ActivityState = { follower, counts, events, readDepths };
   return {
+    /** Calls while one runs share its answer. */
     read: shareCalls(() => readActivity(redis.within({ timeoutMs: READ_MS }), state)),
     queues: counts.queues,
-    endedJobs: ({ name }) => events.get(name)?.samples.values() ?? [],
+    /** The latest jobs of a queue that ended, by the counted events. */
+    endedJobs: ({ name }: QueueRef): Iterable<EndedJobs> => events.get(name)?.samples.values() ?? [],
   };
 }
 
@@ -56,8 +58,7 @@ interface ActivityState {
   readonly follower: StreamFollower;
   readonly counts: MinuteAggregate;
   readonly events: StepConsumer<CountedQueue>;
-  /** When the depths of queues are to be read again. */
-  depthsDueAt: number;
+  readonly readDepths: ReturnType<typeof createDepths>;
 }
 
 async function readActivity(access: QueueAccess, state: ActivityState): Promise<Activity> {
@@ -66,7 +67,7 @@ async function readActivity(access: QueueAccess, state: ActivityState): Promise<
   const [isWhole, open] = await Promise.all([
     countAll(access, state, queues),
     summarizeOpen(access, queues, Date.now()),
-    readDepths(access, state, queues),
+    state.readDepths(access, queues),
   ]);
   const counted = queues.flatMap(({ name }) => events.get(name) ?? []);
   return {
@@ -78,27 +79,8 @@ async function readActivity(access: QueueAccess, state: ActivityState): Promise<
     silent: [],
     growing: counts.queues.growing(Date.now()),
     recent: (queue) => counts.queues.recent(queue, Date.now()),
-    ...judgedStalls(
-      counted.map(({ stalls }) => stalls),
-      Date.now(),
-    ),
+    ...judgedStalls(counted, Date.now()),
   };
-}
-
-async function readDepths(
-  access: QueueAccess,
-  state: ActivityState,
-  queues: readonly QueueRef[],
-): Promise<void> {
-  const { counts } = state;
-  const now = Date.now();
-  if (now < state.depthsDueAt) return;
-  state.depthsDueAt = now + depthsInterval(queues.length);
-  const recordQueue = (queue: string, waiting: number, oldestDueAt: number | null): void => {
-    const ageMs = oldestDueAt === null ? null : now - oldestDueAt;
-    counts.queues.addReading(queue, waiting, { ageMs, isAtLeast: false }, now);
-  };
-  await recordDepths(access, { recordQueue }, queues);
 }
 
 /** @returns whether all events have been counted */
@@ -192,7 +174,7 @@ async function groupLost(access: QueueAccess, lost: readonly ActiveJob[]): Promi
     for (const { worker } of workers) if (worker !== null) online.add(worker);
   }
   const groups = new Map<string | null, ActiveJob[]>();
-  for (const job of lost) groups.set(job.worker, [...(groups.get(job.worker) ?? []), job]);
+  for (const job of lost) addTo(groups, job.worker, job);
   return [...groups].map(([worker, jobs]) => ({
     worker,
     isWorkerOnline: worker !== null && online.has(worker),

@@ -1,9 +1,10 @@
 /** The activity feed of all queues: their event streams, merged by time, from any position that Redis still has. */
+import { createHash } from 'node:crypto';
+import { readMark, writeMark } from '../../../cursor.ts';
 import { mergeSortedAsync } from '../../../merge-sorted.ts';
 import type { TaskEvent } from '../../../model.ts';
 import type { TaskEventPage, TaskEventQuery, TaskEventSource } from '../../../source.ts';
 import type { BullMQRedis, QueueAccess } from '../access/queue-access.ts';
-import { queueKeyOf, readCursor, writeCursor } from './feed-cursor.ts';
 import { createItemMemory, type FeedItem, type ItemMemory, readItems } from './feed-items.ts';
 import { createStreamEnds, endAt, FRESH_MS, floorOf, lastIdOf, type WatchedStream } from './stream-ends.ts';
 import {
@@ -12,6 +13,7 @@ import {
   compareIds,
   entriesOf,
   fitBatch,
+  isStreamId,
   readLost,
   readStreams,
   timeOf,
@@ -61,11 +63,10 @@ interface FeedStream {
   readonly watched: WatchedStream;
   /** The last entry that was taken; {@link BEGINNING}: none. */
   position: string;
-  /** Items that were read; from `index` on they have not been taken. */
-  items: readonly FeedItem[];
-  index: number;
-  /** Whether there are no others behind `items`. */
-  isEnd: boolean;
+  /** Whether it began at the end. */
+  readonly isEnd: boolean;
+  /** Whether an item was found behind that. */
+  hasItems: boolean;
   /** Whether entries behind the position were removed before they could be read. */
   hasGap: boolean;
 }
@@ -128,7 +129,7 @@ async function streamsAt(
     access,
     places.filter(isFromBeginning).map(({ watched: { queue } }) => queue),
   );
-  return places.map((place) => ({ ...place, items: [], index: 0, hasGap: lost.has(place.watched.queue) }));
+  return places.map((place) => ({ ...place, hasItems: false, hasGap: lost.has(place.watched.queue) }));
 }
 
 /** Lists the oldest matching items behind the start, newest first. */
@@ -149,7 +150,6 @@ async function listBehind(reads: FeedReads, start: Start, query: TaskEventQuery)
     if (done || next === undefined) break;
     const { stream, item } = next;
     skipped.push({ stream, from: stream.position });
-    stream.index += 1;
     stream.position = item.id;
     scanned += 1;
     if (item.event === null || !matches(item.event)) continue;
@@ -174,10 +174,10 @@ function batchSize(count: number, streams: number): number {
 function cursorAt(streams: readonly FeedStream[], floor: number): string {
   const read = new Map<string, string>();
   let highest = Number.POSITIVE_INFINITY;
-  for (const { watched, position, items } of streams) {
+  for (const { watched, position, hasItems } of streams) {
     if (position !== BEGINNING) read.set(queueKeyOf(watched.queue.name), position);
     // Nothing of this stream has been taken.
-    else if (items.length > 0) highest = floor;
+    else if (hasItems) highest = floor;
   }
   const newest = Math.max(...[...read.values()].map(timeOf));
   return writeCursor({
@@ -192,34 +192,32 @@ function cursorAt(streams: readonly FeedStream[], floor: number): string {
  * @param batch how many entries to read at a time
  */
 async function* itemsBehind(
-  reads: FeedReads,
+  { access, memory }: FeedReads,
   stream: FeedStream,
   batch: () => number,
 ): AsyncGenerator<{ readonly stream: FeedStream; readonly item: FeedItem }, void, undefined> {
-  for (;;) {
-    const item = stream.items[stream.index];
-    if (item !== undefined) yield { stream, item };
-    else if (stream.isEnd) return;
-    else await readOn(reads, stream, batch());
-  }
-}
-
-async function readOn({ access, memory }: FeedReads, stream: FeedStream, batch: number): Promise<void> {
-  const { watched, position } = stream;
+  const { watched } = stream;
   const { queue } = watched;
-  const mark = { id: position, witness: position };
-  const [part] = await readStreams(access, [{ queue, mark, count: Math.min(batch, watched.batch) }]);
-  const { entries = [], isEnd = true, hasGap = true } = part ?? {};
-  watched.batch = fitBatch(watched.batch, entries);
-  stream.items = await readItems(access, memory, queue, entries);
-  stream.index = 0;
-  stream.isEnd = isEnd;
-  if (!hasGap || position === BEGINNING) return;
-  stream.hasGap = true;
-  // The entry at the position was removed. If there are no newer ones, it continues with those that exist now.
-  const last = lastIdOf(watched);
-  if (entries.length === 0) {
-    stream.position = last !== null && compareIds(last, position) < 0 ? last : BEGINNING;
+  let { position, isEnd } = stream;
+  while (!isEnd) {
+    const mark = { id: position, witness: position };
+    const [part] = await readStreams(access, [{ queue, mark, count: Math.min(batch(), watched.batch) }]);
+    const { entries = [], hasGap = true } = part ?? {};
+    isEnd = part?.isEnd ?? true;
+    watched.batch = fitBatch(watched.batch, entries);
+    const items = await readItems(access, memory, queue, entries);
+    if (hasGap && position !== BEGINNING) {
+      stream.hasGap = true;
+      // The entry at the position was removed. If there are no newer ones, it continues with those that exist now.
+      const last = lastIdOf(watched);
+      const isBack = last !== null && compareIds(last, position) < 0;
+      if (entries.length === 0) stream.position = isBack ? last : BEGINNING;
+    }
+    for (const item of items) {
+      stream.hasItems = true;
+      yield { stream, item };
+      position = item.id;
+    }
   }
 }
 
@@ -231,7 +229,7 @@ async function listNewest(
 ): Promise<TaskEventPage> {
   const atEnd = all.map((watched) => {
     const position = lastIdOf(watched) ?? BEGINNING;
-    return { watched, position, items: [], index: 0, isEnd: true, hasGap: false };
+    return { watched, position, isEnd: true, hasItems: false, hasGap: false };
   });
   const cursor = cursorAt(atEnd, 0);
   const matches = matcherOf(query);
@@ -272,4 +270,49 @@ function matcherOf({ states, workers, tasks }: TaskEventQuery): (event: TaskEven
   const has = (values: readonly string[], value: string | null | undefined): boolean =>
     values.length === 0 || (value != null && values.includes(value));
   return ({ state, worker, task }) => has(states, state) && has(workers, worker) && has(tasks, task);
+}
+
+/** A position in all streams. */
+interface FeedPosition {
+  /** Streams that are not in `read` have been read up to and including this millisecond. */
+  readonly floor: number;
+  /** By {@link queueKeyOf} a queue: the entry that was read last. It existed then. */
+  readonly read: ReadonlyMap<string, string>;
+}
+
+const KIND = 'feed';
+/** The last moment that a `Date` can hold, in milliseconds. */
+const LATEST = 8.64e15;
+/** In characters. Cursors of more than 8,192 are refused, and a quarter is needed for the encoding. */
+const LONGEST = 4_500;
+
+/** Names a queue in cursors, in nine characters. */
+function queueKeyOf(queue: string): string {
+  return createHash('sha256').update(queue).digest('base64url').slice(0, 9);
+}
+
+function writeCursor({ floor, read }: FeedPosition): string {
+  const latest = [...read].sort(([a, x], [b, y]) => timeOf(y) - timeOf(x) || (a < b ? -1 : 1));
+  const entries = latest.map(([key, id]) => key + id);
+  let length = 0;
+  const fits = entries.filter((entry) => {
+    length += entry.length + 1;
+    return length <= LONGEST;
+  });
+  // Streams that have been idle longest are left out. They were read up to below the floor.
+  const [, first = BEGINNING] = latest[fits.length] ?? [];
+  return writeMark(KIND, [Math.min(LATEST, Math.max(floor, timeOf(first))), fits.join()]);
+}
+
+/** @returns `null` if it is not a cursor of a feed */
+function readCursor(text: string): FeedPosition | null {
+  const [floor, entries] = readMark(KIND, text) ?? [];
+  if (!Number.isInteger(floor) || Number(floor) < 0 || typeof entries !== 'string') return null;
+  const read = new Map<string, string>();
+  for (const entry of entries === '' ? [] : entries.split(',')) {
+    const [key, id] = [entry.slice(0, 9), entry.slice(9)];
+    if (!/^[\w-]{9}$/.test(key) || !isStreamId(id) || id === BEGINNING) return null;
+    read.set(key, id);
+  }
+  return { floor: Math.min(Number(floor), LATEST), read };
 }

@@ -5,8 +5,8 @@ import type { TaskEvent } from '../../../model.ts';
 import { redactEvent } from '../../../redact.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { type QueueRef, taskIdOf } from '../access/queue-reads.ts';
-import { type JobRuns, type JobTrace, stepJob, unknownJob } from './job-machine.ts';
-import { readRuns } from './job-runs.ts';
+import { dateOf } from '../jobs/job-hash.ts';
+import { type JobRuns, type JobTrace, readRuns, stepJob, unknownJob } from './job-machine.ts';
 import { compareIds, OF_QUEUE, type StreamEntry } from './stream-entry.ts';
 
 /** An entry and its item. */
@@ -53,7 +53,7 @@ export async function readItems(
   return entries.map((entry, index) => {
     const made = known[index];
     if (made !== undefined) return made;
-    const raw = entry.jobId === null ? ofQueue(queue, entry) : ofJob(memory, queue, entry, entry.jobId, runs);
+    const raw = entry.jobId === null ? ofQueue(queue, entry) : ofJob(memory, queue, entry, runs);
     const event = raw && redactEvent(raw, access.redactor);
     const item = { id: entry.id, time: entry.time, event };
     memory.items.set(keyOf(entry), item);
@@ -79,10 +79,9 @@ function ofJob(
   { jobs }: ItemMemory,
   queue: QueueRef,
   entry: StreamEntry,
-  jobId: string,
   read: ReadonlyMap<string, JobRuns>,
 ): TaskEvent | null {
-  const taskId = taskIdOf(queue.name, jobId);
+  const taskId = taskIdOf(queue.name, entry.jobId ?? '');
   const runs = read.get(taskId);
   const known = jobs.get(taskId);
   // Of what later entries have told, only the name is valid.
@@ -121,7 +120,7 @@ function itemOf(queue: QueueRef, { id, time }: StreamEntry, type: string): TaskE
     taskId: null,
     state: null,
     worker: null,
-    timestamp: time <= 8.64e15 ? new Date(time) : null,
+    timestamp: dateOf(time),
     detail: null,
   };
 }
@@ -156,10 +155,8 @@ function detailOf({ event, fields }: StreamEntry): string | null {
     case 'waiting':
     case 'removed':
       return phrase('was', fields.get('prev'));
-    case 'delayed': {
-      const due = Number(fields.get('delay') ?? Number.NaN);
-      return Math.abs(due) <= 8.64e15 ? `due ${new Date(due).toISOString()}` : null;
-    }
+    case 'delayed':
+      return phrase('due', dateOf(Number(fields.get('delay') ?? Number.NaN))?.toISOString());
     case 'progress':
       return fields.get('data') ?? null;
     default:

@@ -1,9 +1,13 @@
 /**
  * What the entries of a queue's stream tell of its jobs. It is the only place that interprets them: the feed, the counts,
- * the meter and the recorder all go by its steps. Times are milliseconds since 1970, by the clock of Redis.
+ * the meter and the recorder all go by its steps. What entries do not tell (name, worker, how many runs there were) is
+ * read from the hashes of the jobs. Times are milliseconds since 1970, by the clock of Redis.
  */
 import type { TaskState } from '../../../model.ts';
-import { STALLED_TOO_OFTEN } from '../jobs/job-facts.ts';
+import { asFields, asNumber } from '../../../redis/replies.ts';
+import { type QueueAccess, readPer } from '../access/queue-access.ts';
+import { type JobRef, keyCommand, type QueueRef, taskIdOf } from '../access/queue-reads.ts';
+import { STALLED_TOO_OFTEN, shortText } from '../jobs/job-hash.ts';
 import { isOfChild } from '../jobs/job-row.ts';
 import type { StreamEntry } from './stream-entry.ts';
 
@@ -203,24 +207,16 @@ function readyAtOf({ readyAt }: JobTrace, { event, fields, time }: StreamEntry):
   }
 }
 
-/** The jobs of a queue that have not ended, as far as the entries of its stream have told. */
-export interface OpenJobs {
-  get(jobId: string): JobTrace | undefined;
-  /** Processes an entry about a job. @returns `null` if it is about none */
-  step(entry: StreamEntry, runs: JobRuns | undefined): JobStep | null;
-  /** Forgets jobs until there are no more than this, if possible. */
-  trim(most: number): void;
-  clear(): void;
-}
-
 /** Entries that tell where a job is. Others tell nothing of a job that is not known. */
 const PLACES: ReadonlySet<string> = new Set(['added', 'waiting', 'delayed', 'waiting-children', 'active']);
 
-export function createOpenJobs(): OpenJobs {
+/** The jobs of a queue that have not ended, as far as the entries of its stream have told. */
+export function createOpenJobs() {
   const jobs = new Map<string, JobTrace>();
   return {
-    get: (jobId) => jobs.get(jobId),
-    step(entry, runs) {
+    get: (jobId: string) => jobs.get(jobId),
+    /** Processes an entry about a job. @returns `null` if it is about none */
+    step(entry: StreamEntry, runs: JobRuns | undefined): JobStep | null {
       const { event, jobId } = entry;
       if (jobId === null) return null;
       const known = jobs.get(jobId);
@@ -229,7 +225,8 @@ export function createOpenJobs(): OpenJobs {
       else if (known !== undefined || PLACES.has(event)) jobs.set(jobId, step.job);
       return step;
     },
-    trim(most) {
+    /** Forgets jobs until there are no more than this, if possible. */
+    trim(most: number) {
       if (jobs.size <= most) return;
       let seen = 0;
       // Every second one that waits: the rest still shows how they wait.
@@ -239,5 +236,44 @@ export function createOpenJobs(): OpenJobs {
       }
     },
     clear: () => jobs.clear(),
+  };
+}
+
+/** An entry whose job is to be read. */
+export interface QueueEntry {
+  readonly queue: QueueRef;
+  readonly entry: StreamEntry;
+}
+
+/** Reads from the hashes of jobs what their entries do not tell, each once: one command, and one more where a worker may have given it back. By task id. */
+export async function readRuns(
+  access: QueueAccess,
+  entries: readonly QueueEntry[],
+): Promise<ReadonlyMap<string, JobRuns>> {
+  const jobs = new Map<string, JobRef & { readonly withLock: boolean }>();
+  for (const { queue, entry } of entries) {
+    const { jobId: id } = entry;
+    if (id === null) continue;
+    const taskId = taskIdOf(queue.name, id);
+    jobs.set(taskId, { queue, id, withLock: jobs.get(taskId)?.withLock === true || mayReturn(entry) });
+  }
+  const read = await readPer(access, [...jobs], ([, { queue, id, withLock }]) => [
+    keyCommand(queue, 'HMGET', id, 'name', 'pb', 'atm', 'ats', 'timestamp'),
+    ...(withLock ? [keyCommand(queue, 'EXISTS', `${id}:lock`)] : []),
+  ]);
+  return new Map([...read].map(([[taskId], [fields, lock = null]]) => [taskId, jobRunsOf(fields, lock)]));
+}
+
+const GONE: JobRuns = { name: null, worker: null, made: null, begun: null, isHeld: false };
+
+function jobRunsOf(fields: unknown, lock: unknown): JobRuns {
+  const [name = null, worker, made, begun, timestamp = null] = asFields(fields);
+  if (name === null && timestamp === null) return GONE;
+  return {
+    name: shortText(name),
+    worker: shortText(worker) || null,
+    made: asNumber(made) ?? 0,
+    begun: asNumber(begun),
+    isHeld: lock === null ? null : lock === 1,
   };
 }

@@ -52,21 +52,7 @@ export function floorOf(time: number): number {
   return Math.max(0, Math.ceil(time) - FRESH_MS - 1);
 }
 
-/** The streams of the queues. */
-export interface StreamEnds {
-  /**
-   * The streams of these queues, in their order, looked at within the last second.
-   *
-   * @throws RedisError
-   */
-  look(access: QueueAccess, queues: readonly QueueRef[]): Promise<readonly WatchedStream[]>;
-  /** Increases with each look that found something. */
-  readonly revision: number;
-  /** When the next look is due, in milliseconds since 1970; minus infinity: now. */
-  readonly dueAt: number;
-}
-
-export function createStreamEnds(redis: BullMQRedis): StreamEnds {
+export function createStreamEnds(redis: BullMQRedis) {
   /** By queue name. */
   const streams = new Map<string, WatchedStream>();
   let revision = 0;
@@ -93,9 +79,17 @@ export function createStreamEnds(redis: BullMQRedis): StreamEnds {
   }
 
   return {
-    async look({ options: { signal, timeoutMs = LOOK_MS } }, queues) {
+    /**
+     * The streams of these queues, in their order, looked at within the last second.
+     *
+     * @throws RedisError
+     */
+    async look(
+      { options: { signal, timeoutMs = LOOK_MS } }: QueueAccess,
+      queues: readonly QueueRef[],
+    ): Promise<readonly WatchedStream[]> {
       const all = queues.map((queue) => {
-        const stream = streams.get(queue.name) ?? {
+        const stream: WatchedStream = streams.get(queue.name) ?? {
           queue,
           ends: [],
           lostAt: Number.NEGATIVE_INFINITY,
@@ -115,9 +109,11 @@ export function createStreamEnds(redis: BullMQRedis): StreamEnds {
       }
       return all;
     },
+    /** Increases with each look that found something. */
     get revision() {
       return revision;
     },
+    /** When the next look is due, in milliseconds since 1970; minus infinity: now. */
     get dueAt() {
       return lookedAt + FRESH_MS;
     },

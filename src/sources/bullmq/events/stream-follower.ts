@@ -1,17 +1,21 @@
 /**
  * Follows the event streams of all queues for those that need each entry: the counts, the meter and the recorder. Those
- * that have read a stream equally far share its reads.
+ * that have read a stream equally far share its reads. What counts takes the entries as the steps of their jobs.
  */
 import { debugChannel } from '../../../debug.ts';
+import { type Steps, scheduler } from '../../../scheduler.ts';
 import { pause } from '../../../waiting.ts';
 import { type BullMQRedis, type QueueAccess, serversOf } from '../access/queue-access.ts';
-import type { QueueRef } from '../access/queue-reads.ts';
+import { type QueueRef, taskIdOf } from '../access/queue-reads.ts';
+import { createOpenJobs, type JobRuns, type JobStep, type QueueEntry, readRuns } from './job-machine.ts';
 import {
   BEGINNING,
   FIRST_BATCH,
   fitBatch,
   markBehind,
+  markBehindTime,
   type ReadMark,
+  readLost,
   readStreams,
   START,
   type StreamEntry,
@@ -34,7 +38,7 @@ export interface StreamNews {
 }
 
 /** What takes the entries of streams. */
-export interface StreamConsumer {
+interface StreamConsumer {
   /** How far it has read those of these streams that it follows. */
   marksOf(queues: readonly QueueRef[]): ReadonlyMap<string, ReadMark>;
   /**
@@ -53,7 +57,7 @@ export function moveMarks(marks: ReadMarks, news: readonly StreamNews[]): void {
 }
 
 /** A consumer for which the streams are read all the time. */
-export interface SteadyConsumer extends StreamConsumer {
+interface SteadyConsumer extends StreamConsumer {
   /** How long to wait between two reads, in milliseconds for each queue. */
   readonly msPerQueue: number;
   /** Whether it takes entries now. */
@@ -61,21 +65,7 @@ export interface SteadyConsumer extends StreamConsumer {
 }
 
 /** Follows the streams while somebody takes their entries. */
-export interface StreamFollower {
-  /**
-   * Begins to read for a consumer.
-   *
-   * @returns a function that ends it. It resolves when the consumer takes nothing any more
-   */
-  follow(consumer: SteadyConsumer): () => Promise<void>;
-  /**
-   * Reads for a consumer until it has everything, or this many milliseconds have passed.
-   *
-   * @returns whether it has everything
-   * @throws RedisError if a stream cannot be read
-   */
-  catchUp(consumer: StreamConsumer, access: QueueAccess, ms: number): Promise<boolean>;
-}
+export type StreamFollower = ReturnType<typeof createStreamFollower>;
 
 /**
  * How often streams are read, in milliseconds: after a read that found something, and after any other. All consumers are
@@ -103,16 +93,23 @@ interface SharedReads {
   >;
 }
 
+/** What is read for whom, and by what. */
+interface Following {
+  readonly access: QueueAccess;
+  readonly shared: SharedReads;
+  readonly consumer: StreamConsumer;
+}
+
 const debug = debugChannel('bullmq');
 
-export function createStreamFollower(redis: BullMQRedis): StreamFollower {
+export function createStreamFollower(redis: BullMQRedis) {
   const shared: SharedReads = { batches: new Map(), latest: new Map() };
 
   /** @returns how often to read, in milliseconds; 0: at once */
   async function takeOnce(consumer: SteadyConsumer, signal: AbortSignal): Promise<number> {
     const access = redis.within({ timeoutMs: READ_MS, signal });
     const queues = await access.queues();
-    const news = await readNews(access, shared, queues, consumer, noteFailure);
+    const news = await readNews({ access, shared, consumer }, queues, noteFailure);
     if (signal.aborted) return 0;
     await consumer.take(news, queues, access);
     if (news.some(({ hasMore }) => hasMore)) return 0;
@@ -129,7 +126,12 @@ export function createStreamFollower(redis: BullMQRedis): StreamFollower {
   }
 
   return {
-    follow(consumer) {
+    /**
+     * Begins to read for a consumer.
+     *
+     * @returns a function that ends it. It resolves when the consumer takes nothing any more
+     */
+    follow(consumer: SteadyConsumer): () => Promise<void> {
       const closing = new AbortController();
       const ended = follow(consumer, closing.signal);
       return () => {
@@ -137,11 +139,17 @@ export function createStreamFollower(redis: BullMQRedis): StreamFollower {
         return ended;
       };
     },
-    async catchUp(consumer, access, ms) {
+    /**
+     * Reads for a consumer until it has everything, or this many milliseconds have passed.
+     *
+     * @returns whether it has everything
+     * @throws RedisError if a stream cannot be read
+     */
+    async catchUp(consumer: StreamConsumer, access: QueueAccess, ms: number): Promise<boolean> {
       const until = performance.now() + ms;
       const queues = await access.queues();
       for (;;) {
-        const news = await readNews(access, shared, queues, consumer, rethrow);
+        const news = await readNews({ access, shared, consumer }, queues, rethrow);
         await consumer.take(news, queues, access);
         if (!news.some(({ hasMore }) => hasMore)) return true;
         if (performance.now() > until) return false;
@@ -166,10 +174,8 @@ function noteFailure(error: unknown): number {
  * @param onFailure of a server. The others are read all the same
  */
 async function readNews(
-  access: QueueAccess,
-  shared: SharedReads,
+  { access, shared, consumer }: Following,
   queues: readonly QueueRef[],
-  consumer: StreamConsumer,
   onFailure: (error: unknown) => unknown,
 ): Promise<readonly StreamNews[]> {
   const marks = consumer.marksOf(queues);
@@ -182,7 +188,7 @@ async function readNews(
       return { queue, mark: marks.get(queue.name) ?? START, count };
     });
     forgetReads(shared, MOST_SHARED * queues.length);
-    const parts = await Promise.all(readShared(access, shared, reads, consumer));
+    const parts = await Promise.all(readShared({ access, shared, consumer }, reads));
     for (const [index, { queue, mark }] of reads.entries()) {
       const { entries = [], isEnd = true, hasGap: isUnsure = false } = parts[index] ?? {};
       const hasGap = isUnsure && mark.id !== BEGINNING;
@@ -203,10 +209,8 @@ function forgetReads({ latest }: SharedReads, most: number): void {
 
 /** What others have read from the same mark is not read again. */
 function readShared(
-  access: QueueAccess,
-  { latest }: SharedReads,
+  { access, shared: { latest }, consumer: by }: Following,
   reads: readonly (StreamRead & { readonly mark: ReadMark })[],
-  by: StreamConsumer,
 ): readonly Promise<StreamPart | undefined>[] {
   const at = performance.now();
   const keyOf = ({ queue, mark }: (typeof reads)[number]): string => `${queue.name}:${mark.id}`;
@@ -229,5 +233,125 @@ function readShared(
     const part = await latest.get(keyOf(read))?.part;
     // There may be more by now.
     return part === undefined || isOwn.has(read) ? part : { ...part, isEnd: part.entries.length === 0 };
+  });
+}
+
+/** What counts the steps of the jobs of queues. `Own` is what it keeps of each queue. */
+interface StepCounter<Own> {
+  /** The name of its work, for the scheduler. */
+  readonly work: string;
+  /** Streams are read from this time on, in milliseconds since 1970. */
+  readonly from: number;
+  /** Begins with a queue. */
+  begin(queue: QueueRef): Own;
+  /** Whether an entry's job is to be read. @param isNamed whether entries have told its name */
+  needsRuns(entry: StreamEntry, isNamed: boolean, own: Own | undefined): boolean;
+  /** Entries before the next one were removed before they were read. @param next `undefined`: there is none */
+  gap(own: Own, next: StreamEntry | undefined): void;
+  count(own: Own, entry: StreamEntry, step: JobStep | null, runs: JobRuns | undefined): void;
+  /** Everything that its stream has was counted. */
+  reachEnd(own: Own): void;
+}
+
+/** A queue whose steps are counted. */
+interface SteppedQueue<Own> {
+  readonly own: Own;
+  readonly jobs: ReturnType<typeof createOpenJobs>;
+  mark: ReadMark;
+}
+
+/** The queues that are counted. */
+export interface StepConsumer<Own> extends Pick<StreamConsumer, 'marksOf' | 'take'> {
+  /** `null`: its stream has not been read. */
+  get(queue: string): Own | null;
+  clear(): void;
+}
+
+/** Jobs that are remembered, of all queues together, and of each in any case. */
+const MOST_JOBS = 50_000;
+const LEAST_JOBS = 500;
+/** Entries that are taken in one step. */
+const STEP = 50;
+
+export function countSteps<Own>(counter: StepCounter<Own>): StepConsumer<Own> {
+  const queues = new Map<string, SteppedQueue<Own>>();
+  const start = markBehindTime(counter.from);
+
+  function* countAll(
+    news: readonly StreamNews[],
+    runs: ReadonlyMap<string, JobRuns>,
+    lost: ReadonlyMap<QueueRef, number>,
+  ): Steps<void> {
+    let counted = 0;
+    for (const { queue, entries, hasGap } of news) {
+      const { own, jobs, mark } = steppedOf(queue);
+      if (mark === start ? isLost(lost.get(queue)) : hasGap) {
+        // Missing entries would lead to wrong times.
+        jobs.clear();
+        counter.gap(own, entries[0]);
+      }
+      for (const entry of entries) {
+        const read = entry.jobId === null ? undefined : runs.get(taskIdOf(queue.name, entry.jobId));
+        counter.count(own, entry, jobs.step(entry, read), read);
+        if (++counted % STEP === 0) yield;
+      }
+    }
+  }
+
+  const isLost = (until: number | undefined): boolean => until !== undefined && until > counter.from;
+
+  function steppedOf(queue: QueueRef): SteppedQueue<Own> {
+    const stepped = queues.get(queue.name) ?? {
+      own: counter.begin(queue),
+      jobs: createOpenJobs(),
+      mark: start,
+    };
+    queues.set(queue.name, stepped);
+    return stepped;
+  }
+
+  return {
+    get: (queue) => queues.get(queue)?.own ?? null,
+    clear: () => queues.clear(),
+    marksOf: (all) => new Map(all.map(({ name }) => [name, queues.get(name)?.mark ?? start])),
+    async take(news, all, access) {
+      const names = new Set(all.map(({ name }) => name));
+      for (const name of queues.keys()) if (!names.has(name)) queues.delete(name);
+      const found = new Map(news.map((one) => [one.queue, one]));
+      const isFirst = ({ name }: QueueRef): boolean => (queues.get(name)?.mark ?? start) === start;
+      const [runs, lost] = await Promise.all([
+        readRuns(access, entriesToRead(counter, queues, news)),
+        readLost(
+          access,
+          all.filter((queue) => (found.has(queue) ? isFirst(queue) : !queues.has(queue.name))),
+        ),
+      ]);
+      if (access.options.signal.aborted) return;
+      await scheduler.run(counter.work, countAll(news, runs, lost));
+      for (const queue of all) {
+        const stepped = steppedOf(queue);
+        const own = found.get(queue);
+        if (own !== undefined) stepped.mark = markBehind(own.entries);
+        else if (isLost(lost.get(queue))) counter.gap(stepped.own, undefined);
+        if (own?.hasMore !== true) counter.reachEnd(stepped.own);
+        stepped.jobs.trim(Math.max(LEAST_JOBS, Math.floor(MOST_JOBS / all.length)));
+      }
+    },
+  };
+}
+
+/** The entries whose jobs are to be read. */
+function entriesToRead<Own>(
+  counter: StepCounter<Own>,
+  queues: ReadonlyMap<string, SteppedQueue<Own>>,
+  news: readonly StreamNews[],
+): readonly QueueEntry[] {
+  return news.flatMap(({ queue, entries }) => {
+    const known = queues.get(queue.name);
+    const named = new Set(entries.filter(({ fields }) => fields.has('name')).map(({ jobId }) => jobId ?? ''));
+    const isNamed = (jobId: string): boolean => named.has(jobId) || known?.jobs.get(jobId)?.name != null;
+    return entries
+      .filter((entry) => entry.jobId !== null && counter.needsRuns(entry, isNamed(entry.jobId), known?.own))
+      .map((entry) => ({ queue, entry }));
   });
 }

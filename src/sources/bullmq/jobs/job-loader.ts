@@ -3,22 +3,25 @@
 import type { Task } from '../../../model.ts';
 import { redactTask } from '../../../redact.ts';
 import { asCount, asNumber } from '../../../redis/replies.ts';
-import { type QueueAccess, readPer } from '../access/queue-access.ts';
+import { type QueueAccess, readFields, readPer } from '../access/queue-access.ts';
 import { type JobRef, keyCommand, type QueueCommand } from '../access/queue-reads.ts';
 import {
-  factsCommand,
-  factsOf,
   type JobContent,
   type JobFacts,
+  type JobValues,
+  ROW_BOUNDS,
   readContents,
+  readFacts,
+  readValues,
   type SetEntry,
-} from './job-facts.ts';
-import { rootsOf } from './job-family.ts';
+  type ValueBounds,
+  type ValueField,
+} from './job-hash.ts';
 import { fieldsToShow, isOfChild, type KnownJob, knownJob, taskOf } from './job-row.ts';
-import { JOB_SETS, type JobSet, type SetPart, withPaused } from './job-sets.ts';
-import { type JobValues, ROW_BOUNDS, readValues, type ValueBounds, type ValueField } from './job-values.ts';
+import { ENDED_PARTS, JOB_SETS, type JobSet, type SetPart, withPaused } from './job-sets.ts';
 
-const ENDED: readonly SetPart[] = ['failed', 'completed'];
+/** Whether jobs in this set have ended. */
+const isEnded = ({ part }: JobSet): boolean => part === 'completed' || part === 'failed';
 
 /** A job that was found in a set. */
 export interface FoundJob extends SetEntry {
@@ -47,26 +50,25 @@ export async function loadKnown(
   const doubtful = jobs.filter(isDoubtful);
   if (doubtful.length === 0) return jobs;
   const scores = await readPer(access, doubtful, ({ queue, id }) =>
-    ENDED.map((part) => keyCommand(queue, 'ZSCORE', part, id)),
+    ENDED_PARTS.map((part) => keyCommand(queue, 'ZSCORE', part, id)),
   );
   return jobs.filter((job) => {
-    const ends = ENDED.filter((_, index) => asNumber(scores.get(job)?.[index]) !== null);
+    const own = scores.get(job);
+    const ends = ENDED_PARTS.filter((_, index) => asNumber(own?.[index]) !== null);
     return (
-      !scores.has(job) || (ENDED.includes(job.set.part) ? ends.includes(job.set.part) : ends.length === 0)
+      own === undefined || (isEnded(job.set) ? ends.some((part) => part === job.set.part) : ends.length === 0)
     );
   });
 }
 
 /** Whether its fields and its set disagree on whether it has ended. */
 function isDoubtful({ set, facts }: KnownJob): boolean {
-  return ENDED.includes(set.part) !== (facts.finishedAt !== null);
+  return isEnded(set) !== (facts.finishedAt !== null);
 }
 
 /** A task without values, for filters that need none. */
 export function bareTask(access: QueueAccess, job: KnownJob, now: number): Task {
-  const { parentKey } = job.facts;
-  const parentId = parentKey === null ? null : access.taskIdOfKey(parentKey);
-  return taskOf(job, { parentId, rootId: null }, {}, now);
+  return taskOf(job, { parentId: access.taskIdOfKey(job.facts.parentKey), rootId: null }, {}, now);
 }
 
 /** Reads tasks as they are shown, in the order of the jobs. */
@@ -115,9 +117,8 @@ export async function loadWithValues(
   ]);
   const now = Date.now();
   return jobs.map((job, index) => {
-    const { parentKey } = job.facts;
     const context = {
-      parentId: parentKey === null ? null : access.taskIdOfKey(parentKey),
+      parentId: access.taskIdOfKey(job.facts.parentKey),
       rootId: roots.get(job) ?? null,
       isLost: lost.has(job),
     };
@@ -135,6 +136,53 @@ function shownOf(job: KnownJob, values: JobValues): JobValues {
     if (value !== undefined) shown[field] = value;
   }
   return shown;
+}
+
+/** In deeper flows the root is not searched. */
+const DEEPEST = 100;
+
+/**
+ * Finds the task that the flow of each job begins with: the job itself when it has no parent. Jobs whose root
+ * is unknown are left out: a parent is gone, its queue is not shown, or they are their own ancestors.
+ */
+export async function rootsOf<Job extends JobRef & Pick<KnownJob, 'taskId' | 'facts'>>(
+  access: QueueAccess,
+  jobs: readonly Job[],
+): Promise<ReadonlyMap<Job, string>> {
+  const roots = new Map<Job, string>();
+  for (const job of jobs) if (job.facts.parentKey === null) roots.set(job, job.taskId);
+  const children = jobs.filter((job) => !roots.has(job));
+  if (children.length === 0) return roots;
+  /** By full key: the key of the parent, `''` for none, `null` for a job that does not exist. */
+  const parents = new Map<string, string | null>();
+  for (const { queue, id, facts } of jobs) parents.set(queue.key(id), facts.parentKey ?? '');
+  let open = [...new Set(jobs.flatMap(({ facts }) => facts.parentKey ?? []))].filter(
+    (key) => !parents.has(key),
+  );
+  for (let level = 0; open.length > 0 && level < DEEPEST; level += 1) {
+    const refs = open.map((key) => access.jobOfKey(key));
+    const asked = refs.filter((ref) => ref !== null);
+    const replies = await readFields(access, asked, ['name', 'parentKey']);
+    for (const [index, { queue, id }] of asked.entries()) {
+      const [name, parentKey] = replies[index] ?? [];
+      parents.set(queue.key(id), (name ?? null) === null ? null : (parentKey ?? ''));
+    }
+    for (const key of open) if (!parents.has(key)) parents.set(key, null);
+    open = [...new Set(open.flatMap((key) => parents.get(key) || []))].filter((key) => !parents.has(key));
+  }
+  for (const job of children) {
+    let key = job.queue.key(job.id);
+    for (let level = 0; level <= DEEPEST; level += 1) {
+      const parent = parents.get(key);
+      if (parent === '') {
+        const id = access.taskIdOfKey(key);
+        if (id !== null) roots.set(job, id);
+      }
+      if (!parent) break;
+      key = parent;
+    }
+  }
+  return roots;
 }
 
 /**
@@ -195,12 +243,6 @@ const SORTED: readonly SetPart[] = ['delayed', 'prioritized', 'waiting-children'
 const OPEN: readonly SetPart[] = ['delayed', 'prioritized', 'waiting-children', 'active'];
 const LISTS: readonly SetPart[] = ['paused', 'wait', 'active'];
 
-function setOf(part: SetPart): JobSet {
-  const set = JOB_SETS.find((candidate) => candidate.part === part);
-  if (set === undefined) throw new RangeError(`There is no set ${part}.`);
-  return set;
-}
-
 /** A job that exists. */
 interface PresentJob extends JobRef {
   readonly facts: JobFacts;
@@ -216,12 +258,14 @@ export async function findJobs(
   refs: readonly JobRef[],
   isSure: boolean,
 ): Promise<readonly KnownJob[]> {
-  const replies = await access.read(refs.map(({ queue, id }) => factsCommand(queue, id)));
+  const all = await readFacts(access, refs);
   const present = refs.flatMap((ref, index): PresentJob[] => {
-    const facts = factsOf(replies[index]);
+    const facts = all[index] ?? null;
     return facts === null ? [] : [{ ...ref, facts }];
   });
-  const likely = await findInSets(access, present, ({ facts }) => (facts.finishedAt === null ? OPEN : ENDED));
+  const likely = await findInSets(access, present, ({ facts }) =>
+    facts.finishedAt === null ? OPEN : ENDED_PARTS,
+  );
   // The job has moved meanwhile, or its fields and its set disagree.
   const rest = present.filter((job) => !likely.has(job));
   const others = await findInSets(access, rest, () => (isSure ? [...LISTS, ...SORTED] : SORTED));
@@ -229,10 +273,10 @@ export async function findJobs(
   const waiting = new Set(isSure ? await deepInLists(access, lost) : lost);
   const jobs = present.flatMap((job): KnownJob[] => {
     const found = likely.get(job) ?? others.get(job) ?? (waiting.has(job) ? IN_WAIT : null);
-    if (found === null) return [];
+    const set = JOB_SETS.find(({ part }) => part === found?.part);
+    if (found === null || set === undefined) return [];
     const { queue, id, facts } = job;
-    const entry = { queue, id, set: setOf(found.part), score: found.score };
-    return [knownJob(entry, { facts, values: null, size: null })];
+    return [knownJob({ queue, id, set, score: found.score }, { facts, values: null, size: null })];
   });
   return withPaused(access.read, jobs);
 }

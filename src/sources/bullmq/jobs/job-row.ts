@@ -11,9 +11,20 @@ import {
 import { waitBetween } from '../../../select/task-wait.ts';
 import { isRecord } from '../../../values.ts';
 import { taskIdOf } from '../access/queue-reads.ts';
-import { type JobContent, type JobFacts, lastChange, type SetEntry, STALLED_TOO_OFTEN } from './job-facts.ts';
+import {
+  dateOf,
+  type JobContent,
+  type JobFacts,
+  type JobValue,
+  type JobValues,
+  jsonIn,
+  lastChange,
+  parseJson,
+  type SetEntry,
+  STALLED_TOO_OFTEN,
+  type ValueField,
+} from './job-hash.ts';
 import { dueTime, stateIn } from './job-sets.ts';
-import { type JobValue, type JobValues, jsonIn, parseJson, type ValueField } from './job-values.ts';
 
 /** A job that was found, and the data that was read about it. */
 export interface KnownJob extends SetEntry, JobContent {
@@ -59,8 +70,8 @@ export function taskOf(job: KnownJob, context: JobContext, values: JobValues, no
   // Neither the first run nor the final outcome is a retry.
   const retries = Math.max(0, facts.attemptsMade - (isDone ? 1 : 0));
   const due = set.part === 'delayed' && score !== null ? dueTime(score) : null;
-  const texts = textsOf(values);
-  const { args, kwargs, result, exception, traceback } = texts;
+  const content = contentOf(values);
+  const { exception } = content;
   return {
     id: job.taskId,
     state,
@@ -78,11 +89,7 @@ export function taskOf(job: KnownJob, context: JobContext, values: JobValues, no
     // BullMQ records no run time.
     runtimeSource: 'derived',
     waitSeconds: waitOf(facts, retries),
-    args: args?.text ?? null,
-    kwargs: kwargs?.text ?? null,
-    result: result?.text ?? null,
-    exception: exception?.text ?? null,
-    traceback: traceback?.text ?? null,
+    ...content,
     retries,
     progress: jobProgress(values.progress),
     eta: dateOf(due),
@@ -92,15 +99,14 @@ export function taskOf(job: KnownJob, context: JobContext, values: JobValues, no
     groupId: null,
     chordId: null,
     flags: [
-      ...flagsOf(context, due, now, state === 'FAILURE' && isOfChild(exception?.text)),
-      ...(hasRunAgain(job, exception?.text) ? (['ran_twice'] as const) : []),
+      ...flagsOf(context, due, now, state === 'FAILURE' && isOfChild(exception)),
+      ...(hasRunAgain(job, exception) ? (['ran_twice'] as const) : []),
     ],
-    truncated: cutFields(texts),
   };
 }
 
 /** Whether it stalled and another run began. */
-function hasRunAgain({ set, facts }: KnownJob, error: string | undefined): boolean {
+function hasRunAgain({ set, facts }: KnownJob, error: string | null): boolean {
   const hasRun = set.part === 'active' || set.part === 'completed' || set.part === 'failed';
   return hasRun && facts.stalls > (error === STALLED_TOO_OFTEN ? 1 : 0);
 }
@@ -116,26 +122,27 @@ function flagsOf(
   return due !== null && due < now ? ['overdue'] : [];
 }
 
-/** Texts of a task that the job has. */
-export type TaskTexts = Readonly<Record<TaskTextField, JobValue | undefined>>;
-
-/** The texts of a job as those of its task. */
-export function textsOf(values: JobValues): TaskTexts {
+/** The texts of a job as those of its task, and which of them are cut. */
+export function contentOf(
+  values: JobValues,
+): Record<TaskTextField, string | null> & { readonly truncated: readonly TaskTextField[] } {
+  const args = values.data;
+  const kwargs = shownOptions(values.opts);
+  const result = plain(values.returnvalue);
+  const exception = values.failedReason;
+  const traceback = lastTrace(values.stacktrace);
+  const texts = { args, kwargs, result, exception, traceback };
   return {
-    args: values.data,
-    kwargs: shownOptions(values.opts),
-    result: plain(values.returnvalue),
-    exception: values.failedReason,
-    traceback: lastTrace(values.stacktrace),
+    args: args?.text ?? null,
+    kwargs: kwargs?.text ?? null,
+    result: result?.text ?? null,
+    exception: exception?.text ?? null,
+    traceback: traceback?.text ?? null,
+    truncated: TEXT_FIELDS.filter((field) => texts[field]?.isCut),
   };
 }
 
-/** Those of the texts that are cut. */
-export function cutFields(texts: TaskTexts): readonly TaskTextField[] {
-  return (['args', 'kwargs', 'result', 'exception', 'traceback'] as const).filter(
-    (field) => texts[field]?.isCut,
-  );
-}
+const TEXT_FIELDS = ['args', 'kwargs', 'result', 'exception', 'traceback'] as const;
 
 /** Seconds from the start of the last run to its end, as BullMQ recorded them. */
 function runtimeOf(started: number | null, finished: number | null): number | null {
@@ -146,10 +153,6 @@ function runtimeOf(started: number | null, finished: number | null): number | nu
 function waitOf({ addedAt, processedAt, delay }: JobFacts, retries: number): number | null {
   if (retries > 0 || addedAt === null) return null;
   return waitBetween(addedAt, addedAt + Math.max(0, delay ?? 0), processedAt);
-}
-
-function dateOf(time: number | null): Date | null {
-  return time === null ? null : new Date(time);
 }
 
 /** BullMQ stores some options under shorter names (bullmq, utils/optsDecodeMap). */
@@ -200,7 +203,7 @@ function lastTrace(value: JobValue | undefined): JobValue | undefined {
 }
 
 /** Whether BullMQ has given this reason to a parent whose child failed (bullmq, moveChildFromDependenciesIfNeeded). */
-export function isOfChild(failedReason: string | undefined): boolean {
+export function isOfChild(failedReason: string | null | undefined): boolean {
   return /^child [^:]+:.+ failed$/s.test(failedReason ?? '');
 }
 

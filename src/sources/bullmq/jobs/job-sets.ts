@@ -67,6 +67,10 @@ export const JOB_SETS: readonly JobSet[] = [
   { part: 'completed', engineState: 'completed', kind: 'sorted', isByTime: true, states: ['SUCCESS'] },
 ];
 
+/** The sets of jobs that have ended. */
+export const ENDED_PARTS = ['failed', 'completed'] as const;
+export type EndedPart = (typeof ENDED_PARTS)[number];
+
 /** The state of a job in this set. */
 export function stateIn(set: JobSet, attemptsMade: number): TaskState {
   const [state = 'PENDING'] = set.states;

@@ -16,9 +16,10 @@ import type { Meter, MeterOptions, MetricFamily, MetricHistogram, MetricValue } 
 import { signalWithin } from '../../../waiting.ts';
 import { type BullMQRedis, type QueueAccess, readPer, serversOf } from '../access/queue-access.ts';
 import { keyCommand, type QueueRef } from '../access/queue-reads.ts';
-import { type QueueFigures, readQueueFigures } from '../components/queue-figures.ts';
-import type { StreamFollower } from '../events/stream-follower.ts';
-import { type CountDuration, createEventCounter, type EventCounter } from './event-counter.ts';
+import { type QueueFigures, readQueueFigures } from '../components/queues.ts';
+import type { JobStep } from '../events/job-machine.ts';
+import type { StreamEntry } from '../events/stream-entry.ts';
+import { countSteps, type StreamFollower } from '../events/stream-follower.ts';
 
 /** The label of counts when there is no room for the own name or queue. */
 const OTHER = 'other';
@@ -40,18 +41,8 @@ interface JobDurations extends Readonly<Record<DurationKind, Durations>> {
   readonly labels: { readonly queue: string; readonly name: string };
 }
 
-/** Counts durations. */
-interface DurationSeries {
-  /** Values below 0, because clocks differ, count as 0. */
-  readonly add: CountDuration;
-  /** The histograms in which something was counted. */
-  read(kind: DurationKind): Iterable<MetricHistogram>;
-  /** How many durations were counted under {@link OTHER}. */
-  overflow(): number;
-}
-
-/** @param maximum number of pairs of queue and name that are counted separately; at least 2 */
-function createDurationSeries(most: number): DurationSeries {
+/** @param most pairs of queue and name that are counted separately; at least 2 */
+function createDurationSeries(most: number) {
   const pairs = new Map<string, JobDurations>();
   // The rest is for the other names of each queue, and the last one for the other queues.
   const mostNamed = Math.floor(most * 0.75);
@@ -79,17 +70,22 @@ function createDurationSeries(most: number): DurationSeries {
     return pairs.size < most - 1 ? make(queue, OTHER) : (find(OTHER, OTHER) ?? make(OTHER, OTHER));
   }
 
+  /** Values below 0, because clocks differ, count as 0. */
+  const add: CountDuration = (kind, queue, name, ms) => {
+    const pair = pairOf(queue, (name ?? UNKNOWN).slice(0, LONGEST_NAME));
+    addDuration(pair[kind], Math.max(0, ms / 1_000));
+  };
+
   return {
-    add(kind, queue, name, ms) {
-      const pair = pairOf(queue, (name ?? UNKNOWN).slice(0, LONGEST_NAME));
-      addDuration(pair[kind], Math.max(0, ms / 1_000));
-    },
-    *read(kind) {
+    add,
+    /** The histograms in which something was counted. */
+    *read(kind: DurationKind): Generator<MetricHistogram, void, undefined> {
       for (const pair of pairs.values()) {
         const histogram = readDurations(pair[kind], pair.labels);
         if (histogram.count > 0) yield histogram;
       }
     },
+    /** How many durations were counted under {@link OTHER}. */
     overflow: () => overflow,
   };
 }
@@ -141,7 +137,7 @@ const debug = debugChannel('bullmq');
 export function openMeter(redis: BullMQRedis, follower: StreamFollower, { mostSeries }: MeterOptions): Meter {
   const mostQueues = Math.max(1, Math.floor(mostSeries / 2 / SERIES_OF_QUEUE) - 1);
   const durations = createDurationSeries(Math.max(2, Math.floor(mostSeries / 2 / SERIES_EACH)));
-  const events = createEventCounter(follower, durations.add);
+  const events = countDurations(follower, durations.add);
   const shown = new Set<string>();
   /** A queue keeps its series for as long as the meter is open. */
   const labelOf = (queue: string): string => {
@@ -153,11 +149,22 @@ export function openMeter(redis: BullMQRedis, follower: StreamFollower, { mostSe
     families: [JOBS, COMPLETED, FAILED, RUN, WAIT, GAPS],
     async collect(context) {
       const access = redis.within({ signal: signalWithin(READ_MS, context.signal) });
-      const figures = figuresOf(await readCounts(access), events, labelOf);
+      const read = (await readCounts(access)).map(({ queue, states, kept }) => ({
+        labels: { queue: labelOf(queue) },
+        states,
+        // Without the option `metrics` of the workers, BullMQ itself would say 0.
+        ended: kept ?? events.ended(queue),
+      }));
+      const jobs = read.flatMap(({ labels, states }) =>
+        states.map(([state, value]) => ({ labels: { ...labels, state }, value })),
+      );
+      const ended = read.flatMap(({ labels, ended }) => (ended === null ? [] : [{ labels, ended }]));
+      const endedIn = (part: 'completed' | 'failed'): Iterable<MetricValue> =>
+        sumsOf(ended.map(({ labels, ended }) => ({ labels, value: ended[part] })));
       return [
-        { name: JOBS.name, samples: figures.jobs },
-        { name: COMPLETED.name, samples: figures.completed },
-        { name: FAILED.name, samples: figures.failed },
+        { name: JOBS.name, samples: sumsOf(jobs) },
+        { name: COMPLETED.name, samples: endedIn('completed') },
+        { name: FAILED.name, samples: endedIn('failed') },
         { name: RUN.name, samples: durations.read('run') },
         { name: WAIT.name, samples: durations.read('wait') },
         { name: GAPS.name, samples: [{ labels: {}, value: events.gaps() }] },
@@ -168,58 +175,21 @@ export function openMeter(redis: BullMQRedis, follower: StreamFollower, { mostSe
   };
 }
 
-interface Figures {
-  readonly jobs: readonly MetricValue[];
-  readonly completed: readonly MetricValue[];
-  readonly failed: readonly MetricValue[];
-}
-
-/** By labels. */
-type Sums = Map<string, MetricValue>;
-
 /** Figures of queues that share a label are added up. */
-function figuresOf(
-  read: readonly QueueCounts[],
-  events: EventCounter,
-  labelOf: (queue: string) => string,
-): Figures {
-  const jobs: Sums = new Map();
-  const completed: Sums = new Map();
-  const failed: Sums = new Map();
-  const add = (of: Sums, labels: MetricValue['labels'], value: number): void => {
+function sumsOf(values: readonly MetricValue[]): Iterable<MetricValue> {
+  const sums = new Map<string, MetricValue>();
+  for (const { labels, value } of values) {
     const key = `${labels.queue}\n${labels.state}`;
-    of.set(key, { labels, value: (of.get(key)?.value ?? 0) + value });
-  };
-  for (const { queue: name, states, kept } of read) {
-    const queue = labelOf(name);
-    for (const [state, count] of states) add(jobs, { queue, state }, count);
-    // Without the option `metrics` of the workers, BullMQ itself would say 0.
-    const ended = kept ?? events.ended(name);
-    if (ended === null) continue;
-    add(completed, { queue }, ended.completed);
-    add(failed, { queue }, ended.failed);
+    sums.set(key, { labels, value: (sums.get(key)?.value ?? 0) + value });
   }
-  return {
-    jobs: [...jobs.values()],
-    completed: [...completed.values()],
-    failed: [...failed.values()],
-  };
-}
-
-/** Figures of a queue. */
-interface QueueCounts {
-  readonly queue: string;
-  /** Jobs by state. */
-  readonly states: readonly (readonly [state: string, count: number])[];
-  /** Jobs that ended, as workers with the option `metrics` count them; `null`: none has counted any. */
-  readonly kept: { readonly completed: number; readonly failed: number } | null;
+  return sums.values();
 }
 
 /**
  * Reads all queues: 14 commands for each. Queues of an unreachable server are left out; while the queues are unknown, all
  * are. The counts of events stay.
  */
-async function readCounts(access: QueueAccess): Promise<readonly QueueCounts[]> {
+async function readCounts(access: QueueAccess) {
   const queues = await access.queues().catch(noteFailure);
   // The events are read all the time, so unreachable servers are known.
   const servers = serversOf(access, queues).filter(({ reader }) => reader.state().problem === null);
@@ -232,7 +202,7 @@ function noteFailure(error: unknown): readonly [] {
   return [];
 }
 
-async function readServer(access: QueueAccess, queues: readonly QueueRef[]): Promise<readonly QueueCounts[]> {
+async function readServer(access: QueueAccess, queues: readonly QueueRef[]) {
   const [figures, kept] = await Promise.all([
     readQueueFigures(access, queues),
     readPer(access, queues, (queue) =>
@@ -241,21 +211,99 @@ async function readServer(access: QueueAccess, queues: readonly QueueRef[]): Pro
   ]);
   return queues.map((queue) => {
     const own = figures.get(queue);
-    const [completed = null, failed = null] = (kept.get(queue) ?? []).map(countOf);
+    const counts = (kept.get(queue) ?? []).map((reply) => asNumber(asFields(reply)[0]));
+    const [completed = null, failed = null] = counts;
     return {
       queue: queue.name,
       states: own === undefined ? [] : statesOf(own),
+      /** Jobs that ended, as workers with the option `metrics` count them; `null`: none has counted any. */
       kept: completed === null && failed === null ? null : { completed: completed ?? 0, failed: failed ?? 0 },
     };
   });
 }
 
-function countOf(reply: unknown): number | null {
-  return asNumber(asFields(reply)[0]);
-}
-
-/** BullMQ 6 has no state `paused`. */
-function statesOf({ counts, version }: QueueFigures): QueueCounts['states'] {
+/** Jobs by state. BullMQ 6 has no state `paused`. */
+function statesOf({ counts, version }: QueueFigures): readonly (readonly [state: string, count: number])[] {
   const isWithoutPaused = /^bullmq:(?:[6-9]|\d{2,})\./.test(version ?? '');
   return Object.entries(counts).filter(([state]) => state !== 'paused' || !isWithoutPaused);
+}
+
+/** Counts for how many milliseconds a worker had a job (`run`), or could have taken it before one did (`wait`). */
+type CountDuration = (kind: DurationKind, queue: string, name: string | null, ms: number) => void;
+
+/** A queue whose events are counted. */
+interface MeteredQueue {
+  readonly name: string;
+  /** Jobs that ended since counting began. */
+  completed: number;
+  failed: number;
+  /** The job that its worker gave back with the last entry: the next one shows whether it stalled. */
+  returned: { readonly jobId: string; readonly name: string | null; readonly ms: number } | null;
+}
+
+/** A thousand queues are read no more often than each two seconds. */
+const PER_QUEUE_MS = 2;
+/** Events of this time before are read for the names of jobs, and for when they began to wait or run. */
+const BEFORE_MS = 60_000;
+
+/** Entries that are counted by the name of their job. */
+const NAMED: ReadonlySet<string> = new Set(['active', 'completed', 'failed']);
+
+/**
+ * Counts from the events of all queues, from now on, how long jobs wait and run. Only jobs whose names no event has
+ * reported are read. Times are milliseconds since 1970, by the clock of Redis.
+ */
+function countDurations(follower: StreamFollower, add: CountDuration) {
+  const since = Date.now();
+  let gaps = 0;
+  const queues = countSteps<MeteredQueue>({
+    work: 'meter',
+    from: since - BEFORE_MS,
+    begin: ({ name }) => ({ name, completed: 0, failed: 0, returned: null }),
+    needsRuns: ({ event }, isNamed) => NAMED.has(event) && !isNamed,
+    gap(queue, next) {
+      queue.returned = null;
+      if (next === undefined || next.time > since) gaps += 1;
+    },
+    count(queue, entry, step) {
+      const isCounted = entry.time >= since;
+      // A worker that is gone did not run its job during the time until this was noticed.
+      if (entry.event === 'stalled' && entry.jobId === queue.returned?.jobId) queue.returned = null;
+      countReturned(queue);
+      if (step !== null && isCounted) countStep(queue, entry, step);
+    },
+    reachEnd: countReturned,
+  });
+
+  /** Counts the run of a job that was given back: it has not stalled. */
+  function countReturned(queue: MeteredQueue): void {
+    const { returned, name } = queue;
+    if (returned !== null) add('run', name, returned.name, returned.ms);
+    queue.returned = null;
+  }
+
+  function countStep(queue: MeteredQueue, { event, jobId }: StreamEntry, step: JobStep): void {
+    const { job, ranMs, waitedMs } = step;
+    if (event === 'completed' || event === 'failed') queue[event] += 1;
+    if (waitedMs !== null) add('wait', queue.name, job.name, waitedMs);
+    if (ranMs === null) return;
+    if (event === 'completed' || event === 'failed') add('run', queue.name, job.name, ranMs);
+    else queue.returned = { jobId: jobId ?? '', name: job.name, ms: ranMs };
+  }
+
+  const leave = follower.follow({
+    ...queues,
+    msPerQueue: PER_QUEUE_MS,
+    isOn: () => true,
+  });
+  return {
+    /** Jobs of a queue that ended since counting began; `null`: its events have not been read. */
+    ended: queues.get,
+    /** How often events were removed from a stream before they were read. */
+    gaps: () => gaps,
+    close() {
+      void leave();
+      queues.clear();
+    },
+  };
 }

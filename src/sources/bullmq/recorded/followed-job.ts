@@ -2,9 +2,8 @@
 import type { TaskChange } from '../../../history/history.ts';
 import { type JobTrace, stepJob, unknownJob } from '../events/job-machine.ts';
 import type { StreamEntry } from '../events/stream-entry.ts';
-import type { JobFacts } from '../jobs/job-facts.ts';
-import { cutFields, isOfChild, jobProgress, type TaskTexts, textsOf, traceIn } from '../jobs/job-row.ts';
-import type { JobValue, JobValues } from '../jobs/job-values.ts';
+import type { JobFacts, JobValue, JobValues } from '../jobs/job-hash.ts';
+import { contentOf, isOfChild, jobProgress, traceIn } from '../jobs/job-row.ts';
 
 /** The data that was read about a job while it was in Redis. */
 export interface JobReading {
@@ -152,7 +151,7 @@ export function changesOf(
 ): readonly TaskChange[] {
   const { reading, retries } = job;
   const facts = reading?.facts ?? null;
-  const texts = textsOf({ ...shownValues(end.type, reading?.values ?? {}), ...end.values });
+  const content = contentOf({ ...shownValues(end.type, reading?.values ?? {}), ...end.values });
   const sent = addedAtOf(job);
   const delay = facts?.delay ?? 0;
   const due = sent !== null && delay > 0 ? { eta: sent + delay } : {};
@@ -184,13 +183,13 @@ export function changesOf(
     time: end.time,
     worker: end.type === 'revoked' ? null : worker,
     retries: attempt,
-    isConsequence: end.type === 'failed' && isOfChild(texts.exception?.text),
+    isConsequence: end.type === 'failed' && isOfChild(content.exception),
     groupId,
     progress: jobProgress(job.progress ?? reading?.values.progress),
     traceId: traceIn(reading?.values.opts),
-    detail: end.detail ?? texts.exception?.text ?? null,
+    detail: end.detail ?? content.exception,
     ...lineageOf(id, reading),
-    ...contentOf(texts),
+    ...content,
   });
   return changes;
 }
@@ -234,16 +233,4 @@ function lineageOf(id: string, reading: JobReading | null): Pick<TaskChange, 'pa
   if (reading === null) return {};
   const { parentId, rootId } = reading;
   return { parentId, rootId: parentId === null ? id : rootId };
-}
-
-function contentOf(texts: TaskTexts): Partial<TaskChange> {
-  const { args, kwargs, result, exception, traceback } = texts;
-  return {
-    args: args?.text ?? null,
-    kwargs: kwargs?.text ?? null,
-    result: result?.text ?? null,
-    exception: exception?.text ?? null,
-    traceback: traceback?.text ?? null,
-    truncated: cutFields(texts),
-  };
 }

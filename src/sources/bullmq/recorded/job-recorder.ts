@@ -1,14 +1,17 @@
 /**
- * Records the jobs that end, while this instance holds the lease: reads the jobs that events mention, and processes both
- * until the jobs end.
+ * Records the jobs that end in a history of their own, while this instance holds the lease: reads the jobs that events
+ * mention, and processes both until the jobs end.
  */
+import type { StoreEngine } from '../../../history/store.ts';
+import { createStoredHistory } from '../../../history/stored/create-stored-history.ts';
 import type { StoredHistory } from '../../../history/stored-history.ts';
 import { createLruCache, type LruCache } from '../../../lru-cache.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import { signalWithin, waitFor } from '../../../waiting.ts';
+import { deploymentOf, type ResolvedOptions } from '../access/options.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { type JobRef, type QueueRef, taskIdOf } from '../access/queue-reads.ts';
-import { depthsInterval, recordDepths } from '../components/oldest-due.ts';
+import { createDepths } from '../components/queues.ts';
 import { BEGINNING, isStreamId, START, type StreamEntry } from '../events/stream-entry.ts';
 import {
   moveMarks,
@@ -16,9 +19,15 @@ import {
   type StreamFollower,
   type StreamNews,
 } from '../events/stream-follower.ts';
-import { factsCommand, factsOf } from '../jobs/job-facts.ts';
-import { rootsOf } from '../jobs/job-family.ts';
-import { ALWAYS_READ, parseJson, readValues, type ValueBounds, type ValueField } from '../jobs/job-values.ts';
+import {
+  ALWAYS_READ,
+  parseJson,
+  readFacts,
+  readValues,
+  type ValueBounds,
+  type ValueField,
+} from '../jobs/job-hash.ts';
+import { rootsOf } from '../jobs/job-loader.ts';
 import {
   addEvent,
   addedAtOf,
@@ -31,7 +40,40 @@ import {
   type JobEnd,
   type JobReading,
 } from './followed-job.ts';
-import { createRecordedLives, type RecordedEnd, type RecordedLives } from './recorded-lives.ts';
+import { createRecordedLives, type FindLives, type RecordedEnd } from './recorded-lives.ts';
+
+/** Recorded jobs. */
+export type JobStore = ReturnType<typeof createJobStore>;
+
+/** Jobs that are held in memory; others are read from the store. */
+const MEMORY = { maxTasks: 20_000, maxBytes: 64 * 1024 * 1024 };
+
+/** Opens the store, and records from then on, while this instance holds the lease, unless it never collects. */
+export function createJobStore(options: ResolvedOptions, store: StoreEngine, follower: StreamFollower) {
+  const { name, redactor, collect } = options;
+  const history = createStoredHistory(
+    { ...MEMORY, redactor },
+    {
+      store,
+      source: name,
+      deployment: deploymentOf(options),
+      hearing: 'part',
+      isReadOnly: !collect,
+    },
+  );
+  const endRecording = collect ? recordJobs(follower, history) : null;
+  return {
+    reader: history.reader,
+    readStats: history.readStats,
+    status: history.status,
+    openNotes: history.openNotes,
+    /** Ends recording, and writes what has been recorded. */
+    async close() {
+      await endRecording?.();
+      await history.close();
+    },
+  };
+}
 
 /** The text that keeps how far the streams have been read. */
 const POSITIONS = 'bullmq-streams';
@@ -50,7 +92,7 @@ const MOST_WAITING = 1_000;
 
 interface RecorderState {
   readonly history: StoredHistory;
-  readonly lives: RecordedLives;
+  readonly findLives: FindLives;
   readonly jobs: LruCache<FollowedJob>;
   /** `null`: this instance does not record. */
   marks: ReadMarks | null;
@@ -59,21 +101,20 @@ interface RecorderState {
   saved: string | null;
   /** Ended jobs that were recorded since everything was written. */
   unwritten: number;
-  /** When the depths of the queues are to be read, by the clock of the process. */
-  depthsDueAt: number;
+  readonly readDepths: ReturnType<typeof createDepths>;
 }
 
 /** @returns ends the recording. Jobs that are being read are not recorded */
-export function recordJobs(follower: StreamFollower, history: StoredHistory): () => Promise<void> {
+function recordJobs(follower: StreamFollower, history: StoredHistory): () => Promise<void> {
   const state: RecorderState = {
     history,
-    lives: createRecordedLives(history.reader),
+    findLives: createRecordedLives(history.reader),
     jobs: createLruCache({ entries: MOST_JOBS, bytes: MOST_SIZE, sizeOf }),
     marks: null,
     unsaved: null,
     saved: null,
     unwritten: 0,
-    depthsDueAt: Number.NEGATIVE_INFINITY,
+    readDepths: createDepths((...reading) => history.writer.recordQueue(...reading)),
   };
   const leave = follower.follow({
     msPerQueue: 0,
@@ -116,12 +157,12 @@ async function record(
   news: readonly StreamNews[],
   queues: readonly QueueRef[],
 ): Promise<void> {
-  const { history, jobs, lives } = state;
+  const { history, jobs, findLives } = state;
   const marks = marksOf(state, queues);
   const entries = news.flatMap(entriesOfJobs);
   const readings = await readMentioned(access, mentionedJobs(jobs, entries));
   const ended = await scheduler.run('record', takeEntries(jobs, entries, readings));
-  const ends = await lives.find(
+  const ends = await findLives(
     ended.map(({ taskId, job, end }) => ({ taskId, endedAt: end.time, addedAt: addedAtOf(job) })),
     { signal: signalWithin(READ_MS, access.options.signal) },
   );
@@ -133,9 +174,7 @@ async function record(
   if (news.some(({ hasGap }) => hasGap)) history.writer.recordGap();
   moveMarks(marks, news);
   save(state, marks);
-  if (performance.now() < state.depthsDueAt) return;
-  state.depthsDueAt = performance.now() + depthsInterval(queues.length);
-  await recordDepths(access, history.writer, queues);
+  await state.readDepths(access, queues);
 }
 
 /** Entries that are taken in one step. */
@@ -265,9 +304,9 @@ async function readMentioned(
   access: QueueAccess,
   jobs: readonly MentionedJob[],
 ): Promise<ReadonlyMap<string, JobReading | null>> {
-  const replies = await access.read(jobs.map(({ queue, id }) => factsCommand(queue, id)));
+  const all = await readFacts(access, jobs);
   const known = jobs.flatMap((job, index) => {
-    const facts = factsOf(replies[index]);
+    const facts = all[index] ?? null;
     return facts === null ? [] : [{ ...job, facts }];
   });
   const [values, roots] = await Promise.all([
@@ -284,7 +323,7 @@ async function readMentioned(
     readings.set(taskId, {
       facts,
       values: values[index] ?? {},
-      parentId: facts.parentKey === null ? null : access.taskIdOfKey(facts.parentKey),
+      parentId: access.taskIdOfKey(facts.parentKey),
       rootId: roots.get(job) ?? null,
     });
   }

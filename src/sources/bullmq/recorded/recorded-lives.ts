@@ -37,14 +37,13 @@ export interface RecordedEnd {
   readonly isKnown: boolean;
 }
 
-/** Finds the ids under which jobs are recorded. */
-export interface RecordedLives {
-  /**
-   * The ids of ended jobs, in their order: the oldest end of an id first. While the store cannot be read, an id chosen
-   * by the app counts as used before.
-   */
-  find(ended: readonly EndedJob[], context: ReadContext): Promise<readonly RecordedEnd[]>;
-}
+/**
+ * Finds the ids of ended jobs, in their order: the oldest end of an id first. While the store cannot be read, an id chosen
+ * by the app counts as used before.
+ */
+export type FindLives = (ended: readonly EndedJob[], context: ReadContext) => Promise<readonly RecordedEnd[]>;
+
+type LivesReader = Pick<HistoryReader, 'listKnown' | 'listTasks' | 'getTask'>;
 
 const MOST_LIVES = 10_000;
 /** Recorded ends that are read at once. */
@@ -52,23 +51,19 @@ const AT_ONCE = 8;
 /** Numbers that BullMQ counts up are used once, unless a queue is obliterated. */
 const COUNTED = /:\d+$/;
 
-export function createRecordedLives(
-  reader: Pick<HistoryReader, 'listKnown' | 'listTasks' | 'getTask'>,
-): RecordedLives {
+export function createRecordedLives(reader: LivesReader): FindLives {
   const lives: LruCache<Lives> = createLruCache({ entries: MOST_LIVES });
-  return {
-    async find(ended, context) {
-      await lookUp(reader, lives, ended, context);
-      return ended.map((job) => {
-        const { taskId, endedAt, addedAt } = job;
-        const known = lives.get(taskId);
-        const same = known === undefined ? null : sameLife(known, job);
-        const id = same?.id ?? (known === undefined ? taskId : `${taskId}@${endedAt}`);
-        const latest = { id, endedAt, addedAt };
-        lives.set(taskId, { first: known === undefined || id === taskId ? latest : known.first, latest });
-        return { id, isKnown: same?.endedAt === endedAt };
-      });
-    },
+  return async (ended, context) => {
+    await lookUp(reader, lives, ended, context);
+    return ended.map((job) => {
+      const { taskId, endedAt, addedAt } = job;
+      const known = lives.get(taskId);
+      const same = known === undefined ? null : sameLife(known, job);
+      const id = same?.id ?? (known === undefined ? taskId : `${taskId}@${endedAt}`);
+      const latest = { id, endedAt, addedAt };
+      lives.set(taskId, { first: known === undefined || id === taskId ? latest : known.first, latest });
+      return { id, isKnown: same?.endedAt === endedAt };
+    });
   };
 }
 
@@ -90,7 +85,7 @@ function sameLife({ first, latest }: Lives, { endedAt, addedAt }: EndedJob): Lif
 }
 
 async function lookUp(
-  reader: Pick<HistoryReader, 'listKnown' | 'listTasks' | 'getTask'>,
+  reader: LivesReader,
   lives: LruCache<Lives>,
   ended: readonly EndedJob[],
   context: ReadContext,
@@ -119,11 +114,7 @@ async function lookUp(
 }
 
 /** @returns `null`: it has not been recorded */
-async function readLives(
-  reader: Pick<HistoryReader, 'listTasks' | 'getTask'>,
-  job: EndedJob,
-  context: ReadContext,
-): Promise<Lives | null> {
+async function readLives(reader: LivesReader, job: EndedJob, context: ReadContext): Promise<Lives | null> {
   const task = await reader.getTask(job.taskId, context);
   if (task === null) return null;
   const first = lifeOf(task);

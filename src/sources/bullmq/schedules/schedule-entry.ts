@@ -2,11 +2,18 @@
  * Entries of a queue's `repeat` set, and BullMQ's data about each in `repeat:<key>`: job schedulers (bullmq,
  * includes/storeJobScheduler.lua) and the repeatable jobs before them (5.x, addRepeatableJob).
  */
-import { asFields, asNumber } from '../../../redis/replies.ts';
-import type { QueueAccess } from '../access/queue-access.ts';
-import { type JobRef, keyCommand, type QueueCommand, type QueueRef } from '../access/queue-reads.ts';
-import { factsCommand, factsOf, type JobFacts, shortText, timeOf } from '../jobs/job-facts.ts';
-import { type JobValue, ROW_BOUNDS, readValues } from '../jobs/job-values.ts';
+import { asNumber } from '../../../redis/replies.ts';
+import { type QueueAccess, readFields } from '../access/queue-access.ts';
+import { type JobRef, keyCommand, type QueueRef } from '../access/queue-reads.ts';
+import {
+  type JobFacts,
+  type JobValue,
+  ROW_BOUNDS,
+  readFacts,
+  readValues,
+  shortText,
+  timeOf,
+} from '../jobs/job-hash.ts';
 
 /** An entry of the set. */
 export interface EntryRef {
@@ -48,14 +55,9 @@ export function hashRef({ queue, key }: EntryRef): JobRef {
   return { queue, id: `repeat:${key}` };
 }
 
-function entryCommand(entry: EntryRef): QueueCommand {
-  const { queue, id } = hashRef(entry);
-  return keyCommand(queue, 'HMGET', id, ...FIELDS);
-}
-
 /** @returns `null` for an entry that has been removed */
-function entryOf(key: string, reply: unknown): EntryFacts | null {
-  const [name, pattern, every, tz, startDate, endDate, limit, ic] = asFields(reply);
+function entryOf(key: string, fields: readonly (string | null)[]): EntryFacts | null {
+  const [name, pattern, every, tz, startDate, endDate, limit, ic] = fields;
   const jobName = shortText(name) || null;
   const facts = {
     jobName,
@@ -153,9 +155,9 @@ export async function loadEntries(
 }
 
 async function loadOnce(access: QueueAccess, entries: readonly EntryRef[]): Promise<readonly KnownEntry[]> {
-  const hashes = await access.read(entries.map(entryCommand));
+  const hashes = await readFields(access, entries.map(hashRef), FIELDS);
   const found = entries.flatMap((ref, index) => {
-    const facts = entryOf(ref.key, hashes[index]);
+    const facts = entryOf(ref.key, hashes[index] ?? []);
     return facts === null ? [] : [{ ref, facts, job: runRef(ref, facts) }];
   });
   const [templates, runs] = await Promise.all([
@@ -181,8 +183,8 @@ async function loadRuns(
   access: QueueAccess,
   jobs: readonly JobRef[],
 ): Promise<ReadonlyMap<JobRef, NotedRun>> {
-  const [replies, values] = await Promise.all([
-    access.read(jobs.map(({ queue, id }) => factsCommand(queue, id))),
+  const [facts, values] = await Promise.all([
+    readFacts(access, jobs),
     readValues(
       access,
       jobs.map((job) => ({ job, fields: ['data', 'opts'] })),
@@ -192,7 +194,7 @@ async function loadRuns(
   return new Map(
     jobs.map((job, index) => [
       job,
-      { job: factsOf(replies[index]), data: values[index]?.data, options: values[index]?.opts },
+      { job: facts[index] ?? null, data: values[index]?.data, options: values[index]?.opts },
     ]),
   );
 }

@@ -1,18 +1,17 @@
-/** Lists job schedulers and repeatable jobs of all queues. */
+/** Lists job schedulers and repeatable jobs of all queues, with the jobs of those that have run. */
 import { debugChannel } from '../../../debug.ts';
-import type { Schedule } from '../../../model.ts';
+import type { Schedule, ScheduleRun, TaskState } from '../../../model.ts';
 import { redactSchedule } from '../../../redact.ts';
-import { asCount, asScored } from '../../../redis/replies.ts';
-import type { ScheduleSource } from '../../../source.ts';
+import { asCount, asScored, asTexts } from '../../../redis/replies.ts';
 import { everyText } from '../../../text/every-text.ts';
-import { recordOf } from '../../../values.ts';
-import type { BullMQRedis, QueueAccess } from '../access/queue-access.ts';
-import { keyCommand, type QueueRef } from '../access/queue-reads.ts';
-import { type JobValue, jsonIn } from '../jobs/job-values.ts';
-import { readLastRuns } from './last-runs.ts';
+import { addTo, recordOf } from '../../../values.ts';
+import { type QueueAccess, readFields, readPer } from '../access/queue-access.ts';
+import { type JobRef, keyCommand, type QueueRef, taskIdOf } from '../access/queue-reads.ts';
+import { dateOf, type JobValue, jsonIn, timeOf } from '../jobs/job-hash.ts';
 import {
   type EntryFacts,
   type EntryRef,
+  hashRef,
   type KnownEntry,
   loadEntries,
   type NotedRun,
@@ -24,22 +23,11 @@ export const MOST_ENTRIES = 5_000;
 const debug = debugChannel('bullmq');
 
 /**
- * Answers `/api/beat/schedules/`. Workers run the schedules, not a process of its own, so they are never "not
- * enabled": without entries the list is empty.
+ * Answers `/api/beat/schedules/`: up to 5,000 entries of all queues, by name; of queues with more, those that are due
+ * first. An entry that is over is listed until it is removed from BullMQ. Workers run the schedules, not a process of its
+ * own, so they are never "not enabled": without entries the list is empty.
  */
-export function createScheduleSource(name: string, redis: BullMQRedis): ScheduleSource {
-  return {
-    name,
-    status: redis.status,
-    listSchedules: (context) => listSchedules(redis.within(context)),
-  };
-}
-
-/**
- * Lists up to 5,000 entries of all queues, by name; of queues with more, those that are due first. An entry that
- * is over is listed until it is removed from BullMQ.
- */
-async function listSchedules(access: QueueAccess): Promise<readonly Schedule[]> {
+export async function listSchedules(access: QueueAccess): Promise<readonly Schedule[]> {
   const entries = await findEntries(access, await access.queues());
   const [known, runs] = await Promise.all([loadEntries(access, entries), readLastRuns(access, entries)]);
   const runsOf = new Map([...runs].map(([entry, own]) => [entry.queue.key(entry.key), own]));
@@ -68,45 +56,29 @@ async function findEntries(access: QueueAccess, queues: readonly QueueRef[]): Pr
   );
 }
 
-interface QueueShare {
-  readonly queue: QueueRef;
-  readonly count: number;
-}
-
 /** How many entries of each queue to list: all, or a fair share, so that no queue displaces another. */
-function shareOut(counts: readonly QueueShare[]): readonly QueueShare[] {
+function shareOut<Counted extends { readonly count: number }>(
+  counts: readonly Counted[],
+): readonly Counted[] {
   let left = MOST_ENTRIES;
   let queuesLeft = counts.length;
+  let cut = 0;
   const shares = counts
     .toSorted((a, b) => a.count - b.count)
-    .map(({ queue, count }) => {
-      const share = Math.min(count, Math.max(1, Math.floor(left / queuesLeft)));
+    .map((own) => {
+      const share = Math.min(own.count, Math.max(1, Math.floor(left / queuesLeft)));
       left -= share;
       queuesLeft -= 1;
-      return { queue, count: share };
+      cut += own.count - share;
+      return { ...own, count: share };
     });
-  const cut = sum(counts) - sum(shares);
   if (cut > 0) debug('%d schedules are not listed: there are more than %d.', cut, MOST_ENTRIES);
   return shares;
-}
-
-function sum(shares: readonly QueueShare[]): number {
-  return shares.reduce((total, { count }) => total + count, 0);
 }
 
 function compare(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);
 }
-
-/** The options of a run (bullmq, classes/job-scheduler). */
-interface RunOptions {
-  /** Its number, from 1 since the entry was last written by the app. */
-  readonly count: number | null;
-  readonly limit: number | null;
-}
-
-/** `null` when BullMQ has no valid date there. */
-const LAST_TIME = 8.64e15;
 
 /** @param now milliseconds since 1970 */
 function scheduleOf({ ref, facts, template, run }: KnownEntry, now: number): Schedule {
@@ -175,7 +147,8 @@ function scheduleText({ every, pattern, startsAt, endsAt, limit }: EntryFacts): 
   return bounds.length === 0 ? rule : `${rule} (${bounds.join(', ')})`;
 }
 
-function runOptions(options: JobValue | undefined): RunOptions {
+/** The options of a run (bullmq, classes/job-scheduler): its number, from 1 since the app last wrote the entry. */
+function runOptions(options: JobValue | undefined): Readonly<Record<'count' | 'limit', number | null>> {
   const given = recordOf(recordOf(jsonIn(options))?.repeat);
   return { count: numberOf(given?.count), limit: numberOf(given?.limit) };
 }
@@ -184,6 +157,90 @@ function numberOf(value: unknown): number | null {
   return typeof value === 'number' ? value : null;
 }
 
-function dateOf(time: number | null): Date | null {
-  return time === null || Math.abs(time) > LAST_TIME ? null : new Date(time);
+/** Most jobs of each set of a queue whose ids are looked at. */
+const MOST_IDS = 1_000;
+/** Most runs of one entry. */
+const MOST_RUNS = 20;
+/** Most runs that are read for one answer, over all entries. */
+const MOST_READ = 4_000;
+
+/** The sets of jobs that have begun, and what they mean. */
+const SETS: readonly (readonly [part: string, state: TaskState])[] = [
+  ['active', 'STARTED'],
+  ['completed', 'SUCCESS'],
+  ['failed', 'FAILURE'],
+];
+
+/** A job that is a run. */
+interface FoundRun extends JobRef {
+  readonly state: TaskState;
+  /** When it was due, in milliseconds since 1970. */
+  readonly due: number;
+}
+
+/**
+ * Finds the runs of entries, newest first, among the newest jobs of their queues: the ids are
+ * `repeat:<entry>:<when it was due>`. Jobs that BullMQ has removed are not found. An entry without a list may have runs
+ * that were not looked at.
+ */
+async function readLastRuns(
+  access: QueueAccess,
+  entries: readonly EntryRef[],
+): Promise<ReadonlyMap<EntryRef, readonly ScheduleRun[]>> {
+  const queues = [...new Set(entries.map(({ queue }) => queue))];
+  const newest = await readPer(access, queues, (queue) =>
+    SETS.map(([part]) =>
+      keyCommand(queue, part === 'active' ? 'LRANGE' : 'ZREVRANGE', part, 0, MOST_IDS - 1),
+    ),
+  );
+  const found = new Map<string, FoundRun[]>();
+  const whole = new Set<QueueRef>();
+  for (const [queue, replies] of newest) {
+    const lists = replies.map(asTexts);
+    if (lists.every((ids) => ids.length < MOST_IDS)) whole.add(queue);
+    for (const [at, ids] of lists.entries()) noteRuns(found, queue, ids, SETS[at]?.[1] as TaskState);
+  }
+  const most = Math.max(1, Math.min(MOST_RUNS, Math.floor(MOST_READ / Math.max(1, entries.length))));
+  const runs = entries.map((entry) => {
+    const own = found.get(entry.queue.key(hashRef(entry).id)) ?? [];
+    return own.sort((a, b) => b.due - a.due).slice(0, most);
+  });
+  const shown = await showRuns(access, runs.flat());
+  return new Map(
+    entries.flatMap((entry, index) => {
+      const own = runs[index] ?? [];
+      if (own.length === 0 && !whole.has(entry.queue)) return [];
+      return [[entry, own.flatMap((run) => shown.get(run) ?? [])] as const];
+    }),
+  );
+}
+
+/** By the key of their entry. */
+function noteRuns(
+  found: Map<string, FoundRun[]>,
+  queue: QueueRef,
+  ids: readonly string[],
+  state: TaskState,
+): void {
+  for (const id of ids) {
+    const colon = id.lastIndexOf(':');
+    const due = Number(id.slice(colon + 1));
+    if (!id.startsWith('repeat:') || !Number.isSafeInteger(due)) continue;
+    addTo(found, queue.key(id.slice(0, colon)), { queue, id, state, due });
+  }
+}
+
+async function showRuns(
+  access: QueueAccess,
+  runs: readonly FoundRun[],
+): Promise<ReadonlyMap<FoundRun, ScheduleRun>> {
+  const replies = await readFields(access, runs, ['processedOn', 'finishedOn']);
+  return new Map(
+    runs.map((run, index) => {
+      const { queue, id, state, due } = run;
+      const [started = null, finished = null] = (replies[index] ?? []).map(timeOf);
+      const runtime = started === null || finished === null ? null : Math.max(0, finished - started) / 1_000;
+      return [run, { taskId: taskIdOf(queue.name, id), state, at: new Date(started ?? due), runtime }];
+    }),
+  );
 }

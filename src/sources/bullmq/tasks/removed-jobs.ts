@@ -92,13 +92,14 @@ export type ListLive = (
  */
 export async function listWithRemoved(
   reads: JobReads,
+  recorded: HistoryReader,
   query: TaskQuery,
   listLive: ListLive,
 ): Promise<TaskPage> {
   const { engineStates, after, limit, order } = query;
-  const { access, recorded } = reads;
+  const { access } = reads;
   const isAskedFor = engineStates.length === 0 || engineStates.includes(REMOVED);
-  if (recorded === null || !isAskedFor || !mayPass(query, 'engineState', [REMOVED])) {
+  if (!isAskedFor || !mayPass(query, 'engineState', [REMOVED])) {
     return listLive(access, query, 'newest');
   }
   const live = await listLive(access, query, 'newest by time');

@@ -12,11 +12,11 @@ import { type Steps, scheduler } from '../../../scheduler.ts';
 import { attemptsIn } from '../../../select/task-attempts.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { type JobRef, keyCommand } from '../access/queue-reads.ts';
-import { childrenOf } from '../jobs/job-family.ts';
+import { DETAIL_BOUNDS, type JobValues, readValues } from '../jobs/job-hash.ts';
 import { findJobs, loadWithValues } from '../jobs/job-loader.ts';
 import { type KnownJob, traceIn, tracesOf } from '../jobs/job-row.ts';
-import { DETAIL_BOUNDS, type JobValues, readValues } from '../jobs/job-values.ts';
 import { findRemoved, type JobReads } from './removed-jobs.ts';
+import { childrenOf } from './task-tree.ts';
 
 const MOST_CHILDREN = 20_000;
 /** Runs that a timeline lists one by one. */

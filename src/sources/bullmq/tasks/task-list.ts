@@ -8,11 +8,12 @@ import { comparePositions, sortKeyOf } from '../../../select/task-order.ts';
 import type { PageEnd } from '../../../source/task-query.ts';
 import type { TaskPage, TaskPosition, TaskQuery } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
+import type { QueueRef } from '../access/queue-reads.ts';
+import { ROW_BOUNDS } from '../jobs/job-hash.ts';
 import { bareTask, type FoundJob, findTasks, loadKnown, loadTasks } from '../jobs/job-loader.ts';
 import type { KnownJob } from '../jobs/job-row.ts';
 import { setsOf } from '../jobs/job-sets.ts';
-import { ROW_BOUNDS } from '../jobs/job-values.ts';
-import { createWalk, type Walk, type WalkPlan } from '../walk/walk.ts';
+import { createWalk, type WalkPlan } from '../walk/walk.ts';
 import { type JobReads, type ListLive, listWithRemoved } from './removed-jobs.ts';
 import { MOST_JOBS, readTree } from './task-tree.ts';
 
@@ -29,14 +30,21 @@ export async function listTasks(reads: JobReads, query: TaskQuery): Promise<Task
   // BullMQ has no groups.
   if (groupId !== null) return NOTHING;
   const top = rootId ?? parentId;
-  if (top === null) return listWithRemoved(reads, query, listLive);
+  if (top === null) return listAll(reads, query);
   const flow = await readTree(reads, top, { bounds: ROW_BOUNDS, most: Math.min(scan, MOST_JOBS) });
   if (flow !== null) {
     const page = selectTasks(flow.tasks, query);
     return flow.truncated === true ? { ...page, total: null } : page;
   }
   // No job has a root that does not exist; a parent may be removed before its children.
-  return rootId !== null ? NOTHING : listWithRemoved(reads, query, listLive);
+  return rootId !== null ? NOTHING : listAll(reads, query);
+}
+
+/** The jobs in Redis, and with a store also the removed ones. */
+function listAll(reads: JobReads, query: TaskQuery): Promise<TaskPage> {
+  const { access, recorded } = reads;
+  if (recorded === null) return listLive(access, query, 'newest');
+  return listWithRemoved(reads, recorded, query, listLive);
 }
 
 /**
@@ -114,14 +122,22 @@ function showsMostJobs({ names, workers, parentId, conditions }: TaskQuery): boo
   return names.length + workers.length + conditions.length === 0 && parentId === null;
 }
 
+/** The queues of a query; all if it names none. */
+export async function queuesOf(
+  access: QueueAccess,
+  { queues }: Pick<TaskQuery, 'queues'>,
+): Promise<readonly QueueRef[]> {
+  const all = await access.queues();
+  return queues.length === 0 ? all : all.filter(({ name }) => queues.includes(name));
+}
+
 /** A walk over the sets of the queues and states of a query. */
 export async function walkOfQuery(
   access: QueueAccess,
   query: TaskQuery,
   plan: Pick<WalkPlan, 'after' | 'order' | 'withTexts' | 'large'>,
-): Promise<Walk> {
-  const all = await access.queues();
-  const queues = query.queues.length === 0 ? all : all.filter(({ name }) => query.queues.includes(name));
+) {
+  const queues = await queuesOf(access, query);
   const [since, until] = [query.since?.getTime() ?? null, query.until?.getTime() ?? null];
   const { engineStates } = query;
   return createWalk(access, { ...plan, queues, sets: setsOf(query), engineStates, since, until });

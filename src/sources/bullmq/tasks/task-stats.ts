@@ -18,13 +18,13 @@ import { ALL_TASKS } from '../../../source/task-query.ts';
 import type { TaskQuery, TaskStats, TaskStatsQuery } from '../../../source.ts';
 import { type QueueAccess, readFields } from '../access/queue-access.ts';
 import { taskIdOf } from '../access/queue-reads.ts';
-import type { KeptSince } from '../activity/kept-since.ts';
+import type { KeptSince } from '../activity/kept-jobs.ts';
+import { ROW_BOUNDS } from '../jobs/job-hash.ts';
 import { bareTask, flagConsequences, loadKnown, loadTasks } from '../jobs/job-loader.ts';
 import type { KnownJob } from '../jobs/job-row.ts';
 import { JOB_SETS, setsOf } from '../jobs/job-sets.ts';
-import { ROW_BOUNDS } from '../jobs/job-values.ts';
 import { type JobReads, removedOnes, walkRecorded } from './removed-jobs.ts';
-import { walkOfQuery } from './task-list.ts';
+import { queuesOf, walkOfQuery } from './task-list.ts';
 import { MOST_JOBS, readTree } from './task-tree.ts';
 
 const BATCH = 500;
@@ -39,6 +39,13 @@ interface ReadWindow {
   readonly isWhole: boolean;
   /** Of the time before this, not every job was read. */
   readonly readFrom: number;
+}
+
+/** What jobs are summed up for. */
+interface Summing {
+  readonly reads: JobReads;
+  readonly query: TaskStatsQuery;
+  readonly add: (task: Task) => void;
 }
 
 /** The data from which statistics are made, besides jobs. */
@@ -79,19 +86,19 @@ export async function readTaskStats(
     if (query.callers === true) family.note(task);
     if (passesFilters(task, filter)) figures.add(figuresOf(task, filter.causeOf(task)));
   };
+  const summing: Summing = { reads, query, add };
   const { isWhole, readFrom } =
-    rootId === null ? await eachInWindow(access, query, add) : await eachInFlow(reads, rootId, query, add);
+    rootId === null ? await eachInWindow(summing) : await eachInFlow(summing, rootId);
   examinedFrom = readFrom;
   knownFrom = Math.max(readFrom, ...removed.values());
-  const isComplete =
-    recorded === null || rootId !== null || (await eachRemoved(reads, query, seen, isWhole, add));
+  const isComplete = recorded === null || rootId !== null || (await eachRemoved(summing, seen, isWhole));
   const stats = await scheduler.run('stats', figures.result());
   // With a store, they are among its counts.
   const samples = recorded === null ? queues.samples(filter.queues) : [];
   const queueDepths = await scheduler.run('stats', depthsOf(samples, statsWindow(query)));
   const callers =
     query.callers === true
-      ? await readCallers(access, query, figures.counted, family, isWhole && isComplete)
+      ? await readCallers(access, figures.counted, family, isComplete && isWhole && readsAll(filter))
       : {};
   const known = { ...(isWhole ? stats : withMoreCauses(stats)), ...callers };
   return queueDepths.length === 0 ? known : { ...known, queueDepths };
@@ -102,13 +109,8 @@ function withMoreCauses(stats: TaskStats): TaskStats {
   return stats.causes === undefined ? stats : { ...stats, causesTruncated: true };
 }
 
-async function eachInFlow(
-  reads: JobReads,
-  rootId: string,
-  { filter }: TaskStatsQuery,
-  add: (task: Task) => void,
-): Promise<ReadWindow> {
-  const most = Math.min(filter.scan, MOST_JOBS);
+async function eachInFlow({ reads, query, add }: Summing, rootId: string): Promise<ReadWindow> {
+  const most = Math.min(query.filter.scan, MOST_JOBS);
   const tree = await readTree(reads, rootId, { bounds: ROW_BOUNDS, most });
   for (const task of tree?.tasks ?? []) add(task);
   return { isWhole: tree?.truncated !== true, readFrom: Number.NEGATIVE_INFINITY };
@@ -118,12 +120,10 @@ async function eachInFlow(
 async function removedUntil(
   access: QueueAccess,
   keptSince: KeptSince,
-  { queues: asked, names }: TaskQuery,
+  filter: TaskQuery,
   recordedSince: Date | null,
 ): Promise<ReadonlyMap<string, number>> {
-  const all = await access.queues();
-  const queues = asked.length === 0 ? all : all.filter(({ name }) => asked.includes(name));
-  const kept = await keptSince(access, queues, names);
+  const kept = await keptSince(access, await queuesOf(access, filter), filter.names);
   const recorded = recordedSince?.getTime() ?? Number.POSITIVE_INFINITY;
   return new Map([...kept].map(([queue, time]) => [queue, Math.min(time, recorded)]));
 }
@@ -138,11 +138,9 @@ const NEVER: ReadonlyMap<string, number> = new Map();
  * @returns whether all were added
  */
 async function eachRemoved(
-  reads: JobReads,
-  query: TaskStatsQuery,
+  { reads, query, add }: Summing,
   known: ReadonlySet<string>,
   isWhole: boolean,
-  add: (task: Task) => void,
 ): Promise<boolean> {
   const { now, filter, callers } = query;
   const { after, sort, order } = ALL_TASKS;
@@ -167,11 +165,7 @@ function windowStart({ minutes, now, filter }: TaskStatsQuery): number {
 }
 
 /** Reads the jobs in Redis that last changed in the window, newest first, and a few others. */
-async function eachInWindow(
-  access: QueueAccess,
-  query: TaskStatsQuery,
-  add: (task: Task) => void,
-): Promise<ReadWindow> {
+async function eachInWindow({ reads: { access }, query, add }: Summing): Promise<ReadWindow> {
   const { now, filter } = query;
   const until = filter.until ?? new Date(now.getTime() + 1);
   const window = { ...filter, since: new Date(windowStart(query)), until };
@@ -234,7 +228,6 @@ const PARENTS_AT_ONCE = 500;
  */
 async function readCallers(
   access: QueueAccess,
-  { filter }: TaskStatsQuery,
   jobs: readonly SentTask[],
   seen: FamilyCollector,
   isWhole: boolean,
@@ -244,9 +237,12 @@ async function readCallers(
   if (unseen.length > MOST_PARENTS) return UNKNOWN_CALLERS;
   await readNames(access, unseen, seen);
   const figures = await scheduler.run('stats', countCallers(jobs, seen));
-  // For only some queues or states, not all children are read.
-  const isComplete = isWhole && filter.queues.length === 0 && setsOf(filter).length === JOB_SETS.length;
-  return isComplete ? figures : { ...figures, callees: null };
+  return isWhole ? figures : { ...figures, callees: null };
+}
+
+/** For only some queues or states, not all children are read. */
+function readsAll(filter: TaskQuery): boolean {
+  return filter.queues.length === 0 && setsOf(filter).length === JOB_SETS.length;
 }
 
 async function readNames(access: QueueAccess, ids: readonly string[], names: FamilyCollector): Promise<void> {
