@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { MONITOR, wrongOption } from './check-options.ts';
 import type { Next } from './http/core.ts';
-import { targetOf } from './http/exchange.ts';
+import { targetOf } from './http/targets.ts';
 import { type ResolvedOptions, resolveOptions } from './options/resolve-options.ts';
 import type { MonitorHandlerOptions } from './options.ts';
 import { openMonitor } from './routes/open-monitor.ts';

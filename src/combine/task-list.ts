@@ -2,10 +2,9 @@
 
 import { readMark, writeMark } from '../cursor.ts';
 import type { Task } from '../model.ts';
-import { queryOfSource } from '../select/query-of-source.ts';
-import { comparePositions, sortKeyOf } from '../select/task-order.ts';
+import { comparePositions, queryOfSource, sortKeyOf } from '../select/apply-query.ts';
 import { type FanOut, fanOutOf, type Reply } from '../source/combined-part.ts';
-import { isTaskPage, isTaskPosition } from '../source/pages.ts';
+import { isTaskPage, isTaskPosition } from '../source/task-query.ts';
 import type { ReadContext, TaskPage, TaskPosition, TaskQuery, TaskSort, TaskSource } from '../source.ts';
 import { answerOf, mergeItems, type Positioned, requireAnswer, type SortedItems } from './merge-items.ts';
 

@@ -5,10 +5,16 @@
 import { isMonitorError, MonitorError } from '../errors.ts';
 import { CLIENT_GONE } from '../read.ts';
 import type { Denial } from './authorize.ts';
-import { isGone, type MonitorRequest, type MonitorResponse } from './exchange.ts';
+import {
+  ALLOWED,
+  isGone,
+  type MonitorRequest,
+  type MonitorResponse,
+  sendEmpty,
+  sendProblem,
+} from './exchange.ts';
 import type { Monitor } from './monitor.ts';
 
-import { ALLOWED, sendEmpty, sendProblem } from './send.ts';
 import type { Target } from './targets.ts';
 
 /** Passes a request back to the host: with an error for a bug of this library, without one for another path. */

@@ -3,10 +3,9 @@ import { MonitorError } from '../errors.ts';
 import type { Markers } from '../options.ts';
 import type { Report } from '../read.ts';
 import { type Steps, scheduler } from '../scheduler.ts';
-import { isoTime } from '../serialize/moments.ts';
-import { wellFormed } from '../serialize/scalars.ts';
+import { isoTime, wellFormed } from '../serialize/shown-values.ts';
 import type { TaskStatsQuery } from '../source.ts';
-import { isWebLink } from '../text/web-link.ts';
+import { isWebLink } from '../text.ts';
 import { waitFor } from '../waiting.ts';
 import type { MarkerBody } from '../wire.ts';
 

@@ -2,9 +2,8 @@ import type { RouteName } from '../options.ts';
 import { type Freshness, freshnessOf, type OnLeave, type Report } from '../read.ts';
 import type { Awaitable, SourcePart } from '../source.ts';
 import { addTo } from '../values.ts';
-import type { AnswerEntry } from './answer-entry.ts';
-import type { StreamClient } from './stream-client.ts';
-import { messageOf, unreadBytes } from './stream-message.ts';
+import type { AnswerEntry } from './answer-body.ts';
+import { messageOf, type StreamClient, unreadBytes } from './stream-client.ts';
 
 /** A part that does not report when it changes is read this often, in milliseconds. */
 const BLIND_MS = 1_000;

@@ -1,18 +1,23 @@
 /** Push: every open stream of a router (see `docs/api.md`). */
-
 import { MonitorError } from '../errors.ts';
 import type { RouteName } from '../options.ts';
 import type { Report } from '../read.ts';
 import type { SourcePart } from '../source.ts';
 import type { Guard } from './authorize.ts';
-import { isGone, type MonitorRequest, type MonitorResponse, onLeave } from './exchange.ts';
-
+import {
+  acceptsType,
+  addVary,
+  isGone,
+  type MonitorRequest,
+  type MonitorResponse,
+  onLeave,
+  type Respond,
+} from './exchange.ts';
 import { createStreamChannel, type StreamChannel, type StreamSpec } from './stream-channel.ts';
-import { createStreamClient, type StreamClient } from './stream-client.ts';
-import { messageOf, unreadBytes } from './stream-message.ts';
+import { createStreamClient, messageOf, type StreamClient, unreadBytes } from './stream-client.ts';
 
 /** Intervals of the periodic work, in milliseconds. */
-export interface StreamTimes {
+interface StreamTimes {
   /** How long changes are collected into one message. */
   readonly gather: number;
   /** Between comments, which show both sides that the connection is alive. */
@@ -55,7 +60,7 @@ export interface Streams {
 }
 
 /** Options of {@link createStreams}. */
-export interface StreamsOptions {
+interface StreamsOptions {
   /** Maximum number of open streams. */
   readonly most: number;
   /** Maximum number of unread bytes in all streams of the process. */
@@ -227,4 +232,25 @@ function closeAll(state: StreamsState): void {
   state.isClosed = true;
   for (const { channel } of state.channels.values()) channel.end();
   state.channels.clear();
+}
+
+/** Answers one URL as JSON, or as a stream of changes (Server-Sent Events) to a client that accepts one. */
+export function streamable<Since>(streams: Streams, respond: Respond, spec: StreamSpec<Since>): Respond {
+  return (request, response) => {
+    addVary(response, 'Accept');
+    if (request.method === 'HEAD' || !acceptsType(request, 'text/event-stream'))
+      return respond(request, response);
+    return streams.open(request, response, spec, lastEventId(request, spec) ?? spec.since);
+  };
+}
+
+/** Where a client that reconnects continues (HTML Standard, 9.2.4 "The `Last-Event-ID` header"). */
+function lastEventId<Since>({ headers }: MonitorRequest, spec: StreamSpec<Since>): Since | null {
+  const id = headers['last-event-id'];
+  if (typeof id !== 'string' || id === '') return null;
+  const since = spec.readSince(id);
+  if (since !== null) return since;
+  throw new MonitorError('invalid_parameter', 'The header Last-Event-ID is not an id of this stream.', [
+    { parameter: 'Last-Event-ID', detail: 'Send the id of the last message, unchanged, or omit it.' },
+  ]);
 }

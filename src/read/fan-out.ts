@@ -2,8 +2,7 @@
 import { isMonitorError, MonitorError, type MonitorErrorCode } from '../errors.ts';
 import type { FanOut, PartRead, Reply } from '../source/combined-part.ts';
 import type { Awaitable, SourcePart } from '../source.ts';
-import { freshnessOf, hasData, sourceErrorCode } from './freshness.ts';
-import type { Failure, ReadResult } from './read-result.ts';
+import { type Failure, freshnessOf, hasData, type ReadResult, sourceErrorCode } from './freshness.ts';
 import type { Report } from './report.ts';
 
 /** The last data of one part. */

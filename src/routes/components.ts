@@ -1,8 +1,8 @@
 import type { JudgedQueue, Known } from '../findings/finding.ts';
-import { keyOf } from '../http/answer.ts';
+import { keyOf } from '../http/document.ts';
+import { type Document, sendDocument, sendPacked, tagOf } from '../http/exchange.ts';
 import type { Monitor } from '../http/monitor.ts';
 import { defineRoute } from '../http/route.ts';
-import { type Document, sendDocument, sendPacked, tagOf } from '../http/send.ts';
 import { errorOf, freshnessOf } from '../read.ts';
 import { type Steps, scheduler } from '../scheduler.ts';
 import { partsOf } from '../source/combined-part.ts';

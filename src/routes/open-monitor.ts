@@ -5,7 +5,7 @@ import { createTargets } from '../http/targets.ts';
 import type { ResolvedOptions } from '../options/resolve-options.ts';
 import { freshnessOf } from '../read.ts';
 import { ROUTES } from './index.ts';
-import { abilitiesOf } from './task-capabilities.ts';
+import { abilitiesOf } from './task-parameters.ts';
 import { tellFindings } from './tell-findings.ts';
 
 /** Creates the monitor for these options: it answers requests and does background work. */

@@ -1,12 +1,11 @@
-import { keyOf } from '../http/answer.ts';
-import { createDocument } from '../http/document.ts';
+import { contentOf } from '../http/answer-body.ts';
+import { createDocument, keyOf } from '../http/document.ts';
 import type { Monitor } from '../http/monitor.ts';
-import { contentOf } from '../http/response-body.ts';
 import { defineRoute, SOURCE_ERRORS } from '../http/route.ts';
 import type { TaskDetail } from '../model.ts';
 import type { LinkedTask } from '../options.ts';
-import { wellFormed } from '../serialize/scalars.ts';
-import { isWebLink } from '../text/web-link.ts';
+import { wellFormed } from '../serialize/shown-values.ts';
+import { isWebLink } from '../text.ts';
 import { frozen, isRecord } from '../values.ts';
 import type { TaskLinkBody } from '../wire.ts';
 import { createWaitingReader, WAITING_HOLD_MS } from './waiting.ts';

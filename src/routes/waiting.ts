@@ -3,7 +3,7 @@ import type { WaitingSituation } from '../answers/crews.ts';
 import { isWaiting, waitingFor } from '../answers/waiting-for.ts';
 import type { Monitor } from '../http/monitor.ts';
 import type { AwaitedTasks, TaskDetail } from '../model.ts';
-import { whole } from '../serialize/scalars.ts';
+import { whole } from '../serialize/shown-values.ts';
 import { shareCalls } from '../single-flight.ts';
 import { isRecord } from '../values.ts';
 import { waitFor } from '../waiting.ts';

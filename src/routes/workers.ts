@@ -1,11 +1,10 @@
 import { createHash, type Hash } from 'node:crypto';
-import { keyOf } from '../http/answer.ts';
-import type { AnswerContent, Unreadable } from '../http/answer-entry.ts';
-import { type Answer, createAnswer, createDocument } from '../http/document.ts';
+import { type AnswerContent, contentOf, readItems, type Unreadable } from '../http/answer-body.ts';
+import { type Answer, createAnswer, createDocument, keyOf } from '../http/document.ts';
+import type { Respond } from '../http/exchange.ts';
 import type { Monitor } from '../http/monitor.ts';
 import { integer } from '../http/parameter.ts';
-import { contentOf, readItems } from '../http/response-body.ts';
-import { defineRoute, type Respond, SOURCE_ERRORS } from '../http/route.ts';
+import { defineRoute, SOURCE_ERRORS } from '../http/route.ts';
 import type { Worker } from '../model.ts';
 import type { ReadResult } from '../read.ts';
 import { type Steps, sortInSteps } from '../scheduler.ts';

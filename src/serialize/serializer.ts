@@ -1,5 +1,5 @@
 /** The only conversion from the model to the wire: missing values, previews and redaction are handled here. */
-import type { Wait } from '../answers/wait.ts';
+import type { Wait } from '../answers/queue-causes.ts';
 import { causeOfTask, createCauseFinder } from '../causes/find-cause.ts';
 import type { FoundProblem, RuleOutcome } from '../findings/evaluate.ts';
 import type { JudgedTask } from '../findings/judge-running.ts';
@@ -47,13 +47,9 @@ import {
   waitBody,
   workerBody,
 } from './deployment.ts';
-
-import { createFinder, createMatcher } from './finder.ts';
-import { wellFormed } from './scalars.ts';
-import { createShowText, rawText, rulesFor } from './shown-text.ts';
+import { createShowText, rawText, rulesFor, wellFormed } from './shown-values.ts';
 import { type StatsAsked, type StatsFigures, statsBody } from './stats.ts';
-import { taskDetailBody } from './task-detail.ts';
-import { taskBody } from './tasks.ts';
+import { createFinder, createMatcher, taskBody, taskDetailBody } from './tasks.ts';
 import { countsBody, graphEdgeBody, graphNodeBody, nodeUpdateBody, relationBody } from './workflow.ts';
 
 // Maximum length, in characters, of a sentence from a source.

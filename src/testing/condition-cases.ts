@@ -1,6 +1,6 @@
 /** Cases on the conditions of the task list: exclusions, prefixes, and ranges. */
 import type { Task } from '../model.ts';
-import { waitSecondsOf } from '../select/task-wait.ts';
+import { waitSecondsOf } from '../select/task-figures.ts';
 import type { TaskCondition } from '../source.ts';
 import type { Bench, Checks } from './bench.ts';
 import { expectFiltered, held, taskQuery } from './listing.ts';

@@ -1,5 +1,5 @@
 /** The contract suite: everything that `createMonitorRouter` expects from a source. */
-import { capabilitiesOf } from '../source/task-capabilities.ts';
+import { capabilitiesOf } from '../source/task-query.ts';
 import type { MonitorSources, TaskFilter } from '../source.ts';
 import { ACTIVITY_CHECKS } from './activity-cases.ts';
 import {

@@ -1,7 +1,7 @@
 /** Cases on the statistics over the task list. */
 import type { Task } from '../model.ts';
+import { queryOfSource } from '../select/apply-query.ts';
 import { totalsIn } from '../select/durations.ts';
-import { queryOfSource } from '../select/query-of-source.ts';
 import type { TaskQuery, TaskStats, TaskStatsQuery } from '../source.ts';
 import type { Bench, Checks } from './bench.ts';
 import { expectUnique, held, taskQuery } from './listing.ts';

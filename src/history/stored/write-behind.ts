@@ -1,7 +1,6 @@
 /** Writes the changes since the last time: tasks, relations, feed, workers and texts. */
 import type { TaskRelation } from '../../model.ts';
-import { runInSlices } from '../../scheduler/in-slices.ts';
-import { type Steps, scheduler } from '../../scheduler.ts';
+import { runInSlices, type Steps, scheduler } from '../../scheduler.ts';
 import type { StoreSession } from '../store.ts';
 import type { StoredWorker } from '../workers/worker-record.ts';
 import { takeInTexts } from './loading.ts';

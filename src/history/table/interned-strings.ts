@@ -1,4 +1,4 @@
-import { createFirstSeen, type FirstSeen } from '../../causes/first-seen.ts';
+import { createFirstSeen, type FirstSeen } from '../../causes/cause-groups.ts';
 import type { TaskCause } from '../../model.ts';
 
 /**

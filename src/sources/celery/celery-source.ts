@@ -1,7 +1,7 @@
 import type { History } from '../../history/history.ts';
 import { createMemoryHistory } from '../../history/memory-history.ts';
 import type { RetentionOptions } from '../../history/retention.ts';
-import { withEngine } from '../../source/bundle-mark.ts';
+import { withEngine } from '../../source/bundles.ts';
 import type { Meter, MeterOptions } from '../../source.ts';
 import type { CeleryParts } from './answers.ts';
 import { type LiveOptions, openLive } from './live.ts';

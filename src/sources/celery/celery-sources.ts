@@ -1,6 +1,6 @@
 import type { StoreEngine } from '../../history/store.ts';
 import { createStoredHistory } from '../../history/stored/create-stored-history.ts';
-import { markBundle } from '../../source/bundle-mark.ts';
+import { markBundle } from '../../source/bundles.ts';
 import type { MonitorSources } from '../../source.ts';
 import type { Broker } from './broker.ts';
 import { type ClosableParts, createCelerySource, valueLengthOf } from './celery-source.ts';

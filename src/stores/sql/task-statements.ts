@@ -1,6 +1,6 @@
 /** The statements about tasks. Every value is bound; names of tables come from `names.ts`. */
 import type { StoredLink, StoredQuery } from '../../history/store.ts';
-import { isFigureCondition, type TaskCondition, type TextCondition } from '../../source/task-condition.ts';
+import { isFigureCondition, type TaskCondition, type TextCondition } from '../../source/task-query.ts';
 import { assign, bounded, insertBatch, listColumns, without } from './batches.ts';
 import { TABLES } from './schema.ts';
 import type { SqlBatch, SqlDialect, SqlValue } from './sql-database.ts';

@@ -139,8 +139,7 @@ export const tokenTarget = defineTarget({
   covers: [
     'cursor.ts',
     'routes/tasks.ts',
-    'http/moment-parameter.ts',
-    'http/cursor-parameter.ts',
+    'http/parameter.ts',
     'graph/graph-tracker.ts',
   ],
   inputs: fc.tuple(fc.constantFrom(...ASKED), place),

@@ -1,7 +1,7 @@
 /** Decides how statistics are made: from tasks if all are known, otherwise from rollups. */
 import { scheduler } from '../../../scheduler.ts';
 import { depthsOf } from '../../../select/queue-depths.ts';
-import { statsWindow } from '../../../select/stats-steps.ts';
+import { statsWindow } from '../../../select/task-stats.ts';
 import type { Awaitable, ReadContext, TaskStats, TaskStatsQuery } from '../../../source.ts';
 import type { StoreSession } from '../../store.ts';
 import { DAY_MS } from '../rollups/rollup-cells.ts';

@@ -1,7 +1,7 @@
 /** Failures by cause, as summed up by the store, and when causes were first seen. */
 import { type CauseGroup, isNewIn, mostFrequent } from '../../../causes/cause-groups.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
-import type { StatsWindow } from '../../../select/stats-steps.ts';
+import type { StatsWindow } from '../../../select/task-stats.ts';
 import type { ReadContext, TaskStats, TaskStatsQuery } from '../../../source.ts';
 import type { CauseCount, CausePart, CauseStep, FailureQuery } from '../../cause-store.ts';
 import type { StoredCause, StoreSession } from '../../store.ts';

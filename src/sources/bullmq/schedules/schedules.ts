@@ -4,7 +4,7 @@ import type { Schedule } from '../../../model.ts';
 import { redactSchedule } from '../../../redact.ts';
 import { asCount, asScored } from '../../../redis/replies.ts';
 import type { ScheduleSource } from '../../../source.ts';
-import { everyText } from '../../../text/every-text.ts';
+import { everyText } from '../../../text.ts';
 import { recordOf } from '../../../values.ts';
 import type { BullMQRedis, QueueAccess } from '../access/queue-access.ts';
 import { keyCommand, type QueueRef } from '../access/queue-reads.ts';

@@ -1,7 +1,7 @@
 /** The jobs of one set as rows of a list, in its order, read only as far as they are needed. */
 import { readMark, writeMark } from '../../../cursor.ts';
 import { asNumber, asScored, asTexts } from '../../../redis/replies.ts';
-import { comparePositions } from '../../../select/task-order.ts';
+import { comparePositions } from '../../../select/apply-query.ts';
 import type { TaskPosition } from '../../../source.ts';
 import { keyCommand, type QueueRef, type ReadCommands, taskIdOf } from '../access/queue-reads.ts';
 import { type JobContent, lastChange, readContents, type SetEntry } from '../jobs/job-facts.ts';

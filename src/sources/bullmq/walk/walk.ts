@@ -3,7 +3,7 @@
 import { nextTick } from 'node:process';
 import { mergeSortedAsync } from '../../../merge-sorted.ts';
 import { asCount } from '../../../redis/replies.ts';
-import { comparePositions } from '../../../select/task-order.ts';
+import { comparePositions } from '../../../select/apply-query.ts';
 import type { TaskPosition } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { keyCommand, type QueueCommand, type QueueRef, type ReadCommands } from '../access/queue-reads.ts';

@@ -1,6 +1,7 @@
 /** Passes each message on to history and lineage, once. */
+
 import type { HistoryIndex, HistoryWriter, TaskFacts } from '../../../history/history.ts';
-import { turnNow } from '../../../turn-clock.ts';
+import { turnNow } from '../../../scheduler.ts';
 import type { MessagePosition, TakeMessage, WaitingMessage } from '../broker.ts';
 import type { Lineage } from '../lineage/lineage.ts';
 import { readAnnounced } from '../protocol/announced.ts';
