@@ -1,13 +1,14 @@
 /** Several sources in one monitor. */
-import { listAllEvents } from './combine/events.ts';
-import { combineHealth } from './combine/health.ts';
+
 import {
   combineComponents,
+  combineHealth,
   combineHistory,
   combineQueues,
   combineSchedules,
   combineWorkers,
-} from './combine/lists.ts';
+} from './combine/deployment.ts';
+import { listAllEvents } from './combine/events.ts';
 import { combineTasks } from './combine/tasks.ts';
 import { checkSources } from './options/sources.ts';
 import { joinRedact, resolveRedact } from './redact.ts';

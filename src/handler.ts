@@ -1,10 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { MONITOR, wrongOption } from './check-options.ts';
-import type { Next } from './http/core.ts';
-import { targetOf } from './http/targets.ts';
+import { createCore, type MonitorCore, type Next } from './http/core.ts';
+import { createDashboard } from './http/dashboard.ts';
+import { createMonitor, type Monitor } from './http/monitor.ts';
+import { createTargets, targetOf } from './http/targets.ts';
 import { type ResolvedOptions, resolveOptions } from './options/resolve-options.ts';
 import type { MonitorHandlerOptions } from './options.ts';
-import { openMonitor } from './routes/open-monitor.ts';
+import { freshnessOf } from './read.ts';
+import { ROUTES } from './routes/index.ts';
+import { abilitiesOf } from './routes/task-parameters.ts';
+import { tellFindings } from './routes/tell-findings.ts';
 import { isRecord } from './values.ts';
 
 /** Answers requests of any Node server, and can be closed. */
@@ -107,4 +112,35 @@ function readBasePath(value: unknown): string {
     throw wrongOption(MONITOR, 'basePath', "a path such as '/monitor'", value);
   }
   return value.replace(/\/+$/, '');
+}
+
+/** Creates the monitor for these options: it answers requests and does background work. */
+function openMonitor(options: ResolvedOptions): MonitorCore {
+  const monitor = createMonitor(options);
+  const targets = createTargets(monitor, ROUTES);
+  const dashboard = createDashboard(monitor, abilitiesOf(monitor.sources.tasks).body);
+  const core = createCore(
+    monitor,
+    (request, url) => targets.find(url) ?? dashboard?.find(request, url) ?? null,
+  );
+  tellFindings(monitor);
+  watchStart(monitor);
+  return core;
+}
+
+const LOOK_EVERY_MS = 1_000;
+/** By then, connecting has failed: it has a deadline. */
+const MOST_LOOKS = 15;
+
+/** Looks at the sources of tasks until all are connected. What they say of an outage is reported as at a request. */
+function watchStart({ sources, report, beforeClose }: Monitor): void {
+  const { tasks } = sources;
+  if (tasks === undefined) return;
+  let looks = 0;
+  const timer = setInterval(() => {
+    looks += 1;
+    const areUp = freshnessOf(tasks, Date.now(), report).sources.every(({ ok }) => ok);
+    if (areUp || looks === MOST_LOOKS) clearInterval(timer);
+  }, LOOK_EVERY_MS).unref();
+  beforeClose(async () => clearInterval(timer));
 }

@@ -1,4 +1,7 @@
-/** Request and response: those of Node, with the properties that Express adds when it is used. */
+/**
+ * Request and response: those of Node, with the properties that Express adds when it is used. Sending does not use
+ * `res.json` or `res.send`: settings of the host (`json spaces`, `etag fn`, …) would change the body.
+ */
 import { createHash } from 'node:crypto';
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { promisify } from 'node:util';

@@ -1,10 +1,15 @@
 /** `GET /metrics` with the option `metrics`: what the sources count, and figures about the monitor. */
 import { isMonitorError } from '../errors.ts';
-import { type Collector, loadPromClient, MONITOR_SERIES, MOST_SERIES } from '../metrics/exposition.ts';
+import {
+  type Collector,
+  createOwnExporter,
+  loadPromClient,
+  MONITOR_SERIES,
+  MOST_SERIES,
+} from '../metrics/exposition.ts';
 import { prefersOpenMetrics } from '../metrics/formats.ts';
 import type { ResolvedMetrics } from '../metrics/metrics-options.ts';
 import type { MetricsServer } from '../metrics/metrics-proxy.ts';
-import { createOwnExporter } from '../metrics/own-exporter.ts';
 import type { Reader } from '../read.ts';
 import { partsOf } from '../source/combined-part.ts';
 import type { Meter, MonitorSources, SourcePart } from '../source.ts';

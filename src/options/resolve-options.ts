@@ -17,9 +17,8 @@ import {
   wholeNumber,
   wrongOption,
 } from '../check-options.ts';
-import type { OnFinding } from '../findings/on-finding.ts';
-import { readExporter } from '../metrics/exporter-options.ts';
-import { readMetrics } from '../metrics/metrics-options.ts';
+import type { OnFinding } from '../findings/finding.ts';
+import { readExporter, readMetrics } from '../metrics/metrics-options.ts';
 import type {
   Authorize,
   DashboardLink,

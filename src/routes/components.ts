@@ -8,14 +8,16 @@ import { type Steps, scheduler } from '../scheduler.ts';
 import { partsOf } from '../source/combined-part.ts';
 import type { SourcePart } from '../source.ts';
 import type { ComponentBody, ComponentsBody, QueueBody, SourceErrorCode } from '../wire.ts';
-import { type Findings, findingsOf, stableFindings } from './findings-component.ts';
 import { type Added, OVERVIEW_QUERY, overviewOf } from './overview.ts';
 import {
   describeBeat,
   describeHistory,
   describeMetrics,
   describeWeb,
+  type Findings,
+  findingsOf,
   ownComponent,
+  stableFindings,
 } from './own-components.ts';
 import { type KeyedComponent, type Rows, readComponents, readQueues, type SourceReads } from './situation.ts';
 

@@ -8,7 +8,7 @@ import { MOST_ITEMS, wellFormed } from '../serialize/shown-values.ts';
 import { shareCalls } from '../single-flight.ts';
 import type { Awaitable, HealthSource, ReadContext } from '../source.ts';
 import type { HealthBody, HealthCheckBody, WorkerHealthCheckBody } from '../wire.ts';
-import { findingsOf } from './findings-component.ts';
+import { findingsOf } from './own-components.ts';
 
 const CHECKS = ['broker', 'backend', 'workers'] as const;
 /** Checked only on request: restarting the app, as a probe may do, does not solve what rules find. */
