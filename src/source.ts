@@ -16,13 +16,11 @@ import type {
   WorkerHealthCheck,
 } from './model.ts';
 import type { RedactFunction, RedactOptions } from './redact.ts';
-import type { Activity } from './source/activity.ts';
-import type { Meter, MeterOptions } from './source/metrics.ts';
+import type { Activity, Meter, MeterOptions } from './source/experimental.ts';
 import type { TaskCapabilities, TaskPage, TaskQuery } from './source/task-query.ts';
 import type { TaskStats, TaskStatsQuery } from './source/task-stats.ts';
 
-export type * from './source/activity.ts';
-export type * from './source/metrics.ts';
+export type * from './source/experimental.ts';
 export type {
   Comparison,
   ConditionFigure,

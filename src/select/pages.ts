@@ -35,7 +35,7 @@ export function selectTasks(tasks: Iterable<Task>, query: TaskQuery): TaskPage {
 }
 
 /** How rows are streamed. */
-interface PageFromOptions {
+export interface PageFromOptions {
   /**
    * Whether the rows arrive in the order of `query.sort` and `query.order`, ties by id ascending, rows without a value
    * last. Reading then stops at the end of the page, or after `query.scan` rows, and rows up to `query.after` may be

@@ -1,7 +1,6 @@
 /** The contract suite: everything that `createMonitorRouter` expects from a source. */
 import { capabilitiesOf } from '../source/task-query.ts';
 import type { MonitorSources, TaskFilter } from '../source.ts';
-import { ACTIVITY_CHECKS } from './activity-cases.ts';
 import {
   type Bench,
   type Checks,
@@ -11,12 +10,11 @@ import {
   onBench,
   partsOf,
 } from './bench.ts';
-import { CAUSE_CHECKS } from './cause-cases.ts';
-import { CONDITION_CHECKS } from './condition-cases.ts';
 import { CONDUCT_CHECKS } from './conduct-cases.ts';
 import { DETAIL_CHECKS, TREE_CHECKS } from './detail-cases.ts';
 import { EVENT_CHECKS } from './event-cases.ts';
 import {
+  ACTIVITY_CHECKS,
   COMPONENT_CHECKS,
   HEALTH_CHECKS,
   HISTORY_CHECKS,
@@ -25,8 +23,8 @@ import {
   WORKER_CHECKS,
 } from './plain-cases.ts';
 import { fail } from './shape.ts';
-import { STATS_CHECKS } from './stats-cases.ts';
-import { TASK_CHECKS } from './task-cases.ts';
+import { CAUSE_CHECKS, STATS_CHECKS } from './stats-cases.ts';
+import { CONDITION_CHECKS, TASK_CHECKS } from './task-cases.ts';
 
 /** One case for any test runner: `test(name, run)`. vitest and node:test then also report what was skipped. */
 export interface SourceCase {
