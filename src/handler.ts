@@ -86,19 +86,13 @@ function warnUnguarded(): void {
   );
 }
 
-/** {@link MonitorHandlerOptions}, checked, with every default filled in. */
-interface ResolvedHandlerOptions {
-  readonly options: ResolvedOptions;
-  /** Without a trailing slash; empty if nothing is to be removed from URLs. */
-  readonly basePath: string;
-}
-
 /**
- * Checks options and fills in their defaults.
+ * Checks options and fills in their defaults. `basePath` has no trailing slash, and is empty if nothing is to be removed
+ * from URLs.
  *
  * @throws TypeError that names the option, the type of its value, and what to write; never a secret
  */
-function resolveHandlerOptions(given: unknown = {}): ResolvedHandlerOptions {
+function resolveHandlerOptions(given: unknown = {}) {
   if (!isRecord(given)) return { options: resolveOptions(given), basePath: '' };
   const { basePath: path, ...others }: { readonly [Key in keyof MonitorHandlerOptions]?: unknown } = given;
   const basePath = readBasePath(path);
@@ -117,12 +111,9 @@ function readBasePath(value: unknown): string {
 /** Creates the monitor for these options: it answers requests and does background work. */
 function openMonitor(options: ResolvedOptions): MonitorCore {
   const monitor = createMonitor(options);
-  const targets = createTargets(monitor, ROUTES);
-  const dashboard = createDashboard(monitor, abilitiesOf(monitor.sources.tasks).body);
-  const core = createCore(
-    monitor,
-    (request, url) => targets.find(url) ?? dashboard?.find(request, url) ?? null,
-  );
+  const findTarget = createTargets(monitor, ROUTES);
+  const findPage = createDashboard(monitor, abilitiesOf(monitor.sources.tasks).body);
+  const core = createCore(monitor, (request, url) => findTarget(url) ?? findPage?.(request, url) ?? null);
   tellFindings(monitor);
   watchStart(monitor);
   return core;

@@ -38,12 +38,13 @@ const CLOSED: Denial = {
   redirect: null,
 };
 
-/** Finds what answers a request; `null`: it is passed to the host. */
-export type FindTarget = (request: MonitorRequest, url: string) => Target | null;
-
-export function createCore(monitor: Monitor, find: FindTarget): MonitorCore {
+/** @param find finds what answers a request; `null`: it is passed to the host */
+export function createCore(
+  monitor: Monitor,
+  find: (request: MonitorRequest, url: string) => Target | null,
+): MonitorCore {
   let closing: Promise<void> | null = null;
-  const refusals = createRefusals();
+  const delay = createDelay();
 
   function respond(
     target: Target,
@@ -82,7 +83,7 @@ export function createCore(monitor: Monitor, find: FindTarget): MonitorCore {
       };
       const fail = (error: unknown): void => {
         if (closing !== null || !isOverload(error)) send(error);
-        else refusals.delay(() => send(error), next);
+        else delay(() => send(error), next);
       };
       try {
         target = find(request, url);
@@ -137,33 +138,23 @@ const REFUSAL_DELAY_MS = 100;
 const MOST_WAITING = 1_000;
 
 /**
- * The refusals of one router, which are delayed: otherwise a client that ignores `Retry-After` and immediately repeats
- * its request would keep the host busy with refusals alone.
+ * Delays the refusals of one router: otherwise a client that ignores `Retry-After` and immediately repeats its request
+ * would keep the host busy with refusals alone.
+ *
+ * @returns sends a refusal later; `onError` is called with what `send` throws
  */
-interface Refusals {
-  /**
-   * Sends a refusal later.
-   *
-   * @param onError called with what `send` throws
-   */
-  delay(send: () => void, onError: (error: unknown) => void): void;
-}
-
-/** Creates the refusals of one router, without waiting ones. */
-function createRefusals(): Refusals {
+function createDelay(): (send: () => void, onError: (error: unknown) => void) => void {
   let waiting = 0;
-  return {
-    delay(send, onError) {
-      if (waiting >= MOST_WAITING) return send();
-      waiting += 1;
-      setTimeout(() => {
-        waiting -= 1;
-        try {
-          send();
-        } catch (error) {
-          onError(error);
-        }
-      }, REFUSAL_DELAY_MS);
-    },
+  return (send, onError) => {
+    if (waiting >= MOST_WAITING) return send();
+    waiting += 1;
+    setTimeout(() => {
+      waiting -= 1;
+      try {
+        send();
+      } catch (error) {
+        onError(error);
+      }
+    }, REFUSAL_DELAY_MS);
   };
 }

@@ -25,50 +25,47 @@ import {
 import type { Monitor } from './monitor.ts';
 import { splitTarget, type Target } from './targets.ts';
 
-/** Matches requests for the page and its files. */
-interface Dashboard {
-  /** @returns `null` for any other path: the request is passed to the host */
-  find(request: MonitorRequest, url: string): Target | null;
-}
-
 /**
+ * Creates the page of one router.
+ *
  * @param capabilities of the list of tasks; `null`: everything
- * @returns `null` when the host has disabled the page
+ * @returns finds the target of a request for the page or one of its files; `null` for any other path: the request is
+ *   passed to the host. There is none when the host has disabled the page
  */
 export function createDashboard(
   { options }: Monitor,
   capabilities: TaskCapabilitiesBody | null,
-): Dashboard | null {
+): ((request: MonitorRequest, url: string) => Target | null) | null {
   const branding = options.dashboard;
   if (branding === null) return null;
   const files = packageFiles();
-  const page = pageOf(branding, capabilities, files);
+  const policy = policyFor(branding);
+  let page: Document | null = null;
 
-  function respondPage(request: MonitorRequest, response: MonitorResponse): Promise<void> {
-    return sendPage(request, response, page);
-  }
+  const respondPage = async (request: MonitorRequest, response: MonitorResponse): Promise<void> => {
+    page ??= await makePage(branding, capabilities, files);
+    sendPage(request, response, page, policy);
+  };
 
-  return {
-    find(request, url) {
-      // The page is not part of the API: other methods at its paths are passed to the host.
-      if (request.method !== 'GET' && request.method !== 'HEAD') return null;
-      const { path } = splitTarget(url);
-      if (path === '/') {
-        return {
-          route: 'dashboard',
-          canonical: slashed(request.originalUrl ?? request.url ?? url),
-          respond: respondPage,
-          refuse: (asking, response, denial) => refusePage(asking, response, denial, branding.title),
-        };
-      }
-      const name = /^\/assets\/([\w.-]+)$/.exec(path)?.[1];
-      if (name === undefined || !files.has(name)) return null;
+  return function find(request, url) {
+    // The page is not part of the API: other methods at its paths are passed to the host.
+    if (request.method !== 'GET' && request.method !== 'HEAD') return null;
+    const { path } = splitTarget(url);
+    if (path === '/') {
       return {
         route: 'dashboard',
-        canonical: null,
-        respond: (asking, response) => sendPackageFile(asking, response, files, name),
+        canonical: slashed(request.originalUrl ?? request.url ?? url),
+        respond: respondPage,
+        refuse: (asking, response, denial) => refusePage(asking, response, denial, branding.title),
       };
-    },
+    }
+    const name = /^\/assets\/([\w.-]+)$/.exec(path)?.[1];
+    if (name === undefined || !files.has(name)) return null;
+    return {
+      route: 'dashboard',
+      canonical: null,
+      respond: (asking, response) => sendPackageFile(asking, response, files, name),
+    };
   };
 }
 
@@ -85,14 +82,14 @@ function slashed(originalUrl: string): string | null {
 }
 
 /** Sends the page. Browsers revalidate it each time, so that a new version is used immediately. */
-async function sendPage(
+function sendPage(
   request: MonitorRequest,
   response: MonitorResponse,
-  page: PageDocument,
-): Promise<void> {
-  const { body, etag } = await page.read();
+  { body, etag }: Document,
+  policy: string,
+): void {
   if (isOver(response)) return;
-  setPolicies(response, page.policy);
+  setPolicies(response, policy);
   setCommon(response, 'no-cache');
   if (!sendUnchanged(request, response, etag)) sendBody(request, response, 200, HTML_TYPE, body);
 }
@@ -189,27 +186,17 @@ function deniedHtml(title: string, error: MonitorError): string {
 `;
 }
 
-/** The page's HTML, built on the first request. */
-interface PageDocument {
-  read(): Promise<Document>;
-  /** `Content-Security-Policy`, sent unless the host has set its own. */
-  readonly policy: string;
-}
-
 /** Builds the page's HTML for one host. It has no inline scripts or styles: the host's policy may forbid them. */
-function pageOf(
+async function makePage(
   branding: ResolvedDashboard,
   capabilities: TaskCapabilitiesBody | null,
   files: PackageFiles,
-): PageDocument {
-  let made: Document | null = null;
-
-  async function make(): Promise<Document> {
-    const { script, imports, style, icon } = await files.manifest();
-    const preloads = imports.map((name) => `<link rel="modulepreload" href="./assets/${name}">\n`).join('');
-    const able =
-      capabilities === null ? '' : ` data-capabilities="${escapeHtml(JSON.stringify(capabilities))}"`;
-    const html = `${htmlHead(branding.title)}<link rel="icon" href="./assets/${icon}" type="image/svg+xml">
+): Promise<Document> {
+  const { script, imports, style, icon } = await files.manifest();
+  const preloads = imports.map((name) => `<link rel="modulepreload" href="./assets/${name}">\n`).join('');
+  const able =
+    capabilities === null ? '' : ` data-capabilities="${escapeHtml(JSON.stringify(capabilities))}"`;
+  const html = `${htmlHead(branding.title)}<link rel="icon" href="./assets/${icon}" type="image/svg+xml">
 <link rel="stylesheet" href="./assets/${style}">
 ${preloads}<script type="module" src="./assets/${script}"></script>
 </head>
@@ -222,18 +209,10 @@ end in a slash, and on plain http the host must not send <code>upgrade-insecure-
 </body>
 </html>
 `;
-    return { body: Buffer.from(html), etag: tagOf(html) };
-  }
-
-  return {
-    async read() {
-      made ??= await make();
-      return made;
-    },
-    policy: policyFor(branding),
-  };
+  return { body: Buffer.from(html), etag: tagOf(html) };
 }
 
+/** The page's `Content-Security-Policy`, sent unless the host has set its own. */
 function policyFor({ logo }: ResolvedDashboard): string {
   const foreign = logo !== null && /^https?:/i.test(logo) ? ` ${new URL(logo).origin}` : '';
   return [

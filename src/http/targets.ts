@@ -26,12 +26,6 @@ export interface Target {
   readonly refuse?: (request: MonitorRequest, response: MonitorResponse, denial: Denial) => void;
 }
 
-/** Finds targets. */
-interface Targets {
-  /** @returns `null` for a path that is not part of the monitor */
-  find(url: string): Target | null;
-}
-
 /** A route of one router. */
 interface Row {
   readonly path: string;
@@ -45,55 +39,56 @@ const MOST_CACHED = 1_000;
 /** Longer targets are not cached, to limit the memory. In characters. */
 const LONGEST_CACHED = 1_024;
 
-/** Creates the targets of one router. */
-export function createTargets(monitor: Monitor, routes: readonly Route[]): Targets {
+/**
+ * Creates the targets of one router.
+ *
+ * @returns finds the target of a URL; `null` for a path that is not part of the monitor
+ */
+export function createTargets(monitor: Monitor, routes: readonly Route[]): (url: string) => Target | null {
   const match = createMatcher(
-    routes.map(
-      (route): Row => ({
-        path: route.path,
-        route,
-        prepare: route.open(monitor),
-        passed: route.passes?.(monitor) ?? [],
-      }),
-    ),
+    routes.map((route) => ({
+      path: route.path,
+      route,
+      prepare: route.open(monitor),
+      passed: route.passes?.(monitor) ?? [],
+    })),
   );
   const cached = createLruCache<Target>({ entries: MOST_CACHED });
 
-  return {
-    find(url) {
-      const known = cached.get(url);
-      if (known !== undefined) return known;
-      const { path, search } = splitTarget(url);
-      const found = match(path);
-      if (found === null) return null;
-      const target = { route: found.row.route.name, canonical: null };
-      if (found.canonical !== null) {
-        // The query is redirected unchanged.
-        const canonical = search === '' ? found.canonical : `${found.canonical}?${search}`;
-        return { ...target, canonical, respond: () => {} };
-      }
-      return {
-        ...target,
-        respond(request, response) {
-          const respond = prepare(found, search, monitor.options.ignoreQuery);
-          if (url.length <= LONGEST_CACHED) cached.set(url, { ...target, respond });
-          return respond(request, response);
-        },
-      };
-    },
+  return function find(url) {
+    const known = cached.get(url);
+    if (known !== undefined) return known;
+    const { path, search } = splitTarget(url);
+    const found = match(path);
+    if (found === null) return null;
+    const target = { route: found.row.route.name, canonical: null };
+    if (found.canonical !== null) {
+      // The query is redirected unchanged.
+      const canonical = search === '' ? found.canonical : `${found.canonical}?${search}`;
+      return { ...target, canonical, respond: () => {} };
+    }
+    return {
+      ...target,
+      respond(request, response) {
+        const respond = prepare(found, search, monitor.options.ignoreQuery);
+        if (url.length <= LONGEST_CACHED) cached.set(url, { ...target, respond });
+        return respond(request, response);
+      },
+    };
   };
 }
 
 /** Parses path parameters and query. */
 function prepare(
-  { row: { route, prepare: prepareRoute, passed }, segment }: PathMatch<Row>,
+  { row: { route, prepare: prepareRoute, passed }, segment }: PathMatch,
   search: string,
   ignored: ReadonlySet<string>,
 ): Respond {
   const faults: ParameterFault[] = [];
   const fault = (parameter: string, detail: string): void => void faults.push({ parameter, detail });
   const taskId = segment === null ? '' : readTaskId(segment, fault);
-  const { values, pairs } = readQuery(search, { query: route.query, passed, ignored }, fault);
+  const names: QueryNames = { query: route.query, passed, ignored };
+  const { values, pairs } = readQuery(search, names, fault);
   const faulty = new Set(faults.map(({ parameter }) => parameter));
   const respond = prepareRoute({ values, faulty, taskId: taskId ?? '', pairs }, fault);
   return faults.length === 0 ? respond : () => refuse(route, faults);
@@ -107,14 +102,6 @@ function refuse(route: Route, faults: readonly ParameterFault[]): never {
     `The request has invalid parameters. This path accepts ${takes}.`,
     faults,
   );
-}
-
-/** A parsed query. */
-interface QueryReading {
-  /** By parameter, in the order of the route's table. */
-  readonly values: Readonly<Record<string, unknown>>;
-  /** The decoded pairs in the order of the query, ignored parameters included. */
-  readonly pairs: readonly [name: string, value: string][];
 }
 
 /** The names that a query may contain. */
@@ -141,8 +128,11 @@ interface Given {
 /**
  * Parses a query (without its `?`) and reports every fault. For a query beyond {@link LONGEST_QUERY} or
  * {@link MOST_PAIRS}, only that fault is reported, and its parameters are not parsed.
+ *
+ * @returns the values by parameter, in the order of the route's table; and the decoded pairs in the order of the query,
+ *   ignored parameters included
  */
-function readQuery(search: string, { query, passed, ignored }: QueryNames, fault: Fault): QueryReading {
+function readQuery(search: string, { query, passed, ignored }: QueryNames, fault: Fault) {
   const excess = findExcess(search);
   if (excess !== null) fault(excess.parameter, excess.detail);
   // URLSearchParams removes one leading question mark, which may belong to a name.
@@ -245,7 +235,7 @@ function isPercentEncoding(text: string): boolean {
 }
 
 /** A path of the monitor. */
-interface PathMatch<Row> {
+interface PathMatch {
   readonly row: Row;
   /** The segment for `{task_id}`, not yet decoded; `null` for routes without it. */
   readonly segment: string | null;
@@ -278,9 +268,7 @@ function targetBelow(basePath: string, target: string): string | null {
 }
 
 /** Creates a matcher. @param rows with canonical paths, such as `/api/tasks/{task_id}/` or `/metrics` */
-function createMatcher<Row extends { readonly path: string }>(
-  rows: readonly Row[],
-): (path: string) => PathMatch<Row> | null {
+function createMatcher(rows: readonly Row[]): (path: string) => PathMatch | null {
   const patterns = rows.map((row) => ({ row, ...split(row.path) }));
 
   return function match(path) {

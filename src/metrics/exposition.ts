@@ -212,29 +212,16 @@ class Missing extends MonitorError {
   }
 }
 
-/** Exports until it is closed. */
-interface OwnExporter {
-  /**
-   * Adds a collector, before the first scrape.
-   *
-   * @throws TypeError if the name of a family is invalid or already used
-   */
-  add(collector: Collector): void;
-  /** The current exposition; it is shared by concurrent calls, and by calls within a second. */
-  expose(format: Format): Promise<MetricsReply>;
-  close(): void;
-}
-
 /** How long an exposition is reused for later scrapes, in milliseconds. */
 const KEEP_MS = 1_000;
 
 /**
- * Creates an exporter without collectors.
+ * Creates an exporter without collectors, which exports until it is closed.
  *
  * @param register the host's registry, which writes everything in its own format; `null`: none
  * @throws TypeError if another monitor exports through the registry
  */
-export function createOwnExporter(register: MetricsRegister | null): OwnExporter {
+export function createOwnExporter(register: MetricsRegister | null) {
   const collectors: Collector[] = [];
   const families = new Map([[OVERFLOW.name, OVERFLOW]]);
   const exported: Exported = { collectors, families, leftOut: new Map() };
@@ -243,14 +230,21 @@ export function createOwnExporter(register: MetricsRegister | null): OwnExporter
   const share = (format: Format) => shareCalls(() => writeExposition(exported, format), KEEP_MS);
   const expositions = { text: share('text'), openmetrics: share('openmetrics') };
   return {
-    add(collector) {
+    /**
+     * Adds a collector, before the first scrape.
+     *
+     * @throws TypeError if the name of a family is invalid or already used
+     */
+    add(collector: Collector): void {
       const added = newFamilies(exported, collector);
       host?.add(added);
       for (const family of added) families.set(family.name, family);
       collectors.push(collector);
     },
-    expose: (format) => (host === null ? expositions[format]() : host.expose()),
-    close() {
+    /** The current exposition; it is shared by concurrent calls, and by calls within a second. */
+    expose: (format: Format): Promise<MetricsReply> =>
+      host === null ? expositions[format]() : host.expose(),
+    close(): void {
       host?.leave();
       for (const collector of collectors.splice(0)) collector.close();
     },
@@ -283,16 +277,7 @@ function newFamilies({ families }: Exported, { families: own, source }: Collecto
 }
 
 /** Exports through the host's registry. */
-interface HostRegistry {
-  /** @throws TypeError if the host has a metric of the same name; nothing is then registered */
-  add(families: readonly MetricFamily[]): void;
-  /** Everything in the registry. */
-  expose(): Promise<MetricsReply>;
-  /** Removes what was added. */
-  leave(): void;
-}
-
-function joinRegistry(register: MetricsRegister, exported: Exported): HostRegistry {
+function joinRegistry(register: MetricsRegister, exported: Exported) {
   // All metrics of a scrape ask for their values in the same turn.
   const read = shareCalls(() => readValues(exported));
   const turn = takeTurns();
@@ -312,7 +297,8 @@ function joinRegistry(register: MetricsRegister, exported: Exported): HostRegist
     return metric;
   };
   return {
-    add(families) {
+    /** @throws TypeError if the host has a metric of the same name; nothing is then registered */
+    add(families: readonly MetricFamily[]): void {
       const taken = families.find(({ name }) => register.getSingleMetric(name) !== undefined);
       if (taken !== undefined) {
         throw new TypeError(
@@ -325,11 +311,13 @@ function joinRegistry(register: MetricsRegister, exported: Exported): HostRegist
         metrics.set(family.name, metric);
       }
     },
-    expose: shareCalls(async () => {
+    /** Everything in the registry. */
+    expose: shareCalls(async (): Promise<MetricsReply> => {
       const text = await register.metrics();
       return { contentType: register.contentType, body: Buffer.from(text) };
     }, KEEP_MS),
-    leave() {
+    /** Removes what was added. */
+    leave(): void {
       for (const [name, metric] of metrics) {
         // The host may have cleared the registry and used the name for another metric.
         if (register.getSingleMetric(name) === metric) register.removeSingleMetric(name);

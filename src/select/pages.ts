@@ -165,27 +165,20 @@ let readers = 0;
 let began: number | null = null;
 
 /** Reads the rows of one page. */
-interface RowReader {
-  /** Called with the first row of each batch. */
-  begin(): void;
-  /** Maximum number of rows in the next batch. */
-  most(): number;
-  /** Called after each batch. @returns a promise if the time of this turn is over */
-  rest(): Promise<void> | undefined;
-  close(): void;
-}
-
-function createRowReader(): RowReader {
+function createRowReader() {
   readers += 1;
   return {
-    begin() {
+    /** Called with the first row of each batch. */
+    begin(): void {
       if (began !== null) return;
       began = performance.now();
       setImmediate(forget);
     },
+    /** Maximum number of rows in the next batch. */
     most: () => Math.max(FEWEST_AT_ONCE, Math.floor(MOST_AT_ONCE / readers)),
+    /** Called after each batch. @returns a promise if the time of this turn is over */
     rest: () => (began !== null && performance.now() - began > TURN_MS ? nextTurn() : undefined),
-    close() {
+    close(): void {
       readers -= 1;
     },
   };

@@ -118,18 +118,8 @@ interface Sums {
   readonly before: CausesBefore;
 }
 
-/** Sums up tasks one by one, so that a large number can be processed in steps. */
-interface StatsAccumulator {
-  /** Counts a task that has passed the filters, unless it is outside the time window. */
-  add(task: TaskFigures): void;
-  /** The tasks counted so far, if the query requests callers; otherwise empty. */
-  readonly counted: readonly SentTask[];
-  /** Sorts and cuts the result. */
-  result(): Steps<TaskStats>;
-}
-
 /**
- * Creates an accumulator for tasks whose last change is in the time window.
+ * Sums up tasks whose last change is in the time window, one by one, so that a large number can be processed in steps.
  * - `received`, `succeeded`, `failed` of a step: tasks that were received, or ended as SUCCESS or FAILURE, in
  *   that step; `retried`: attempts that ended with a retry in that step
  * - `states` excludes tasks whose end was not seen: their current state is unknown
@@ -141,7 +131,7 @@ interface StatsAccumulator {
 export function createStatsAccumulator(
   query: TaskStatsQuery,
   { isWhole = () => true, isExamined = () => true, before = NOTHING_BEFORE }: StatsOptions = {},
-): StatsAccumulator {
+) {
   const { start, end, stepSeconds, first, count } = statsWindow(query);
   const stepMs = stepSeconds * 1_000;
   const series = Array.from(
@@ -180,8 +170,11 @@ export function createStatsAccumulator(
     before,
   };
   return {
-    add: (task) => addTask(sums, task),
-    counted: sums.counted ?? [],
+    /** Counts a task that has passed the filters, unless it is outside the time window. */
+    add: (task: TaskFigures): void => addTask(sums, task),
+    /** The tasks counted so far, if the query requests callers; otherwise empty. */
+    counted: (sums.counted ?? []) as readonly SentTask[],
+    /** Sorts and cuts the result. */
     result: () => resultOf(sums),
   };
 }
