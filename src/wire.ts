@@ -5,6 +5,5 @@
 
 export type * from './wire/common.ts';
 export type * from './wire/deployment.ts';
-export type * from './wire/overview.ts';
 export type * from './wire/tasks.ts';
 export type * from './wire/workflow.ts';

@@ -1,5 +1,6 @@
 /**
- * The text of an error: the name of its class, its message, and the message without what differs between failures with the same cause.
+ * The text of an error: the name of its class, its message, and the message without what differs between failures with
+ * the same cause.
  */
 
 /** An error, as text. */

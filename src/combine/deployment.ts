@@ -1,5 +1,6 @@
 /**
- * Combines what several sources say of their deployments: workers, schedules, queues, components, history figures and checks.
+ * Combines what several sources say of their deployments: workers, schedules, queues, components, history figures and
+ * checks.
  */
 
 import { DETAIL_OF, isMonitorError } from '../errors.ts';

@@ -25,15 +25,13 @@ const DENIED: Denial = { error: new MonitorError('forbidden'), challenge: null, 
 
 /** The resolved options that a guard needs. */
 interface GuardOptions {
-  readonly authorize: Authorize | null;
+  readonly authorize: Authorize;
   readonly timeoutMs: number;
   readonly publicUrl: string | null;
 }
 
 /** Creates a guard that calls the host's hook. Only `true` allows a request. */
 export function createGuard({ authorize, timeoutMs, publicUrl }: GuardOptions, report: Report): Guard {
-  if (authorize === null) return () => null;
-
   function undecided(error: unknown): Denial {
     report(error, { code: 'forbidden', source: null, call: 'authorize' });
     return UNDECIDED;

@@ -87,7 +87,8 @@ export function createMonitor(options: ResolvedOptions): Monitor {
   const metrics = exporter === null ? ownMetrics : createMetricsProxy(exporter);
   const markers = createMarkers(options.markers, report, redactor.text);
   const answers = createLruCache<AnswerEntry>(ANSWERS);
-  const guard = createGuard(options, report);
+  const { authorize } = options;
+  const guard: Guard = authorize === null ? () => null : createGuard({ ...options, authorize }, report);
   const streams = createStreams({ most: limits.streams, mostBytes: limits.streamBytes, guard, report });
   const leaveSources = useSources(sources);
   const serializer = createSerializer({ redactor, preview: limits.preview, detail: limits.detail });

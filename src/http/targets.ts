@@ -1,5 +1,6 @@
 /**
- * Finds the handler for a request target, and caches targets. Works on the raw path, so that settings of the host have no effect.
+ * Finds the handler for a request target, and caches targets. Works on the raw path, so that settings of the host have
+ * no effect.
  */
 import buffer from 'node:buffer';
 import { MonitorError, type ParameterFault } from '../errors.ts';

@@ -1,5 +1,6 @@
 /**
- * Own metrics: what a scrape reads, how it is written, a few lines in each turn of the event loop, and through which registry.
+ * Own metrics: what a scrape reads, how it is written, a few lines in each turn of the event loop, and through which
+ * registry.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Registry } from 'prom-client';

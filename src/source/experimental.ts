@@ -1,5 +1,6 @@
 /**
- * What the part `experimental` of a source supplies: the data of the rules that find problems, and what is counted for metrics.
+ * What the part `experimental` of a source supplies: the data of the rules that find problems, and what is counted for
+ * metrics.
  */
 import type { TaskState } from '../model.ts';
 import type { Awaitable, ReadContext } from '../source.ts';

@@ -1,5 +1,6 @@
 /**
- * The query for a list of tasks, what a source supports of it, and its result with the checks that it has the right type.
+ * The query for a list of tasks, what a source supports of it, and its result with the checks that it has the right
+ * type.
  */
 import { causeOfTask, createCauseFinder } from '../causes/find-cause.ts';
 import type { Task, TaskCause } from '../model.ts';

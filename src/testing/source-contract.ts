@@ -12,16 +12,16 @@ import {
 } from './bench.ts';
 import { CONDUCT_CHECKS } from './conduct-cases.ts';
 import { DETAIL_CHECKS, TREE_CHECKS } from './detail-cases.ts';
-import { EVENT_CHECKS } from './event-cases.ts';
 import {
   ACTIVITY_CHECKS,
   COMPONENT_CHECKS,
+  EVENT_CHECKS,
   HEALTH_CHECKS,
   HISTORY_CHECKS,
   QUEUE_CHECKS,
   SCHEDULE_CHECKS,
   WORKER_CHECKS,
-} from './plain-cases.ts';
+} from './part-cases.ts';
 import { fail } from './shape.ts';
 import { CAUSE_CHECKS, STATS_CHECKS } from './stats-cases.ts';
 import { CONDITION_CHECKS, TASK_CHECKS } from './task-cases.ts';
