@@ -29,9 +29,7 @@ export interface Freshness {
   readonly changesAt: number;
 }
 
-interface PartFreshness extends SourceFreshness, Pick<Freshness, 'revision' | 'changesAt'> {}
-
-const CODES: ReadonlySet<MonitorErrorCode> = new Set<SourceErrorCode>([
+const CODES: ReadonlySet<unknown> = new Set<SourceErrorCode>([
   'source_unavailable',
   'source_timeout',
   'source_invalid',
@@ -114,7 +112,11 @@ function freshnessFrom(
   };
 }
 
-function partFreshnessOf(part: SourcePart, now: number, report: Report): PartFreshness {
+function partFreshnessOf(
+  part: SourcePart,
+  now: number,
+  report: Report,
+): SourceFreshness & Pick<Freshness, 'revision' | 'changesAt'> {
   const { name } = part;
   const engine = typeof part.engine === 'string' ? part.engine : null;
   const unknown = { name, engine, revision: null, changesAt: Infinity };
@@ -152,11 +154,7 @@ function timeOf(value: unknown): number | null {
 
 /** The code as `sources[].error` can carry it. */
 export function sourceErrorCode(code: MonitorErrorCode | null | undefined): SourceErrorCode {
-  return isSourceErrorCode(code) ? code : 'source_unavailable';
-}
-
-function isSourceErrorCode(code: MonitorErrorCode | null | undefined): code is SourceErrorCode {
-  return code !== null && code !== undefined && CODES.has(code);
+  return CODES.has(code) ? (code as SourceErrorCode) : 'source_unavailable';
 }
 
 /** Facts about a read, in addition to the data. */

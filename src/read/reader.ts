@@ -1,10 +1,11 @@
 import { isMonitorError, MonitorError, type MonitorErrorCode } from '../errors.ts';
+import type { LruCache } from '../lru-cache.ts';
 import type { Waiter } from '../scheduler.ts';
 import { createSingleFlight, type OnLeave, type SingleFlight } from '../single-flight.ts';
 import { type FanOut, type PartRead, partsOf } from '../source/combined-part.ts';
 import type { Awaitable, ReadContext, SourcePart } from '../source.ts';
 import { isThenable } from '../values.ts';
-import { createFanOut, type LastAnswers } from './fan-out.ts';
+import { createFanOut, type LastAnswer } from './fan-out.ts';
 import { type ReadResult, resultOf } from './freshness.ts';
 import type { Report } from './report.ts';
 import { startTimedRead, type TimedRead } from './timed-read.ts';
@@ -143,27 +144,28 @@ function start<Raw, Result>(
 function prepareFanOut<Raw>(
   state: ReaderState,
   task: ReadTask<Raw, unknown>,
-  { context, onAbort }: Aborting,
+  { context, onAbort }: ReturnType<typeof createContext>,
 ): ReadResult {
   if (partsOf(task.part).length === 1) return resultOf(task.part);
   const { timeoutMs, report, lastAnswers } = state.options;
   const deadline = performance.now() + (task.timeoutMs ?? timeoutMs) * SHARE_OF_PARTS;
+  const readPart = <Part>({ part, call, read, count }: PartRead<Part>): Awaitable<Part> => {
+    state.innerReads += 1;
+    const left = Math.max(1, Math.floor(deadline - performance.now()));
+    const map = (raw: Part): Part => {
+      count(raw);
+      return raw;
+    };
+    // A unique key: the whole read is shared, not the reads of its parts.
+    const key = `part ${state.innerReads}`;
+    const inner = { part, call, key, client: task.client, timeoutMs: left, read, map };
+    return begin(state, inner, onAbort, state.inner);
+  };
   const { fanOut, result } = createFanOut(task.part, {
     key: task.key,
-    lastAnswers: (task.keepsLast && lastAnswers) || null,
+    lastAnswers: task.keepsLast ? lastAnswers : null,
     report,
-    read: <Part>({ part, call, read, count }: PartRead<Part>) => {
-      state.innerReads += 1;
-      const left = Math.max(1, Math.floor(deadline - performance.now()));
-      const map = (raw: Part): Part => {
-        count(raw);
-        return raw;
-      };
-      // A unique key: the whole read is shared, not the reads of its parts.
-      const key = `part ${state.innerReads}`;
-      const inner = { part, call, key, client: task.client, timeoutMs: left, read, map };
-      return begin(state, inner, onAbort, state.inner);
-    },
+    read: readPart,
   });
   context.fanOut = fanOut;
   return result;
@@ -204,40 +206,37 @@ function mapRaw<Raw, Result>(
   }
 }
 
-/** A read context that can be aborted. */
-interface Aborting {
-  /** Passed to the source; `fanOut` is set for combined parts. `client` identifies the client to the scheduler. */
-  readonly context: ReadContext & { fanOut?: FanOut; readonly client: string | undefined };
-  abort(): void;
-  readonly onAbort: OnLeave;
-}
+/** Passed to the source; `fanOut` is set for combined parts. `client` identifies the client to the scheduler. */
+type OwnContext = ReadContext & { fanOut?: FanOut; readonly client: string | undefined };
 
 /**
- * Creates a context. The AbortController costs more than a read from memory, so it is created on first use.
+ * Creates a read context that can be aborted. The AbortController costs more than a read from memory, so it is created on first use.
  *
  * @param client see {@link ReadTask.client}
  */
-function createContext(client?: string): Aborting {
+function createContext(client?: string) {
   let controller: AbortController | null = null;
   let aborted = false;
   const listeners = new Set<() => void>();
-  return {
-    context: {
-      client,
-      get signal() {
-        controller ??= new AbortController();
-        if (aborted) controller.abort();
-        return controller.signal;
-      },
+  const context: OwnContext = {
+    client,
+    get signal() {
+      controller ??= new AbortController();
+      if (aborted) controller.abort();
+      return controller.signal;
     },
-    abort() {
+  };
+  const onAbort: OnLeave = (listener) => {
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  };
+  return {
+    context,
+    onAbort,
+    abort(): void {
       aborted = true;
       controller?.abort();
       for (const listener of [...listeners]) listener();
-    },
-    onAbort(listener) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
     },
   };
 }
@@ -342,8 +341,8 @@ interface ReaderOptions {
   /** Maximum number of concurrent reads; half of them of one part. */
   readonly concurrency: number;
   readonly report: Report;
-  /** Last data of the parts of combined parts. Default: none is kept. */
-  readonly lastAnswers?: LastAnswers;
-  /** Called for each call of a method of a source. Default: nobody counts them. */
-  readonly onCall?: ((part: SourcePart, call: string) => void) | undefined;
+  /** Last data of the parts of combined parts. */
+  readonly lastAnswers: LruCache<LastAnswer>;
+  /** Called for each call of a method of a source. `undefined`: nobody counts them. */
+  readonly onCall: ((part: SourcePart, call: string) => void) | undefined;
 }
