@@ -20,22 +20,22 @@ import type {
 } from '../source.ts';
 import { answerOf, lengthOf, requireAnswer } from './merge-items.ts';
 
-/**
- * Reads the items of every part. `null`: no part has a list. Fails when no part has a list and one has failed.
- *
- * @param show what is listed of an item
- */
-async function itemsOf<Part extends SourcePart, Item>(
-  parts: readonly Part[],
+/** A part with a method that lists its items. */
+type Lister<Call extends string, Item> = SourcePart & {
+  readonly [Name in Call]: (context: ReadContext) => Awaitable<readonly Item[] | null>;
+};
+
+/** Reads the items of every part. `null`: no part has a list. Fails when no part has a list and one has failed. */
+async function itemsOf<Call extends string, Item>(
+  parts: readonly Lister<Call, Item>[],
   context: ReadContext,
-  call: string,
-  read: (part: Part, context: ReadContext) => Awaitable<readonly Item[] | null>,
-  show = (item: Item, _part: Part): Item => item,
+  call: Call,
   count: (list: readonly Item[] | null) => number = lengthOf,
+  show = (item: Item, _part: SourcePart): Item => item,
 ): Promise<readonly Item[] | null> {
   const fanOut = fanOutOf(context);
   const replies = await Promise.all(
-    parts.map((part) => fanOut.ask({ part, call, read: (own) => read(part, own), count })),
+    parts.map((part) => fanOut.ask({ part, call, read: (own) => part[call](own), count })),
   );
   const lists = replies.map(answerOf);
   if (lists.every((list) => list === null)) {
@@ -49,58 +49,40 @@ async function itemsOf<Part extends SourcePart, Item>(
 
 /** All workers. Workers of the same name in two sources are two workers. */
 export function combineWorkers(parts: readonly WorkerSource[]): Omit<WorkerSource, 'name'> {
-  return {
-    listWorkers: async (context) =>
-      (await itemsOf(parts, context, 'listWorkers', (part, own) => part.listWorkers(own))) ?? [],
-  };
+  return { listWorkers: async (context) => (await itemsOf(parts, context, 'listWorkers')) ?? [] };
 }
 
 /** All entries; `null` when no source has a beat. */
 export function combineSchedules(parts: readonly ScheduleSource[]): Omit<ScheduleSource, 'name'> {
-  return {
-    listSchedules: (context) =>
-      itemsOf<ScheduleSource, Schedule>(
-        parts,
-        context,
-        'listSchedules',
-        (part, own) => part.listSchedules(own),
-        (schedule) => schedule,
-        (list) => (list === null ? 0 : lengthOf(list)),
-      ),
-  };
+  const count = (list: unknown): number => (list === null ? 0 : lengthOf(list));
+  return { listSchedules: (context) => itemsOf(parts, context, 'listSchedules', count) };
 }
 
 /** All queues. Queues of the same name in two sources are two queues. */
 export function combineQueues(parts: readonly QueueSource[]): Omit<QueueSource, 'name'> {
-  return {
-    listQueues: async (context) =>
-      (await itemsOf(parts, context, 'listQueues', (part, own) => part.listQueues(own))) ?? [],
-  };
+  return { listQueues: async (context) => (await itemsOf(parts, context, 'listQueues')) ?? [] };
 }
 
 /** All components; each key is prefixed with the name of its source. */
 export function combineComponents(parts: readonly ComponentSource[]): Omit<ComponentSource, 'name'> {
+  const show = (component: Component, { name }: SourcePart): Component => ({
+    ...component,
+    key: `${name}.${component.key}`,
+  });
   return {
-    async listComponents(context) {
-      const read = (part: ComponentSource, own: ReadContext) => part.listComponents(own);
-      const show = (component: Component, { name }: ComponentSource): Component => ({
-        ...component,
-        key: `${name}.${component.key}`,
-      });
-      return (await itemsOf(parts, context, 'listComponents', read, show)) ?? [];
-    },
+    listComponents: async (context) =>
+      (await itemsOf(parts, context, 'listComponents', lengthOf, show)) ?? [],
   };
-}
-
-/** The figures of all histories. */
-export function combineHistory(parts: readonly HistorySource[]): Omit<HistorySource, 'name'> {
-  return { getHistoryStats: (context) => sumHistoryStats(parts, context) };
 }
 
 /**
  * The figures of all histories: counts are sums, `since` is the latest (from then on all of them were recording),
  * and the lag is the longest.
  */
+export function combineHistory(parts: readonly HistorySource[]): Omit<HistorySource, 'name'> {
+  return { getHistoryStats: (context) => sumHistoryStats(parts, context) };
+}
+
 async function sumHistoryStats(parts: readonly HistorySource[], context: ReadContext): Promise<HistoryStats> {
   const fanOut = fanOutOf(context);
   const replies = await Promise.all(
@@ -146,15 +128,11 @@ interface Named<Check> {
 /** The checks of a combined part: those that at least one part has. */
 export function combineHealth(parts: readonly HealthSource[]): Omit<HealthSource, 'name'> {
   const has = (call: Call): boolean => parts.some((part) => part[call] !== undefined);
+  const check = async (call: 'checkBroker' | 'checkBackend', context: ReadContext): Promise<HealthCheck> =>
+    worstOf(await checksOf(parts, call, context, (part, own) => part[call]?.(own)));
   return {
-    ...(has('checkBroker') && {
-      checkBroker: async (context) =>
-        worstOf(await checksOf(parts, 'checkBroker', context, (part, own) => part.checkBroker?.(own))),
-    }),
-    ...(has('checkBackend') && {
-      checkBackend: async (context) =>
-        worstOf(await checksOf(parts, 'checkBackend', context, (part, own) => part.checkBackend?.(own))),
-    }),
+    ...(has('checkBroker') && { checkBroker: (context) => check('checkBroker', context) }),
+    ...(has('checkBackend') && { checkBackend: (context) => check('checkBackend', context) }),
     ...(has('checkWorkers') && {
       async checkWorkers(context) {
         const { ping } = context;

@@ -249,19 +249,15 @@ const LONGEST_POSITION = 6_100;
 const ENDED = 0;
 const INEXACT = 1;
 
-/** The position of each part, in their order. */
-interface PartPositions {
-  readonly positions: readonly PartPosition[];
-  /** Whether no page before was one that may miss rows, see `TaskPage.cursorExact`. */
-  readonly isExact: boolean;
-}
-
-/** Reads the position of each part. A part that the mark does not name continues after the last listed row. */
+/**
+ * Reads the position of each part, in their order. A part that the mark does not name continues after the last listed row.
+ * `isExact`: no page before was one that may miss rows, see `TaskPage.cursorExact`.
+ */
 function readPartPositions(
   after: TaskPosition | null,
   names: readonly string[],
   sort: TaskSort,
-): PartPositions {
+): { readonly positions: readonly PartPosition[]; readonly isExact: boolean } {
   if (after === null) return { positions: names.map(() => null), isExact: true };
   const [entries, inexact] = readEntries(after.mark);
   const { key, id } = after;

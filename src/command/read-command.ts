@@ -184,18 +184,16 @@ function secret(environment: Environment, name: string): string | null {
   }
 }
 
-/** Sources, and a function that frees their resources. */
-interface OpenSources {
-  readonly sources: MonitorSources;
-  /** To be called when the sources are closed. */
-  end(): Promise<void>;
-}
-
 /**
+ * Opens the sources that a command names. `end` frees their resources; to be called when the sources are closed.
+ *
  * @param place where the history is kept: a file, or a URL of PostgreSQL; `null`: in memory
  * @throws UsageError where a package is missing, TypeError for a wrong URL
  */
-export async function openSources(target: Target, place: string | null): Promise<OpenSources> {
+export async function openSources(
+  target: Target,
+  place: string | null,
+): Promise<{ readonly sources: MonitorSources; end(): Promise<void> }> {
   const { url, engine, backend, prefix } = target;
   for (const name of packagesOf(target)) await requirePackage(name, target);
   const { store, end } = await openStore(target, place);

@@ -49,15 +49,11 @@ export const DELAY_BOUNDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1,
 /** How often the delay is measured, in milliseconds. */
 const EVERY_MS = 20;
 
-/** Measures how late timers of the process are called. */
-export interface LoopDelay {
-  /** All delays so far. */
-  read(): MetricHistogram;
-  close(): void;
-}
-
-/** Starts measuring: other work of the event loop delays a timer. It does not keep the process alive. */
-export function measureLoopDelay(): LoopDelay {
+/**
+ * Measures how late timers of the process are called, since other work of the event loop delays them. It does not keep the
+ * process alive.
+ */
+export function measureLoopDelay() {
   const delays = createDurations(DELAY_BOUNDS);
   let calledAt = performance.now();
   const timer = setInterval(() => {
@@ -65,5 +61,9 @@ export function measureLoopDelay(): LoopDelay {
     addDuration(delays, Math.max(0, now - calledAt - EVERY_MS) / 1_000);
     calledAt = now;
   }, EVERY_MS).unref();
-  return { read: () => readDurations(delays, {}), close: () => clearInterval(timer) };
+  return {
+    /** All delays so far. */
+    read: () => readDurations(delays, {}),
+    close: () => clearInterval(timer),
+  };
 }

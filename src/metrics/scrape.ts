@@ -39,19 +39,11 @@ export async function scrapeExporter(
   }
 }
 
-/** What http-proxy-middleware gets instead of the client's request and response. */
-interface Shadows {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  /** Destroys any open connection to the exporter. */
-  close(): void;
-}
-
 /**
- * They contain no header, method, path, body or socket of the client, so the proxy cannot forward them. They are not
+ * What http-proxy-middleware gets instead of the client's request and response. They contain no header, method, path, body or socket of the client, so the proxy cannot forward them. They are not
  * connected to the client either, so neither the proxy's error pages nor the exporter's headers can reach it.
  */
-function createShadows({ path, headers }: Scrape): Shadows {
+function createShadows({ path, headers }: Scrape) {
   // Without a `server`: on a real one the proxy would add listeners and never remove them.
   const socket = { destroyed: false, writable: true };
   const request = Object.assign(Readable.from([]), { method: 'GET', url: path, headers, socket });
@@ -59,7 +51,8 @@ function createShadows({ path, headers }: Scrape): Shadows {
   return {
     request: request as unknown as IncomingMessage,
     response: response as unknown as ServerResponse,
-    close() {
+    /** Destroys any open connection to the exporter. */
+    close(): void {
       // Version 3 aborts the request to the exporter on `aborted`, version 4 when the response closes.
       request.emit('aborted');
       request.destroy();
@@ -69,7 +62,10 @@ function createShadows({ path, headers }: Scrape): Shadows {
 }
 
 /** The proxy is loaded at the first scrape, since loading takes time and may warn (DEP0060). */
-async function forward(resolved: ResolvedExporter, { request, response }: Shadows): Promise<MetricsReply> {
+async function forward(
+  resolved: ResolvedExporter,
+  { request, response }: ReturnType<typeof createShadows>,
+): Promise<MetricsReply> {
   const { createProxyMiddleware, debugProxyErrorsPlugin, proxyEventsPlugin } = await loadProxy();
   return new Promise((resolve, reject) => {
     // The scrape may have ended while the proxy was loading.

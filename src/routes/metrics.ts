@@ -7,7 +7,7 @@ import { STORE_COMPONENT } from '../history/store-parts.ts';
 import { isGone, onLeave, sendFresh } from '../http/exchange.ts';
 import type { Monitor } from '../http/monitor.ts';
 import { defineRoute } from '../http/route.ts';
-import { DELAY_BOUNDS, type LoopDelay, measureLoopDelay } from '../metrics/durations.ts';
+import { DELAY_BOUNDS, measureLoopDelay } from '../metrics/durations.ts';
 import type { Collector } from '../metrics/exposition.ts';
 import { CLIENT_GONE } from '../read.ts';
 import { type Steps, scheduler } from '../scheduler.ts';
@@ -105,7 +105,10 @@ function* unchanged<Raw>(raw: Raw): Steps<Raw> {
   return raw;
 }
 
-function ownSeries({ streams, figures }: Monitor, delay: LoopDelay): readonly MetricSeries[] {
+function ownSeries(
+  { streams, figures }: Monitor,
+  delay: ReturnType<typeof measureLoopDelay>,
+): readonly MetricSeries[] {
   return [
     { name: FAMILIES.version.name, samples: [{ labels: { version: VERSION }, value: 1 }] },
     { name: FAMILIES.requests.name, samples: figures?.requests.samples() ?? [] },
