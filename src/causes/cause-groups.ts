@@ -1,6 +1,8 @@
 /** Groups failures by their cause. The result does not depend on the order in which they are added. */
+
 import type { TaskCause } from '../model.ts';
 import { type Steps, sortInSteps } from '../scheduler.ts';
+import { compareText } from '../values.ts';
 
 /** Maximum number of groups in a result. */
 export const MOST_CAUSES = 1_000;
@@ -147,10 +149,6 @@ function compareGroups(
   b: { readonly count: number; readonly id: string },
 ): number {
   return b.count - a.count || compareText(a.id, b.id);
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 function increment<Key>(counts: Map<Key, number>, key: Key): void {

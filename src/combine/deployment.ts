@@ -4,7 +4,7 @@
  */
 
 import { DETAIL_OF, isMonitorError } from '../errors.ts';
-import type { Component, HealthCheck, Schedule, WorkerHealthCheck } from '../model.ts';
+import type { Component, HealthCheck, WorkerHealthCheck } from '../model.ts';
 import { fanOutOf, type Reply } from '../source/combined-part.ts';
 import type {
   Awaitable,

@@ -94,6 +94,11 @@ export function clear(unknown: string | null = null): Judgement {
   return { findings: [], unknown };
 }
 
+/** Sorts findings, the earliest first. */
+export function bySince(a: Finding, b: Finding): number {
+  return (a.since ?? 0) - (b.since ?? 0);
+}
+
 /** The activity, for rules that judge what happens, or why there is none. */
 export function activityOf(source: SourceSituation): {
   readonly activity: Activity | null;

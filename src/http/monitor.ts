@@ -6,7 +6,7 @@ import { createMetricsProxy, type MetricsServer } from '../metrics/metrics-proxy
 import type { ResolvedOptions } from '../options/resolve-options.ts';
 import type { RouteName } from '../options.ts';
 import { createReader, createReport, type LastAnswer, type Reader, type Report } from '../read.ts';
-import { createRedactor, type Redactor } from '../redact.ts';
+import { createRedactor } from '../redact.ts';
 import { createSerializer, type Serializer } from '../serialize.ts';
 import { useSources } from '../source/bundles.ts';
 import type { MetricValue, MonitorSources, SourcePart } from '../source.ts';

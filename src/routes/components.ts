@@ -7,6 +7,7 @@ import { errorOf, freshnessOf } from '../read.ts';
 import { type Steps, scheduler } from '../scheduler.ts';
 import { partsOf } from '../source/combined-part.ts';
 import type { SourcePart } from '../source.ts';
+import { compareText } from '../values.ts';
 import type { ComponentBody, ComponentsBody, QueueBody, SourceErrorCode } from '../wire.ts';
 import { type Added, OVERVIEW_QUERY, overviewOf } from './overview.ts';
 import {
@@ -215,10 +216,6 @@ const NOTHING_KNOWN = { activity: undefined, workers: undefined };
 
 function bySourceAndName(a: QueueBody, b: QueueBody): number {
   return compareText(a.source, b.source) || compareText(a.name, b.name);
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** The component without the fields that change only with time, for the ETag. */

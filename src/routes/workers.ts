@@ -8,7 +8,7 @@ import { defineRoute, SOURCE_ERRORS } from '../http/route.ts';
 import type { Worker } from '../model.ts';
 import type { ReadResult } from '../read.ts';
 import { type Steps, sortInSteps } from '../scheduler.ts';
-import { addTo } from '../values.ts';
+import { addTo, compareText } from '../values.ts';
 import type { WorkerBody, WorkerCountsBody, WorkersBody } from '../wire.ts';
 import { addRunning, createRunningReader, RUNNING_HOLD_MS, type RunningBySource } from './running-tasks.ts';
 
@@ -220,7 +220,7 @@ function startsOf(
 }
 
 function byHostname(a: WorkerBody, b: WorkerBody): number {
-  return a.hostname < b.hostname ? -1 : a.hostname > b.hostname ? 1 : 0;
+  return compareText(a.hostname, b.hostname);
 }
 
 /** Never negative, even if clocks differ. */

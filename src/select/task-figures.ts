@@ -1,5 +1,7 @@
 /** The data that statistics are computed from: one task in numbers. */
+
 import { hasFlag, type Task, type TaskAttempt, type TaskCause, type TaskChangeEntry } from '../model.ts';
+import { timeOf } from '../values.ts';
 
 /** The figures of a task. Times in milliseconds since 1970, `NaN` where unknown. */
 export interface TaskFigures {
@@ -48,11 +50,11 @@ export function figuresOf(task: Task, cause: TaskCause | null = null): TaskFigur
     worker: task.worker ?? null,
     queue: task.queue ?? null,
     parentId: task.parentId ?? null,
-    timestamp: timeOf(task.timestamp),
-    sent: timeOf(task.sent),
-    received: timeOf(task.received),
-    started: timeOf(task.started),
-    finished: timeOf(task.finished),
+    timestamp: msOf(task.timestamp),
+    sent: msOf(task.sent),
+    received: msOf(task.received),
+    started: msOf(task.started),
+    finished: msOf(task.finished),
     runtime: typeof task.runtime === 'number' ? task.runtime : Number.NaN,
     wait: waitSecondsOf(task) ?? Number.NaN,
     retriedAt: retriesIn(task),
@@ -65,13 +67,13 @@ export function failedAt({ finished, timestamp }: Pick<TaskFigures, 'finished' |
 }
 
 function retriesIn({ state, timestamp, retries }: Task): readonly number[] | null {
-  const times = state === 'RETRY' ? [timeOf(timestamp)] : NEVER;
+  const times = state === 'RETRY' ? [msOf(timestamp)] : NEVER;
   return (retries ?? 0) > times.length ? null : times;
 }
 
 const NEVER: readonly number[] = [];
 
-function timeOf(time: Date | null | undefined): number {
+function msOf(time: Date | null | undefined): number {
   return time?.getTime() ?? Number.NaN;
 }
 
@@ -95,14 +97,9 @@ export function waitSecondsOf(task: Task): number | null {
   return waitBetween(momentOf(sent) ?? momentOf(received), momentOf(eta), momentOf(started));
 }
 
-/** A `Date` of the host may throw here. */
 function momentOf(time: Date | null | undefined): number | null {
-  try {
-    const value = time instanceof Date ? time.getTime() : Number.NaN;
-    return Number.isNaN(value) ? null : value;
-  } catch {
-    return null;
-  }
+  const value = timeOf(time);
+  return Number.isNaN(value) ? null : value;
 }
 
 /** States in which an attempt has ended. */

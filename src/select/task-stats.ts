@@ -7,6 +7,7 @@ import {
 import { isDone, type Task } from '../model.ts';
 import { type Steps, sortInSteps } from '../scheduler.ts';
 import type { TaskStats, TaskStatsQuery } from '../source.ts';
+import { compareText } from '../values.ts';
 import { passesFilters } from './apply-query.ts';
 import { countCallers, createFamilyCollector, type SentTask } from './callers.ts';
 import {
@@ -291,10 +292,6 @@ function* resultOf(sums: Sums): Steps<TaskStats> {
     queues: yield* sortInSteps([...queues], compareText, MAX_LISTED),
     ...(sums.causes !== null && (yield* sums.causes.result(sums.mostCauses, sums.before))),
   };
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 const MINUTE_MS = 60_000;

@@ -3,39 +3,11 @@ import type { Wait } from '../answers/queue-causes.ts';
 import { causeOfTask, createCauseFinder } from '../causes/find-cause.ts';
 import type { FoundProblem, RuleOutcome } from '../findings/evaluate.ts';
 import type { JudgedTask } from '../findings/judge-running.ts';
-import type { GraphEdge, GraphNode, StateCounts } from '../graph.ts';
-import type {
-  Component,
-  Queue,
-  Schedule,
-  Task,
-  TaskCause,
-  TaskDetail,
-  TaskEvent,
-  TaskRelation,
-  Worker,
-} from '../model.ts';
+import type { GraphNode } from '../graph.ts';
+import type { Component, Queue, Schedule, Task, TaskCause, TaskDetail, TaskEvent, Worker } from '../model.ts';
 import type { Redactor } from '../redact.ts';
 import type { TaskStats } from '../source.ts';
-import type {
-  ComponentBody,
-  EventBody,
-  FindingBody,
-  GraphEdgeBody,
-  GraphNodeBody,
-  GraphNodeUpdateBody,
-  QueueBody,
-  RelationBody,
-  RuleBody,
-  RunningTaskBody,
-  ScheduleBody,
-  StateCountsBody,
-  TaskBody,
-  TaskDetailBody,
-  TaskMatchBody,
-  WaitBody,
-  WorkerBody,
-} from '../wire.ts';
+import type { TaskBody, TaskMatchBody } from '../wire.ts';
 import {
   componentBody,
   eventBody,
@@ -48,7 +20,7 @@ import {
   workerBody,
 } from './deployment.ts';
 import { createShowText, rawText, rulesFor, wellFormed } from './shown-values.ts';
-import { type StatsAsked, type StatsFigures, statsBody } from './stats.ts';
+import { type StatsAsked, statsBody } from './stats.ts';
 import { createFinder, createMatcher, taskBody, taskDetailBody } from './tasks.ts';
 import { countsBody, graphEdgeBody, graphNodeBody, nodeUpdateBody, relationBody } from './workflow.ts';
 

@@ -1,8 +1,10 @@
 /**
  * Reads the fields of items, which may have any value: as texts without secrets, labels, figures and times.
  */
+
 import type { Redactor } from '../redact.ts';
 import { LONGEST_LABEL, textOf } from '../text.ts';
+import { timeOf } from '../values.ts';
 
 /** A value as clients see it. */
 interface ShownText {
@@ -161,13 +163,4 @@ export function isoTime(value: unknown): string | null {
   const rest = time - minute * MINUTE_MS;
   const second = Math.floor(rest / 1_000);
   return `${last.prefix}${SECONDS[second]}${MILLISECONDS[rest - second * 1_000]}`;
-}
-
-/** A Proxy, or a subclass of `Date` in the host, may throw here. */
-function timeOf(value: unknown): number {
-  try {
-    return value instanceof Date ? value.getTime() : Number.NaN;
-  } catch {
-    return Number.NaN;
-  }
 }

@@ -114,7 +114,7 @@ function progressText(value: unknown, show: ShowText, isRedacted: boolean): stri
   if (typeof value !== 'string' || value === '') return null;
   const isCut = value.length >= LONGEST_PROGRESS;
   const { text } = show(value.slice(0, LONGEST_PROGRESS), 'progress', isCut, isRedacted);
-  return text === null || text.length <= LONGEST_SHOWN ? text : ellipsize(text, LONGEST_SHOWN);
+  return shorten(text, LONGEST_SHOWN);
 }
 
 // The node limit of the largest graph.

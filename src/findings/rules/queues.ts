@@ -4,6 +4,7 @@ import type { Steps } from '../../scheduler.ts';
 import type { Activity } from '../../source.ts';
 import {
   activityOf,
+  bySince,
   clear,
   counted,
   type Finding,
@@ -49,9 +50,7 @@ export const queueWaiting: Rule = {
     const activity = source.activity ?? null;
     const rows = waitingByQueue(activity, source.queues);
     yield;
-    const findings = rows
-      .flatMap((row) => findingOf(row, now))
-      .sort((a, b) => (a.since ?? 0) - (b.since ?? 0));
+    const findings = rows.flatMap((row) => findingOf(row, now)).sort(bySince);
     const undated = rows.filter(({ count, since }) => count === null || (count > 0 && since === null));
     if (undated.length === 0) return { findings, unknown: yield* unknownOf(rows, source, activity, now) };
     const unjudged = undated.map(({ queue }) => queue);

@@ -2,7 +2,7 @@
 
 import type { Activity, MinuteCounts, RunningTask } from '../../source.ts';
 import { addTo } from '../../values.ts';
-import { activityRule, counted, type Finding, inWords, listed, lookAtTasks } from '../finding.ts';
+import { activityRule, bySince, counted, type Finding, inWords, listed, lookAtTasks } from '../finding.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 /** With fewer runs, a percentile is not meaningful. */
@@ -66,7 +66,7 @@ export const taskOverrun = activityRule('task_overrun', function* (activity, now
     else findings.push(...findingOf(name as string, tasks, usual, now));
     yield;
   }
-  findings.sort((a, b) => (a.since ?? 0) - (b.since ?? 0));
+  findings.sort(bySince);
   const isWhole = activity.open.isWhole;
   return { findings, unknown: unknownOf(activity, unjudged), ...(isWhole && { unjudged }) };
 });

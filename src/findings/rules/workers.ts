@@ -6,6 +6,7 @@ import { addTo } from '../../values.ts';
 import type { QueueBody, WorkerBody } from '../../wire.ts';
 import {
   activityOf,
+  bySince,
   clear,
   counted,
   type Finding,
@@ -114,7 +115,7 @@ export const workerStuck: Rule = {
       else findings.push(...findingOf(worker, byWorker.get(worker.hostname) ?? [], usualOf, now));
       yield;
     }
-    findings.sort((a, b) => (a.since ?? 0) - (b.since ?? 0));
+    findings.sort(bySince);
     return {
       findings,
       unknown: unjudged.length === 0 ? null : `The number of slots of ${listed(unjudged)} is unknown.`,
@@ -144,7 +145,7 @@ function* judgeQueues({ queues }: SourceSituation, activity: Activity, now: numb
       look: lookAtTasks({ queue: queue.name, state: 'STARTED', sort: 'started', order: 'asc' }),
     });
   }
-  findings.sort((a, b) => (a.since ?? 0) - (b.since ?? 0));
+  findings.sort(bySince);
   return {
     findings,
     unknown: isWhole ? null : `Too many tasks are running to examine all of them: ${running.length}.`,
