@@ -101,7 +101,10 @@ interface Depth {
   readonly waiting: number;
 }
 
-/** What is remembered of one queue. */
+/**
+ * What is remembered of one queue, to say when it will be empty: how its depth changed in the last minutes, and for the
+ * band what became of earlier forecasts. Times are milliseconds since 1970.
+ */
 interface DrainTrack {
   /** Oldest first. */
   readonly depths: Depth[];

@@ -45,8 +45,8 @@ export async function bundleThread(): Promise<string> {
 const ENTRIES = ['index', 'node', 'celery', 'bullmq', 'memory', 'sqlite', 'postgres', 'testing', 'command'];
 
 /**
- * Has every built entry for Node say first which Node it needs: an old one fails at what it lacks, wherever that is. To be
- * run after the build.
+ * Has every built entry for Node say first which Node it needs: an old one fails at what it lacks, wherever that is. To
+ * be run after the build.
  */
 export function guardNode(): void {
   const { engines } = JSON.parse(readFileSync('package.json', 'utf8')) as { engines: { node: string } };

@@ -1,6 +1,6 @@
 /**
- * `npm run stage [-- <folder> [<repository>]]`: creates the folder to publish. Default: `.cache/package`. npm packs files
- * unchanged, and relative links in the pages would not work there.
+ * `npm run stage [-- <folder> [<repository>]]`: creates the folder to publish. Default: `.cache/package`. npm packs
+ * files unchanged, and relative links in the pages would not work there.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path/posix';
@@ -46,7 +46,8 @@ function addressesOf(repository: string): object {
 
 /**
  * The text of a page, with links to other files of the repository made absolute, to the files of this version. Without
- * a repository, links to what the package has stay as they are, other links become plain text, and pictures are left out.
+ * a repository, links to what the package has stay as they are, other links become plain text, and pictures are left
+ * out.
  */
 function withLinks(page: string, repository: string, tag: string): string {
   const text = readFileSync(page, 'utf8');

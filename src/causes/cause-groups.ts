@@ -211,7 +211,7 @@ export interface FirstSeen extends Pick<CausesBefore, 'firstSeen'> {
   clear(): void;
 }
 
-/** @returns an empty record */
+/** Records when each cause was first seen, even if its tasks are no longer known. @returns an empty record */
 export function createFirstSeen(): FirstSeen {
   const times = new Map<string, number>();
   const seen: FirstSeen & { forgottenUntil: number } = {
@@ -250,6 +250,8 @@ interface CountedApart {
 }
 
 /**
+ * Adds up groups of failures that were counted separately, such as those of several sources.
+ *
  * @param most groups of the result
  * @param stepCount steps of the result
  */

@@ -117,7 +117,12 @@ function unescaped(text: string): string {
 const LONGEST = 240;
 const QUOTES = new Set(["'", '"', '`']);
 
-/** @param text some thousand characters at most */
+/**
+ * Replaces the parts that differ between failures with the same cause: numbers, ids, addresses and quoted values. Each
+ * character of any text is read a bounded number of times.
+ *
+ * @param text some thousand characters at most
+ */
 export function normalizeMessage(text: string): string {
   const unclosed = new Set<string>();
   let shown = '';

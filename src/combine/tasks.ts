@@ -250,8 +250,8 @@ const ENDED = 0;
 const INEXACT = 1;
 
 /**
- * Reads the position of each part, in their order. A part that the mark does not name continues after the last listed row.
- * `isExact`: no page before was one that may miss rows, see `TaskPage.cursorExact`.
+ * Reads the position of each part, in their order. A part that the mark does not name continues after the last listed
+ * row. `isExact`: no page before was one that may miss rows, see `TaskPage.cursorExact`.
  */
 function readPartPositions(
   after: TaskPosition | null,

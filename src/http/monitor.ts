@@ -88,7 +88,7 @@ export function createMonitor(options: ResolvedOptions): Monitor {
   const markers = createMarkers(options.markers, report, redactor.text);
   const answers = createLruCache<AnswerEntry>(ANSWERS);
   const { authorize } = options;
-  const guard: Guard = authorize === null ? () => null : createGuard({ ...options, authorize }, report);
+  const guard: Guard = authorize === null ? () => null : createGuard(authorize, options, report);
   const streams = createStreams({ most: limits.streams, mostBytes: limits.streamBytes, guard, report });
   const leaveSources = useSources(sources);
   const serializer = createSerializer({ redactor, preview: limits.preview, detail: limits.detail });

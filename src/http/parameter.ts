@@ -126,12 +126,12 @@ export function flag(description: string): Parameter<boolean> {
 /**
  * Some of the given words, separated by commas; all of them when the parameter is absent.
  *
- * @param named further words that apply only when they are written. Default: none
+ * @param named further words that apply only when they are written
  */
 export function subset<const Word extends string>(
   description: string,
   words: readonly Word[],
-  named: readonly Word[] = [],
+  named: readonly Word[],
 ): Parameter<readonly Word[]> {
   const all = words.join(',');
   const known = [...words, ...named];

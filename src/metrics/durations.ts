@@ -50,8 +50,8 @@ export const DELAY_BOUNDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1,
 const EVERY_MS = 20;
 
 /**
- * Measures how late timers of the process are called, since other work of the event loop delays them. It does not keep the
- * process alive.
+ * Measures how late timers of the process are called, since other work of the event loop delays them. It does not keep
+ * the process alive.
  */
 export function measureLoopDelay() {
   const delays = createDurations(DELAY_BOUNDS);

@@ -1,7 +1,7 @@
 /**
  * One scrape of the exporter through http-proxy-middleware. By default that package forwards cookies and methods,
- * returns the exporter's headers, hangs on a stalled body and can crash the host. Here it gets an artificial request and
- * response, and the exporter's answer is checked before anything is sent to the client.
+ * returns the exporter's headers, hangs on a stalled body and can crash the host. Here it gets an artificial request
+ * and response, and the exporter's answer is checked before anything is sent to the client.
  */
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import { Readable, Writable } from 'node:stream';
@@ -40,8 +40,9 @@ export async function scrapeExporter(
 }
 
 /**
- * What http-proxy-middleware gets instead of the client's request and response. They contain no header, method, path, body or socket of the client, so the proxy cannot forward them. They are not
- * connected to the client either, so neither the proxy's error pages nor the exporter's headers can reach it.
+ * What http-proxy-middleware gets instead of the client's request and response. They contain no header, method, path,
+ * body or socket of the client, so the proxy cannot forward them. They are not connected to the client either, so
+ * neither the proxy's error pages nor the exporter's headers can reach it.
  */
 function createShadows({ path, headers }: Scrape) {
   // Without a `server`: on a real one the proxy would add listeners and never remove them.

@@ -107,7 +107,7 @@ const SHARE_OF_ALL = 0.8;
 /** What could not be read in time. */
 const UNREAD: WaitingSituation = { activity: null, workers: null, queues: null };
 
-/** Explains why tasks wait. */
+/** Explains why tasks wait: read from their source, once in a second however many requests there are. */
 function createWaitingReader(monitor: Monitor) {
   const { options, serializer, report } = monitor;
   const sources = new Map(

@@ -70,8 +70,9 @@ function isWithin(time: Date | null | undefined, since: Date | null, until: Date
 }
 
 /**
- * Whether a task meets all conditions of a query. An unknown figure is in no range, and a task whose worker is unknown
- * passes `not_worker`. Conditions on `source` are checked before a source is read, and count as met.
+ * Whether a task meets all conditions of a query, in time linear in the length of the texts: prefixes are not regular
+ * expressions. An unknown figure is in no range, and a task whose worker is unknown passes `not_worker`. Conditions on
+ * `source` are checked before a source is read, and count as met.
  *
  * @param task as its source lists it
  */

@@ -129,7 +129,11 @@ export function totalsIn<Time>(
   };
 }
 
-/** Number of buckets. Bucket 0 counts durations below 1 ms, the last one also counts all longer durations. */
+/**
+ * Number of buckets of durations: two for each doubling, from 1 ms to 74 hours. The buckets are the same everywhere, so
+ * that histograms add up bucket by bucket. Bucket 0 counts durations below 1 ms, the last one also counts all longer
+ * durations.
+ */
 export const BUCKETS = 56;
 
 /** Longest duration that has its own bucket, in milliseconds. */

@@ -131,7 +131,7 @@ interface Sums {
  */
 export function createStatsAccumulator(
   query: TaskStatsQuery,
-  { isWhole = () => true, isExamined = () => true, before = NOTHING_BEFORE }: StatsOptions = {},
+  { isWhole = () => true, isExamined = () => true, before = NOTHING_BEFORE }: StatsOptions,
 ) {
   const { start, end, stepSeconds, first, count } = statsWindow(query);
   const stepMs = stepSeconds * 1_000;

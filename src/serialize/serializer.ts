@@ -75,18 +75,12 @@ export function createSerializer({ redactor, preview = 256, detail = 65_536 }: S
     /** The fields of a node that can change. */
     nodeUpdate: nodeUpdateBody,
     counts: countsBody,
-    /** `null` when the worker has no hostname or no status. */
     worker: (worker: Worker, source: string, now: Date) => readable(() => workerBody(worker, source, now)),
-    /** `null` when the task has no id or no start. @param row the same task in a list; `null`: not found */
     runningTask: (judged: JudgedTask, row: TaskBody | null) => readable(() => runningTaskBody(judged, row)),
-    /** `null` when the event has no id or no type. */
     event: (event: TaskEvent) => readable(() => eventBody(event, showPreview)),
-    /** `null` when the schedule has no id or no name. */
     schedule: (schedule: Schedule, source: string) =>
       readable(() => scheduleBody(schedule, source, showPreview)),
-    /** `null` when the component has no key, no name or no status. */
     component: (component: Component) => readable(() => componentBody(component, redactor)),
-    /** `null` when the queue has no name. */
     queue: (queue: Queue, source: string, now: Date) => readable(() => queueBody(queue, source, now)),
     wait: (wait: Wait) => waitBody(wait, redactor, sentence),
     finding: (finding: FoundProblem) => findingBody(finding, redactor, sentence),

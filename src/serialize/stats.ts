@@ -221,7 +221,11 @@ function rows<Item, Body>(list: unknown, most: number, bodyOf: (item: Given<Item
   return bodies;
 }
 
-/** @param earlier statistics of the previous window; `null`: unknown */
+/**
+ * Statistics in columns: without the names of members, which are most of a long list.
+ *
+ * @param earlier statistics of the previous window; `null`: unknown
+ */
 export function statsColumns(
   now: StatsFigures,
   earlier: StatsFigures | null,

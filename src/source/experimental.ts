@@ -1,6 +1,7 @@
 /**
- * What the part `experimental` of a source supplies: the data of the rules that find problems, and what is counted for
- * metrics.
+ * What the part `experimental` of a source supplies. For the rules that find problems: what it has observed, minute by
+ * minute, and the tasks that have not ended; times are milliseconds since 1970. For metrics: what it counts, in
+ * Prometheus' data model; the router writes the text format.
  */
 import type { TaskState } from '../model.ts';
 import type { Awaitable, ReadContext } from '../source.ts';
