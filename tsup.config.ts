@@ -1,9 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { defineConfig } from 'tsup';
-import { bundleCommand } from './src/bundle/bundle-command.ts';
 import { bundleDashboard } from './src/bundle/bundle-dashboard.ts';
-import { bundleThread } from './src/bundle/bundle-thread.ts';
-import { guardNode } from './src/bundle/guard-node.ts';
+import { bundleCommand, bundleThread, guardNode } from './src/bundle/bundle-node.ts';
 
 export default defineConfig({
   entry: [

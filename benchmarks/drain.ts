@@ -3,7 +3,7 @@
  * seed. Not a ratio of speeds: the goal is that the band holds for 80 % of them.
  */
 
-import { createDrainTrack, drainOf, observeDepth } from '../src/answers/drain.ts';
+import { createDrainTrack, drainOf, observeDepth } from '../src/answers/queue-answers.ts';
 import { randomOf } from '../test/helpers/celery-recordings.ts';
 import { printTable } from './table.ts';
 

@@ -1,5 +1,5 @@
 /** A scrape of own metrics: processor time, and the longest turn of the event loop. */
-import { createOwnExporter } from '../src/metrics/own-exporter.ts';
+import { createOwnExporter } from '../src/metrics/exposition.ts';
 import { meteredSource } from './metered.ts';
 import { median, printTable } from './table.ts';
 

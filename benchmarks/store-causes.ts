@@ -1,7 +1,7 @@
 /** Failures by cause in the benchmark `store`: the reads of them, and the cost of writing causes. */
 import type { StoredTask, StoreSession } from '../src/history/store.ts';
 import { causesOfStore } from '../src/history/stored/read/stats-reader.ts';
-import { statsWindow } from '../src/select/stats-steps.ts';
+import { statsWindow } from '../src/select/task-stats.ts';
 import { CONTEXT, query } from '../test/history/telling.ts';
 import { taskOf } from '../test/stores/samples.ts';
 import { DAY_MS } from './store-fill.ts';

@@ -2,8 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 import type { History } from '../src/history/history.ts';
-import { createObserver } from '../src/sources/celery/hints/observer.ts';
 import { createIntake, type Intake, type IntakeWatch } from '../src/sources/celery/collector.ts';
+import { createObserver } from '../src/sources/celery/hints/observer.ts';
 import { createLineage } from '../src/sources/celery/lineage/lineage.ts';
 
 /** An event as Celery sends it (fields as of 5.2 to 5.6). */

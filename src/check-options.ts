@@ -45,8 +45,8 @@ function refuseUnknownKeys(
   caller: string,
   value: object,
   known: object,
-  place = '',
-  hints: OptionHints = {},
+  place: string,
+  hints: OptionHints,
   kind: 'option' | 'field' = 'option',
 ): void {
   const names = Object.keys(known);

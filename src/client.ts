@@ -1,12 +1,13 @@
 /** `express-task-monitor/client`: a client for the eleven routes, for browsers and Node. */
 
-export { applyGraphUpdates, type GraphState } from './client/graph-state.ts';
 export {
+  applyGraphUpdates,
   type CallOptions,
   type ComponentsQuery,
   createMonitorClient,
   type EventQuery,
   type GraphQuery,
+  type GraphState,
   type MonitorClient,
   type MonitorClientOptions,
   type TaskListQuery,

@@ -1,19 +1,19 @@
 /** Several sources in one monitor. */
-import { listAllEvents } from './combine/events.ts';
-import { combineHealth } from './combine/health.ts';
+
 import {
   combineComponents,
+  combineHealth,
   combineHistory,
   combineQueues,
   combineSchedules,
   combineWorkers,
-} from './combine/lists.ts';
+} from './combine/deployment.ts';
+import { listAllEvents } from './combine/events.ts';
 import { combineTasks } from './combine/tasks.ts';
 import { checkSources } from './options/sources.ts';
 import { joinRedact, resolveRedact } from './redact.ts';
-import { markBundle } from './source/bundle-mark.ts';
+import { closeAll, markBundle, noteCombination } from './source/bundles.ts';
 import { type CombinedPart, partsOf } from './source/combined-part.ts';
-import { closeAll, noteCombination } from './source/source-users.ts';
 import type { MonitorSources, SourcePart, SourceStatus } from './source.ts';
 
 type PartKind = Exclude<keyof MonitorSources, 'redact' | 'close'>;

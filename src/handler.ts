@@ -1,10 +1,28 @@
+/**
+ * Answers requests for the routes and the page, on any server. Works on the path as the client sent it, so that a
+ * router's decoding does not change the order of the checks: 405, 308, `authorize`, then path and query.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { MONITOR, wrongOption } from './check-options.ts';
-import type { Next } from './http/core.ts';
-import { targetOf } from './http/exchange.ts';
+import { isMonitorError, MonitorError } from './errors.ts';
+import type { Denial } from './http/authorize.ts';
+import { createDashboard } from './http/dashboard.ts';
+import {
+  ALLOWED,
+  isGone,
+  type MonitorRequest,
+  type MonitorResponse,
+  sendEmpty,
+  sendProblem,
+} from './http/exchange.ts';
+import { createMonitor, type Monitor } from './http/monitor.ts';
+import { createTargets, type Target, targetOf } from './http/targets.ts';
 import { type ResolvedOptions, resolveOptions } from './options/resolve-options.ts';
 import type { MonitorHandlerOptions } from './options.ts';
-import { openMonitor } from './routes/open-monitor.ts';
+import { CLIENT_GONE, freshnessOf } from './read.ts';
+import { ROUTES } from './routes/index.ts';
+import { abilitiesOf } from './routes/task-parameters.ts';
+import { tellFindings } from './routes/tell-findings.ts';
 import { isRecord } from './values.ts';
 
 /** Answers requests of any Node server, and can be closed. */
@@ -81,19 +99,13 @@ function warnUnguarded(): void {
   );
 }
 
-/** {@link MonitorHandlerOptions}, checked, with every default filled in. */
-interface ResolvedHandlerOptions {
-  readonly options: ResolvedOptions;
-  /** Without a trailing slash; empty if nothing is to be removed from URLs. */
-  readonly basePath: string;
-}
-
 /**
- * Checks options and fills in their defaults.
+ * Checks options and fills in their defaults. `basePath` has no trailing slash, and is empty if nothing is to be removed
+ * from URLs.
  *
  * @throws TypeError that names the option, the type of its value, and what to write; never a secret
  */
-function resolveHandlerOptions(given: unknown = {}): ResolvedHandlerOptions {
+function resolveHandlerOptions(given: unknown = {}) {
   if (!isRecord(given)) return { options: resolveOptions(given), basePath: '' };
   const { basePath: path, ...others }: { readonly [Key in keyof MonitorHandlerOptions]?: unknown } = given;
   const basePath = readBasePath(path);
@@ -107,4 +119,168 @@ function readBasePath(value: unknown): string {
     throw wrongOption(MONITOR, 'basePath', "a path such as '/monitor'", value);
   }
   return value.replace(/\/+$/, '');
+}
+
+/** Creates the monitor for these options: it answers requests and does background work. */
+function openMonitor(options: ResolvedOptions) {
+  const monitor = createMonitor(options);
+  const findTarget = createTargets(monitor, ROUTES);
+  const findPage = createDashboard(monitor, abilitiesOf(monitor.sources.tasks).body);
+  const core = createCore(monitor, (request, url) => findTarget(url) ?? findPage?.(request, url) ?? null);
+  tellFindings(monitor);
+  watchStart(monitor);
+  return core;
+}
+
+const LOOK_EVERY_MS = 1_000;
+/** By then, connecting has failed: it has a deadline. */
+const MOST_LOOKS = 15;
+
+/** Looks at the sources of tasks until all are connected. What they say of an outage is reported as at a request. */
+function watchStart({ sources, report, beforeClose }: Monitor): void {
+  const { tasks } = sources;
+  if (tasks === undefined) return;
+  let looks = 0;
+  const timer = setInterval(() => {
+    looks += 1;
+    const areUp = freshnessOf(tasks, Date.now(), report).sources.every(({ ok }) => ok);
+    if (areUp || looks === MOST_LOOKS) clearInterval(timer);
+  }, LOOK_EVERY_MS).unref();
+  beforeClose(async () => clearInterval(timer));
+}
+
+/** Passes a request back to the host: with an error for a bug of this library, without one for another path. */
+type Next = (error?: unknown) => void;
+
+const CLOSED: Denial = {
+  error: new MonitorError('overloaded', 'The monitor was closed.'),
+  challenge: null,
+  redirect: null,
+};
+
+/** @param find finds what answers a request; `null`: it is passed to the host */
+function createCore(monitor: Monitor, find: (request: MonitorRequest, url: string) => Target | null) {
+  let closing: Promise<void> | null = null;
+  const delay = createDelay();
+
+  function respond(
+    target: Target,
+    denied: Denial | null,
+    request: MonitorRequest,
+    response: MonitorResponse,
+  ): void | Promise<void> {
+    // It may have left while `authorize` decided.
+    if (isGone(response)) return undefined;
+    const denial = denied ?? (closing === null ? null : CLOSED);
+    if (denial !== null) {
+      countProblem(monitor, target, denial.error);
+      if (target.refuse !== undefined) return target.refuse(request, response, denial);
+      return sendProblem(request, response, denial.error, denial.challenge);
+    }
+    return target.respond(request, response);
+  }
+
+  function begin(target: Target, request: MonitorRequest, response: MonitorResponse): void | Promise<void> {
+    if (answerOptions(request, response) || redirect(target, response)) return undefined;
+    const denial = monitor.guard(request, target.route);
+    return denial instanceof Promise
+      ? denial.then((late) => respond(target, late, request, response))
+      : respond(target, denial, request, response);
+  }
+
+  return {
+    /**
+     * Answers a request for a path of the monitor; passes all others to `next`. Never throws.
+     *
+     * @param url path and query relative to the monitor's path, undecoded
+     */
+    answer(request: MonitorRequest, response: MonitorResponse, next: Next, url: string): void {
+      let target: Target | null = null;
+      const send = (error: unknown): void => {
+        countProblem(monitor, target, error);
+        const unexpected = sendFailure(request, response, error);
+        if (!unexpected) return;
+        monitor.report(error, { code: null, source: null, call: target?.route ?? 'dashboard' });
+        if (!response.headersSent) next(error);
+      };
+      const fail = (error: unknown): void => {
+        if (closing !== null || !isOverload(error)) send(error);
+        else delay(() => send(error), next);
+      };
+      try {
+        target = find(request, url);
+        if (target === null) {
+          next();
+          return;
+        }
+        monitor.figures?.watch(target.route, response);
+        begin(target, request, response)?.catch(fail);
+      } catch (error) {
+        fail(error);
+      }
+    },
+    /** Ends all open requests; later ones are answered with `overloaded`. Resolves within 1.5 s, never rejects. */
+    close(): Promise<void> {
+      closing ??= monitor.close();
+      return closing;
+    },
+  };
+}
+
+function countProblem({ figures }: Monitor, target: Target | null, error: unknown): void {
+  if (isMonitorError(error)) figures?.problems.add(target?.route ?? 'dashboard', error.code);
+}
+
+function isOverload(error: unknown): boolean {
+  return isMonitorError(error) && error.code === 'overloaded';
+}
+
+/** Answers a known error. @returns true for an unknown error: a bug of this library */
+function sendFailure(request: MonitorRequest, response: MonitorResponse, error: unknown): boolean {
+  if (error === CLIENT_GONE) return false;
+  if (!isMonitorError(error)) return true;
+  sendProblem(request, response, error);
+  return false;
+}
+
+/** Answers OPTIONS. @returns whether it has answered. @throws MonitorError for a method that is not allowed */
+function answerOptions({ method }: MonitorRequest, response: MonitorResponse): boolean {
+  if (method === 'GET' || method === 'HEAD') return false;
+  if (method !== 'OPTIONS') throw new MonitorError('method_not_allowed');
+  sendEmpty(response, 204, { Allow: ALLOWED });
+  return true;
+}
+
+/** Redirects a path with the wrong trailing slash. @returns whether it has answered */
+function redirect({ canonical }: Target, response: MonitorResponse): boolean {
+  if (canonical === null) return false;
+  sendEmpty(response, 308, { Location: canonical });
+  return true;
+}
+
+/** Time between an overload and its answer, in milliseconds. */
+const REFUSAL_DELAY_MS = 100;
+/** Maximum number of waiting refusals; further ones are sent immediately, to limit the memory. */
+const MOST_WAITING = 1_000;
+
+/**
+ * Delays the refusals of one router: otherwise a client that ignores `Retry-After` and immediately repeats its request
+ * would keep the host busy with refusals alone.
+ *
+ * @returns sends a refusal later; `onError` is called with what `send` throws
+ */
+function createDelay(): (send: () => void, onError: (error: unknown) => void) => void {
+  let waiting = 0;
+  return (send, onError) => {
+    if (waiting >= MOST_WAITING) return send();
+    waiting += 1;
+    setTimeout(() => {
+      waiting -= 1;
+      try {
+        send();
+      } catch (error) {
+        onError(error);
+      }
+    }, REFUSAL_DELAY_MS);
+  };
 }

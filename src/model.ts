@@ -3,7 +3,6 @@
  * field means "unknown", an empty array means "none".
  */
 import type { TaskProgress } from './model/task-progress.ts';
-import type { TaskState } from './model/task-state.ts';
 
 export {
   LONGEST_PROGRESS,
@@ -12,7 +11,30 @@ export {
   shareOf,
   type TaskProgress,
 } from './model/task-progress.ts';
-export { isDone, TASK_STATES, type TaskState } from './model/task-state.ts';
+
+/**
+ * Celery's own states and `REJECTED`, which means that the worker dropped the task and did not requeue it.
+ */
+export const TASK_STATES = [
+  'PENDING',
+  'RECEIVED',
+  'STARTED',
+  'RETRY',
+  'SUCCESS',
+  'FAILURE',
+  'REVOKED',
+  'REJECTED',
+] as const;
+
+/** One of {@link TASK_STATES}, or a custom state that a worker sets (`PROGRESS`), verbatim. */
+export type TaskState = (typeof TASK_STATES)[number] | (string & {});
+
+const DONE: ReadonlySet<string> = new Set(['SUCCESS', 'FAILURE', 'REVOKED', 'REJECTED']);
+
+/** Whether a task in this state has ended: SUCCESS, FAILURE, REVOKED or REJECTED. */
+export function isDone(state: TaskState): boolean {
+  return DONE.has(state);
+}
 
 /** Text fields of a task that may be truncated. */
 export type TaskTextField = 'args' | 'kwargs' | 'result' | 'exception' | 'traceback';

@@ -1,7 +1,7 @@
 /** The names that the entries for Express and for any Node server have in common. */
 export { combineSources } from './combine.ts';
 export { MonitorError, type MonitorErrorCode } from './errors.ts';
-export type { FindingNotice, OnFinding } from './findings/on-finding.ts';
+export type { FindingNotice, OnFinding } from './findings/finding.ts';
 export type {
   Component,
   HealthCheck,

@@ -1,9 +1,8 @@
 /** The options of a monitor. Every option has a safe default; none is required. */
 import type { IncomingMessage } from 'node:http';
 import type { MonitorErrorCode } from './errors.ts';
-import type { OnFinding } from './findings/on-finding.ts';
-import type { ExporterOptions } from './metrics/exporter-options.ts';
-import type { MetricsOptions } from './metrics/metrics-options.ts';
+import type { OnFinding } from './findings/finding.ts';
+import type { ExporterOptions, MetricsOptions } from './metrics/metrics-options.ts';
 import type { Awaitable, MonitorSources } from './source.ts';
 import type { TaskDetailBody } from './wire.ts';
 

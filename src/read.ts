@@ -3,6 +3,7 @@
  * error codes and late results ignored.
  */
 export { AWAY, type LastAnswer } from './read/fan-out.ts';
+export type { ReadResult } from './read/freshness.ts';
 export {
   errorOf,
   type Freshness,
@@ -12,8 +13,7 @@ export {
   hasData,
   isStillFresh,
 } from './read/freshness.ts';
-export type { ReadResult } from './read/read-result.ts';
-export type { Reader, ReadTask } from './read/read-task.ts';
+export type { Reader, ReadTask } from './read/reader.ts';
 export { createReader } from './read/reader.ts';
 export { createReport, type Report } from './read/report.ts';
 /** `CLIENT_GONE` is the rejection of a client that has disconnected. */

@@ -1,4 +1,3 @@
-export { pageFrom } from './select/page-from.ts';
-export { selectTasks } from './select/select-tasks.ts';
-export { summarizeTasks } from './select/summarize-tasks.ts';
-export { passesConditions } from './select/task-conditions.ts';
+export { passesConditions } from './select/apply-query.ts';
+export { pageFrom, selectTasks } from './select/pages.ts';
+export { summarizeTasks } from './select/task-stats.ts';

@@ -2,6 +2,7 @@
  * What a host implements to show its own queue: plain objects with read functions, async or not. Every part is
  * optional; a route without its part answers 501.
  */
+
 import type { MonitorErrorCode } from './errors.ts';
 import type {
   Component,
@@ -15,32 +16,21 @@ import type {
   WorkerHealthCheck,
 } from './model.ts';
 import type { RedactFunction, RedactOptions } from './redact.ts';
-import type { Activity } from './source/activity.ts';
-import type { Meter, MeterOptions } from './source/metrics.ts';
-import type { SharedNotes } from './source/shared-notes.ts';
-import type { TaskCapabilities } from './source/task-capabilities.ts';
-import type { TaskPage, TaskQuery, TaskStats, TaskStatsQuery } from './source/task-query.ts';
+import type { Activity, Meter, MeterOptions } from './source/experimental.ts';
+import type { TaskCapabilities, TaskPage, TaskQuery } from './source/task-query.ts';
+import type { TaskStats, TaskStatsQuery } from './source/task-stats.ts';
 
-export type * from './source/activity.ts';
-export type * from './source/metrics.ts';
-export type * from './source/shared-notes.ts';
-export type * from './source/stats-figures.ts';
-export type { TaskCapabilities, TaskFilter } from './source/task-capabilities.ts';
+export type * from './source/experimental.ts';
+export type { Comparison, ConditionFigure, ConditionText, TaskCondition } from './source/task-condition.ts';
 export type {
-  Comparison,
-  ConditionFigure,
-  ConditionText,
-  TaskCondition,
-} from './source/task-condition.ts';
-export type {
-  QueueDepths,
+  TaskCapabilities,
+  TaskFilter,
   TaskPage,
   TaskPosition,
   TaskQuery,
   TaskSort,
-  TaskStats,
-  TaskStatsQuery,
 } from './source/task-query.ts';
+export type * from './source/task-stats.ts';
 
 /** A value or a promise of it. */
 export type Awaitable<T> = T | PromiseLike<T>;
@@ -188,6 +178,21 @@ export interface HistoryStats {
 /** Called for the `history` component. */
 export interface HistorySource extends SourcePart {
   getHistoryStats(context: ReadContext): Awaitable<HistoryStats>;
+}
+
+/** A text that is kept outside the process, and which instance may write it. */
+export interface SharedNotes {
+  /**
+   * Whether this instance acts for all now. `null`: no instance does, or it is unknown because the store does not
+   * answer; the instance that did before continues.
+   */
+  isHolder(): boolean | null;
+  /** @returns the last text written by any instance; `null`: none. Rejects if the store does not answer */
+  read(): Promise<string | null>;
+  /** Replaces the text. Rejects if the store does not answer. */
+  write(text: string): Promise<void>;
+  /** Lets another router of this process use the text. */
+  close(): void;
 }
 
 /**

@@ -130,3 +130,32 @@ function list(items: Iterable<unknown>, depth: number, writing: Writing): string
   }
   return `[${parts.join(',')}]`;
 }
+
+const UNITS: readonly (readonly [seconds: number, name: string])[] = [
+  [86_400, 'd'],
+  [3600, 'h'],
+  [60, 'min'],
+];
+
+/** Formats an interval in the largest unit that divides it: `every 30 s`, `every 5 min`, `every 1.5 s`. */
+export function everyText(seconds: number): string {
+  const [size, name] = UNITS.find(([unit]) => seconds >= unit && seconds % unit === 0) ?? [1, 's'];
+  return `every ${seconds / size} ${name}`;
+}
+
+/**
+ * Whether a value is an http(s) URL, or one without a scheme, which browsers read against the page's address. Any other
+ * scheme could run a script, an address that begins with `//` is another host's, and everybody who sees a link would see
+ * the password in it.
+ */
+export function isWebLink(value: unknown): value is string {
+  if (typeof value !== 'string' || value === '' || value.length > LONGEST_URL) return false;
+  if (/\s|\p{Cc}|\\/u.test(value)) return false;
+  const isLocal = !/^[a-z][a-z0-9+.-]*:/i.test(value) && !value.startsWith('//');
+  const isWeb = /^https?:\/\//i.test(value);
+  if (!(isLocal || isWeb) || !URL.canParse(value, 'http://localhost/')) return false;
+  const { username, password } = new URL(value, 'http://localhost/');
+  return username === '' && password === '';
+}
+
+const LONGEST_URL = 2_048;

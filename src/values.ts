@@ -20,6 +20,15 @@ export function isTime(value: unknown): value is number {
   return typeof value === 'number' && Math.abs(value) <= 8.64e15;
 }
 
+/** A `Date` in milliseconds since 1970; `NaN` for anything else, and where a Proxy or a subclass of the host throws. */
+export function timeOf(value: unknown): number {
+  try {
+    return value instanceof Date ? value.getTime() : Number.NaN;
+  } catch {
+    return Number.NaN;
+  }
+}
+
 /** Whether a value is a promise or behaves like one. */
 export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   const kind = typeof value;
@@ -28,6 +37,11 @@ export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T
     value !== null &&
     typeof (value as PromiseLike<T>).then === 'function'
   );
+}
+
+/** Compares texts by code unit, for sorting. */
+export function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** Adds an item to the list of a key. */

@@ -3,11 +3,7 @@
  * all their fields; `null` means "unknown".
  */
 
-export type * from './wire/answers.ts';
 export type * from './wire/common.ts';
 export type * from './wire/deployment.ts';
-export type * from './wire/overview.ts';
-export type * from './wire/task-detail.ts';
 export type * from './wire/tasks.ts';
-export type * from './wire/workers.ts';
 export type * from './wire/workflow.ts';

@@ -1,6 +1,6 @@
 /** Who works for a queue: its workers, their slots, and how fast they take tasks. */
 import type { JudgedQueue, JudgedWorker, SourceSituation } from '../findings/finding.ts';
-import { tasksByWorker } from '../findings/rules/worker-stuck.ts';
+import { tasksByWorker } from '../findings/rules/workers.ts';
 import type { Activity, RunningTask } from '../source.ts';
 import { addTo } from '../values.ts';
 

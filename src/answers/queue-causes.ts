@@ -1,10 +1,11 @@
 /** Why the tasks of a queue wait. */
+
 import { counted, inWords } from '../findings/finding.ts';
+import type { WaitBody } from '../wire.ts';
 import type { Crew, WaitingSituation } from './crews.ts';
-import { type Wait, wait } from './wait.ts';
 
 /** A queue whose tasks wait. */
-export interface WaitingQueue {
+interface WaitingQueue {
   readonly crew: Crew;
   readonly situation: WaitingSituation;
   /** Number of tasks that are handed out before the one in question; `null`: unknown, or there is none. */
@@ -117,4 +118,29 @@ function lackIn({ crew, situation, now }: WaitingQueue): string {
   if (slots === null) return `It is unknown how many slots the workers of ${name} have.`;
   if (running === null) return `It is unknown how many tasks run on the workers of ${name}.`;
   return `The workers of ${name} have ${counted(slots - running, 'free slot')} and have not taken what waits.`;
+}
+
+/** Why a task or the tasks of a queue wait. */
+export interface Wait {
+  readonly code: WaitBody['code'];
+  /** One sentence for people. */
+  readonly summary: string;
+  /** When the wait will end, known or estimated; `null`: unknown. */
+  readonly until: number | null;
+  /** Since when it waits; `null`: unknown. */
+  readonly since: number | null;
+  /** Figures and names behind it. */
+  readonly evidence: Readonly<Record<string, string | number | boolean | null>>;
+}
+
+/** @param known what is known beyond code and sentence */
+export function wait(code: Wait['code'], summary: string, known: Partial<Wait> = {}): Wait {
+  return { code, summary, until: null, since: null, evidence: {}, ...known };
+}
+
+/** A time in words: without its date if that is today, in UTC. */
+export function timeInWords(time: number, now: number): string {
+  const [day, clock] = new Date(time).toISOString().slice(0, 19).split('T') as [string, string];
+  const isToday = new Date(now).toISOString().startsWith(day);
+  return isToday ? `${clock} UTC` : `${day} ${clock} UTC`;
 }

@@ -3,8 +3,7 @@ import { counted, inWords } from '../findings/finding.ts';
 import type { AwaitedTasks } from '../model.ts';
 import type { TaskBody } from '../wire.ts';
 import { type Crews, crewsOf, type WaitingSituation } from './crews.ts';
-import { queueCause } from './queue-causes.ts';
-import { timeInWords, type Wait, wait } from './wait.ts';
+import { queueCause, timeInWords, type Wait, wait } from './queue-causes.ts';
 
 /** A task as lists show it, and what only its source knows. */
 export interface AskedTask {

@@ -1,18 +1,20 @@
 /** Groups failures by their cause. The result does not depend on the order in which they are added. */
+
 import type { TaskCause } from '../model.ts';
 import { type Steps, sortInSteps } from '../scheduler.ts';
+import { compareText } from '../values.ts';
 
 /** Maximum number of groups in a result. */
 export const MOST_CAUSES = 1_000;
 /** Maximum number of names, and of workers, in a group. */
-export const MOST_LISTED = 20;
+const MOST_LISTED = 20;
 /** Maximum number of groups during counting: beyond it, those with the fewest failures are dropped. */
 const MOST_COUNTED = 20_000;
 /** Number of groups that are kept when there were too many: more than any result has. */
 const KEPT = 10_000;
 
 /** A task that failed. Time in milliseconds since 1970. */
-export interface Failure {
+interface Failure {
   readonly id: string;
   readonly cause: TaskCause;
   readonly name: string | null;
@@ -82,7 +84,7 @@ export interface CauseGroups {
 }
 
 /** The result of counting. */
-export interface CauseGroupsResult {
+interface CauseGroupsResult {
   readonly causes: readonly CauseGroup[];
   readonly causesTruncated: boolean;
 }
@@ -142,15 +144,11 @@ function dropRarest(groups: Map<string, Counted>): void {
 }
 
 /** The most frequent first, ties by id. */
-export function compareGroups(
+function compareGroups(
   a: { readonly count: number; readonly id: string },
   b: { readonly count: number; readonly id: string },
 ): number {
   return b.count - a.count || compareText(a.id, b.id);
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 function increment<Key>(counts: Map<Key, number>, key: Key): void {
@@ -195,4 +193,121 @@ export function isNewIn({ start, end }: Period, firstSeen: number, since: number
   if (firstSeen < start) return false;
   if (since === null || since >= start) return null;
   return firstSeen - since >= Math.min(end - start, LONG_ENOUGH) ? true : null;
+}
+
+/** Maximum number of recorded causes. */
+const MOST = 10_000;
+/** Approximate memory of one, in bytes. */
+const BYTES_EACH = 120;
+
+/** When causes were first seen. Times in milliseconds since 1970. */
+export interface FirstSeen extends Pick<CausesBefore, 'firstSeen'> {
+  /** Causes seen before this time may have been forgotten; `-Infinity`: none has. */
+  readonly forgottenUntil: number;
+  /** Estimated memory. */
+  bytes(): number;
+  /** Records the failure of a task at this time. */
+  note(id: string, time: number): void;
+  clear(): void;
+}
+
+/** Records when each cause was first seen, even if its tasks are no longer known. @returns an empty record */
+export function createFirstSeen(): FirstSeen {
+  const times = new Map<string, number>();
+  const seen: FirstSeen & { forgottenUntil: number } = {
+    forgottenUntil: Number.NEGATIVE_INFINITY,
+    bytes: () => times.size * BYTES_EACH,
+    firstSeen: (id) => times.get(id) ?? null,
+    note(id, time) {
+      const known = times.get(id);
+      if (known === undefined && times.size >= MOST) forgetOldest();
+      if (known === undefined || time < known) times.set(id, time);
+    },
+    clear() {
+      times.clear();
+      seen.forgottenUntil = Number.NEGATIVE_INFINITY;
+    },
+  };
+  return seen;
+
+  /** The cause that was added first: invented causes do not displace others for long. */
+  function forgetOldest(): void {
+    const [oldest] = times;
+    if (oldest === undefined) return;
+    const [id, time] = oldest;
+    times.delete(id);
+    seen.forgottenUntil = Math.max(seen.forgottenUntil, time);
+  }
+}
+
+/** Groups that were counted together. */
+interface CountedApart {
+  /** `undefined`: its causes are unknown. */
+  readonly causes?: readonly CauseGroup[] | undefined;
+  readonly causesTruncated?: boolean | undefined;
+  /** For each step of `activity`, the step of the result. */
+  readonly steps: readonly number[];
+}
+
+/**
+ * Adds up groups of failures that were counted separately, such as those of several sources.
+ *
+ * @param most groups of the result
+ * @param stepCount steps of the result
+ */
+export function mergeGroups(
+  parts: readonly CountedApart[],
+  most: number,
+  stepCount: number,
+): CauseGroupsResult {
+  const merged = new Map<string, CauseGroup>();
+  for (const { causes = [], steps } of parts) {
+    for (const group of causes) {
+      const own = { ...group, activity: movedTo(steps, group.activity, stepCount) };
+      const known = merged.get(group.id);
+      merged.set(group.id, known === undefined ? own : addGroups(known, own));
+    }
+  }
+  const listed = Math.min(most, MOST_CAUSES);
+  const isMissing = parts.some(
+    ({ causes, causesTruncated }) => causes === undefined || causesTruncated === true,
+  );
+  return {
+    causes: [...merged.values()].sort(compareGroups).slice(0, listed),
+    causesTruncated: isMissing || merged.size > listed,
+  };
+}
+
+function movedTo(steps: readonly number[], activity: readonly number[], stepCount: number): number[] {
+  const moved = new Array<number>(stepCount).fill(0);
+  for (const [at, count] of activity.entries()) {
+    const step = steps[at];
+    if (step !== undefined && step < stepCount) moved[step] = (moved[step] as number) + count;
+  }
+  return moved;
+}
+
+function addGroups(a: CauseGroup, b: CauseGroup): CauseGroup {
+  const [more, fewer] = compareGroups(a, b) <= 0 ? [a, b] : [b, a];
+  const latest = timeOf(b.lastSeen) > timeOf(a.lastSeen) ? b : a;
+  const firsts = [a.firstSeen, b.firstSeen].filter((time) => time !== null);
+  return {
+    ...a,
+    count: a.count + b.count,
+    firstSeen: firsts.length === 0 ? null : new Date(Math.min(...firsts.map(Number))),
+    lastSeen: latest.lastSeen,
+    names: union(more.names, fewer.names),
+    workers: union(more.workers, fewer.workers),
+    sample: latest.sample,
+    isNew: a.isNew === false || b.isNew === false ? false : a.isNew === null ? null : b.isNew,
+    activity: a.activity.map((count, at) => count + (b.activity[at] ?? 0)),
+  };
+}
+
+function timeOf(time: Date | null): number {
+  return time?.getTime() ?? Number.NEGATIVE_INFINITY;
+}
+
+function union(first: readonly string[], second: readonly string[]): readonly string[] {
+  return [...new Set([...first, ...second])].slice(0, MOST_LISTED);
 }

@@ -2,8 +2,7 @@
 import { createHash } from 'node:crypto';
 import { createLruCache } from '../lru-cache.ts';
 import { hasFlag, type Task, type TaskCause } from '../model.ts';
-import { normalizeMessage } from './normalize-message.ts';
-import { type ErrorText, readError } from './read-error.ts';
+import { type ErrorText, normalizeMessage, readError } from './error-text.ts';
 
 /** Longest part of an exception that is examined, in characters. */
 const LONGEST = 2_048;

@@ -2,7 +2,7 @@
 import { readMark, writeMark } from '../cursor.ts';
 import type { TaskEvent } from '../model.ts';
 import { type FanOut, fanOutOf, type Reply } from '../source/combined-part.ts';
-import { isTaskEventPage } from '../source/pages.ts';
+import { isTaskEventPage } from '../source/task-query.ts';
 import type { ReadContext, TaskEventPage, TaskEventQuery, TaskEventSource } from '../source.ts';
 import { answerOf, mergeItems, type Positioned, requireAnswer, type SortedItems } from './merge-items.ts';
 

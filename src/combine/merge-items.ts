@@ -14,25 +14,18 @@ export interface SortedItems<Item, Position> {
   readonly rest: Position | null;
 }
 
-/** Result of {@link mergeItems}. */
-interface MergedItems<Item, Position> {
-  /** In merged order, each with the index of its part. */
-  readonly items: readonly (Positioned<Item, Position> & { readonly part: number })[];
-  /** By part: how many of its items are among them. */
-  readonly taken: readonly number[];
-}
-
 /**
  * Merges the items of several parts up to `limit`. Stops early when the next item sorts after the `rest` of a
  * part whose items are all taken: items of that part which have not been read yet may come first.
  *
  * @param compare less than 0 when the first position comes first; equal items keep the order of their parts
+ * @returns the items in merged order, each with the index of its part; and by part, how many of its items are among them
  */
 export function mergeItems<Item, Position>(
   parts: readonly SortedItems<Item, Position>[],
   limit: number,
   compare: (a: Position, b: Position) => number,
-): MergedItems<Item, Position> {
+) {
   const taken = parts.map(() => 0);
   const items: (Positioned<Item, Position> & { readonly part: number })[] = [];
   const mustWait = (position: Position): boolean =>

@@ -1,10 +1,9 @@
 /** Combines the task figures of several sources. */
-import { mergeGroups } from '../causes/merge-groups.ts';
+import { mergeGroups } from '../causes/cause-groups.ts';
+import { queryOfSource } from '../select/apply-query.ts';
 import { mergeCallers } from '../select/callers.ts';
-import { percentilesIn, totalsIn } from '../select/durations.ts';
-import { addBuckets, BUCKETS, bucketsOf } from '../select/histogram.ts';
-import { queryOfSource } from '../select/query-of-source.ts';
-import { summarizeTasks } from '../select/summarize-tasks.ts';
+import { addBuckets, BUCKETS, bucketsOf, percentilesIn, totalsIn } from '../select/durations.ts';
+import { summarizeTasks } from '../select/task-stats.ts';
 import type { FanOut } from '../source/combined-part.ts';
 import type { DurationFigures, HistogramBucket, TaskSource, TaskStats, TaskStatsQuery } from '../source.ts';
 import { answerOf, lengthOf, requireAnswer } from './merge-items.ts';

@@ -6,8 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ComponentsBody, createMonitorClient, type MonitorClient } from '../client.ts';
 import { createMonitorHandler } from '../node.ts';
-import { openSources } from './open-sources.ts';
-import type { DoctorCommand } from './read-command.ts';
+import { type DoctorCommand, openSources } from './read-command.ts';
 
 /** From what is right to what is wrong. `unknown`: it could not be seen in this time. */
 const LEVELS = ['ok', 'unknown', 'warning', 'critical'] as const;

@@ -5,8 +5,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
 import { createMonitorHandler, type MonitorHandlerOptions } from '../node.ts';
-import { openSources } from './open-sources.ts';
-import { type ServeCommand, UsageError } from './read-command.ts';
+import { openSources, type ServeCommand, UsageError } from './read-command.ts';
 
 export async function serveCommand(command: ServeCommand): Promise<void> {
   const { sources, end } = await openSources(command, command.store);

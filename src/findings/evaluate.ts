@@ -1,8 +1,16 @@
 /** Runs every rule on every source. */
+
 import type { Steps } from '../scheduler.ts';
 import type { ComponentBody } from '../wire.ts';
 import { clear, type Finding, type Judgement, type Rule, type SourceSituation } from './finding.ts';
-import { RULES } from './rules.ts';
+import { failureRate } from './rules/failure-rate.ts';
+import { tasksLost, tasksMissing, tasksOverdue } from './rules/open-tasks.ts';
+import { queueGrowing, queueWaiting } from './rules/queues.ts';
+import { taskRanTwice } from './rules/ran-twice.ts';
+import { scheduleMissed } from './rules/schedule-missed.ts';
+import { storeBehind } from './rules/store-behind.ts';
+import { taskOverrun } from './rules/task-overrun.ts';
+import { workerStuck, workersSilent } from './rules/workers.ts';
 import { judgeServers, SOURCE_DOWN } from './source-down.ts';
 
 /** Maximum number of listed findings of one rule about one source. */
@@ -45,7 +53,7 @@ export interface Evaluation {
 }
 
 /** The data that is judged. */
-export interface Situation {
+interface Situation {
   readonly now: number;
   readonly sources: readonly SourceSituation[];
   /** Components of the monitor itself that can be down, by key. */
@@ -120,3 +128,19 @@ function* judge(
     return clear('The data of the source cannot be read.');
   }
 }
+
+/** Every rule about one source. */
+export const RULES: readonly Rule[] = [
+  workersSilent,
+  workerStuck,
+  queueWaiting,
+  queueGrowing,
+  failureRate,
+  taskOverrun,
+  taskRanTwice,
+  tasksLost,
+  tasksMissing,
+  tasksOverdue,
+  scheduleMissed,
+  storeBehind,
+];

@@ -3,9 +3,8 @@ import type { Steps } from '../scheduler.ts';
 import type { RunningTask } from '../source.ts';
 import type { QueueBody } from '../wire.ts';
 import type { Known, SourceSituation } from './finding.ts';
-import { createFindUsual, type FindUsual, isHeldByLostWorker } from './rules/running.ts';
-import { isOverrun } from './rules/task-overrun.ts';
-import { heldByQueue, heldByWorker, tasksByWorker } from './rules/worker-stuck.ts';
+import { createFindUsual, type FindUsual, isHeldByLostWorker, isOverrun } from './rules/task-overrun.ts';
+import { heldByQueue, heldByWorker, tasksByWorker } from './rules/workers.ts';
 
 /** A running task, and whether it should have ended. */
 export interface JudgedTask {

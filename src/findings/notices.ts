@@ -7,7 +7,7 @@ import type { Steps } from '../scheduler.ts';
 import { frozen, isRecord } from '../values.ts';
 import type { FindingBody } from '../wire.ts';
 import { type Evaluation, type FoundProblem, MOST_FINDINGS, type RuleOutcome } from './evaluate.ts';
-import type { FindingNotice } from './on-finding.ts';
+import type { FindingNotice } from './finding.ts';
 
 /** How long a problem has to be found, or gone, before it is reported, in milliseconds. */
 const LASTING_MS = 10_000;

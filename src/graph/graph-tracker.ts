@@ -64,13 +64,7 @@ export interface GraphView {
 }
 
 /** Bounded memory of graphs; the least recently used graphs are evicted first. */
-export interface GraphTracker {
-  /**
-   * Builds the graph and records what changed since the last call. Call it for every tree that was read, and
-   * not again for the same task before the steps have ended.
-   */
-  observe(taskId: string, tree: TaskTree): Steps<GraphView>;
-}
+export type GraphTracker = ReturnType<typeof createGraphTracker>;
 
 /** When each node of a graph last changed, as numbers that grow with every change. Never modified. */
 interface Changes {
@@ -101,7 +95,7 @@ interface TrackerState {
 const MAX_ISSUED = 5_000;
 
 /** Creates an empty tracker. One per router. */
-export function createGraphTracker(options: GraphTrackerOptions = {}): GraphTracker {
+export function createGraphTracker(options: GraphTrackerOptions = {}) {
   const { most = 20_000, maxGraphs = 500, maxNodes = 200_000 } = options;
   const state: TrackerState = {
     graphs: createLruCache({
@@ -116,7 +110,11 @@ export function createGraphTracker(options: GraphTrackerOptions = {}): GraphTrac
     lastChange: 0,
   };
   return {
-    *observe(taskId, tree) {
+    /**
+     * Builds the graph and records what changed since the last call. Call it for every tree that was read, and
+     * not again for the same task before the steps have ended.
+     */
+    *observe(taskId: string, tree: TaskTree): Steps<GraphView> {
       const before = state.graphs.get(taskId);
       const graph = yield* buildGraph(tree, taskId, state.most, before?.shape);
       state.lastChange += 1;

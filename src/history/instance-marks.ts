@@ -5,7 +5,7 @@
  */
 import { readMark, writeMark } from '../cursor.ts';
 import { MonitorError } from '../errors.ts';
-import { sortKeyOf } from '../select/task-order.ts';
+import { sortKeyOf } from '../select/apply-query.ts';
 import type { PageEnd } from '../source/task-query.ts';
 import type { Awaitable, ReadContext, TaskPage, TaskPosition, TaskQuery, TaskSource } from '../source.ts';
 import { isThenable } from '../values.ts';

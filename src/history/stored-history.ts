@@ -2,8 +2,7 @@
  * A history that outlives the process and is shared by all instances: one in memory, kept in a store. These are its
  * interfaces; `stored/` implements them.
  */
-import type { SharedNotes } from '../source/shared-notes.ts';
-import type { Awaitable, ReadContext, TaskStats, TaskStatsQuery } from '../source.ts';
+import type { Awaitable, ReadContext, SharedNotes, TaskStats, TaskStatsQuery } from '../source.ts';
 import type { History } from './history.ts';
 import type { StoreEngine } from './store.ts';
 

@@ -1,5 +1,6 @@
 import { validateHeaderValue } from 'node:http';
 import { MonitorError } from '../errors.ts';
+import type { ResolvedOptions } from '../options/resolve-options.ts';
 import type { Authorize, Refusal, RouteName, SignInRedirect } from '../options.ts';
 import type { Report } from '../read.ts';
 import { settleInTime } from '../waiting.ts';
@@ -23,17 +24,12 @@ const UNDECIDED: Denial = {
 };
 const DENIED: Denial = { error: new MonitorError('forbidden'), challenge: null, redirect: null };
 
-/** The resolved options that a guard needs. */
-interface GuardOptions {
-  readonly authorize: Authorize | null;
-  readonly timeoutMs: number;
-  readonly publicUrl: string | null;
-}
-
 /** Creates a guard that calls the host's hook. Only `true` allows a request. */
-export function createGuard({ authorize, timeoutMs, publicUrl }: GuardOptions, report: Report): Guard {
-  if (authorize === null) return () => null;
-
+export function createGuard(
+  authorize: Authorize,
+  { timeoutMs, publicUrl }: Pick<ResolvedOptions, 'timeoutMs' | 'publicUrl'>,
+  report: Report,
+): Guard {
   function undecided(error: unknown): Denial {
     report(error, { code: 'forbidden', source: null, call: 'authorize' });
     return UNDECIDED;

@@ -20,13 +20,7 @@ export const CODINGS = ['br', 'gzip'] as const;
 type Coding = (typeof CODINGS)[number];
 
 /** The files of the page. */
-export interface PackageFiles {
-  manifest(): Promise<PackagePage['manifest']>;
-  /** Whether it is a file of the page; before the module is loaded, whether it could be one. */
-  has(name: string): boolean;
-  /** @returns `null` if there is no such file */
-  read(name: string): Promise<PackageFile | null>;
-}
+export type PackageFiles = ReturnType<typeof createPackageFiles>;
 
 const TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
@@ -49,7 +43,7 @@ export function packageFiles(): PackageFiles {
   return shared;
 }
 
-function createPackageFiles(): PackageFiles {
+function createPackageFiles() {
   let page: PackagePage | null = null;
   const kept = new Map<string, Promise<PackageFile>>();
 
@@ -71,8 +65,10 @@ function createPackageFiles(): PackageFiles {
 
   return {
     manifest: async () => (await load()).manifest,
-    has: (name) => (page === null ? NAME.test(name) : Object.hasOwn(page.files, name)),
-    async read(name) {
+    /** Whether it is a file of the page; before the module is loaded, whether it could be one. */
+    has: (name: string): boolean => (page === null ? NAME.test(name) : Object.hasOwn(page.files, name)),
+    /** @returns `null` if there is no such file */
+    async read(name: string): Promise<PackageFile | null> {
       const { files } = await load();
       const text = Object.hasOwn(files, name) ? files[name] : undefined;
       if (text === undefined) return null;

@@ -1,22 +1,18 @@
 /** The page at the root of the mount and its files. Matched after the eleven routes. */
-
 import { createHash } from 'node:crypto';
 import { type MonitorError, STATUS_OF } from '../errors.ts';
+import type { ResolvedDashboard } from '../options/resolve-options.ts';
 import type { TaskCapabilitiesBody } from '../wire.ts';
 import type { Denial } from './authorize.ts';
 import { CODINGS, type PackageFiles, packageFiles } from './dashboard-files.ts';
-import { escapeHtml, htmlHead, type PageDocument, pageOf } from './dashboard-html.ts';
 import {
   acceptedCoding,
   acceptsType,
   addVary,
+  type Document,
+  isOver,
   type MonitorRequest,
   type MonitorResponse,
-} from './exchange.ts';
-import type { Monitor } from './monitor.ts';
-import { splitTarget } from './path.ts';
-import {
-  isOver,
   sendBody,
   sendEmpty,
   sendFresh,
@@ -24,53 +20,52 @@ import {
   sendUnchanged,
   setCommon,
   setProblemHeaders,
-} from './send.ts';
-import type { Target } from './targets.ts';
-
-/** Matches requests for the page and its files. */
-interface Dashboard {
-  /** @returns `null` for any other path: the request is passed to the host */
-  find(request: MonitorRequest, url: string): Target | null;
-}
+  tagOf,
+} from './exchange.ts';
+import type { Monitor } from './monitor.ts';
+import { splitTarget, type Target } from './targets.ts';
 
 /**
+ * Creates the page of one router.
+ *
  * @param capabilities of the list of tasks; `null`: everything
- * @returns `null` when the host has disabled the page
+ * @returns finds the target of a request for the page or one of its files; `null` for any other path: the request is
+ *   passed to the host. There is none when the host has disabled the page
  */
 export function createDashboard(
   { options }: Monitor,
   capabilities: TaskCapabilitiesBody | null,
-): Dashboard | null {
+): ((request: MonitorRequest, url: string) => Target | null) | null {
   const branding = options.dashboard;
   if (branding === null) return null;
   const files = packageFiles();
-  const page = pageOf(branding, capabilities, files);
+  const policy = policyFor(branding);
+  let page: Document | null = null;
 
-  function respondPage(request: MonitorRequest, response: MonitorResponse): Promise<void> {
-    return sendPage(request, response, page);
-  }
+  const respondPage = async (request: MonitorRequest, response: MonitorResponse): Promise<void> => {
+    page ??= await makePage(branding, capabilities, files);
+    sendPage(request, response, page, policy);
+  };
 
-  return {
-    find(request, url) {
-      // The page is not part of the API: other methods at its paths are passed to the host.
-      if (request.method !== 'GET' && request.method !== 'HEAD') return null;
-      const { path } = splitTarget(url);
-      if (path === '/') {
-        return {
-          route: 'dashboard',
-          canonical: slashed(request.originalUrl ?? request.url ?? url),
-          respond: respondPage,
-          refuse: (asking, response, denial) => refusePage(asking, response, denial, branding.title),
-        };
-      }
-      const name = /^\/assets\/([\w.-]+)$/.exec(path)?.[1];
-      if (name === undefined || !files.has(name)) return null;
+  return function find(request, url) {
+    // The page is not part of the API: other methods at its paths are passed to the host.
+    if (request.method !== 'GET' && request.method !== 'HEAD') return null;
+    const { path } = splitTarget(url);
+    if (path === '/') {
       return {
         route: 'dashboard',
-        canonical: null,
-        respond: (asking, response) => sendPackageFile(asking, response, files, name),
+        canonical: slashed(request.originalUrl ?? request.url ?? url),
+        respond: respondPage,
+        refuse: (asking, response, denial) => refusePage(asking, response, denial, branding.title),
       };
-    },
+    }
+    const name = /^\/assets\/([\w.-]+)$/.exec(path)?.[1];
+    if (name === undefined || !files.has(name)) return null;
+    return {
+      route: 'dashboard',
+      canonical: null,
+      respond: (asking, response) => sendPackageFile(asking, response, files, name),
+    };
   };
 }
 
@@ -87,14 +82,14 @@ function slashed(originalUrl: string): string | null {
 }
 
 /** Sends the page. Browsers revalidate it each time, so that a new version is used immediately. */
-async function sendPage(
+function sendPage(
   request: MonitorRequest,
   response: MonitorResponse,
-  page: PageDocument,
-): Promise<void> {
-  const { body, etag } = await page.read();
+  { body, etag }: Document,
+  policy: string,
+): void {
   if (isOver(response)) return;
-  setPolicies(response, page.policy);
+  setPolicies(response, policy);
   setCommon(response, 'no-cache');
   if (!sendUnchanged(request, response, etag)) sendBody(request, response, 200, HTML_TYPE, body);
 }
@@ -189,4 +184,71 @@ function deniedHtml(title: string, error: MonitorError): string {
 </body>
 </html>
 `;
+}
+
+/** Builds the page's HTML for one host. It has no inline scripts or styles: the host's policy may forbid them. */
+async function makePage(
+  branding: ResolvedDashboard,
+  capabilities: TaskCapabilitiesBody | null,
+  files: PackageFiles,
+): Promise<Document> {
+  const { script, imports, style, icon } = await files.manifest();
+  const preloads = imports.map((name) => `<link rel="modulepreload" href="./assets/${name}">\n`).join('');
+  const able =
+    capabilities === null ? '' : ` data-capabilities="${escapeHtml(JSON.stringify(capabilities))}"`;
+  const html = `${htmlHead(branding.title)}<link rel="icon" href="./assets/${icon}" type="image/svg+xml">
+<link rel="stylesheet" href="./assets/${style}">
+${preloads}<script type="module" src="./assets/${script}"></script>
+</head>
+<body>
+<div id="app" data-branding="${escapeHtml(JSON.stringify(branding))}"${able}>
+<noscript><p>This page needs JavaScript. The same data is below <code>./api/tasks/</code> as JSON.</p></noscript>
+<p class="boot">Loading ${escapeHtml(branding.title)} … If nothing follows, the page's files did not arrive: the address must
+end in a slash, and on plain http the host must not send <code>upgrade-insecure-requests</code>.</p>
+</div>
+</body>
+</html>
+`;
+  return { body: Buffer.from(html), etag: tagOf(html) };
+}
+
+/** The page's `Content-Security-Policy`, sent unless the host has set its own. */
+function policyFor({ logo }: ResolvedDashboard): string {
+  const foreign = logo !== null && /^https?:/i.test(logo) ? ` ${new URL(logo).origin}` : '';
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "connect-src 'self'",
+    `img-src 'self'${foreign}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'self'",
+  ].join('; ');
+}
+
+/** The start of a page, up to what its head has of its own. */
+function htmlHead(title: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<meta name="color-scheme" content="light dark">
+<title>${escapeHtml(title)}</title>
+`;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Escapes a text for HTML. */
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }

@@ -3,30 +3,18 @@ import { MonitorError } from '../errors.ts';
 import type { Markers } from '../options.ts';
 import type { Report } from '../read.ts';
 import { type Steps, scheduler } from '../scheduler.ts';
-import { isoTime } from '../serialize/moments.ts';
-import { wellFormed } from '../serialize/scalars.ts';
+import { isoTime, wellFormed } from '../serialize/shown-values.ts';
 import type { TaskStatsQuery } from '../source.ts';
-import { isWebLink } from '../text/web-link.ts';
+import { isWebLink } from '../text.ts';
 import { waitFor } from '../waiting.ts';
 import type { MarkerBody } from '../wire.ts';
 
 /** The currently known markers, oldest first. Resolves within a second, never rejects. */
 export type ReadMarkers = () => Promise<readonly MarkerBody[]>;
 
-interface MarkersOptions {
-  /** `null`: there are none. */
-  readonly markers: Markers | null;
-  readonly report: Report;
-  /** Removes secrets from a text. */
-  readonly redact: (text: string) => string;
-  /** Monotonic milliseconds; for tests. */
-  readonly now?: () => number;
-  /** Longest time to wait for an answer, in milliseconds. Default: a second. */
-  readonly waitMs?: number;
-}
-
 /** Minimum time between two calls, in milliseconds. */
 const HOLD_MS = 10_000;
+/** Longest time to wait for an answer, in milliseconds. */
 const WAIT_MS = 1_000;
 /** A call without an answer is abandoned after this many milliseconds. */
 const GIVE_UP_MS = 60_000;
@@ -39,14 +27,17 @@ const LONGEST_TEXT = 200;
 /** Number of newest markers that are listed regardless of the window. */
 const NEWEST = 5;
 
-/** Calls the host's function on request, at most once in {@link HOLD_MS}. */
-export function createMarkers({
-  markers,
-  report,
-  redact,
-  now = () => performance.now(),
-  waitMs = WAIT_MS,
-}: MarkersOptions): ReadMarkers {
+/**
+ * Calls the host's function on request, at most once in {@link HOLD_MS}.
+ *
+ * @param markers `null`: there are none
+ * @param redact removes secrets from a text
+ */
+export function createMarkers(
+  markers: Markers | null,
+  report: Report,
+  redact: (text: string) => string,
+): ReadMarkers {
   let known: readonly MarkerBody[] = [];
   let calledAt = Number.NEGATIVE_INFINITY;
   let isPending = false;
@@ -67,18 +58,18 @@ export function createMarkers({
   }
 
   function reportSlow(): void {
-    const error = new MonitorError('source_timeout', `markers() did not answer within ${waitMs} ms.`);
+    const error = new MonitorError('source_timeout', `markers() did not answer within ${WAIT_MS} ms.`);
     report(error, { code: error.code, source: null, call: 'markers' });
   }
 
   return async function readMarkers() {
-    const since = now() - calledAt;
+    const since = performance.now() - calledAt;
     if (since >= (isPending ? GIVE_UP_MS : HOLD_MS)) {
-      calledAt = now();
+      calledAt = performance.now();
       isPending = true;
       pending = call();
     }
-    const left = waitMs - (now() - calledAt);
+    const left = WAIT_MS - (performance.now() - calledAt);
     if (isPending && left > 0) {
       await waitFor(pending, { ms: left });
       if (isPending) reportSlow();

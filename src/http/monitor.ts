@@ -6,11 +6,11 @@ import { createMetricsProxy, type MetricsServer } from '../metrics/metrics-proxy
 import type { ResolvedOptions } from '../options/resolve-options.ts';
 import type { RouteName } from '../options.ts';
 import { createReader, createReport, type LastAnswer, type Reader, type Report } from '../read.ts';
-import { createRedactor, type Redactor } from '../redact.ts';
+import { createRedactor } from '../redact.ts';
 import { createSerializer, type Serializer } from '../serialize.ts';
-import { useSources } from '../source/source-users.ts';
+import { useSources } from '../source/bundles.ts';
 import type { MetricValue, MonitorSources, SourcePart } from '../source.ts';
-import type { AnswerEntry } from './answer-entry.ts';
+import type { AnswerEntry } from './answer-body.ts';
 import { createGuard, type Guard } from './authorize.ts';
 import type { MonitorRequest, MonitorResponse } from './exchange.ts';
 import { createMarkers, type ReadMarkers } from './markers.ts';
@@ -30,14 +30,14 @@ export interface Monitor {
   /** The same, if it exports this library's own metrics. */
   readonly ownMetrics: OwnMetrics | null;
   /** Counts of the monitor's work, if it exports own metrics. */
-  readonly figures: Figures | null;
+  readonly figures: ReturnType<typeof createFigures> | null;
   /** The host's markers, oldest first. */
   readonly markers: ReadMarkers;
   readonly answers: LruCache<AnswerEntry>;
   readonly workflows: Workflows;
   /** Decides which requests are allowed. */
   readonly guard: Guard;
-  readonly nameClient: NameClient;
+  readonly nameClient: ReturnType<typeof createNameClient>;
   readonly streams: Streams;
   /** Counts items of a source that could not be read, and reports them to the host. */
   countUnreadable(part: SourcePart, call: string, count: number): void;
@@ -77,16 +77,18 @@ export function createMonitor(options: ResolvedOptions): Monitor {
   const { sources, limits, timeoutMs, metrics: own, exporter } = options;
   const redactor = createRedactor(sources.redact, { caller: MONITOR, option: 'sources.redact' });
   const figures = own === null ? null : createFigures();
-  const report = openReport(options, redactor, figures);
+  const reportTo = createReport(options.onError, redactor.text);
+  const report = figures === null ? reportTo : figures.counting(reportTo);
   const lastAnswers = createLruCache<LastAnswer>(ANSWERS);
   const { concurrency } = limits;
   const onCall = figures?.countRead;
   const reader = createReader({ timeoutMs, concurrency, report, lastAnswers, onCall });
   const ownMetrics = own === null ? null : createOwnMetrics({ ...own, sources, reader });
   const metrics = exporter === null ? ownMetrics : createMetricsProxy(exporter);
-  const markers = createMarkers({ markers: options.markers, report, redact: redactor.text });
+  const markers = createMarkers(options.markers, report, redactor.text);
   const answers = createLruCache<AnswerEntry>(ANSWERS);
-  const guard = createGuard(options, report);
+  const { authorize } = options;
+  const guard: Guard = authorize === null ? () => null : createGuard(authorize, options, report);
   const streams = createStreams({ most: limits.streams, mostBytes: limits.streamBytes, guard, report });
   const leaveSources = useSources(sources);
   const serializer = createSerializer({ redactor, preview: limits.preview, detail: limits.detail });
@@ -135,12 +137,6 @@ export function createMonitor(options: ResolvedOptions): Monitor {
   };
 }
 
-/** Reports errors to the host. Own metrics count them. */
-function openReport({ onError }: ResolvedOptions, { text }: Redactor, figures: Figures | null): Report {
-  const report = createReport({ onError, redact: text });
-  return figures === null ? report : figures.counting(report);
-}
-
 /** Waits at most this long for a value. */
 function atMost(milliseconds: number, value: unknown): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -150,13 +146,15 @@ function atMost(milliseconds: number, value: unknown): Promise<void> {
   });
 }
 
-/** Names the client of a request, or all clients of the router, so that long work takes turns. */
-type NameClient = (request: MonitorRequest | null) => string;
-
 let routers = 0;
 
-/** Creates the names for one router: clients of two routers have different names. */
-function createNameClient({ clientKey }: Pick<ResolvedOptions, 'clientKey'>, report: Report): NameClient {
+/**
+ * Creates the names of the clients of one router, so that their long work takes turns: clients of two routers have
+ * different names.
+ *
+ * @returns names the client of a request, or for `null` all clients of the router
+ */
+function createNameClient({ clientKey }: Pick<ResolvedOptions, 'clientKey'>, report: Report) {
   routers += 1;
   const router = routers;
 
@@ -169,59 +167,47 @@ function createNameClient({ clientKey }: Pick<ResolvedOptions, 'clientKey'>, rep
     }
   }
 
-  return (request) => (request === null ? String(router) : `${router} ${nameOf(request)}`);
+  return (request: MonitorRequest | null): string =>
+    request === null ? String(router) : `${router} ${nameOf(request)}`;
 }
 
-/** The work of a router since it was created. */
-interface Figures {
-  /** Answers, by `route` and `code`. */
-  readonly requests: LabeledCounter;
-  /** Problems sent as answers, by `route` and `error`. */
-  readonly problems: LabeledCounter;
-  /** Calls of sources, by `source` and `call`. */
-  readonly reads: LabeledCounter;
-  /** Errors reported to the host, by `source`, `call` and `error`. */
-  readonly errors: LabeledCounter;
-  /** Counts an answer when it ends. There is none if the client disconnects before it begins. */
-  watch(route: RouteName, response: MonitorResponse): void;
-  countRead(part: SourcePart, call: string): void;
-  /** Also counts errors that are suppressed because they are too frequent. */
-  counting(report: Report): Report;
-}
-
-/** A counter for each combination of values of its labels. */
-interface LabeledCounter {
-  /** @param values values of the labels, in their order */
-  add(...values: readonly string[]): void;
-  samples(): Iterable<MetricValue>;
-}
-
-function createFigures(): Figures {
+/** Counts the work of a router since it was created. */
+function createFigures() {
+  /** Answers. */
   const requests = createCounter('route', 'code');
+  /** Calls of sources. */
   const reads = createCounter('source', 'call');
+  /** Errors reported to the host. */
   const errors = createCounter('source', 'call', 'error');
   return {
     requests,
+    /** Problems sent as answers. */
     problems: createCounter('route', 'error'),
     reads,
     errors,
-    watch(route, response) {
+    /** Counts an answer when it ends. There is none if the client disconnects before it begins. */
+    watch(route: RouteName, response: MonitorResponse): void {
       response.once('close', () => {
         if (response.headersSent) requests.add(route, String(response.statusCode));
       });
     },
-    countRead: (part, call) => reads.add(part.name, call),
-    counting: (report) => (error, context) => {
-      errors.add(context.source ?? '', context.call, context.code ?? 'internal');
-      report(error, context);
-    },
+    countRead: (part: SourcePart, call: string): void => reads.add(part.name, call),
+    /** Also counts errors that are suppressed because they are too frequent. */
+    counting:
+      (report: Report): Report =>
+      (error, context) => {
+        errors.add(context.source ?? '', context.call, context.code ?? 'internal');
+        report(error, context);
+      },
   };
 }
 
-function createCounter(...names: readonly string[]): LabeledCounter {
+/** A counter for each combination of values of these labels. */
+function createCounter(...names: readonly string[]) {
   const values = new Map<string, { readonly labels: MetricValue['labels']; value: number }>();
   return {
-    add(...texts) {
+    /** @param texts values of the labels, in their order */
+    add(...texts: readonly string[]): void {
       const key = texts.join('\n');
       const known = values.get(key);
       if (known !== undefined) known.value += 1;
@@ -230,6 +216,6 @@ function createCounter(...names: readonly string[]): LabeledCounter {
         values.set(key, { labels, value: 1 });
       }
     },
-    samples: () => values.values(),
+    samples: (): Iterable<MetricValue> => values.values(),
   };
 }

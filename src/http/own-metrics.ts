@@ -1,35 +1,33 @@
 /** `GET /metrics` with the option `metrics`: what the sources count, and figures about the monitor. */
 import { isMonitorError } from '../errors.ts';
-import { type Collector, loadPromClient, MONITOR_SERIES, MOST_SERIES } from '../metrics/exposition.ts';
+import {
+  type Collector,
+  createOwnExporter,
+  loadPromClient,
+  MONITOR_SERIES,
+  MOST_SERIES,
+} from '../metrics/exposition.ts';
 import { prefersOpenMetrics } from '../metrics/formats.ts';
 import type { ResolvedMetrics } from '../metrics/metrics-options.ts';
 import type { MetricsServer } from '../metrics/metrics-proxy.ts';
-import { createOwnExporter } from '../metrics/own-exporter.ts';
 import type { Reader } from '../read.ts';
 import { partsOf } from '../source/combined-part.ts';
 import type { Meter, MonitorSources, SourcePart } from '../source.ts';
 
+/** Serves own metrics. */
+export type OwnMetrics = ReturnType<typeof createOwnMetrics>;
+
 /** What own metrics are built from. */
-export interface OwnMetricsContext extends ResolvedMetrics {
+interface OwnMetricsContext extends ResolvedMetrics {
   readonly sources: MonitorSources;
   readonly reader: Reader;
-}
-
-/** Serves own metrics. */
-export interface OwnMetrics extends MetricsServer {
-  /**
-   * Adds figures about the monitor, before the first scrape.
-   *
-   * @throws TypeError when the host's registry has a metric of the same name; everything is then closed
-   */
-  add(collector: Omit<Collector, 'source'>): void;
 }
 
 /** The name of the collector of figures about the monitor itself. */
 const MONITOR = 'monitor';
 
 /** Opens the meters of the sources. @throws TypeError when the host's registry has a metric of the same name */
-export function createOwnMetrics(context: OwnMetricsContext): OwnMetrics {
+export function createOwnMetrics(context: OwnMetricsContext) {
   const { sources, register } = context;
   const exporter = createOwnExporter(register);
   const all = sources.experimental === undefined ? [] : partsOf(sources.experimental);
@@ -48,8 +46,7 @@ export function createOwnMetrics(context: OwnMetricsContext): OwnMetrics {
     const meter = part.openMeter?.({ hostname: context.hostname, mostSeries });
     if (meter !== undefined) add(collectorOf(context, part, meter));
   }
-  return {
-    add: (collector) => add({ ...collector, source: MONITOR }),
+  const server: MetricsServer = {
     scrape: ({ headers }) => exporter.expose(prefersOpenMetrics(headers.accept) ? 'openmetrics' : 'text'),
     check: async () =>
       register !== null ||
@@ -58,6 +55,15 @@ export function createOwnMetrics(context: OwnMetricsContext): OwnMetrics {
         () => false,
       )),
     close: exporter.close,
+  };
+  return {
+    ...server,
+    /**
+     * Adds figures about the monitor, before the first scrape.
+     *
+     * @throws TypeError when the host's registry has a metric of the same name; everything is then closed
+     */
+    add: (collector: Omit<Collector, 'source'>): void => add({ ...collector, source: MONITOR }),
   };
 }
 

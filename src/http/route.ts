@@ -2,7 +2,7 @@
 
 import type { MonitorErrorCode } from '../errors.ts';
 import type { RouteName } from '../options.ts';
-import type { MonitorRequest, MonitorResponse } from './exchange.ts';
+import type { Respond } from './exchange.ts';
 import type { Monitor } from './monitor.ts';
 import type { Query, ValuesOf } from './parameter.ts';
 
@@ -19,9 +19,6 @@ export interface Asked<Values> {
 
 /** Reports an invalid parameter. @param detail a sentence that says what to write instead */
 export type Fault = (parameter: string, detail: string) => void;
-
-/** Answers one request. A thrown MonitorError is sent as a problem; any other error is a bug of this library. */
-export type Respond = (request: MonitorRequest, response: MonitorResponse) => void | Promise<void>;
 
 /**
  * Prepares the answers to one URL; called once per URL. Also called for URLs with invalid parameters, to report

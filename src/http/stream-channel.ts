@@ -2,9 +2,8 @@ import type { RouteName } from '../options.ts';
 import { type Freshness, freshnessOf, type OnLeave, type Report } from '../read.ts';
 import type { Awaitable, SourcePart } from '../source.ts';
 import { addTo } from '../values.ts';
-import type { AnswerEntry } from './answer-entry.ts';
-import type { StreamClient } from './stream-client.ts';
-import { messageOf, unreadBytes } from './stream-message.ts';
+import type { AnswerEntry } from './answer-body.ts';
+import { messageOf, type StreamClient, unreadBytes } from './stream-client.ts';
 
 /** A part that does not report when it changes is read this often, in milliseconds. */
 const BLIND_MS = 1_000;
@@ -30,17 +29,9 @@ export interface StreamSpec<Since> {
 }
 
 /** All clients whose URLs differ only in `since`. */
-export interface StreamChannel {
-  readonly clients: Set<StreamClient>;
-  join(client: StreamClient): void;
-  /** Sends the changes, if there are any. Never rejects. */
-  advance(): Promise<void>;
-  /** Ends every stream and asks the clients to reconnect. */
-  end(): void;
-}
+export type StreamChannel = ReturnType<typeof createStreamChannel>;
 
-/** Options of {@link createStreamChannel}. */
-export interface StreamChannelOptions {
+interface StreamChannelOptions {
   readonly report: Report;
   /** Maximum number of unread bytes in all streams of the process. */
   readonly mostBytes: number;
@@ -65,7 +56,7 @@ export function createStreamChannel<Since>(
   spec: StreamSpec<Since>,
   part: SourcePart,
   options: StreamChannelOptions,
-): StreamChannel {
+) {
   const state: ChannelState<Since> = {
     spec,
     part,
@@ -77,13 +68,16 @@ export function createStreamChannel<Since>(
     gapCursor: '',
   };
   return {
+    route: spec.route,
     clients: state.clients,
-    join(client) {
+    join(client: StreamClient): void {
       state.clients.add(client);
       // Something may have changed between its first message and now.
       state.seen = null;
     },
+    /** Sends the changes, if there are any. Never rejects. */
     advance: () => advance(state),
+    /** Ends every stream and asks the clients to reconnect. */
     end: () => endAll(state),
   };
 }

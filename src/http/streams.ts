@@ -1,34 +1,36 @@
 /** Push: every open stream of a router (see `docs/api.md`). */
-
 import { MonitorError } from '../errors.ts';
-import type { RouteName } from '../options.ts';
 import type { Report } from '../read.ts';
 import type { SourcePart } from '../source.ts';
 import type { Guard } from './authorize.ts';
-import { isGone, type MonitorRequest, type MonitorResponse, onLeave } from './exchange.ts';
-
+import {
+  acceptsType,
+  addVary,
+  isGone,
+  type MonitorRequest,
+  type MonitorResponse,
+  onLeave,
+  type Respond,
+} from './exchange.ts';
 import { createStreamChannel, type StreamChannel, type StreamSpec } from './stream-channel.ts';
-import { createStreamClient, type StreamClient } from './stream-client.ts';
-import { messageOf, unreadBytes } from './stream-message.ts';
+import { createStreamClient, messageOf, type StreamClient, unreadBytes } from './stream-client.ts';
 
 /** Intervals of the periodic work, in milliseconds. */
-export interface StreamTimes {
+const TIMES = {
   /** How long changes are collected into one message. */
-  readonly gather: number;
+  gather: 250,
   /** Between comments, which show both sides that the connection is alive. */
-  readonly comment: number;
+  comment: 15_000,
   /** How often `authorize` is called again for an open stream. */
-  readonly allowed: number;
+  allowed: 60_000,
   /** After this time, a client that reads nothing of what there is to read is disconnected. */
-  readonly stalled: number;
+  stalled: 60_000,
   /**
    * Shortest time after which a stream ends, so that its client reconnects and passes the host's guards with its
    * current credentials. The longest time is one and a half times as long.
    */
-  readonly life: number;
-}
-
-const TIMES: StreamTimes = { gather: 250, comment: 15_000, allowed: 60_000, stalled: 60_000, life: 600_000 };
+  life: 600_000,
+};
 
 /** The golden ratio: it spreads the ends of streams that were opened together evenly. */
 const SPREAD = 0.618;
@@ -36,39 +38,15 @@ const SPREAD = 0.618;
 const TOO_MANY = new MonitorError('overloaded', 'Too many streams are open.');
 
 /** All streams of one router. */
-export interface Streams {
-  /**
-   * Sends the first message, and later ones while the client is connected.
-   *
-   * @throws MonitorError `overloaded`, or the error of the first read
-   */
-  open<Since>(
-    request: MonitorRequest,
-    response: MonitorResponse,
-    spec: StreamSpec<Since>,
-    since: Since | null,
-  ): Promise<void>;
-  /** Number of open streams. */
-  count(): number;
-  /** Ends all streams, each with the hint to reconnect. */
-  close(): void;
-}
+export type Streams = ReturnType<typeof createStreams>;
 
-/** Options of {@link createStreams}. */
-export interface StreamsOptions {
+interface StreamsOptions {
   /** Maximum number of open streams. */
   readonly most: number;
   /** Maximum number of unread bytes in all streams of the process. */
   readonly mostBytes: number;
   readonly guard: Guard;
   readonly report: Report;
-  /** Default: those of `docs/api.md`. */
-  readonly times?: StreamTimes;
-}
-
-interface RoutedChannel {
-  readonly route: RouteName;
-  readonly channel: StreamChannel;
 }
 
 /** A request for a stream. */
@@ -80,8 +58,7 @@ interface Visit {
 
 interface StreamsState {
   readonly options: StreamsOptions;
-  readonly times: StreamTimes;
-  readonly channels: Map<string, RoutedChannel>;
+  readonly channels: Map<string, StreamChannel>;
   /** Open streams, including those that still wait for their first message. */
   readonly visits: Set<Visit>;
   /** Number of streams opened so far. */
@@ -92,11 +69,9 @@ interface StreamsState {
 }
 
 /** Creates the streams of one router; none is open yet. */
-export function createStreams(options: StreamsOptions): Streams {
-  const times = options.times ?? TIMES;
+export function createStreams(options: StreamsOptions) {
   const state: StreamsState = {
     options,
-    times,
     channels: new Map(),
     visits: new Set(),
     opened: 0,
@@ -104,8 +79,20 @@ export function createStreams(options: StreamsOptions): Streams {
     isClosed: false,
   };
   return {
-    open: (request, response, spec, since) => openStream(state, request, response, spec, since),
+    /**
+     * Sends the first message, and later ones while the client is connected.
+     *
+     * @throws MonitorError `overloaded`, or the error of the first read
+     */
+    open: <Since>(
+      request: MonitorRequest,
+      response: MonitorResponse,
+      spec: StreamSpec<Since>,
+      since: Since | null,
+    ): Promise<void> => openStream(state, request, response, spec, since),
+    /** Number of open streams. */
     count: () => state.visits.size,
+    /** Ends all streams, each with the hint to reconnect. */
     close: () => closeAll(state),
   };
 }
@@ -155,23 +142,24 @@ function endVisit(state: StreamsState, visit: Visit): void {
 
 function nextLife(state: StreamsState): number {
   state.opened += 1;
-  return state.times.life * (1 + ((state.opened * SPREAD) % 1) / 2);
+  return TIMES.life * (1 + ((state.opened * SPREAD) % 1) / 2);
 }
 
-function channelOf<Since>(state: StreamsState, spec: StreamSpec<Since>, part: SourcePart): StreamChannel {
-  let row = state.channels.get(spec.key);
-  if (row === undefined) {
-    row = { route: spec.route, channel: createStreamChannel(spec, part, state.options) };
-    state.channels.set(spec.key, row);
-  }
-  return row.channel;
+function channelOf<Since>(
+  { channels, options }: StreamsState,
+  spec: StreamSpec<Since>,
+  part: SourcePart,
+): StreamChannel {
+  const channel = channels.get(spec.key) ?? createStreamChannel(spec, part, options);
+  channels.set(spec.key, channel);
+  return channel;
 }
 
 function start(state: StreamsState): void {
   if (state.timers.length > 0) return;
   state.timers = [
-    setInterval(() => advance(state), state.times.gather).unref(),
-    setInterval(() => checkClients(state), state.times.comment).unref(),
+    setInterval(() => advance(state), TIMES.gather).unref(),
+    setInterval(() => checkClients(state), TIMES.comment).unref(),
   ];
 }
 
@@ -181,7 +169,7 @@ function stop(state: StreamsState): void {
 }
 
 function advance({ channels }: StreamsState): void {
-  for (const [key, { channel }] of channels) {
+  for (const [key, channel] of channels) {
     if (channel.clients.size === 0) channels.delete(key);
     else void channel.advance();
   }
@@ -193,15 +181,15 @@ function advance({ channels }: StreamsState): void {
  */
 function checkClients(state: StreamsState): void {
   const now = performance.now();
-  for (const { client } of state.visits) client?.dropAfter(state.times.stalled);
-  for (const { route, channel } of state.channels.values()) {
+  for (const { client } of state.visits) client?.dropAfter(TIMES.stalled);
+  for (const channel of state.channels.values()) {
     for (const client of channel.clients) {
       if (now >= client.endsAt) {
         endStream(channel, client);
         continue;
       }
       client.comment();
-      if (now - client.allowedAt >= state.times.allowed) void authorizeAgain(state, client, route, channel);
+      if (now - client.allowedAt >= TIMES.allowed) void authorizeAgain(state, client, channel);
     }
   }
 }
@@ -210,11 +198,10 @@ function checkClients(state: StreamsState): void {
 async function authorizeAgain(
   { options }: StreamsState,
   client: StreamClient,
-  route: RouteName,
   channel: StreamChannel,
 ): Promise<void> {
   client.allowedAt = performance.now();
-  if ((await options.guard(client.request, route)) === null) return;
+  if ((await options.guard(client.request, channel.route)) === null) return;
   endStream(channel, client);
 }
 
@@ -225,6 +212,27 @@ function endStream(channel: StreamChannel, client: StreamClient): void {
 
 function closeAll(state: StreamsState): void {
   state.isClosed = true;
-  for (const { channel } of state.channels.values()) channel.end();
+  for (const channel of state.channels.values()) channel.end();
   state.channels.clear();
+}
+
+/** Answers one URL as JSON, or as a stream of changes (Server-Sent Events) to a client that accepts one. */
+export function streamable<Since>(streams: Streams, respond: Respond, spec: StreamSpec<Since>): Respond {
+  return (request, response) => {
+    addVary(response, 'Accept');
+    if (request.method === 'HEAD' || !acceptsType(request, 'text/event-stream'))
+      return respond(request, response);
+    return streams.open(request, response, spec, lastEventId(request, spec) ?? spec.since);
+  };
+}
+
+/** Where a client that reconnects continues (HTML Standard, 9.2.4 "The `Last-Event-ID` header"). */
+function lastEventId<Since>({ headers }: MonitorRequest, spec: StreamSpec<Since>): Since | null {
+  const id = headers['last-event-id'];
+  if (typeof id !== 'string' || id === '') return null;
+  const since = spec.readSince(id);
+  if (since !== null) return since;
+  throw new MonitorError('invalid_parameter', 'The header Last-Event-ID is not an id of this stream.', [
+    { parameter: 'Last-Event-ID', detail: 'Send the id of the last message, unchanged, or omit it.' },
+  ]);
 }

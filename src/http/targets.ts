@@ -1,15 +1,16 @@
-/** Finds the handler for a request target, and caches targets. */
-
+/**
+ * Finds the handler for a request target, and caches targets. Works on the raw path, so that settings of the host have
+ * no effect.
+ */
 import buffer from 'node:buffer';
 import { MonitorError, type ParameterFault } from '../errors.ts';
 import { createLruCache } from '../lru-cache.ts';
 import type { RouteName } from '../options.ts';
 import type { Denial } from './authorize.ts';
-import type { MonitorRequest, MonitorResponse } from './exchange.ts';
+import type { MonitorRequest, MonitorResponse, Respond } from './exchange.ts';
 import type { Monitor } from './monitor.ts';
 import { MOST_REPEATS, type Parameter, type Query } from './parameter.ts';
-import { createMatcher, type PathMatch, readTaskId, splitTarget } from './path.ts';
-import type { Fault, Prepare, Respond, Route } from './route.ts';
+import type { Fault, Prepare, Route } from './route.ts';
 
 /** A request target whose route is known. */
 export interface Target {
@@ -26,12 +27,6 @@ export interface Target {
   readonly refuse?: (request: MonitorRequest, response: MonitorResponse, denial: Denial) => void;
 }
 
-/** Finds targets. */
-interface Targets {
-  /** @returns `null` for a path that is not part of the monitor */
-  find(url: string): Target | null;
-}
-
 /** A route of one router. */
 interface Row {
   readonly path: string;
@@ -45,55 +40,56 @@ const MOST_CACHED = 1_000;
 /** Longer targets are not cached, to limit the memory. In characters. */
 const LONGEST_CACHED = 1_024;
 
-/** Creates the targets of one router. */
-export function createTargets(monitor: Monitor, routes: readonly Route[]): Targets {
+/**
+ * Creates the targets of one router.
+ *
+ * @returns finds the target of a URL; `null` for a path that is not part of the monitor
+ */
+export function createTargets(monitor: Monitor, routes: readonly Route[]): (url: string) => Target | null {
   const match = createMatcher(
-    routes.map(
-      (route): Row => ({
-        path: route.path,
-        route,
-        prepare: route.open(monitor),
-        passed: route.passes?.(monitor) ?? [],
-      }),
-    ),
+    routes.map((route) => ({
+      path: route.path,
+      route,
+      prepare: route.open(monitor),
+      passed: route.passes?.(monitor) ?? [],
+    })),
   );
   const cached = createLruCache<Target>({ entries: MOST_CACHED });
 
-  return {
-    find(url) {
-      const known = cached.get(url);
-      if (known !== undefined) return known;
-      const { path, search } = splitTarget(url);
-      const found = match(path);
-      if (found === null) return null;
-      const target = { route: found.row.route.name, canonical: null };
-      if (found.canonical !== null) {
-        // The query is redirected unchanged.
-        const canonical = search === '' ? found.canonical : `${found.canonical}?${search}`;
-        return { ...target, canonical, respond: () => {} };
-      }
-      return {
-        ...target,
-        respond(request, response) {
-          const respond = prepare(found, search, monitor.options.ignoreQuery);
-          if (url.length <= LONGEST_CACHED) cached.set(url, { ...target, respond });
-          return respond(request, response);
-        },
-      };
-    },
+  return function find(url) {
+    const known = cached.get(url);
+    if (known !== undefined) return known;
+    const { path, search } = splitTarget(url);
+    const found = match(path);
+    if (found === null) return null;
+    const target = { route: found.row.route.name, canonical: null };
+    if (found.canonical !== null) {
+      // The query is redirected unchanged.
+      const canonical = search === '' ? found.canonical : `${found.canonical}?${search}`;
+      return { ...target, canonical, respond: () => {} };
+    }
+    return {
+      ...target,
+      respond(request, response) {
+        const respond = prepare(found, search, monitor.options.ignoreQuery);
+        if (url.length <= LONGEST_CACHED) cached.set(url, { ...target, respond });
+        return respond(request, response);
+      },
+    };
   };
 }
 
 /** Parses path parameters and query. */
 function prepare(
-  { row: { route, prepare: prepareRoute, passed }, segment }: PathMatch<Row>,
+  { row: { route, prepare: prepareRoute, passed }, segment }: PathMatch,
   search: string,
   ignored: ReadonlySet<string>,
 ): Respond {
   const faults: ParameterFault[] = [];
   const fault = (parameter: string, detail: string): void => void faults.push({ parameter, detail });
   const taskId = segment === null ? '' : readTaskId(segment, fault);
-  const { values, pairs } = readQuery(search, { query: route.query, passed, ignored }, fault);
+  const names: QueryNames = { query: route.query, passed, ignored };
+  const { values, pairs } = readQuery(search, names, fault);
   const faulty = new Set(faults.map(({ parameter }) => parameter));
   const respond = prepareRoute({ values, faulty, taskId: taskId ?? '', pairs }, fault);
   return faults.length === 0 ? respond : () => refuse(route, faults);
@@ -107,14 +103,6 @@ function refuse(route: Route, faults: readonly ParameterFault[]): never {
     `The request has invalid parameters. This path accepts ${takes}.`,
     faults,
   );
-}
-
-/** A parsed query. */
-interface QueryReading {
-  /** By parameter, in the order of the route's table. */
-  readonly values: Readonly<Record<string, unknown>>;
-  /** The decoded pairs in the order of the query, ignored parameters included. */
-  readonly pairs: readonly [name: string, value: string][];
 }
 
 /** The names that a query may contain. */
@@ -141,8 +129,11 @@ interface Given {
 /**
  * Parses a query (without its `?`) and reports every fault. For a query beyond {@link LONGEST_QUERY} or
  * {@link MOST_PAIRS}, only that fault is reported, and its parameters are not parsed.
+ *
+ * @returns the values by parameter, in the order of the route's table; and the decoded pairs in the order of the query,
+ *   ignored parameters included
  */
-function readQuery(search: string, { query, passed, ignored }: QueryNames, fault: Fault): QueryReading {
+function readQuery(search: string, { query, passed, ignored }: QueryNames, fault: Fault) {
   const excess = findExcess(search);
   if (excess !== null) fault(excess.parameter, excess.detail);
   // URLSearchParams removes one leading question mark, which may belong to a name.
@@ -242,4 +233,101 @@ function isPercentEncoding(text: string): boolean {
   // Escapes of ASCII are valid on their own, and never part of a longer sequence.
   const runs = text.match(/(?:%[89a-f][\da-f])+/gi) ?? [];
   return runs.every((run) => buffer.isUtf8(Buffer.from(run.replaceAll('%', ''), 'hex')));
+}
+
+/** A path of the monitor. */
+interface PathMatch {
+  readonly row: Row;
+  /** The segment for `{task_id}`, not yet decoded; `null` for routes without it. */
+  readonly segment: string | null;
+  /** The canonical form, relative to this path; `null` when the path is canonical. */
+  readonly canonical: string | null;
+}
+
+/**
+ * Splits a request target into path and query. It may begin with a scheme and a host (RFC 9112, 3.2.2), but with no
+ * scheme of which a guard of the host would not think.
+ */
+export function splitTarget(target: string): { readonly path: string; readonly search: string } {
+  const [whole = ''] = target.split('#', 1);
+  const origin = /^https?:\/\/[^/?]+/i.exec(whole)?.[0] ?? '';
+  const mark = whole.indexOf('?', origin.length);
+  const end = mark === -1 ? whole.length : mark;
+  return { path: whole.slice(origin.length, end) || '/', search: whole.slice(end + 1) };
+}
+
+/** Path and query below the monitor's path, undecoded; `null` when the request is for another path. */
+export function targetOf({ url = '/', originalUrl = url }: MonitorRequest, basePath: string): string | null {
+  return basePath === '' ? url : targetBelow(basePath, originalUrl);
+}
+
+/** The target relative to a path such as `/monitor`; `null` for a target that is not below that path. */
+function targetBelow(basePath: string, target: string): string | null {
+  const { path, search } = splitTarget(target);
+  if (path !== basePath && !path.startsWith(`${basePath}/`)) return null;
+  return `${path.slice(basePath.length) || '/'}${search === '' ? '' : `?${search}`}`;
+}
+
+/** Creates a matcher. @param rows with canonical paths, such as `/api/tasks/{task_id}/` or `/metrics` */
+function createMatcher(rows: readonly Row[]): (path: string) => PathMatch | null {
+  const patterns = rows.map((row) => ({ row, ...split(row.path) }));
+
+  return function match(path) {
+    if (!path.startsWith('/')) return null;
+    const given = split(path);
+    for (const { row, segments, slash } of patterns) {
+      if (segments.length !== given.segments.length) continue;
+      if (!segments.every((part, index) => part === PARAMETER || part === given.segments[index])) continue;
+      const at = segments.indexOf(PARAMETER);
+      return {
+        row,
+        segment: at === -1 ? null : (given.segments[at] ?? ''),
+        canonical: slash === given.slash ? null : otherForm(given.segments, slash),
+      };
+    }
+    return null;
+  };
+}
+
+const PARAMETER = '{task_id}';
+
+/** More segments than the path of any route has. */
+const MOST_SEGMENTS = 6;
+
+function split(path: string): { readonly segments: readonly string[]; readonly slash: boolean } {
+  const slash = path.endsWith('/');
+  // A path with more segments than any route matches none.
+  return { segments: path.slice(1, slash ? -1 : undefined).split('/', MOST_SEGMENTS + 1), slash };
+}
+
+/** Begins with a dot, so that an id such as `a:b` is not read as a scheme (RFC 3986, 4.2). */
+function otherForm(segments: readonly string[], slash: boolean): string {
+  const last = segments.at(-1) ?? '';
+  return slash ? `./${last}/` : `../${last}`;
+}
+
+const LONGEST_ID = 512;
+
+/**
+ * Decodes a `{task_id}`; `%2F` stays part of it. Control characters are allowed, because queues allow them in ids:
+ * bodies and cache keys contain ids as JSON, and log lines contain no ids.
+ *
+ * @returns `null` when it is not valid; the fault has then been reported
+ */
+function readTaskId(segment: string, fault: (parameter: string, detail: string) => void): string | null {
+  const id = decode(segment);
+  if (id === null) fault('task_id', 'Write valid percent-encoded UTF-8.');
+  else if (id === '') fault('task_id', 'Write an id; this one is empty.');
+  else if (id.length > LONGEST_ID && [...id].length > LONGEST_ID) {
+    fault('task_id', `Write an id of at most ${LONGEST_ID} characters.`);
+  } else return id;
+  return null;
+}
+
+function decode(segment: string): string | null {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return null;
+  }
 }

@@ -22,7 +22,7 @@ import {
   type SingleFlight,
 } from '../single-flight.ts';
 import type { TaskSource } from '../source.ts';
-import { type AnswerContent, type AnswerEntry, answerWith, type DocumentRequest } from './answer-entry.ts';
+import { type AnswerContent, type AnswerEntry, answerWith, type DocumentRequest } from './answer-body.ts';
 
 /** A task source that has workflows. */
 export type TreeSource = TaskSource & Required<Pick<TaskSource, 'getTaskTree'>>;

@@ -57,14 +57,8 @@ export function prefersOpenMetrics(accept: string | undefined): boolean {
   return preferenceOf(accept, OWN_FORMATS).best?.format.type === OPEN_METRICS;
 }
 
-/** The format that a client prefers, and whether it accepts OpenMetrics. */
-interface Preference {
-  readonly best: { readonly format: Format; readonly escapes: boolean } | null;
-  readonly takesOpenMetrics: boolean;
-}
-
-/** @param formats the available formats */
-function preferenceOf(accept: string | undefined, formats: readonly Format[]): Preference {
+/** The format that a client prefers, and whether it accepts OpenMetrics. @param formats the available formats */
+function preferenceOf(accept: string | undefined, formats: readonly Format[]) {
   let best: { readonly format: Format; readonly escapes: boolean; readonly weight: number } | null = null;
   let takesOpenMetrics = false;
   for (const item of (accept ?? '').split(',', MOST_ITEMS)) {

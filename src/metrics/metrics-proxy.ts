@@ -5,10 +5,9 @@ import { isMonitorError, MonitorError } from '../errors.ts';
 import { createLruCache } from '../lru-cache.ts';
 import { type Call, createSingleFlight, type OnLeave, WAITER_LEFT } from '../single-flight.ts';
 import { waitFor } from '../waiting.ts';
-import type { ResolvedExporter } from './exporter-options.ts';
-import type { MetricsReply } from './exporter-reply.ts';
 import { preferredFormat } from './formats.ts';
-import { type Scrape, scrapeExporter } from './scrape.ts';
+import type { ResolvedExporter } from './metrics-options.ts';
+import { type MetricsReply, type Scrape, scrapeExporter } from './scrape.ts';
 
 /** One client's request. */
 export interface ScrapeRequest {

@@ -1,22 +1,28 @@
 import type { IncomingMessage } from 'node:http';
 import {
   callback,
+  checked,
   flag,
   group,
   MONITOR,
   names,
   type OptionPlace,
+  type OptionsOf,
   type OptionTable,
   oneOf,
+  optionalGroup,
+  type Read,
   readOptions,
   text,
   wholeNumber,
+  wrongOption,
 } from '../check-options.ts';
-import type { OnFinding } from '../findings/on-finding.ts';
-import { readExporter } from '../metrics/exporter-options.ts';
-import { readMetrics } from '../metrics/metrics-options.ts';
+import type { OnFinding } from '../findings/finding.ts';
+import { readExporter, readMetrics } from '../metrics/metrics-options.ts';
 import type {
   Authorize,
+  DashboardLink,
+  DashboardOptions,
   HealthOptions,
   LimitOptions,
   Markers,
@@ -24,7 +30,7 @@ import type {
   OnError,
   TaskLinks,
 } from '../options.ts';
-import { readDashboard } from './dashboard.ts';
+import { isWebLink } from '../text.ts';
 import { PART_NAMES, readSources } from './sources.ts';
 
 /** A function of the host that reads something from a request. */
@@ -47,6 +53,31 @@ const HEALTH = {
   findings: oneOf(['critical', 'warning'], 'critical'),
   details: callback<ReadRequest>('(request) => request.user?.isAdmin === true'),
 } satisfies OptionTable<HealthOptions>;
+
+const LONGEST_TITLE = 100;
+const MOST_LINKS = 20;
+/** A URL stays as it is, so that a path also works behind a proxy that removes a prefix. */
+const URL_EXPECTED = "an http(s) URL or a path such as 'https://example.com/runbook' or '/admin'";
+
+/** Required if there is no fallback. */
+function label<Default = never>(fallback?: Default): Read<string | Default> {
+  const isRight = (given: string): boolean => given.trim() !== '' && given.length <= LONGEST_TITLE;
+  return text(isRight, `a text of 1 to ${LONGEST_TITLE} characters`, fallback);
+}
+
+const LINK = {
+  text: label<never>(),
+  url: checked<string, never>(isWebLink, URL_EXPECTED),
+} satisfies OptionTable<DashboardLink>;
+
+const DASHBOARD = {
+  title: label('Task monitor'),
+  links: readLinks,
+  logo: checked(isWebLink, URL_EXPECTED, null),
+} satisfies OptionTable<DashboardOptions>;
+
+/** The option `dashboard`; `null`: the page is disabled. */
+const readDashboard = optionalGroup(DASHBOARD, { example: "{ title: 'Shop' }" }, true);
 
 const TABLE = {
   sources: readSources,
@@ -115,4 +146,19 @@ function readPublicUrl(given: unknown, place: OptionPlace): string | null {
 
 function readIgnoreQuery(given: unknown, place: OptionPlace): ReadonlySet<string> {
   return new Set(names("names of query parameters, such as ['token']")(given, place));
+}
+
+/** {@link DashboardOptions}, checked, with every default filled in. */
+export type ResolvedDashboard = OptionsOf<typeof DASHBOARD>;
+
+function readLinks(given: unknown, { caller, option }: OptionPlace): readonly DashboardLink[] {
+  if (given === undefined) return [];
+  if (!Array.isArray(given) || given.length > MOST_LINKS) {
+    const expected = `an array of at most ${MOST_LINKS} links such as { text: 'Runbook', url: 'https://example.com' }`;
+    throw wrongOption(caller, option, expected, given);
+  }
+  const example = "{ text: 'Admin', url: '/admin' }";
+  return given.map((link: unknown, index) =>
+    readOptions(caller, link, LINK, { example, group: `${option}[${index}]` }),
+  );
 }

@@ -9,8 +9,8 @@ import {
   readOptions,
   wrongOption,
 } from '../check-options.ts';
-import { masksOtherwise, overlapOf } from '../source/bundle-mark.ts';
-import { TASK_FILTERS, TASK_SORTS } from '../source/task-capabilities.ts';
+import { masksOtherwise, overlapOf } from '../source/bundles.ts';
+import { TASK_FILTERS, TASK_SORTS } from '../source/task-query.ts';
 import type { MonitorSources, SourcePart, TaskCapabilities } from '../source.ts';
 import { isRecord } from '../values.ts';
 

@@ -1,9 +1,9 @@
 /** Reads the parts of a combined part. Each part has its own deadline and limits, and its failure is reported. */
 import { isMonitorError, MonitorError, type MonitorErrorCode } from '../errors.ts';
+import type { LruCache } from '../lru-cache.ts';
 import type { FanOut, PartRead, Reply } from '../source/combined-part.ts';
 import type { Awaitable, SourcePart } from '../source.ts';
-import { freshnessOf, hasData, sourceErrorCode } from './freshness.ts';
-import type { Failure, ReadResult } from './read-result.ts';
+import { type Failure, freshnessOf, hasData, type ReadResult, sourceErrorCode } from './freshness.ts';
 import type { Report } from './report.ts';
 
 /** The last data of one part. */
@@ -13,23 +13,6 @@ export interface LastAnswer {
   readonly asOf: number | null;
   /** Approximate size in bytes. */
   readonly size: number;
-}
-
-/** Cache of the last data, with bounded size. */
-export interface LastAnswers {
-  get(key: string): LastAnswer | undefined;
-  set(key: string, answer: LastAnswer): void;
-}
-
-/** Options of {@link createFanOut}. */
-export interface FanOutOptions {
-  /** Key of the whole read. */
-  readonly key: string;
-  /** `null`: last data is not kept. */
-  readonly lastAnswers: LastAnswers | null;
-  readonly report: Report;
-  /** Reads one part, with a deadline and limits. */
-  read<Raw>(ask: PartRead<Raw>): Awaitable<Raw>;
 }
 
 /** Errors after which the last data of a source may be shown. */
@@ -47,6 +30,16 @@ const OF_THE_REQUEST: ReadonlySet<MonitorErrorCode> = new Set<MonitorErrorCode>(
 
 // Approximate size of a list row; larger items of a host are not measured.
 const ITEM_BYTES = 1_024;
+
+interface FanOutOptions {
+  /** Key of the whole read. */
+  readonly key: string;
+  /** `null`: last data is not kept. */
+  readonly lastAnswers: LruCache<LastAnswer> | null;
+  readonly report: Report;
+  /** Reads one part, with a deadline and limits. */
+  read<Raw>(ask: PartRead<Raw>): Awaitable<Raw>;
+}
 
 /** Creates the fan-out of one read. @param whole the combined part */
 export function createFanOut(

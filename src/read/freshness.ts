@@ -2,11 +2,10 @@ import { MonitorError, type MonitorErrorCode } from '../errors.ts';
 import { partsOf } from '../source/combined-part.ts';
 import type { SourcePart } from '../source.ts';
 import type { SourceErrorCode } from '../wire.ts';
-import type { ReadResult } from './read-result.ts';
 import type { Report } from './report.ts';
 
 /** How fresh the data of one source is. */
-export interface SourceFreshness {
+interface SourceFreshness {
   readonly name: string;
   /** The queueing system that it reads; `null` if unknown. */
   readonly engine: string | null;
@@ -30,9 +29,7 @@ export interface Freshness {
   readonly changesAt: number;
 }
 
-interface PartFreshness extends SourceFreshness, Pick<Freshness, 'revision' | 'changesAt'> {}
-
-const CODES: ReadonlySet<MonitorErrorCode> = new Set<SourceErrorCode>([
+const CODES: ReadonlySet<unknown> = new Set<SourceErrorCode>([
   'source_unavailable',
   'source_timeout',
   'source_invalid',
@@ -115,7 +112,11 @@ function freshnessFrom(
   };
 }
 
-function partFreshnessOf(part: SourcePart, now: number, report: Report): PartFreshness {
+function partFreshnessOf(
+  part: SourcePart,
+  now: number,
+  report: Report,
+): SourceFreshness & Pick<Freshness, 'revision' | 'changesAt'> {
   const { name } = part;
   const engine = typeof part.engine === 'string' ? part.engine : null;
   const unknown = { name, engine, revision: null, changesAt: Infinity };
@@ -153,9 +154,30 @@ function timeOf(value: unknown): number | null {
 
 /** The code as `sources[].error` can carry it. */
 export function sourceErrorCode(code: MonitorErrorCode | null | undefined): SourceErrorCode {
-  return isSourceErrorCode(code) ? code : 'source_unavailable';
+  return CODES.has(code) ? (code as SourceErrorCode) : 'source_unavailable';
 }
 
-function isSourceErrorCode(code: MonitorErrorCode | null | undefined): code is SourceErrorCode {
-  return code !== null && code !== undefined && CODES.has(code);
+/** Facts about a read, in addition to the data. */
+export interface ReadResult {
+  /** Sources that failed while others answered, by name. */
+  readonly failures: ReadonlyMap<string, Failure>;
+  /** Items that were left out because they cannot be read, by the name of their source. */
+  readonly leftOut: ReadonlyMap<string, number>;
+  /** Name of the source that an item of the answer came from. */
+  sourceOf(item: unknown): string;
+}
+
+/** The failure of one source. */
+export interface Failure {
+  readonly code: SourceErrorCode;
+  /** When the data that is shown instead was read, in milliseconds since 1970; `null` when none is shown. */
+  readonly asOf: number | null;
+}
+
+const NO_FAILURES: ReadResult['failures'] = new Map();
+const NOTHING_LEFT_OUT: ReadResult['leftOut'] = new Map();
+
+/** The read result of a part that is not combined. */
+export function resultOf({ name }: SourcePart): ReadResult {
+  return { failures: NO_FAILURES, leftOut: NOTHING_LEFT_OUT, sourceOf: () => name };
 }

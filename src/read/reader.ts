@@ -1,14 +1,14 @@
-import { isMonitorError, MonitorError, type MonitorErrorCode } from '../errors.ts';
+import { isMonitorError, MonitorError } from '../errors.ts';
+import type { LruCache } from '../lru-cache.ts';
 import type { Waiter } from '../scheduler.ts';
-import { createSingleFlight, type OnLeave, type SingleFlight } from '../single-flight.ts';
+import { createSingleFlight, type OnLeave } from '../single-flight.ts';
 import { type FanOut, type PartRead, partsOf } from '../source/combined-part.ts';
 import type { Awaitable, ReadContext, SourcePart } from '../source.ts';
 import { isThenable } from '../values.ts';
-import { createFanOut } from './fan-out.ts';
-import { type ReadResult, resultOf } from './read-result.ts';
-import type { Reader, ReaderOptions, ReadTask } from './read-task.ts';
+import { createFanOut, type LastAnswer } from './fan-out.ts';
+import { type ReadResult, resultOf } from './freshness.ts';
 import type { Report } from './report.ts';
-import { startTimedRead, type TimedRead } from './timed-read.ts';
+import { failureOf, MOST_ABANDONED, type PartReads, startTimedRead, type TimedRead } from './timed-read.ts';
 
 /** The reads in flight. */
 interface ReaderState {
@@ -21,16 +21,6 @@ interface ReaderState {
   /** Number of inner reads so far, for unique keys. */
   innerReads: number;
   closed: boolean;
-}
-
-/** A read that has no result yet. */
-interface Pending<Raw, Result> {
-  /** The data of the source. */
-  readonly promise: PromiseLike<Raw>;
-  map(raw: Raw): Awaitable<Result>;
-  /** The set of reads that this one belongs to. */
-  readonly among: Set<TimedRead<unknown>>;
-  abort(): void;
 }
 
 // The parts get this share of the whole deadline; the rest is for combining their data.
@@ -67,8 +57,9 @@ function begin<Raw, Result>(
 ): Awaitable<Result> {
   if (state.closed) throw new MonitorError('overloaded', CLOSED);
   const { report } = state.options;
-  const reads = readsOf(state, task.part);
-  const id = `${task.call} ${task.key}`;
+  const { part, call, timeoutMs = state.options.timeoutMs } = task;
+  const reads = readsOf(state, part);
+  const id = `${call} ${task.key}`;
   // The same part, call and key have the same result type.
   const shared = reads.calls.join(id, onLeave) as Promise<Result> | undefined;
   if (shared !== undefined) return shared;
@@ -79,21 +70,19 @@ function begin<Raw, Result>(
   let raw: Awaitable<Raw>;
   let isPending: boolean;
   // Calls of the parts of a combined part come here, too.
-  if (partsOf(task.part).length === 1) state.options.onCall?.(task.part, task.call);
+  if (partsOf(part).length === 1) state.options.onCall?.(part, call);
   try {
     raw = task.read(aborting.context);
     isPending = isThenable(raw);
   } catch (error) {
-    throw failureOf(task, error, report);
+    throw failureOf({ part, call, report }, error);
   }
   const map = (data: Raw): Awaitable<Result> => mapRaw(task, data, result, aborting.context, report);
-  const pending = { among, abort: aborting.abort };
-  const run = <Data>(promise: PromiseLike<Data>, mapData: Pending<Data, Result>['map']) =>
-    reads.calls.run(
-      id,
-      () => start(state, task, reads, { ...pending, promise, map: mapData }),
-      onLeave,
-    ) as Promise<Result>;
+  const { abort } = aborting;
+  const run = <Data>(pending: PromiseLike<Data>, mapData: (data: Data) => Awaitable<Result>) => {
+    const read = { part, call, timeoutMs, reads, among, report, abort, pending, map: mapData };
+    return reads.calls.run(id, () => startTimedRead(read), onLeave) as Promise<Result>;
+  };
   if (isPending) return run(raw as PromiseLike<Raw>, map);
   const made = map(raw as Raw);
   if (!isThenable(made)) return made;
@@ -115,72 +104,35 @@ function isFull({ open, options }: ReaderState, { calls }: PartReads): boolean {
   return open.size >= options.concurrency || calls.size >= options.concurrency / 2;
 }
 
-/** Starts the deadline of a call. */
-function start<Raw, Result>(
-  { options }: ReaderState,
-  task: Pick<ReadTask<unknown, Result>, 'part' | 'call' | 'timeoutMs'>,
-  reads: PartReads,
-  { promise, map, among, abort }: Pending<Raw, Result>,
-): TimedRead<Result> {
-  const read = startTimedRead<Raw, Result>({
-    pending: promise,
-    timeoutMs: task.timeoutMs ?? options.timeoutMs,
-    turnsLeft: partsOf(task.part).length > 1 ? 2 : 1,
-    finish(raw) {
-      reads.abandoned.clear();
-      return map(raw);
-    },
-    fail: (error) => failureOf(task, error, options.report),
-    abort,
-    onDeadline: () => abandon(reads, read),
-    onEnd: () => void among.delete(read),
-    onAnswer: () => void reads.abandoned.delete(read),
-  });
-  among.add(read);
-  return read;
-}
-
 /** Sets the fan-out of a combined part. Each part has a deadline before that of the whole read. */
 function prepareFanOut<Raw>(
   state: ReaderState,
   task: ReadTask<Raw, unknown>,
-  { context, onAbort }: Aborting,
+  { context, onAbort }: ReturnType<typeof createContext>,
 ): ReadResult {
   if (partsOf(task.part).length === 1) return resultOf(task.part);
   const { timeoutMs, report, lastAnswers } = state.options;
   const deadline = performance.now() + (task.timeoutMs ?? timeoutMs) * SHARE_OF_PARTS;
+  const readPart = <Part>({ part, call, read, count }: PartRead<Part>): Awaitable<Part> => {
+    state.innerReads += 1;
+    const left = Math.max(1, Math.floor(deadline - performance.now()));
+    const map = (raw: Part): Part => {
+      count(raw);
+      return raw;
+    };
+    // A unique key: the whole read is shared, not the reads of its parts.
+    const key = `part ${state.innerReads}`;
+    const inner = { part, call, key, client: task.client, timeoutMs: left, read, map };
+    return begin(state, inner, onAbort, state.inner);
+  };
   const { fanOut, result } = createFanOut(task.part, {
     key: task.key,
-    lastAnswers: (task.keepsLast && lastAnswers) || null,
+    lastAnswers: task.keepsLast ? lastAnswers : null,
     report,
-    read: <Part>({ part, call, read, count }: PartRead<Part>) => {
-      state.innerReads += 1;
-      const left = Math.max(1, Math.floor(deadline - performance.now()));
-      const map = (raw: Part): Part => {
-        count(raw);
-        return raw;
-      };
-      // A unique key: the whole read is shared, not the reads of its parts.
-      const key = `part ${state.innerReads}`;
-      const inner = { part, call, key, client: task.client, timeoutMs: left, read, map };
-      return begin(state, inner, onAbort, state.inner);
-    },
+    read: readPart,
   });
   context.fanOut = fanOut;
   return result;
-}
-
-/** The error for clients, with our own message. The original error is reported to the host only. */
-function failureOf(
-  { part, call }: Pick<ReadTask<never, unknown>, 'part' | 'call'>,
-  error: unknown,
-  report: Report,
-): MonitorError {
-  const code = codeOf(error);
-  // The error of a combined part comes from one of its parts, and has been reported there.
-  const isReported = code === 'task_not_found' || (isMonitorError(error) && partsOf(part).length > 1);
-  if (!isReported) report(error, { code, source: part.name, call });
-  return new MonitorError(code);
 }
 
 /** Makes the result. Invalid data is answered as `source_invalid`, and reported to the host. */
@@ -205,87 +157,48 @@ function mapRaw<Raw, Result>(
   }
 }
 
-/** A read context that can be aborted. */
-interface Aborting {
-  /** Passed to the source; `fanOut` is set for combined parts. `client` identifies the client to the scheduler. */
-  readonly context: ReadContext & { fanOut?: FanOut; readonly client: string | undefined };
-  abort(): void;
-  readonly onAbort: OnLeave;
-}
+/** Passed to the source; `fanOut` is set for combined parts. `client` identifies the client to the scheduler. */
+type OwnContext = ReadContext & { fanOut?: FanOut; readonly client: string | undefined };
 
 /**
- * Creates a context. The AbortController costs more than a read from memory, so it is created on first use.
+ * Creates a read context that can be aborted. The AbortController costs more than a read from memory, so it is created
+ * on first use.
  *
  * @param client see {@link ReadTask.client}
  */
-function createContext(client?: string): Aborting {
+function createContext(client?: string) {
   let controller: AbortController | null = null;
   let aborted = false;
   const listeners = new Set<() => void>();
-  return {
-    context: {
-      client,
-      get signal() {
-        controller ??= new AbortController();
-        if (aborted) controller.abort();
-        return controller.signal;
-      },
+  const context: OwnContext = {
+    client,
+    get signal() {
+      controller ??= new AbortController();
+      if (aborted) controller.abort();
+      return controller.signal;
     },
-    abort() {
+  };
+  const onAbort: OnLeave = (listener) => {
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  };
+  return {
+    context,
+    onAbort,
+    abort(): void {
       aborted = true;
       controller?.abort();
       for (const listener of [...listeners]) listener();
     },
-    onAbort(listener) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
   };
 }
 
-/** Codes that a source may choose. The others are about authorization or the exporter. */
-const SOURCE_ERRORS: ReadonlySet<MonitorErrorCode> = new Set<MonitorErrorCode>([
-  'invalid_parameter',
-  'task_not_found',
-  'source_not_configured',
-  'source_invalid',
-  'source_unavailable',
-  'source_timeout',
-  'overloaded',
-]);
-
-/** The error code of the response when a source has failed. @param error any thrown value */
-function codeOf(error: unknown): MonitorErrorCode {
-  return isMonitorError(error) && SOURCE_ERRORS.has(error.code) ? error.code : 'source_unavailable';
-}
-
-/** The reads of one part. */
-interface PartReads {
-  /** Reads in flight, by call and key. */
-  readonly calls: SingleFlight<unknown>;
-  /** Reads without a result at their deadline. A read that answers in time clears them. */
-  readonly abandoned: Set<object>;
-  /** When the latest read was abandoned, or tried although the part is blocked, in monotonic milliseconds. */
-  triedAt: number;
-}
-
-/** A part with this many abandoned reads is read only to try whether it answers again. */
-const MOST_ABANDONED = 3;
 /** Time between two tries, in milliseconds. */
 const RETRY_MS = 1_000;
 
 /** Creates an empty record. */
 function createPartReads(): PartReads {
   return { calls: createSingleFlight(), abandoned: new Set(), triedAt: 0 };
-}
-
-/** Notes a read that missed its deadline. Its promise may never settle, so only the latest are kept. */
-function abandon(reads: PartReads, read: object): void {
-  const { abandoned } = reads;
-  const [oldest] = abandoned;
-  if (oldest !== undefined && abandoned.size >= MOST_ABANDONED) abandoned.delete(oldest);
-  abandoned.add(read);
-  reads.triedAt = performance.now();
 }
 
 /** Whether a part must not be read now. When it may be tried again, this read is the try. */
@@ -295,4 +208,56 @@ function isBlocked(reads: PartReads): boolean {
   if (now - reads.triedAt < RETRY_MS) return true;
   reads.triedAt = now;
   return false;
+}
+
+/** One read, and how its result is made. */
+export interface ReadTask<Raw, Result> {
+  readonly part: SourcePart;
+  /** Name of the source method, for error reports. */
+  readonly call: string;
+  /** The arguments in a canonical form: concurrent reads with the same part, call and key are shared. */
+  readonly key: string;
+  /** Exempt from the limits on concurrent reads; for calls with limits of their own. Default false. */
+  readonly urgent?: boolean;
+  /** Identifies the client that asks first: long work of different clients takes turns. Default: nobody. */
+  readonly client?: string | undefined;
+  /** In milliseconds, at most that of the reader. Default: that of the reader. */
+  readonly timeoutMs?: number;
+  /** Whether the last data of each part of a combined part is kept, to be shown in an outage. Default false. */
+  readonly keepsLast?: boolean;
+  read(context: ReadContext): Awaitable<Raw>;
+  /**
+   * Makes the result, once for all waiters. A thrown MonitorError is the outcome; any other error means that
+   * the data is invalid.
+   *
+   * @param result facts about the read
+   * @param waiter who waits; its signal aborts when nobody does any more, so that the work can stop
+   */
+  map(raw: Raw, result: ReadResult, waiter: Waiter): Awaitable<Result>;
+}
+
+/** Reads of all sources. */
+export interface Reader {
+  /**
+   * Reads a source. Synchronous (no promise) when the source is.
+   *
+   * @param onLeave reports when the client disconnects. Default: it never does
+   * @throws MonitorError with the error code of the response, or `CLIENT_GONE`
+   */
+  read<Raw, Result>(task: ReadTask<Raw, Result>, onLeave?: OnLeave): Awaitable<Result>;
+  /** Ends every read as `overloaded`, and refuses later ones. */
+  close(): void;
+}
+
+/** Bounds of a {@link Reader}. */
+interface ReaderOptions {
+  /** Milliseconds. */
+  readonly timeoutMs: number;
+  /** Maximum number of concurrent reads; half of them of one part. */
+  readonly concurrency: number;
+  readonly report: Report;
+  /** Last data of the parts of combined parts. */
+  readonly lastAnswers: LruCache<LastAnswer>;
+  /** Called for each call of a method of a source. `undefined`: nobody counts them. */
+  readonly onCall: ((part: SourcePart, call: string) => void) | undefined;
 }

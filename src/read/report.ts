@@ -2,21 +2,8 @@ import { debugChannel } from '../debug.ts';
 import type { MonitorErrorCode } from '../errors.ts';
 import type { MonitorErrorContext, OnError } from '../options.ts';
 
-/** The origin of an error. */
-export type ReportContext = Omit<MonitorErrorContext, 'suppressed'>;
-
 /** Reports an error to the host. Never throws. */
-export type Report = (error: unknown, context: ReportContext) => void;
-
-/** Options of {@link createReport}. */
-export interface ReportOptions {
-  /** `null`: mistakes of the host are printed as warnings of the process, once per code. */
-  readonly onError: OnError | null;
-  /** Removes secrets from a text. */
-  readonly redact: (text: string) => string;
-  /** Monotonic milliseconds; for tests. */
-  readonly now?: () => number;
-}
+export type Report = (error: unknown, context: Omit<MonitorErrorContext, 'suppressed'>) => void;
 
 // In an outage every request fails with the same error: one report in 30 seconds is enough.
 const QUIET_MS = 30_000;
@@ -25,20 +12,26 @@ const LONGEST = 200;
 
 const debug = debugChannel('error');
 
-/** Creates a report function that suppresses repeated errors. */
-export function createReport({ onError, redact, now = () => performance.now() }: ReportOptions): Report {
+/**
+ * Creates a report function that suppresses repeated errors.
+ *
+ * @param onError `null`: mistakes of the host are printed as warnings of the process, once per code
+ * @param redact removes secrets from a text
+ */
+export function createReport(onError: OnError | null, redact: (text: string) => string): Report {
   const kinds = new Map<string, { at: number; suppressed: number }>();
   const hook = onError ?? createWarner(redact);
 
   /** Number of suppressed errors of this kind; `null` when this one is suppressed, too. */
   function admit(kind: string): number | null {
     const known = kinds.get(kind);
-    if (known !== undefined && now() - known.at < QUIET_MS) {
+    const at = performance.now();
+    if (known !== undefined && at - known.at < QUIET_MS) {
       known.suppressed += 1;
       return null;
     }
     if (kinds.size >= MOST_KINDS) kinds.clear();
-    kinds.set(kind, { at: now(), suppressed: 0 });
+    kinds.set(kind, { at, suppressed: 0 });
     return known?.suppressed ?? 0;
   }
 

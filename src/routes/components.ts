@@ -1,21 +1,24 @@
 import type { JudgedQueue, Known } from '../findings/finding.ts';
-import { keyOf } from '../http/answer.ts';
+import { keyOf } from '../http/document.ts';
+import { type Document, sendDocument, sendPacked, tagOf } from '../http/exchange.ts';
 import type { Monitor } from '../http/monitor.ts';
 import { defineRoute } from '../http/route.ts';
-import { type Document, sendDocument, sendPacked, tagOf } from '../http/send.ts';
 import { errorOf, freshnessOf } from '../read.ts';
 import { type Steps, scheduler } from '../scheduler.ts';
 import { partsOf } from '../source/combined-part.ts';
 import type { SourcePart } from '../source.ts';
+import { compareText } from '../values.ts';
 import type { ComponentBody, ComponentsBody, QueueBody, SourceErrorCode } from '../wire.ts';
-import { type Findings, findingsOf, stableFindings } from './findings-component.ts';
 import { type Added, OVERVIEW_QUERY, overviewOf } from './overview.ts';
 import {
   describeBeat,
   describeHistory,
   describeMetrics,
   describeWeb,
+  type Findings,
+  findingsOf,
   ownComponent,
+  stableFindings,
 } from './own-components.ts';
 import { type KeyedComponent, type Rows, readComponents, readQueues, type SourceReads } from './situation.ts';
 
@@ -213,10 +216,6 @@ const NOTHING_KNOWN = { activity: undefined, workers: undefined };
 
 function bySourceAndName(a: QueueBody, b: QueueBody): number {
   return compareText(a.source, b.source) || compareText(a.name, b.name);
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** The component without the fields that change only with time, for the ETag. */

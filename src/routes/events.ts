@@ -1,17 +1,14 @@
 import { decodeCursor, encodeCursor, isForeignCursor } from '../cursor.ts';
-import { type DocumentOptions, keyOf, readAnswer } from '../http/answer.ts';
-import { createDocument } from '../http/document.ts';
-import { readMoment } from '../http/moment-parameter.ts';
+import { contentOfList, readItems } from '../http/answer-body.ts';
+import { createDocument, type DocumentOptions, keyOf, readAnswer } from '../http/document.ts';
 import type { Monitor } from '../http/monitor.ts';
-import { cursor, integer, texts, type ValuesOf } from '../http/parameter.ts';
-
-import { contentOfList, readItems } from '../http/response-body.ts';
+import { cursor, integer, readMoment, texts, type ValuesOf } from '../http/parameter.ts';
 import { type Asked, defineRoute, SOURCE_ERRORS } from '../http/route.ts';
-import { streamable } from '../http/streamable.ts';
+import { streamable } from '../http/streams.ts';
 import type { TaskEvent } from '../model.ts';
 import type { ReadResult } from '../read.ts';
 import { partsOf } from '../source/combined-part.ts';
-import { isTaskEventPage } from '../source/pages.ts';
+import { isTaskEventPage } from '../source/task-query.ts';
 import type { TaskEventPage, TaskEventQuery, TaskEventSource } from '../source.ts';
 
 const KIND = 'events';
@@ -53,7 +50,7 @@ export const events = defineRoute({
     return (asked) => {
       const answerSince = (since: TaskEventQuery['since']) =>
         documentOptions(monitor, { ...asked, values: { ...asked.values, since } });
-      return streamable(monitor, createDocument(monitor, answerSince(asked.values.since)), {
+      return streamable(monitor.streams, createDocument(monitor, answerSince(asked.values.since)), {
         route: 'events',
         part,
         key: keyOf('events', { ...asked, values: { ...asked.values, since: null } }),

@@ -1,15 +1,14 @@
 import { DETAIL_OF, isMonitorError, MonitorError, type MonitorErrorCode } from '../errors.ts';
-import type { MonitorRequest } from '../http/exchange.ts';
+import { type MonitorRequest, sendFresh } from '../http/exchange.ts';
 import { type Monitor, oncePerMonitor } from '../http/monitor.ts';
 import { subset } from '../http/parameter.ts';
 import { defineRoute } from '../http/route.ts';
-import { sendFresh } from '../http/send.ts';
 import type { HealthCheck, WorkerHealthCheck } from '../model.ts';
-import { MOST_ITEMS, wellFormed } from '../serialize/scalars.ts';
+import { MOST_ITEMS, wellFormed } from '../serialize/shown-values.ts';
 import { shareCalls } from '../single-flight.ts';
 import type { Awaitable, HealthSource, ReadContext } from '../source.ts';
 import type { HealthBody, HealthCheckBody, WorkerHealthCheckBody } from '../wire.ts';
-import { findingsOf } from './findings-component.ts';
+import { findingsOf } from './own-components.ts';
 
 const CHECKS = ['broker', 'backend', 'workers'] as const;
 /** Checked only on request: restarting the app, as a probe may do, does not solve what rules find. */

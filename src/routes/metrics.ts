@@ -2,20 +2,19 @@ import type { QueueAnswer } from '../answers/queue-answers.ts';
 import { isMonitorError, MonitorError } from '../errors.ts';
 import type { Evaluation } from '../findings/evaluate.ts';
 import type { SourceSituation } from '../findings/finding.ts';
-import { type Waiting, waitingByQueue } from '../findings/rules/queue-waiting.ts';
+import { type Waiting, waitingByQueue } from '../findings/rules/queues.ts';
 import { STORE_COMPONENT } from '../history/store-parts.ts';
-import { isGone, onLeave } from '../http/exchange.ts';
-import { DELAY_BOUNDS, type LoopDelay, measureLoopDelay } from '../http/loop-delay.ts';
+import { isGone, onLeave, sendFresh } from '../http/exchange.ts';
 import type { Monitor } from '../http/monitor.ts';
 import { defineRoute } from '../http/route.ts';
-import { sendFresh } from '../http/send.ts';
+import { DELAY_BOUNDS, measureLoopDelay } from '../metrics/durations.ts';
 import type { Collector } from '../metrics/exposition.ts';
 import { CLIENT_GONE } from '../read.ts';
 import { type Steps, scheduler } from '../scheduler.ts';
 import { shareCalls } from '../single-flight.ts';
 import type { HistoryStats, MetricFamily, MetricLabels, MetricSeries, MetricValue } from '../source.ts';
 import { settleInTime } from '../waiting.ts';
-import { type Findings, findingsOf } from './findings-component.ts';
+import { type Findings, findingsOf } from './own-components.ts';
 import { partsByName, readPart, type SourceReads } from './situation.ts';
 import { VERSION } from './version.ts';
 
@@ -106,7 +105,10 @@ function* unchanged<Raw>(raw: Raw): Steps<Raw> {
   return raw;
 }
 
-function ownSeries({ streams, figures }: Monitor, delay: LoopDelay): readonly MetricSeries[] {
+function ownSeries(
+  { streams, figures }: Monitor,
+  delay: ReturnType<typeof measureLoopDelay>,
+): readonly MetricSeries[] {
   return [
     { name: FAMILIES.version.name, samples: [{ labels: { version: VERSION }, value: 1 }] },
     { name: FAMILIES.requests.name, samples: figures?.requests.samples() ?? [] },

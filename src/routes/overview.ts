@@ -1,25 +1,21 @@
 /** The components that the parameter `stats` adds: with them, one request has the figures of an overview. */
 import { isMonitorError, type MonitorError } from '../errors.ts';
-import type { AnswerEntry } from '../http/answer-entry.ts';
+import { type AnswerEntry, contentOf } from '../http/answer-body.ts';
 import { type Answer, createAnswer } from '../http/document.ts';
-import type { MonitorRequest, MonitorResponse } from '../http/exchange.ts';
+import { type MonitorRequest, type MonitorResponse, problemOf } from '../http/exchange.ts';
 import { markersIn } from '../http/markers.ts';
-import { moment } from '../http/moment-parameter.ts';
 import type { Monitor } from '../http/monitor.ts';
-import { integer, texts, type ValuesOf } from '../http/parameter.ts';
-import { contentOf } from '../http/response-body.ts';
+import { integer, moment, texts, type ValuesOf } from '../http/parameter.ts';
 import type { Asked, Fault } from '../http/route.ts';
-import { problemOf } from '../http/send.ts';
 import type { RouteName } from '../options.ts';
-import type { StatsFigures } from '../serialize/stats.ts';
-import { statsColumns } from '../serialize/stats-columns.ts';
+import { type StatsFigures, statsColumns } from '../serialize/stats.ts';
 import { shareCalls } from '../single-flight.ts';
 import { ALL_TASKS } from '../source/task-query.ts';
 import type { TaskQuery, TaskSource, TaskStats, TaskStatsQuery } from '../source.ts';
 import type { ComponentBody, HealthCheckBody, MarkerBody } from '../wire.ts';
 import { readChecks } from './healthcheck.ts';
 import { ownComponent } from './own-components.ts';
-import { COUNTED_MINUTES } from './stats-parameters.ts';
+import { COUNTED_MINUTES } from './task-parameters.ts';
 import { getTaskStats, STATS_HOLD_MS } from './tasks.ts';
 import { countWorkers } from './workers.ts';
 

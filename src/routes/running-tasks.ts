@@ -9,7 +9,7 @@ import { shareCalls } from '../single-flight.ts';
 import { ALL_TASKS } from '../source/task-query.ts';
 import type { Activity, TaskQuery, TaskSource } from '../source.ts';
 import { addTo } from '../values.ts';
-import type { TaskBody, UnassignedTasksBody, WorkerBody } from '../wire.ts';
+import type { TaskBody, UnassignedTasksBody, WorkerBody, WorkersBody } from '../wire.ts';
 import {
   type Parts,
   partsByName,
@@ -99,20 +99,19 @@ async function readRows(
   return new Map((rows?.shown ?? []).map((row) => [row.task_id, row]));
 }
 
-/** Workers with their running tasks, and running tasks without a worker. */
-export interface WorkersWithTasks {
-  readonly workers: WorkerBody[];
-  readonly unassigned: UnassignedTasksBody[];
-}
-
-/** @param most maximum number of tasks per worker. @param now milliseconds since 1970 */
+/**
+ * Workers with their running tasks, and running tasks without a worker.
+ *
+ * @param most maximum number of tasks per worker
+ * @param now milliseconds since 1970
+ */
 export function* addRunning(
   monitor: Monitor,
   workers: readonly WorkerBody[],
   bySource: RunningBySource,
   most: number,
   now: number,
-): Steps<WorkersWithTasks> {
+): Steps<Required<Pick<WorkersBody, 'workers' | 'unassigned'>>> {
   const shown: WorkerBody[] = [];
   const unassigned: UnassignedTasksBody[] = [];
   for (const [source, known] of bySource) {

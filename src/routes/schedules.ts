@@ -1,9 +1,7 @@
-import { keyOf } from '../http/answer.ts';
-import type { AnswerContent } from '../http/answer-entry.ts';
-import { createDocument } from '../http/document.ts';
-import { contentOfList, readItems } from '../http/response-body.ts';
-import { defineRoute, type Respond } from '../http/route.ts';
-import { sendDocument, tagOf } from '../http/send.ts';
+import { type AnswerContent, contentOfList, readItems } from '../http/answer-body.ts';
+import { createDocument, keyOf } from '../http/document.ts';
+import { type Respond, sendDocument, tagOf } from '../http/exchange.ts';
+import { defineRoute } from '../http/route.ts';
 import type { Schedule } from '../model.ts';
 import type { ScheduleBody, SchedulesBody } from '../wire.ts';
 

@@ -8,13 +8,13 @@ import type {
   Known,
   SourceSituation,
 } from '../findings/finding.ts';
+import { readItems } from '../http/answer-body.ts';
 import type { Monitor } from '../http/monitor.ts';
-import { readItems } from '../http/response-body.ts';
 import type { Component } from '../model.ts';
 import { PART_NAMES } from '../options/sources.ts';
 import { errorOf, freshnessOf } from '../read.ts';
 import { type Steps, scheduler, type Waiter } from '../scheduler.ts';
-import { wellFormed, whole } from '../serialize/scalars.ts';
+import { wellFormed, whole } from '../serialize/shown-values.ts';
 import { partsOf } from '../source/combined-part.ts';
 import type { Activity, Awaitable, MonitorSources, ReadContext, SourcePart } from '../source.ts';
 import type { ComponentBody, ScheduleBody, SourceErrorCode } from '../wire.ts';

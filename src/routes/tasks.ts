@@ -1,22 +1,19 @@
 import { createHash } from 'node:crypto';
 import { decodeCursor, encodeCursor, isForeignCursor, LONGEST_CURSOR } from '../cursor.ts';
 import { MonitorError } from '../errors.ts';
-import { keyOf } from '../http/answer.ts';
-import { createDocument } from '../http/document.ts';
+import { contentOfList, type ListBody, readItems } from '../http/answer-body.ts';
+import { createDocument, keyOf } from '../http/document.ts';
+import type { Respond } from '../http/exchange.ts';
 import { markersIn } from '../http/markers.ts';
-import { moment } from '../http/moment-parameter.ts';
 import type { Monitor } from '../http/monitor.ts';
-import { choice, cursor, integer, text, texts, type ValuesOf } from '../http/parameter.ts';
-
-import { contentOfList, type ListBody, readItems } from '../http/response-body.ts';
-import { type Asked, defineRoute, type Fault, type Respond, SOURCE_ERRORS } from '../http/route.ts';
+import { choice, cursor, integer, moment, text, texts, type ValuesOf } from '../http/parameter.ts';
+import { type Asked, defineRoute, type Fault, SOURCE_ERRORS } from '../http/route.ts';
 import { TASK_STATES, type Task } from '../model.ts';
 import type { ReadResult } from '../read.ts';
 import type { Steps } from '../scheduler.ts';
-import { queryOfSource } from '../select/query-of-source.ts';
+import { queryOfSource } from '../select/apply-query.ts';
 import { summarizeTasks } from '../select.ts';
-import { isTaskPage, isTaskPosition } from '../source/pages.ts';
-import { TASK_SORTS } from '../source/task-capabilities.ts';
+import { isTaskPage, isTaskPosition, TASK_SORTS } from '../source/task-query.ts';
 import type {
   Awaitable,
   ReadContext,
@@ -28,9 +25,17 @@ import type {
   TaskStatsQuery,
 } from '../source.ts';
 import type { MarkerBody, TaskMatchBody } from '../wire.ts';
-import { findStatsFaults, STATS_QUERY, statsWindowOf } from './stats-parameters.ts';
-import { abilitiesOf, type ListAbilities } from './task-capabilities.ts';
-import { CONDITION_NAMES, CONDITION_QUERY, conditionsOf, findConditionFaults } from './task-conditions.ts';
+import {
+  abilitiesOf,
+  CONDITION_NAMES,
+  CONDITION_QUERY,
+  conditionsOf,
+  findConditionFaults,
+  findStatsFaults,
+  type ListAbilities,
+  STATS_QUERY,
+  statsWindowOf,
+} from './task-parameters.ts';
 
 const QUERY = {
   limit: integer('Maximum number of tasks per page; 0 is allowed only with `stats`.', {

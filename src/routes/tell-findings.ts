@@ -1,14 +1,14 @@
 /** Reports findings to the host: evaluates the rules periodically, and calls `onFinding`. */
 import { MonitorError } from '../errors.ts';
+import type { OnFinding } from '../findings/finding.ts';
 import { createNotices, type DueNotice, type Notices } from '../findings/notices.ts';
-import type { OnFinding } from '../findings/on-finding.ts';
 import type { Monitor } from '../http/monitor.ts';
 import type { ResolvedOptions } from '../options/resolve-options.ts';
 import type { Report } from '../read.ts';
 import { scheduler } from '../scheduler.ts';
 import type { MonitorSources, SharedNotes } from '../source.ts';
 import { settleInTime, waitFor } from '../waiting.ts';
-import { type Findings, findingsOf } from './findings-component.ts';
+import { type Findings, findingsOf } from './own-components.ts';
 import { partsByName } from './situation.ts';
 
 /** Time between two evaluations, in milliseconds. */

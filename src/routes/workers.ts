@@ -1,15 +1,14 @@
 import { createHash, type Hash } from 'node:crypto';
-import { keyOf } from '../http/answer.ts';
-import type { AnswerContent, Unreadable } from '../http/answer-entry.ts';
-import { type Answer, createAnswer, createDocument } from '../http/document.ts';
+import { type AnswerContent, contentOf, readItems, type Unreadable } from '../http/answer-body.ts';
+import { type Answer, createAnswer, createDocument, keyOf } from '../http/document.ts';
+import type { Respond } from '../http/exchange.ts';
 import type { Monitor } from '../http/monitor.ts';
 import { integer } from '../http/parameter.ts';
-import { contentOf, readItems } from '../http/response-body.ts';
-import { defineRoute, type Respond, SOURCE_ERRORS } from '../http/route.ts';
+import { defineRoute, SOURCE_ERRORS } from '../http/route.ts';
 import type { Worker } from '../model.ts';
 import type { ReadResult } from '../read.ts';
 import { type Steps, sortInSteps } from '../scheduler.ts';
-import { addTo } from '../values.ts';
+import { addTo, compareText } from '../values.ts';
 import type { WorkerBody, WorkerCountsBody, WorkersBody } from '../wire.ts';
 import { addRunning, createRunningReader, RUNNING_HOLD_MS, type RunningBySource } from './running-tasks.ts';
 
@@ -221,7 +220,7 @@ function startsOf(
 }
 
 function byHostname(a: WorkerBody, b: WorkerBody): number {
-  return a.hostname < b.hostname ? -1 : a.hostname > b.hostname ? 1 : 0;
+  return compareText(a.hostname, b.hostname);
 }
 
 /** Never negative, even if clocks differ. */

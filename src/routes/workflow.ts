@@ -1,15 +1,12 @@
 /** The three routes of a task's workflow: its relations, its graph, and what has changed in the graph since. */
 
 import { type GraphSince, parseGraphCursor } from '../graph.ts';
-import { type DocumentOptions, keyOf, readAnswer } from '../http/answer.ts';
-import type { AnswerContent } from '../http/answer-entry.ts';
-import { createDocument } from '../http/document.ts';
-import { readMoment } from '../http/moment-parameter.ts';
+import { type AnswerContent, contentOfParts } from '../http/answer-body.ts';
+import { createDocument, type DocumentOptions, keyOf, readAnswer } from '../http/document.ts';
 import type { Monitor } from '../http/monitor.ts';
-import { cursor, integer } from '../http/parameter.ts';
-import { contentOfParts } from '../http/response-body.ts';
+import { cursor, integer, readMoment } from '../http/parameter.ts';
 import { type Asked, defineRoute, SOURCE_ERRORS } from '../http/route.ts';
-import { streamable } from '../http/streamable.ts';
+import { streamable } from '../http/streams.ts';
 import { rootIdOf, type TreeSource, type Workflow, type WorkflowQuestion } from '../http/workflows.ts';
 import type { RouteName } from '../options.ts';
 import type { Steps } from '../scheduler.ts';
@@ -162,7 +159,7 @@ export const updates = defineRoute({
     return (asked) => {
       const answerSince = (since: GraphSince | null) =>
         documentOptions(monitor, { ...asked, values: { ...asked.values, since } });
-      return streamable(monitor, createDocument(monitor, answerSince(asked.values.since)), {
+      return streamable(monitor.streams, createDocument(monitor, answerSince(asked.values.since)), {
         route: 'updates',
         part: partWithTrees(monitor),
         key: keyOf('updates', { ...asked, values: { ...asked.values, since: null } }),

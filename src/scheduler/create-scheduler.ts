@@ -1,6 +1,5 @@
 import { setMaxListeners } from 'node:events';
 import { MonitorError } from '../errors.ts';
-import type { AllQueues, Queues, Steps, Waiter, Work } from './work.ts';
 
 /** Longest time of all work in one turn of the event loop, in milliseconds. */
 const TURN_MS = 10;
@@ -32,7 +31,7 @@ export interface Scheduler {
 }
 
 /** Clock and event loop of a scheduler. */
-export interface SchedulerOptions {
+interface SchedulerOptions {
   /** Monotonic milliseconds. */
   readonly now: () => number;
   /** Calls back in the next turn of the event loop. */
@@ -255,4 +254,36 @@ function isOverloaded(queues: Queues, estimates: Estimates, key: string, kind: s
   function usualOf(of: string): number {
     return estimates.get(of) ?? FIRST_ESTIMATE_MS;
   }
+}
+
+/** Long work. It yields wherever it may be interrupted: at least once in a millisecond. */
+export type Steps<Result> = Generator<void, Result, void>;
+
+/** The clients that wait for a piece of work. The context of a read is one. */
+export interface Waiter {
+  /** Aborts when the last client has left, or when the time limit has passed. The work then stops. */
+  readonly signal: AbortSignal;
+  /** Identifies the client. Default: all clients without a name count as one. */
+  readonly client?: string | undefined;
+}
+
+/** A piece of work that waits for its next slice. */
+interface Work {
+  readonly kind: string;
+  readonly steps: Steps<unknown>;
+  /** Time used so far, in milliseconds. */
+  usedMs: number;
+  resolve(result: unknown): void;
+  reject(error: unknown): void;
+  /** Takes the work out of its queue. */
+  leave(): void;
+}
+
+/** Queues of work, by kind and client. The first queue has the next slice. */
+type Queues = Map<string, Work[]>;
+
+/** Queues of the work that clients wait for, and of the library's own work. */
+interface AllQueues {
+  readonly clients: Queues;
+  readonly own: Queues;
 }

@@ -1,7 +1,7 @@
 /** The depths of queues over time, the messages that entered and left, and since when queues have been growing. */
 import type { Steps } from '../scheduler.ts';
 import type { QueueDepths } from '../source.ts';
-import type { StatsWindow } from './stats-steps.ts';
+import type { StatsWindow } from './task-stats.ts';
 
 /** Figures of one queue in one minute, or in another span of time. */
 export interface QueueSample {

@@ -1,6 +1,7 @@
 /** The data that statistics are computed from: one task in numbers. */
-import { hasFlag, type Task, type TaskCause } from '../model.ts';
-import { waitSecondsOf } from './task-wait.ts';
+
+import { hasFlag, type Task, type TaskAttempt, type TaskCause, type TaskChangeEntry } from '../model.ts';
+import { timeOf } from '../values.ts';
 
 /** The figures of a task. Times in milliseconds since 1970, `NaN` where unknown. */
 export interface TaskFigures {
@@ -49,11 +50,11 @@ export function figuresOf(task: Task, cause: TaskCause | null = null): TaskFigur
     worker: task.worker ?? null,
     queue: task.queue ?? null,
     parentId: task.parentId ?? null,
-    timestamp: timeOf(task.timestamp),
-    sent: timeOf(task.sent),
-    received: timeOf(task.received),
-    started: timeOf(task.started),
-    finished: timeOf(task.finished),
+    timestamp: msOf(task.timestamp),
+    sent: msOf(task.sent),
+    received: msOf(task.received),
+    started: msOf(task.started),
+    finished: msOf(task.finished),
     runtime: typeof task.runtime === 'number' ? task.runtime : Number.NaN,
     wait: waitSecondsOf(task) ?? Number.NaN,
     retriedAt: retriesIn(task),
@@ -66,12 +67,61 @@ export function failedAt({ finished, timestamp }: Pick<TaskFigures, 'finished' |
 }
 
 function retriesIn({ state, timestamp, retries }: Task): readonly number[] | null {
-  const times = state === 'RETRY' ? [timeOf(timestamp)] : NEVER;
+  const times = state === 'RETRY' ? [msOf(timestamp)] : NEVER;
   return (retries ?? 0) > times.length ? null : times;
 }
 
 const NEVER: readonly number[] = [];
 
-function timeOf(time: Date | null | undefined): number {
+function msOf(time: Date | null | undefined): number {
   return time?.getTime() ?? Number.NaN;
+}
+
+/**
+ * How long a task waited for its last start, in seconds: since it was sent, or since its eta if that was later.
+ *
+ * @param since when it was sent, in milliseconds since 1970 like the others; `null`: unknown
+ * @returns `null` if that is unknown, or if the task seems to start before it was sent because clocks differ
+ */
+export function waitBetween(since: number | null, eta: number | null, started: number | null): number | null {
+  if (started === null || since === null || started < since) return null;
+  // The clock that set the eta may also differ from that of the worker.
+  return eta !== null && eta > since ? Math.max(0, started - eta) / 1_000 : (started - since) / 1_000;
+}
+
+/** The wait of a task as its source reports it; otherwise computed from its times, unless it was retried. */
+export function waitSecondsOf(task: Task): number | null {
+  const { waitSeconds, retries, sent, received, eta, started } = task;
+  if (waitSeconds !== undefined) return typeof waitSeconds === 'number' ? waitSeconds : null;
+  if (typeof retries === 'number' && retries > 0) return null;
+  return waitBetween(momentOf(sent) ?? momentOf(received), momentOf(eta), momentOf(started));
+}
+
+function momentOf(time: Date | null | undefined): number | null {
+  const value = timeOf(time);
+  return Number.isNaN(value) ? null : value;
+}
+
+/** States in which an attempt has ended. */
+const ENDS: ReadonlySet<string> = new Set(['RETRY', 'SUCCESS', 'FAILURE', 'REVOKED', 'REJECTED']);
+const FAILED: ReadonlySet<string> = new Set(['RETRY', 'FAILURE']);
+
+/**
+ * The attempts of a task according to its timeline, oldest first. A change that names no attempt belongs to the
+ * attempt that the preceding changes have reached.
+ */
+export function attemptsIn(timeline: readonly TaskChangeEntry[]): readonly TaskAttempt[] {
+  const attempts = new Map<number, { -readonly [Name in keyof TaskAttempt]: TaskAttempt[Name] }>();
+  let current = 0;
+  for (const { state, timestamp, detail, retries } of timeline) {
+    if (state === 'PENDING') continue;
+    const at = retries ?? current;
+    const attempt = attempts.get(at) ?? { number: at + 1, started: null, finished: null, error: null };
+    attempts.set(at, attempt);
+    if (state === 'STARTED') attempt.started ??= timestamp;
+    if (ENDS.has(state)) attempt.finished = timestamp;
+    if (FAILED.has(state)) attempt.error = detail;
+    current = Math.max(current, state === 'RETRY' ? at + 1 : at);
+  }
+  return [...attempts.values()].sort((a, b) => a.number - b.number);
 }

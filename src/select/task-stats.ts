@@ -1,19 +1,59 @@
-import { type CauseGroups, type CausesBefore, createCauseGroups } from '../causes/cause-groups.ts';
-import { isDone } from '../model.ts';
+import {
+  type CauseGroups,
+  type CausesBefore,
+  createCauseGroups,
+  createFirstSeen,
+} from '../causes/cause-groups.ts';
+import { isDone, type Task } from '../model.ts';
 import { type Steps, sortInSteps } from '../scheduler.ts';
 import type { TaskStats, TaskStatsQuery } from '../source.ts';
-import type { SentTask } from './callers.ts';
+import { compareText } from '../values.ts';
+import { passesFilters } from './apply-query.ts';
+import { countCallers, createFamilyCollector, type SentTask } from './callers.ts';
 import {
   addDurations,
+  bucketsOf,
   type Durations,
   histogramOf,
   noDurations,
   percentilesOf,
   totalsIn,
 } from './durations.ts';
-import { bucketsOf } from './histogram.ts';
-import { statsWindow } from './stats-steps.ts';
-import { failedAt, type TaskFigures } from './task-figures.ts';
+import { failedAt, figuresOf, type TaskFigures } from './task-figures.ts';
+
+/**
+ * Answers `getTaskStats` for a source that has all its tasks in memory.
+ *
+ * @param tasks every task, in any order
+ * @param query as given to `getTaskStats`
+ */
+export function summarizeTasks(tasks: Iterable<Task>, query: TaskStatsQuery): TaskStats {
+  const { filter, causes = 0, callers = false } = query;
+  const family = createFamilyCollector();
+  const seen = createFirstSeen();
+  let since = Number.POSITIVE_INFINITY;
+  const before: CausesBefore = { firstSeen: seen.firstSeen, since: () => since };
+  const statistics = createStatsAccumulator(query, { before });
+  for (const task of tasks) {
+    if (callers) family.note(task);
+    const isMatch = passesFilters(task, filter);
+    if (!isMatch && causes === 0) continue;
+    const cause = causes === 0 ? null : filter.causeOf(task);
+    const figures = figuresOf(task, cause);
+    if (figures.timestamp < since) since = figures.timestamp;
+    if (cause !== null) seen.note(cause.id, failedAt(figures));
+    if (isMatch) statistics.add(figures);
+  }
+  const stats = finish(statistics.result());
+  return callers ? { ...stats, ...finish(countCallers(statistics.counted, family)) } : stats;
+}
+
+/** Runs all steps without a pause. */
+function finish<Result>(steps: Steps<Result>): Result {
+  let step = steps.next();
+  while (step.done !== true) step = steps.next();
+  return step.value;
+}
 
 /** Maximum number of names in the result. */
 const MAX_NAMES = 50;
@@ -84,18 +124,8 @@ interface Sums {
   readonly before: CausesBefore;
 }
 
-/** Sums up tasks one by one, so that a large number can be processed in steps. */
-export interface StatsAccumulator {
-  /** Counts a task that has passed the filters, unless it is outside the time window. */
-  add(task: TaskFigures): void;
-  /** The tasks counted so far, if the query requests callers; otherwise empty. */
-  readonly counted: readonly SentTask[];
-  /** Sorts and cuts the result. */
-  result(): Steps<TaskStats>;
-}
-
 /**
- * Creates an accumulator for tasks whose last change is in the time window.
+ * Sums up tasks whose last change is in the time window, one by one, so that a large number can be processed in steps.
  * - `received`, `succeeded`, `failed` of a step: tasks that were received, or ended as SUCCESS or FAILURE, in
  *   that step; `retried`: attempts that ended with a retry in that step
  * - `states` excludes tasks whose end was not seen: their current state is unknown
@@ -111,8 +141,8 @@ export function createStatsAccumulator(
     isExamined = () => true,
     hasRemoved = () => false,
     before = NOTHING_BEFORE,
-  }: StatsOptions = {},
-): StatsAccumulator {
+  }: StatsOptions,
+) {
   const { start, end, stepSeconds, first, count } = statsWindow(query);
   const stepMs = stepSeconds * 1_000;
   const series = Array.from(
@@ -152,8 +182,11 @@ export function createStatsAccumulator(
     before,
   };
   return {
-    add: (task) => addTask(sums, task),
-    counted: sums.counted ?? [],
+    /** Counts a task that has passed the filters, unless it is outside the time window. */
+    add: (task: TaskFigures): void => addTask(sums, task),
+    /** The tasks counted so far, if the query requests callers; otherwise empty. */
+    counted: (sums.counted ?? []) as readonly SentTask[],
+    /** Sorts and cuts the result. */
     result: () => resultOf(sums),
   };
 }
@@ -274,6 +307,44 @@ function* resultOf(sums: Sums): Steps<TaskStats> {
   };
 }
 
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+const MINUTE_MS = 60_000;
+/** Readable chart steps, in seconds; the smallest one with at most 60 steps is used, beyond a day with at most 90. */
+const STEPS = [1, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800];
+const LONG_STEPS = [3_600, 7_200, 14_400, 28_800, 86_400];
+const MAX_STEPS = 60;
+const MAX_LONG_STEPS = 90;
+const DAY_MINUTES = 1_440;
+
+/** A window and its steps. Times in milliseconds since 1970. */
+export interface StatsWindow {
+  readonly start: number;
+  readonly end: number;
+  readonly stepSeconds: number;
+  /** When the first step begins. */
+  readonly first: number;
+  /** How many steps there are. */
+  readonly count: number;
+}
+
+/** @param least shortest possible step, in seconds */
+export function statsWindow(
+  query: Pick<TaskStatsQuery, 'minutes' | 'now' | 'stepSeconds'>,
+  least = 1,
+): StatsWindow {
+  const { minutes, now, stepSeconds: asked } = query;
+  const stepSeconds = Math.max(asked ?? usualStep(minutes), least);
+  const stepMs = stepSeconds * 1_000;
+  const end = now.getTime();
+  const start = end - minutes * MINUTE_MS;
+  // Steps begin at round times, so that a chart does not change between two answers.
+  const first = Math.floor(start / stepMs) * stepMs;
+  const count = Math.floor(end / stepMs) - first / stepMs + 1;
+  return { start, end, stepSeconds, first, count };
+}
+
+function usualStep(minutes: number): number {
+  if (minutes > DAY_MINUTES) {
+    return LONG_STEPS.find((step) => (minutes * 60) / step <= MAX_LONG_STEPS) ?? 86_400;
+  }
+  return STEPS.find((step) => (minutes * 60) / step <= MAX_STEPS) ?? 1_800;
 }

@@ -1,6 +1,6 @@
 /** Serializes workers, feed events and schedules. */
 
-import type { Wait } from '../answers/wait.ts';
+import type { Wait } from '../answers/queue-causes.ts';
 import type { FoundProblem, RuleOutcome } from '../findings/evaluate.ts';
 import type { JudgedTask } from '../findings/judge-running.ts';
 import type { Component, Queue, Schedule, ScheduleRun, TaskEvent, Worker } from '../model.ts';
@@ -18,9 +18,18 @@ import type {
   WaitBody,
   WorkerBody,
 } from '../wire.ts';
-import { isoTime } from './moments.ts';
-import { countsOf, figure, label, labels, MOST_ITEMS, wellFormed, whole } from './scalars.ts';
-import { rulesFor, type ShowText } from './shown-text.ts';
+import {
+  countsOf,
+  figure,
+  isoTime,
+  label,
+  labels,
+  MOST_ITEMS,
+  rulesFor,
+  type ShowText,
+  wellFormed,
+  whole,
+} from './shown-values.ts';
 
 /** Maximum number of listed runs of a schedule. */
 const MOST_RUNS = 20;

@@ -1,41 +1,13 @@
 /** The only conversion from the model to the wire: missing values, previews and redaction are handled here. */
-import type { Wait } from '../answers/wait.ts';
+import type { Wait } from '../answers/queue-causes.ts';
 import { causeOfTask, createCauseFinder } from '../causes/find-cause.ts';
 import type { FoundProblem, RuleOutcome } from '../findings/evaluate.ts';
 import type { JudgedTask } from '../findings/judge-running.ts';
-import type { GraphEdge, GraphNode, StateCounts } from '../graph.ts';
-import type {
-  Component,
-  Queue,
-  Schedule,
-  Task,
-  TaskCause,
-  TaskDetail,
-  TaskEvent,
-  TaskRelation,
-  Worker,
-} from '../model.ts';
+import type { GraphNode } from '../graph.ts';
+import type { Component, Queue, Schedule, Task, TaskCause, TaskDetail, TaskEvent, Worker } from '../model.ts';
 import type { Redactor } from '../redact.ts';
 import type { TaskStats } from '../source.ts';
-import type {
-  ComponentBody,
-  EventBody,
-  FindingBody,
-  GraphEdgeBody,
-  GraphNodeBody,
-  GraphNodeUpdateBody,
-  QueueBody,
-  RelationBody,
-  RuleBody,
-  RunningTaskBody,
-  ScheduleBody,
-  StateCountsBody,
-  TaskBody,
-  TaskDetailBody,
-  TaskMatchBody,
-  WaitBody,
-  WorkerBody,
-} from '../wire.ts';
+import type { TaskBody, TaskMatchBody } from '../wire.ts';
 import {
   componentBody,
   eventBody,
@@ -47,20 +19,18 @@ import {
   waitBody,
   workerBody,
 } from './deployment.ts';
-
-import { createFinder, createMatcher } from './finder.ts';
-import { wellFormed } from './scalars.ts';
-import { createShowText, rawText, rulesFor } from './shown-text.ts';
-import { type StatsAsked, type StatsFigures, statsBody } from './stats.ts';
-import { taskDetailBody } from './task-detail.ts';
-import { taskBody } from './tasks.ts';
+import { createShowText, rawText, rulesFor, wellFormed } from './shown-values.ts';
+import { type StatsAsked, statsBody } from './stats.ts';
+import { createFinder, createMatcher, taskBody, taskDetailBody } from './tasks.ts';
 import { countsBody, graphEdgeBody, graphNodeBody, nodeUpdateBody, relationBody } from './workflow.ts';
 
 // Maximum length, in characters, of a sentence from a source.
 const SENTENCE = 1_024;
 
-/** Options of {@link createSerializer}. */
-export interface SerializerOptions {
+/** The serializer of one router. */
+export type Serializer = ReturnType<typeof createSerializer>;
+
+interface SerializerOptions {
   readonly redactor: Redactor;
   /** Maximum length of a text in lists and graphs, in characters. Default 256. */
   readonly preview?: number;
@@ -69,73 +39,15 @@ export interface SerializerOptions {
 }
 
 /**
- * Converts what sources return into bodies. Every method accepts any value: a field of the wrong type becomes
- * `null`, and so does an item without a required field (an id, a state …).
+ * Creates the serializer of one router. It converts what sources return into bodies. Every method accepts any value: a
+ * field of the wrong type becomes `null`, and so does an item without a required field (an id, a state …).
  */
-export interface Serializer {
-  /** A row of the task list. `null` when the task has no id or no state. */
-  taskRow(task: Task, source: string): TaskBody | null;
-  /** The same row as JSON text. Rows of frozen tasks are cached per source. */
-  taskRowJson(task: Task, source: string): string | null;
-  taskDetail(
-    task: TaskDetail,
-    source: string,
-  ): Omit<TaskDetailBody, 'sources' | 'links' | 'waiting_for'> | null;
-  /** `null` when the statistics are unreadable. @param asked Default: none of the optional parts */
-  stats(stats: TaskStats, asked?: StatsAsked): StatsFigures | null;
-  /** An id without lone surrogates. */
-  id(id: string): string;
-  relation(relation: TaskRelation): RelationBody;
-  graphNode(node: GraphNode): GraphNodeBody;
-  graphEdge(edge: GraphEdge): GraphEdgeBody;
-  /** The fields of a node that can change. */
-  nodeUpdate(node: GraphNode): GraphNodeUpdateBody;
-  counts(counts: StateCounts): StateCountsBody;
-  /** `null` when the worker has no hostname or no status. */
-  worker(worker: Worker, source: string, now: Date): WorkerBody | null;
-  /** `null` when the task has no id or no start. @param row the same task in a list; `null`: not found */
-  runningTask(judged: JudgedTask, row: TaskBody | null): RunningTaskBody | null;
-  /** `null` when the event has no id or no type. */
-  event(event: TaskEvent): EventBody | null;
-  /** `null` when the schedule has no id or no name. */
-  schedule(schedule: Schedule, source: string): ScheduleBody | null;
-  /** `null` when the component has no key, no name or no status. */
-  component(component: Component): ComponentBody | null;
-  /** `null` when the queue has no name. */
-  queue(queue: Queue, source: string, now: Date): Omit<QueueBody, 'blocked_by' | 'drain'> | null;
-  wait(wait: Wait): WaitBody;
-  finding(finding: FoundProblem): FindingBody;
-  rule(outcome: RuleOutcome): RuleBody;
-  /** Redacts and truncates a sentence from a source. */
-  sentence(text: string): string;
-  /**
-   * Creates a search for a text in id, name, worker, args, kwargs, exception and result of a task, as list rows
-   * show them. It returns the field that contains the text; `null`: none does.
-   *
-   * @param q search text in lower case
-   */
-  finder(q: string): (task: Task) => TaskMatchBody | null;
-  /**
-   * The same search for several texts: whether a task contains all of them, and none of others.
-   *
-   * @param all in lower case, like `none`. Default of `none`: there are no others
-   */
-  matcher(all: readonly string[], none?: readonly string[]): (task: Task) => boolean;
-  /** The cause of a failure, from texts without secrets; `null` when the task has none, or is unreadable. */
-  causeOf(task: Task): TaskCause | null;
-}
-
-/** Creates the serializer of one router. */
-export function createSerializer({
-  redactor,
-  preview = 256,
-  detail = 65_536,
-}: SerializerOptions): Serializer {
+export function createSerializer({ redactor, preview = 256, detail = 65_536 }: SerializerOptions) {
   const showPreview = createShowText(redactor, preview);
   const showDetail = createShowText(redactor, detail);
   const showSentence = createShowText(redactor, SENTENCE);
   const causeOf = createCauseReader(redactor);
-  const caches = new Map<string, ReturnType<typeof createRowCache>>();
+  const rowsOf = createRowCaches();
 
   function sentence(text: string): string {
     return showSentence(text, 'error').text ?? '';
@@ -145,48 +57,57 @@ export function createSerializer({
     return readable(() => taskBody(task, source, { show: showPreview, causeOf }));
   }
 
-  function rowsOf(source: string): ReturnType<typeof createRowCache> {
-    const cache = caches.get(source) ?? createRowCache();
-    caches.set(source, cache);
-    return cache;
-  }
-
   return {
+    /** A row of the task list. `null` when the task has no id or no state. */
     taskRow,
-    taskRowJson: (task, source) =>
-      readable(() =>
-        rowsOf(source).get(task, () => {
-          const row = taskRow(task, source);
-          return row === null ? null : JSON.stringify(row);
-        }),
-      ),
-    taskDetail: (task, source) => readable(() => taskDetailBody(task, source, { show: showDetail, causeOf })),
-    stats: (stats, asked) => readable(() => statsBody(stats, showSentence, asked)),
+    /** The same row as JSON text. Rows of frozen tasks are cached per source. */
+    taskRowJson: (task: Task, source: string): string | null =>
+      readable(() => rowsOf(source).get(task, () => jsonOf(taskRow(task, source)))),
+    taskDetail: (task: TaskDetail, source: string) =>
+      readable(() => taskDetailBody(task, source, { show: showDetail, causeOf })),
+    /** `null` when the statistics are unreadable. @param asked Default: none of the optional parts */
+    stats: (stats: TaskStats, asked?: StatsAsked) => readable(() => statsBody(stats, showSentence, asked)),
+    /** An id without lone surrogates. */
     id: wellFormed,
     relation: relationBody,
-    graphNode: (node) => graphNodeBody(node, showPreview, redactor),
+    graphNode: (node: GraphNode) => graphNodeBody(node, showPreview, redactor),
     graphEdge: graphEdgeBody,
+    /** The fields of a node that can change. */
     nodeUpdate: nodeUpdateBody,
     counts: countsBody,
-    worker: (worker, source, now) => readable(() => workerBody(worker, source, now)),
-    runningTask: (judged, row) => readable(() => runningTaskBody(judged, row)),
-    event: (event) => readable(() => eventBody(event, showPreview)),
-    schedule: (schedule, source) => readable(() => scheduleBody(schedule, source, showPreview)),
-    queue: (queue, source, now) => readable(() => queueBody(queue, source, now)),
-    component: (component) => readable(() => componentBody(component, redactor)),
-    wait: (wait) => waitBody(wait, redactor, sentence),
-    finding: (finding) => findingBody(finding, redactor, sentence),
-    rule: (outcome) => ruleBody(outcome, sentence),
+    worker: (worker: Worker, source: string, now: Date) => readable(() => workerBody(worker, source, now)),
+    runningTask: (judged: JudgedTask, row: TaskBody | null) => readable(() => runningTaskBody(judged, row)),
+    event: (event: TaskEvent) => readable(() => eventBody(event, showPreview)),
+    schedule: (schedule: Schedule, source: string) =>
+      readable(() => scheduleBody(schedule, source, showPreview)),
+    component: (component: Component) => readable(() => componentBody(component, redactor)),
+    queue: (queue: Queue, source: string, now: Date) => readable(() => queueBody(queue, source, now)),
+    wait: (wait: Wait) => waitBody(wait, redactor, sentence),
+    finding: (finding: FoundProblem) => findingBody(finding, redactor, sentence),
+    rule: (outcome: RuleOutcome) => ruleBody(outcome, sentence),
+    /** Redacts and truncates a sentence from a source. */
     sentence,
-    causeOf: (task) => readable(() => causeOf(task)),
-    finder(q) {
+    /** The cause of a failure, from texts without secrets; `null` when the task has none, or is unreadable. */
+    causeOf: (task: Task) => readable(() => causeOf(task)),
+    /**
+     * Creates a search for a text in id, name, worker, args, kwargs, exception and result of a task, as list rows
+     * show them. It returns the field that contains the text; `null`: none does.
+     *
+     * @param q search text in lower case
+     */
+    finder(q: string) {
       const find = createFinder(q, showPreview);
-      return (task) => readable(() => find(task));
+      return (task: Task): TaskMatchBody | null => readable(() => find(task));
     },
-    matcher(all, none = []) {
+    /**
+     * The same search for several texts: whether a task contains all of them, and none of others.
+     *
+     * @param all in lower case, like `none`. Default of `none`: there are no others
+     */
+    matcher(all: readonly string[], none: readonly string[] = []) {
       const matches = createMatcher(all, none, showPreview);
       // The list cannot show a task that throws either.
-      return (task) => readable(() => matches(task)) ?? false;
+      return (task: Task): boolean => readable(() => matches(task)) ?? false;
     },
   };
 }
@@ -204,6 +125,10 @@ function createCauseReader(redactor: Redactor): (task: Task) => TaskCause | null
   };
 }
 
+function jsonOf(row: TaskBody | null): string | null {
+  return row === null ? null : JSON.stringify(row);
+}
+
 /** `null` when reading throws: a throwing getter, a Proxy, a value that is not an object. */
 function readable<Body>(read: () => Body | null): Body | null {
   try {
@@ -215,6 +140,16 @@ function readable<Body>(read: () => Body | null): Body | null {
 
 // Enough for the pages that people view, far fewer than the tasks of a history.
 const MOST_ROWS = 5_000;
+
+/** The cache of each source. */
+function createRowCaches() {
+  const caches = new Map<string, ReturnType<typeof createRowCache>>();
+  return (source: string) => {
+    const cache = caches.get(source) ?? createRowCache();
+    caches.set(source, cache);
+    return cache;
+  };
+}
 
 /**
  * Caches the JSON rows of frozen tasks, which cannot change, so that a list with few changes costs little.

@@ -2,7 +2,7 @@
 import type { GraphEdge, GraphNode, StateCounts } from '../graph.ts';
 import { flagsOf, type Task, type TaskRelation } from '../model.ts';
 import type { Redactor } from '../redact.ts';
-import { waitSecondsOf } from '../select/task-wait.ts';
+import { waitSecondsOf } from '../select/task-figures.ts';
 import type {
   GraphEdgeBody,
   GraphNodeBody,
@@ -10,9 +10,16 @@ import type {
   RelationBody,
   StateCountsBody,
 } from '../wire.ts';
-import { isoTime } from './moments.ts';
-import { figure, label, wellFormed, whole } from './scalars.ts';
-import { rawText, rulesFor, type ShowText } from './shown-text.ts';
+import {
+  figure,
+  isoTime,
+  label,
+  rawText,
+  rulesFor,
+  type ShowText,
+  wellFormed,
+  whole,
+} from './shown-values.ts';
 
 /** A relation, as clients see it. */
 export function relationBody({ parent, child, relation }: TaskRelation): RelationBody {

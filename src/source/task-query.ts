@@ -1,8 +1,10 @@
-/** The queries for lists and statistics of tasks, and their results. */
-import type { CauseGroup } from '../causes/cause-groups.ts';
+/**
+ * The query for a list of tasks, what a source supports of it, and its result with the checks that it has the right
+ * type.
+ */
 import { causeOfTask, createCauseFinder } from '../causes/find-cause.ts';
 import type { Task, TaskCause } from '../model.ts';
-import type { DurationFigures, HistogramBucket, StatsTotals, TaskCaller } from './stats-figures.ts';
+import type { TaskEventPage } from '../source.ts';
 import type { TaskCondition } from './task-condition.ts';
 
 /** Fields that the task list can be sorted by. */
@@ -110,107 +112,123 @@ export interface TaskPage {
 /** How a page of tasks ends. */
 export type PageEnd = Pick<TaskPage, 'next' | 'cursorExact'>;
 
-/** Which tasks to sum up: the filters of a {@link TaskQuery}, over the last `minutes`. */
-export interface TaskStatsQuery {
-  /** 1 to 129,600: 90 days. */
-  readonly minutes: number;
-  /** End of the window: now, or an earlier time. */
-  readonly now: Date;
+/** A member of a {@link TaskQuery} by which a source may be unable to filter. */
+export type TaskFilter = keyof Pick<
+  TaskQuery,
+  | 'states'
+  | 'engineStates'
+  | 'names'
+  | 'workers'
+  | 'queues'
+  | 'causes'
+  | 'rootId'
+  | 'parentId'
+  | 'groupId'
+  | 'conditions'
+  | 'since'
+  | 'until'
+>;
+
+/**
+ * What the list of tasks of a source supports. The router answers 400 to a request that needs more, and never passes
+ * such a query to the source. Everything that is omitted here is supported.
+ */
+export interface TaskCapabilities {
+  /** Fields that it sorts by, `timestamp` among them. Default: all. */
+  readonly sorts?: readonly TaskSort[];
   /**
-   * Length of one step in seconds, a multiple of 60; `null` or absent: a suitable length. Windows that are known only
-   * as counts may get a longer one.
+   * What it filters by. Without `conditions`, requests to a source that does not apply conditions may not use them:
+   * exclusions, prefixes and ranges. Default: all.
    */
-  readonly stepSeconds?: number | null;
-  /** Whether to compute percentiles for each step of `series`. Default: only for the window. */
-  readonly percentiles?: boolean;
-  /**
-   * Whether to list which tasks sent these, and which tasks these sent. Default: `callers` and `callees` are omitted.
-   */
-  readonly callers?: boolean;
-  /** How many causes of failures to list, 1,000 at most. Default 0: `causes` is omitted. */
-  readonly causes?: number;
-  /** `limit`, `after`, `sort` and `order` are ignored. */
-  readonly filter: TaskQuery;
+  readonly filters?: readonly TaskFilter[];
+  /** Whether it can be searched, by passing each task to `query.search`. Default true. */
+  readonly search?: boolean;
+  /** Whether it counts all matching tasks; if not, `total` is always `null`. Default true. */
+  readonly total?: boolean;
 }
 
-/** Figures over the tasks whose last change lies in the window. */
-export interface TaskStats {
-  readonly stepSeconds: number;
-  /** Percentiles of a step are those of the runs and waits that ended in it. Absent: not requested. */
-  readonly series: readonly ({
-    readonly t: Date;
-    /** `null`, like the next three: unknown for this step. */
-    readonly received: number | null;
-    readonly succeeded: number | null;
-    readonly failed: number | null;
-    /** Attempts that ended with a retry in this step. */
-    readonly retried: number | null;
-  } & Partial<DurationFigures>)[];
-  /** Absent: counts are added up from `series`, and percentiles are unknown. */
-  readonly totals?: StatsTotals;
-  /**
-   * Run times, and waits, in buckets: two for each doubling, from the shortest to the longest bucket that is not
-   * empty. Default: unknown.
-   */
-  readonly runtimeHistogram?: readonly HistogramBucket[];
-  readonly waitHistogram?: readonly HistogramBucket[];
-  readonly states: Readonly<Record<string, number>>;
-  /** The 50 most frequent names. Run time and wait in seconds; `null` if none is known. */
-  readonly names: readonly {
-    readonly name: string;
-    /** `null`: unknown, because the engine has removed tasks of the window. */
-    readonly count: number | null;
-    readonly failed: number;
-    /** The last of these failures; `null` or absent: there is none, or it is unknown. */
-    readonly lastFailedAt?: Date | null;
-    readonly runtimeP50: number | null;
-    readonly runtimeP95: number | null;
-    readonly waitP50: number | null;
-    readonly waitP95: number | null;
-  }[];
-  readonly workers: readonly string[];
-  readonly queues: readonly string[];
-  /** Failures by cause, the most frequent first, as many as the query requests. Absent: unknown, or not requested. */
-  readonly causes?: readonly CauseGroup[];
-  /** Whether there are more causes. */
-  readonly causesTruncated?: boolean;
-  /**
-   * The names of the tasks that sent the counted tasks, and how many each sent: at most 50, the most frequent first.
-   * Parents that are no longer known do not count. `null` or absent: unknown, or not requested.
-   */
-  readonly callers?: readonly TaskCaller[] | null;
-  /** The names of the tasks that the counted tasks sent, in this window or not, in the same form. */
-  readonly callees?: readonly TaskCaller[] | null;
-  /**
-   * What the figures were computed from: the tasks themselves, or the counts by minute, hour and day of a store.
-   * Absent: there is no store.
-   */
-  readonly computedFrom?: 'tasks' | 'rollups';
-  /** Since when there are counts; `null`: there are none yet, or it is unknown. Absent: there is no store. */
-  readonly countedSince?: Date | null;
-  /** Queues that had the most waiting messages, by step of `series`. Absent: the source does not know them over time. */
-  readonly queueDepths?: readonly QueueDepths[];
+/** {@link TaskCapabilities} without gaps. */
+export type AllCapabilities = Required<TaskCapabilities>;
+
+/** Every field that a list can be sorted by. */
+export const TASK_SORTS = [
+  'timestamp',
+  'received',
+  'started',
+  'finished',
+  'runtime',
+  'name',
+  'state',
+] as const satisfies readonly TaskSort[];
+
+/** Everything that a list can be filtered by. */
+export const TASK_FILTERS = [
+  'states',
+  'engineStates',
+  'names',
+  'workers',
+  'queues',
+  'causes',
+  'rootId',
+  'parentId',
+  'groupId',
+  'conditions',
+  'since',
+  'until',
+] as const satisfies readonly TaskFilter[];
+
+/** What a source supports, including defaults. */
+export function capabilitiesOf({
+  sorts = TASK_SORTS,
+  filters = TASK_FILTERS,
+  search = true,
+  total = true,
+}: TaskCapabilities = {}): AllCapabilities {
+  return { sorts, filters, search, total };
 }
 
-/** The depth of a queue over time. */
-export interface QueueDepths {
-  readonly queue: string;
-  /** For each step of `series`: the most waiting messages; `null`: unknown. */
-  readonly waiting: readonly (number | null)[];
-  /**
-   * For each step of `series`: the greatest age of the oldest due message, in seconds; `null`: unknown, or none was
-   * due.
-   */
-  readonly oldestSeconds: readonly (number | null)[];
-  /** For each step: how many messages entered; `null`: unknown. Default: unknown. */
-  readonly sent?: readonly (number | null)[];
-  /** For each step: how many messages workers have taken out; `null`: unknown. Default: unknown. */
-  readonly received?: readonly (number | null)[];
-  /**
-   * Since when it has been growing, at the end of the window; `null`: it is not growing. Default: not growing, or
-   * unknown.
-   */
-  readonly growingSince?: Date | null;
-  /** Whether messages may be older than `oldestSeconds`. Default: false. */
-  readonly oldestAtLeast?: boolean;
+/** What all of them support. */
+export function commonCapabilities(all: readonly AllCapabilities[]): AllCapabilities {
+  return {
+    sorts: TASK_SORTS.filter((sort) => all.every(({ sorts }) => sorts.includes(sort))),
+    filters: TASK_FILTERS.filter((filter) => all.every(({ filters }) => filters.includes(filter))),
+    search: all.every(({ search }) => search),
+    total: all.every(({ total }) => total),
+  };
+}
+
+/** Fields that are sorted as text; the others are numbers. */
+const TEXT_SORTS: ReadonlySet<TaskSort> = new Set(['name', 'state']);
+
+/** Whether a value is a valid page position. @param sort the field that the list is sorted by. Default: any */
+export function isTaskPosition(value: unknown, sort?: TaskSort): value is TaskPosition {
+  if (typeof value !== 'object' || value === null) return false;
+  const { key, id, mark } = value as Partial<Record<keyof TaskPosition, unknown>>;
+  const isKey = typeof key === 'string' || (typeof key === 'number' && Number.isFinite(key));
+  const isOfSort = sort === undefined || typeof key === (TEXT_SORTS.has(sort) ? 'string' : 'number');
+  return (
+    (key === null || (isKey && isOfSort)) &&
+    typeof id === 'string' &&
+    (mark === undefined || typeof mark === 'string')
+  );
+}
+
+/** Whether a value is a page of tasks. Its rows are not checked. */
+export function isTaskPage(page: unknown): page is TaskPage {
+  if (typeof page !== 'object' || page === null) return false;
+  const { tasks: rows, next, total, cursorExact, endAt } = page as Partial<Record<keyof TaskPage, unknown>>;
+  return (
+    Array.isArray(rows) &&
+    (next === null || isTaskPosition(next)) &&
+    (total === null || (Number.isSafeInteger(total) && Number(total) >= 0)) &&
+    (cursorExact === undefined || typeof cursorExact === 'boolean') &&
+    (endAt === undefined || typeof endAt === 'function')
+  );
+}
+
+/** Whether a value is a page of the feed. Its items are not checked. */
+export function isTaskEventPage(page: unknown): page is TaskEventPage {
+  if (typeof page !== 'object' || page === null) return false;
+  const { events: list, cursor, gap } = page as Partial<Record<keyof TaskEventPage, unknown>>;
+  return Array.isArray(list) && typeof cursor === 'string' && typeof gap === 'boolean';
 }

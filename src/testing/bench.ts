@@ -3,7 +3,7 @@
  * every wait by `timeoutMs`.
  */
 import type { Task } from '../model.ts';
-import { type AllCapabilities, capabilitiesOf } from '../source/task-capabilities.ts';
+import { type AllCapabilities, capabilitiesOf } from '../source/task-query.ts';
 import type { Awaitable, MonitorSources, ReadContext, SourcePart, TaskCapabilities } from '../source.ts';
 import { sampleTasks } from './sample-tasks.ts';
 import { fail } from './shape.ts';

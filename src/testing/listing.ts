@@ -1,6 +1,6 @@
 /** Helpers for the task list: queries, reading all pages, comparing rows. */
 import type { Task } from '../model.ts';
-import { queryOfSource } from '../select/query-of-source.ts';
+import { queryOfSource } from '../select/apply-query.ts';
 import { ALL_TASKS } from '../source/task-query.ts';
 import type { TaskPage, TaskPosition, TaskQuery, TaskSort } from '../source.ts';
 import type { Bench } from './bench.ts';

@@ -1,7 +1,6 @@
 /** The contract suite: everything that `createMonitorRouter` expects from a source. */
-import { capabilitiesOf } from '../source/task-capabilities.ts';
+import { capabilitiesOf } from '../source/task-query.ts';
 import type { MonitorSources, TaskFilter } from '../source.ts';
-import { ACTIVITY_CHECKS } from './activity-cases.ts';
 import {
   type Bench,
   type Checks,
@@ -11,22 +10,21 @@ import {
   onBench,
   partsOf,
 } from './bench.ts';
-import { CAUSE_CHECKS } from './cause-cases.ts';
-import { CONDITION_CHECKS } from './condition-cases.ts';
 import { CONDUCT_CHECKS } from './conduct-cases.ts';
 import { DETAIL_CHECKS, TREE_CHECKS } from './detail-cases.ts';
-import { EVENT_CHECKS } from './event-cases.ts';
 import {
+  ACTIVITY_CHECKS,
   COMPONENT_CHECKS,
+  EVENT_CHECKS,
   HEALTH_CHECKS,
   HISTORY_CHECKS,
   QUEUE_CHECKS,
   SCHEDULE_CHECKS,
   WORKER_CHECKS,
-} from './plain-cases.ts';
+} from './part-cases.ts';
 import { fail } from './shape.ts';
-import { STATS_CHECKS } from './stats-cases.ts';
-import { TASK_CHECKS } from './task-cases.ts';
+import { CAUSE_CHECKS, STATS_CHECKS } from './stats-cases.ts';
+import { CONDITION_CHECKS, TASK_CHECKS } from './task-cases.ts';
 
 /** One case for any test runner: `test(name, run)`. vitest and node:test then also report what was skipped. */
 export interface SourceCase {

@@ -1,7 +1,6 @@
 /** Bodies that describe the deployment: health, components, queues, the feed, schedules. */
-import type { DrainBody, WaitBody } from './answers.ts';
-import type { Integer, ProblemBody, SourceBody, Timestamp } from './common.ts';
-import type { StatsColumnsBody, WorkerCountsBody } from './overview.ts';
+import type { DrainBody, Integer, ProblemBody, SourceBody, Timestamp, WaitBody } from './common.ts';
+import type { MarkerBody, StatsTotalsBody } from './tasks.ts';
 
 /** Result of one health check. */
 export interface HealthCheckBody {
@@ -217,4 +216,173 @@ export interface SchedulesBody {
   enabled: boolean;
   schedules: ScheduleBody[];
   sources: SourceBody[];
+}
+
+/** A task that is running now. */
+export interface RunningTaskBody {
+  task_id: string;
+  name: string | null;
+  queue: string | null;
+  /** As in a row of the task list, like the next one; `null` if unknown. */
+  args: string | null;
+  kwargs: string | null;
+  /** Subtract it from the time of the answer to get how long the task had run; it may have ended since. */
+  started: Timestamp;
+  /**
+   * The 95th percentile of the run times of tasks of this name in the last day, in seconds: at most a half above the
+   * true value, or a third below it; `null` for fewer than 20 runs.
+   */
+  runtime_p95: number | null;
+  /**
+   * Whether it should have ended, according to the rules `task_overrun` and `worker_stuck`; `null`: too few tasks of
+   * its name have run.
+   */
+  stuck: boolean | null;
+}
+
+/** Running tasks of a source that belong to none of its listed workers. */
+export interface UnassignedTasksBody {
+  source: string;
+  /** The longest-running first, at most `running`. */
+  running: RunningTaskBody[];
+  running_total: Integer | null;
+}
+
+/** One worker. */
+export interface WorkerBody {
+  /** Node name, such as `celery@host`. */
+  hostname: string;
+  /**
+   * `online`: heartbeats arrive on time; `stale`: no heartbeat for up to 60 s; `offline`: no heartbeat for longer, or
+   * shut down.
+   */
+  status: 'online' | 'stale' | 'offline';
+  last_heartbeat: Timestamp | null;
+  /** Age of the last heartbeat in whole seconds, at `generated_at`. */
+  last_seen_seconds: Integer | null;
+  pid: Integer | null;
+  /** Celery's pool: prefork, threads, solo, gevent, eventlet. */
+  pool: string | null;
+  pool_size: Integer | null;
+  concurrency: Integer | null;
+  /** Number of tasks that are running on it now. */
+  active: Integer | null;
+  /** Number of tasks it has run since it started. */
+  processed: Integer | null;
+  /** Number of registered task names. */
+  registered: Integer | null;
+  registered_tasks: string[] | null;
+  queues: string[] | null;
+  /** Name and version of the worker software, such as `py-celery 5.6.3`. */
+  software: string | null;
+  /** Load average over 1, 5 and 15 minutes. */
+  load_average: number[] | null;
+  uptime_seconds: number | null;
+  /** Name of the source that reports the worker. */
+  source: string;
+  /**
+   * Present with `running` only, like the next two: the tasks that run on it, the longest-running first. `null`:
+   * unknown.
+   */
+  running?: RunningTaskBody[] | null;
+  /** How many tasks run on it; `null`: unknown, so there may be more than are listed. */
+  running_total?: Integer | null;
+  /** Whether the rule `worker_stuck` finds it: tasks that should have ended hold all its slots; `null`: unknown. */
+  stuck?: boolean | null;
+}
+
+/** `GET /api/workers/` */
+export interface WorkersBody {
+  workers: WorkerBody[];
+  /**
+   * Present with `running` only: by source, running tasks whose worker is unknown or not listed. BullMQ's jobs do not
+   * name a worker that has no name.
+   */
+  unassigned?: UnassignedTasksBody[];
+  generated_at: Timestamp;
+  sources: SourceBody[];
+}
+
+/** Number of workers of one source, and what the online ones report. */
+export interface WorkerCountsBody {
+  source: string;
+  total: Integer;
+  online: Integer;
+  /** The sum over the online workers that report it; `null`: none does. */
+  concurrency: Integer | null;
+  /** Number of tasks that are running on the online workers; `null` if one of them does not report it. */
+  active: Integer | null;
+}
+
+/** Counts of a window. */
+export type StatsCountsBody = Pick<
+  StatsTotalsBody,
+  'since' | 'received' | 'succeeded' | 'failed' | 'retried'
+>;
+
+/**
+ * Statistics in columns, each with one value for each step, name, cause or queue. Values are those of the same name in
+ * `stats` of `GET /api/tasks/`.
+ */
+export interface StatsColumnsBody {
+  step_seconds: number;
+  /** When the first step begins; `null` if there is none. */
+  start: Timestamp | null;
+  series: {
+    /** When each step begins, in seconds after `start`. */
+    offset: number[];
+    received: (Integer | null)[];
+    succeeded: (Integer | null)[];
+    failed: (Integer | null)[];
+    retried: (Integer | null)[];
+  };
+  totals: StatsCountsBody;
+  markers: MarkerBody[];
+  states: { [state: string]: number };
+  /** The 50 most frequent names. */
+  names: {
+    name: string[];
+    count: (Integer | null)[];
+    failed: Integer[];
+    runtime_p50: (number | null)[];
+    runtime_p95: (number | null)[];
+    wait_p50: (number | null)[];
+    wait_p95: (number | null)[];
+  };
+  /** The five most frequent causes of failures. Absent if the source does not know them. */
+  causes?: {
+    cause: string[];
+    exception: (string | null)[];
+    message: (string | null)[];
+    frame: (string | null)[];
+    count: Integer[];
+    is_new: (boolean | null)[];
+    /** For each cause: the failures in each step. */
+    activity: Integer[][];
+  };
+  computed_from?: 'tasks' | 'rollups';
+  /** The queues with the most waiting messages. Absent if a source does not know queues over time. */
+  queue_depths?: {
+    queue: string[];
+    /** The last known number of waiting messages. */
+    waiting: (Integer | null)[];
+    oldest_seconds: (number | null)[];
+    oldest_at_least: boolean[];
+  };
+  /** The window of the same length before this one; `null` if less than half of it is known. */
+  before: StatsBeforeBody | null;
+}
+
+/** What the previous window had of the same names, causes and queues, in the same order; `null`: unknown. */
+export interface StatsBeforeBody {
+  totals: StatsCountsBody;
+  states: { [state: string]: number };
+  names: {
+    count: (Integer | null)[];
+    failed: (Integer | null)[];
+    runtime_p95: (number | null)[];
+    wait_p95: (number | null)[];
+  };
+  causes?: { count: (Integer | null)[] };
+  queue_depths?: { waiting: (Integer | null)[] };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createDrainTrack, drainOf, observeDepth } from '../../src/answers/drain.ts';
+import { createDrainTrack, drainOf, observeDepth } from '../../src/answers/queue-answers.ts';
 
 const START = Date.UTC(2026, 10, 21, 12);
 const UNKNOWN: Parameters<typeof drainOf>[1] = { pace: null, slots: null, runSeconds: null };

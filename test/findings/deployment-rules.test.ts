@@ -1,15 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { RULES } from '../../src/findings/evaluate.ts';
 import type { SourceSituation } from '../../src/findings/finding.ts';
 import { failureRate } from '../../src/findings/rules/failure-rate.ts';
 import { tasksLost, tasksMissing, tasksOverdue } from '../../src/findings/rules/open-tasks.ts';
-import { queueGrowing } from '../../src/findings/rules/queue-growing.ts';
-import { queueWaiting } from '../../src/findings/rules/queue-waiting.ts';
+import { queueGrowing, queueWaiting } from '../../src/findings/rules/queues.ts';
 import { scheduleMissed } from '../../src/findings/rules/schedule-missed.ts';
 import { storeBehind } from '../../src/findings/rules/store-behind.ts';
 import { taskOverrun } from '../../src/findings/rules/task-overrun.ts';
-import { workerStuck } from '../../src/findings/rules/worker-stuck.ts';
-import { workersSilent } from '../../src/findings/rules/workers-silent.ts';
-import { RULES } from '../../src/findings/rules.ts';
+import { workerStuck, workersSilent } from '../../src/findings/rules/workers.ts';
 import { activity, ago, component, judge, NOW, queue, runs, schedule, source, worker } from './situations.ts';
 
 const CLEAR = { findings: [], unknown: null };

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { failureRate } from '../../src/findings/rules/failure-rate.ts';
-import { tasksLost, tasksMissing, tasksOverdue } from '../../src/findings/rules/open-tasks.ts';
+import { type Suspect, tasksLost, tasksMissing, tasksOverdue } from '../../src/findings/rules/open-tasks.ts';
 import { taskRanTwice } from '../../src/findings/rules/ran-twice.ts';
-import type { Suspect } from '../../src/findings/rules/suspects.ts';
 import { taskOverrun } from '../../src/findings/rules/task-overrun.ts';
 import { activity, ago, judge, NOW, runs, source } from './situations.ts';
 

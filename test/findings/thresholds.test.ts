@@ -2,12 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Rule, SourceSituation } from '../../src/findings/finding.ts';
 import { tasksOverdue } from '../../src/findings/rules/open-tasks.ts';
-import { queueGrowing } from '../../src/findings/rules/queue-growing.ts';
-import { queueWaiting } from '../../src/findings/rules/queue-waiting.ts';
+import { queueGrowing, queueWaiting } from '../../src/findings/rules/queues.ts';
 import { scheduleMissed } from '../../src/findings/rules/schedule-missed.ts';
 import { taskOverrun } from '../../src/findings/rules/task-overrun.ts';
-import { workerStuck } from '../../src/findings/rules/worker-stuck.ts';
-import { workersSilent } from '../../src/findings/rules/workers-silent.ts';
+import { workerStuck, workersSilent } from '../../src/findings/rules/workers.ts';
 import { activity, ago, judge, queue, runs, schedule, source, worker } from './situations.ts';
 
 const QUIET = await activity({});

@@ -1,6 +1,6 @@
 /** Hosts that are told of findings, by a clock that is moved by hand. */
 import { onTestFinished, vi } from 'vitest';
-import type { FindingContext } from '../../src/findings/on-finding.ts';
+import type { FindingContext } from '../../src/findings/finding.ts';
 import type { StoreEngine } from '../../src/history/store.ts';
 import { createMonitorRouter, type FindingNotice, type MonitorOptions } from '../../src/index.ts';
 import { type MemorySources, memorySources } from '../../src/memory.ts';

@@ -1,5 +1,5 @@
 import type { ScheduleBody } from '../../wire.ts';
-import { clear, type Finding, inWords, listed, type Rule } from '../finding.ts';
+import { bySince, clear, type Finding, inWords, listed, type Rule } from '../finding.ts';
 
 /** Normal delay of beat and of the reader of its schedule. */
 const LATE_MS = 60_000;
@@ -17,7 +17,7 @@ export const scheduleMissed: Rule = {
     const enabled = schedules.filter((entry) => entry.enabled !== false);
     const undated = enabled.filter(({ next_run_at }) => next_run_at === null).map(({ name }) => name);
     const findings = enabled.flatMap((entry) => findingOf(entry, now));
-    findings.sort((a, b) => (a.since ?? 0) - (b.since ?? 0));
+    findings.sort(bySince);
     return {
       findings,
       unknown: undated.length === 0 ? null : `The next run of ${listed(undated)} is unknown.`,

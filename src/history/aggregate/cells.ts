@@ -3,7 +3,7 @@
  * With a store, a second table counts by more than the task's name.
  */
 
-import { BUCKETS } from '../../select/histogram.ts';
+import { BUCKETS } from '../../select/durations.ts';
 import type { DurationKind } from '../../source.ts';
 
 export const MINUTE_MS = 60_000;

@@ -6,7 +6,7 @@
  * Events are counted once, when they first become known, with the name that the task has by then. They are not
  * corrected later, and they stay when their task is evicted.
  */
-import { BUCKETS, bucketOf, quantileOf, totalOf } from '../../select/histogram.ts';
+import { BUCKETS, bucketOf, quantileOf, totalOf } from '../../select/durations.ts';
 import type { DurationKind, MinuteCounts, TaskCounts } from '../../source.ts';
 import {
   type AggregateState,

@@ -1,7 +1,7 @@
 /** Answers the task list from the indexes. */
 import type { Task } from '../../model.ts';
 import { type Steps, sortInSteps } from '../../scheduler.ts';
-import { comparePositions } from '../../select/task-order.ts';
+import { comparePositions } from '../../select/apply-query.ts';
 import type { TaskPage, TaskPosition, TaskQuery, TaskSort } from '../../source.ts';
 import type { TaskIndex } from '../index/task-index.ts';
 import { targetOf } from '../index/task-orders.ts';

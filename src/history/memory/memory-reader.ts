@@ -2,8 +2,7 @@ import type { CausesBefore } from '../../causes/cause-groups.ts';
 import { type Steps, scheduler } from '../../scheduler.ts';
 import { countCallers, type FamilyNames } from '../../select/callers.ts';
 import { depthsOf } from '../../select/queue-depths.ts';
-import { statsWindow } from '../../select/stats-steps.ts';
-import { createStatsAccumulator, type StatsOptions } from '../../select/task-stats.ts';
+import { createStatsAccumulator, type StatsOptions, statsWindow } from '../../select/task-stats.ts';
 import type {
   Activity,
   Awaitable,

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Redactor } from '../../redact.ts';
-import { turnNow } from '../../turn-clock.ts';
+import { turnNow } from '../../scheduler.ts';
 import { createMinuteAggregate, type MinuteAggregate } from '../aggregate/minute-aggregate.ts';
 import type { FlagContext } from '../answers/rows.ts';
 import type { EventListener } from '../changes.ts';

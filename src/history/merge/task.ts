@@ -9,9 +9,7 @@ import type {
   TaskProgress,
   TaskTextField,
 } from '../../model.ts';
-import { attemptsIn } from '../../select/task-attempts.ts';
-import type { TaskFigures } from '../../select/task-figures.ts';
-import { waitBetween } from '../../select/task-wait.ts';
+import { attemptsIn, type TaskFigures, waitBetween } from '../../select/task-figures.ts';
 import { runsOf } from './attempts.ts';
 import type { Run } from './attribution.ts';
 import { retriesIn, type TaskLife } from './life.ts';

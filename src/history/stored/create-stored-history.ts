@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { scheduler } from '../../scheduler.ts';
-import type { SharedNotes } from '../../source/shared-notes.ts';
+import type { SharedNotes } from '../../source.ts';
 import { waitFor } from '../../waiting.ts';
 import type { MemoryAccess } from '../memory/memory-access.ts';
 import type { HistoryTap } from '../memory/tap.ts';

@@ -1,7 +1,6 @@
 /** Loads stored data into memory: at the start, and after times in which this instance received nothing. */
 import type { TaskRelation } from '../../model.ts';
-import { runInSlices } from '../../scheduler/in-slices.ts';
-import { type Steps, scheduler } from '../../scheduler.ts';
+import { runInSlices, type Steps, scheduler } from '../../scheduler.ts';
 import { ALL_TASKS } from '../../source/task-query.ts';
 import { isTime } from '../../values.ts';
 import type { HeardItem } from '../feed/feed-ring.ts';

@@ -3,8 +3,7 @@
  * gives the time to prepare batches. While the database is unreachable, the changes stay in memory.
  */
 import { isDone } from '../../model.ts';
-import { runInSlices } from '../../scheduler/in-slices.ts';
-import type { Steps } from '../../scheduler.ts';
+import { runInSlices, type Steps } from '../../scheduler.ts';
 import { isRecord } from '../../values.ts';
 import type { MemoryAccess } from '../memory/memory-access.ts';
 import type { KeptTask } from '../memory/tap.ts';

@@ -3,8 +3,7 @@
  * days, and keeps the feed short.
  */
 import type { TaskRelation } from '../../model.ts';
-import { runInSlices } from '../../scheduler/in-slices.ts';
-import { type Steps, scheduler } from '../../scheduler.ts';
+import { runInSlices, type Steps, scheduler } from '../../scheduler.ts';
 import type { StoreSession } from '../store.ts';
 import type { StoreStatus } from '../stored-history.ts';
 import type { StoredWorker } from '../workers/worker-record.ts';

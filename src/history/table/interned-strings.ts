@@ -1,4 +1,4 @@
-import { createFirstSeen } from '../../causes/first-seen.ts';
+import { createFirstSeen } from '../../causes/cause-groups.ts';
 import type { TaskCause } from '../../model.ts';
 
 /**

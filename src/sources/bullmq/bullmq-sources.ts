@@ -1,7 +1,7 @@
 import { storeComponent } from '../../history/store-parts.ts';
 import type { HealthCheck, WorkerHealthCheck } from '../../model.ts';
 import { describeError, type RedisProblem } from '../../redis/problems.ts';
-import { markBundle, withEngine } from '../../source/bundle-mark.ts';
+import { markBundle, withEngine } from '../../source/bundles.ts';
 import type {
   Awaitable,
   ComponentSource,

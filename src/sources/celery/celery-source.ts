@@ -5,7 +5,7 @@ import type { RetentionOptions } from '../../history/retention.ts';
 import type { ConnectionState } from '../../kept-connection.ts';
 import type { Component, HealthCheck, Queue, WorkerHealthCheck } from '../../model.ts';
 import { type Redactor, redactComponent, redactSchedule } from '../../redact.ts';
-import { withEngine } from '../../source/bundle-mark.ts';
+import { withEngine } from '../../source/bundles.ts';
 import type {
   ComponentSource,
   HealthSource,

@@ -13,7 +13,7 @@ import type { HistoryStore, StoreEngine } from '../../history/store.ts';
 import { readCollect, refuseBareTexts, storeOption } from '../../history/store-parts.ts';
 import { createStoredHistory } from '../../history/stored/create-stored-history.ts';
 import { type RedactFunction, type RedactOptions, readSourceRedactor } from '../../redact.ts';
-import { markBundle } from '../../source/bundle-mark.ts';
+import { markBundle } from '../../source/bundles.ts';
 import type { MonitorSources } from '../../source.ts';
 import type { Broker } from './broker.ts';
 import { type ClosableParts, createCelerySource, type LiveOptions, valueLengthOf } from './celery-source.ts';

@@ -24,7 +24,7 @@ import { createStoredHistory } from '../../history/stored/create-stored-history.
 import type { StoredHistory } from '../../history/stored-history.ts';
 import type { Schedule, WorkerHealthCheck } from '../../model.ts';
 import { type RedactFunction, type RedactOptions, readSourceRedactor, redactSchedule } from '../../redact.ts';
-import { markBundle } from '../../source/bundle-mark.ts';
+import { markBundle } from '../../source/bundles.ts';
 import type {
   Awaitable,
   ComponentSource,

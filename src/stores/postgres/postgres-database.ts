@@ -1,5 +1,4 @@
-import { runInSlices } from '../../scheduler/in-slices.ts';
-import type { Steps } from '../../scheduler.ts';
+import { runInSlices, type Steps } from '../../scheduler.ts';
 import { TABLES, type TableNames } from '../sql/schema.ts';
 import type { SqlDatabase, SqlDialect, SqlField, SqlRow, SqlType, SqlValue } from '../sql/sql-database.ts';
 

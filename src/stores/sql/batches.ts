@@ -1,7 +1,6 @@
 /** Statements over rows: their texts, from the columns of a table. */
 
-import { runInSlices } from '../../scheduler/in-slices.ts';
-import type { Steps } from '../../scheduler.ts';
+import { runInSlices, type Steps } from '../../scheduler.ts';
 import type { SourceDatabase } from './source-database.ts';
 import type { SqlBatch, SqlColumn, SqlRow, SqlValue } from './sql-database.ts';
 

@@ -6,8 +6,7 @@ import type {
   FailureQuery,
   StoredCause,
 } from '../../history/rollup-store.ts';
-import { runInSlices } from '../../scheduler/in-slices.ts';
-import type { Steps } from '../../scheduler.ts';
+import { runInSlices, type Steps } from '../../scheduler.ts';
 import { insertBatch, readPacked } from './batches.ts';
 import { TABLES } from './schema.ts';
 import type { SourceDatabase } from './source-database.ts';

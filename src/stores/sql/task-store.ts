@@ -7,8 +7,7 @@ import type {
   TaskStore,
 } from '../../history/store.ts';
 import type { TaskRelation } from '../../model.ts';
-import { runInSlices } from '../../scheduler/in-slices.ts';
-import type { Steps } from '../../scheduler.ts';
+import { runInSlices, type Steps } from '../../scheduler.ts';
 import { insertBatch, readPacked } from './batches.ts';
 import { type DayTables, dropDaysBefore, presentDay } from './retention.ts';
 import { TABLES } from './schema.ts';

@@ -140,8 +140,8 @@ function requestTarget({ name, express, createMonitorRouter }: ExpressMajor): Ru
   return defineTarget<Injected>({
     name: `requests on ${name}`,
     share: 12,
-    covers: ['query', 'path', 'parameter', 'targets', 'tasks', 'events', 'send', 'monitor', 'streams'].map(
-      (file) => `routes/${file}.ts`,
+    covers: ['core', 'targets', 'parameter', 'exchange', 'document', 'monitor', 'streams'].map(
+      (file) => `http/${file}.ts`,
     ),
     inputs: requests,
     async open() {

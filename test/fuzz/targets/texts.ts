@@ -136,13 +136,7 @@ const place = fc.oneof(
 export const tokenTarget = defineTarget({
   name: 'cursors and times of clients',
   share: 120,
-  covers: [
-    'cursor.ts',
-    'routes/tasks.ts',
-    'http/moment-parameter.ts',
-    'http/cursor-parameter.ts',
-    'graph/graph-tracker.ts',
-  ],
+  covers: ['cursor.ts', 'routes/tasks.ts', 'http/parameter.ts', 'graph/graph-tracker.ts'],
   inputs: fc.tuple(fc.constantFrom(...ASKED), place),
   async open() {
     unexpected = [];

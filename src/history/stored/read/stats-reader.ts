@@ -5,7 +5,7 @@
 import { type CauseGroup, isNewIn, mostFrequent } from '../../../causes/cause-groups.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import { depthsOf } from '../../../select/queue-depths.ts';
-import { type StatsWindow, statsWindow } from '../../../select/stats-steps.ts';
+import { type StatsWindow, statsWindow } from '../../../select/task-stats.ts';
 import type { Awaitable, ReadContext, TaskStats, TaskStatsQuery } from '../../../source.ts';
 import type { CauseCount, CausePart, CauseStep, FailureQuery } from '../../rollup-store.ts';
 import type { StoredCause, StoreSession } from '../../store.ts';

@@ -1,5 +1,6 @@
 /** Statistics over the tasks of memory and of a store. */
 import { type Steps, scheduler } from '../../../scheduler.ts';
+import { passesFilters } from '../../../select/apply-query.ts';
 import {
   type CallerFigures,
   countCallers,
@@ -8,7 +9,6 @@ import {
   UNKNOWN_CALLERS,
 } from '../../../select/callers.ts';
 import type { TaskFigures } from '../../../select/task-figures.ts';
-import { passesFilters } from '../../../select/task-filter.ts';
 import { createStatsAccumulator } from '../../../select/task-stats.ts';
 import type { Awaitable, ReadContext, TaskQuery, TaskStats, TaskStatsQuery } from '../../../source.ts';
 import type { StoredRelatives, StoredTask } from '../../store.ts';

@@ -1,8 +1,7 @@
 /** Pages of the task list over memory and a store: of memory alone if that suffices, else of the store with an overlay. */
 import type { Task } from '../../../model.ts';
 import { type Steps, scheduler, sortInSteps } from '../../../scheduler.ts';
-import { passesFilters } from '../../../select/task-filter.ts';
-import { comparePositions, sortKeyOf } from '../../../select/task-order.ts';
+import { comparePositions, passesFilters, sortKeyOf } from '../../../select/apply-query.ts';
 import { isFigureCondition, type TaskCondition } from '../../../source/task-condition.ts';
 import type { Awaitable, ReadContext, TaskPage, TaskPosition, TaskQuery } from '../../../source.ts';
 import { isThenable } from '../../../values.ts';

@@ -1,5 +1,5 @@
 /** Cells of rollups: made of the cells of the per-minute aggregate, written as text, and added up. */
-import { BUCKETS } from '../../../select/histogram.ts';
+import { BUCKETS } from '../../../select/durations.ts';
 import type { DurationKind } from '../../../source.ts';
 import { HISTOGRAMS, MINUTE_MS, OUTCOME_COUNT, WIDTH } from '../../aggregate/cells.ts';
 import type { TaskCell } from '../../aggregate/minute-aggregate.ts';

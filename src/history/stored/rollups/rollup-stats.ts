@@ -3,8 +3,8 @@
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import { UNKNOWN_CALLERS } from '../../../select/callers.ts';
 import { percentilesIn, totalsIn } from '../../../select/durations.ts';
-import { type StatsWindow, statsWindow } from '../../../select/stats-steps.ts';
-import type { DurationFigures } from '../../../source/stats-figures.ts';
+import { type StatsWindow, statsWindow } from '../../../select/task-stats.ts';
+import type { DurationFigures } from '../../../source/task-stats.ts';
 import type { QueueDepths, ReadContext, TaskStats, TaskStatsQuery } from '../../../source.ts';
 import { OUTCOMES } from '../../aggregate/cells.ts';
 import type {

@@ -3,11 +3,10 @@
  * counts of a window are made.
  */
 import { scheduler } from '../../../scheduler.ts';
-import { percentilesIn } from '../../../select/durations.ts';
-import { bucketsOf } from '../../../select/histogram.ts';
+import { bucketsOf, percentilesIn } from '../../../select/durations.ts';
 import { depthsOf, MOST_DEPTHS, type QueueSample } from '../../../select/queue-depths.ts';
-import type { StatsWindow } from '../../../select/stats-steps.ts';
-import type { DurationFigures } from '../../../source/stats-figures.ts';
+import type { StatsWindow } from '../../../select/task-stats.ts';
+import type { DurationFigures } from '../../../source/task-stats.ts';
 import type { QueueDepths, ReadContext, TaskStats } from '../../../source.ts';
 import { OUTCOMES } from '../../aggregate/cells.ts';
 import { UNKNOWN } from '../../aggregate/minute-aggregate.ts';

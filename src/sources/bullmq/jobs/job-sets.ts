@@ -19,7 +19,7 @@
  * retried it by hand. A job that stalled or was given back has made none.
  */
 import type { TaskState } from '../../../model.ts';
-import { holdsText } from '../../../select/task-conditions.ts';
+import { holdsText } from '../../../select/apply-query.ts';
 import { isFigureCondition } from '../../../source/task-condition.ts';
 import type { TaskQuery } from '../../../source.ts';
 import { keyCommand, type QueueRef, type ReadCommands } from '../access/queue-reads.ts';

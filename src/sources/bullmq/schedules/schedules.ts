@@ -3,7 +3,7 @@ import { debugChannel } from '../../../debug.ts';
 import type { Schedule, ScheduleRun, TaskState } from '../../../model.ts';
 import { redactSchedule } from '../../../redact.ts';
 import { asCount, asScored, asTexts } from '../../../redis/replies.ts';
-import { everyText } from '../../../text/every-text.ts';
+import { everyText } from '../../../text.ts';
 import { addTo, recordOf } from '../../../values.ts';
 import { type QueueAccess, readFields, readPer } from '../access/queue-access.ts';
 import { type JobRef, keyCommand, type QueueRef, taskIdOf } from '../access/queue-reads.ts';

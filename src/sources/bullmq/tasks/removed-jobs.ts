@@ -2,8 +2,7 @@
 import type { HistoryReader } from '../../../history/history.ts';
 import type { Task, TaskDetail } from '../../../model.ts';
 import { asNumber } from '../../../redis/replies.ts';
-import { passesConditions } from '../../../select/task-conditions.ts';
-import { comparePositions, sortKeyOf } from '../../../select/task-order.ts';
+import { comparePositions, passesConditions, sortKeyOf } from '../../../select/apply-query.ts';
 import type { ReadContext, TaskPage, TaskPosition, TaskQuery } from '../../../source.ts';
 import { type QueueAccess, readFields } from '../access/queue-access.ts';
 import { mayPass } from '../jobs/job-sets.ts';

@@ -9,7 +9,7 @@ import type {
 import { redactTimeline } from '../../../redact.ts';
 import { asCount, asNumber, asTexts } from '../../../redis/replies.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
-import { attemptsIn } from '../../../select/task-attempts.ts';
+import { attemptsIn } from '../../../select/task-figures.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { type JobRef, keyCommand } from '../access/queue-reads.ts';
 import { DETAIL_BOUNDS, type JobValues, readValues } from '../jobs/job-hash.ts';

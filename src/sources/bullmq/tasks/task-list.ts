@@ -1,10 +1,8 @@
 /** Answers `listTasks` from the jobs in Redis. */
 import type { Task } from '../../../model.ts';
 import { scheduler, sortInSteps } from '../../../scheduler.ts';
-import { selectTasks } from '../../../select/select-tasks.ts';
-import { passesConditions } from '../../../select/task-conditions.ts';
-import { passesFilters } from '../../../select/task-filter.ts';
-import { comparePositions, sortKeyOf } from '../../../select/task-order.ts';
+import { comparePositions, passesConditions, passesFilters, sortKeyOf } from '../../../select/apply-query.ts';
+import { selectTasks } from '../../../select/pages.ts';
 import type { PageEnd } from '../../../source/task-query.ts';
 import type { TaskPage, TaskPosition, TaskQuery } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';

@@ -1,6 +1,7 @@
 import type { QueueHistory } from '../../../history/aggregate/queue-history.ts';
 import type { Task } from '../../../model.ts';
 import { scheduler } from '../../../scheduler.ts';
+import { passesFilters } from '../../../select/apply-query.ts';
 import {
   type CallerFigures,
   countCallers,
@@ -10,10 +11,8 @@ import {
   UNKNOWN_CALLERS,
 } from '../../../select/callers.ts';
 import { depthsOf } from '../../../select/queue-depths.ts';
-import { statsWindow } from '../../../select/stats-steps.ts';
 import { figuresOf } from '../../../select/task-figures.ts';
-import { passesFilters } from '../../../select/task-filter.ts';
-import { createStatsAccumulator } from '../../../select/task-stats.ts';
+import { createStatsAccumulator, statsWindow } from '../../../select/task-stats.ts';
 import { ALL_TASKS } from '../../../source/task-query.ts';
 import type { TaskQuery, TaskStats, TaskStatsQuery } from '../../../source.ts';
 import { type QueueAccess, readFields } from '../access/queue-access.ts';

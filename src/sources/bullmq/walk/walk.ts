@@ -4,7 +4,7 @@ import { nextTick } from 'node:process';
 import { readMark, writeMark } from '../../../cursor.ts';
 import { mergeSortedAsync } from '../../../merge-sorted.ts';
 import { asCount, asNumber, asScored, asTexts } from '../../../redis/replies.ts';
-import { comparePositions } from '../../../select/task-order.ts';
+import { comparePositions } from '../../../select/apply-query.ts';
 import type { TaskPosition } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import {

@@ -1,6 +1,7 @@
 /** Collects the evidence for hints: a few counters, updated with each message. */
+
 import type { TaskChange, WorkerChange } from '../../../history/history.ts';
-import { turnNow } from '../../../turn-clock.ts';
+import { turnNow } from '../../../scheduler.ts';
 import { recordOf } from '../../../values.ts';
 import type { QueueCounts } from '../broker.ts';
 import type { Problem } from '../hint.ts';

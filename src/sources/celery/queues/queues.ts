@@ -2,7 +2,7 @@
 
 import type { CollectedHistory, TaskFacts } from '../../../history/history.ts';
 import type { Redactor } from '../../../redact.ts';
-import { turnNow } from '../../../turn-clock.ts';
+import { turnNow } from '../../../scheduler.ts';
 import { waitFor } from '../../../waiting.ts';
 import type { MessagePosition, QueueCounts, QueueReader, QueueReading, WaitingMessage } from '../broker.ts';
 import type { Lineage } from '../lineage/lineage.ts';

@@ -2,8 +2,7 @@
 import { readMark, writeMark } from '../../../cursor.ts';
 import type { Task } from '../../../model.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
-import { passesFilters } from '../../../select/task-filter.ts';
-import { comparePositions, sortKeyOf } from '../../../select/task-order.ts';
+import { comparePositions, passesFilters, sortKeyOf } from '../../../select/apply-query.ts';
 import { selectTasks } from '../../../select.ts';
 import type { ReadContext, TaskPage, TaskPosition, TaskQuery } from '../../../source.ts';
 import type { MessagePosition, WaitingMessage } from '../broker.ts';

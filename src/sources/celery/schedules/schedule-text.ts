@@ -2,7 +2,7 @@
  * Parses schedules from all their sources: workers' answers to `conf`, redbeat, and `settings.beat_schedule` of
  * the host.
  */
-import { everyText } from '../../../text/every-text.ts';
+import { everyText } from '../../../text.ts';
 import { isRecord } from '../../../values.ts';
 import { isTimeZone } from '../zones.ts';
 import { type CrontabFields, crontabText, readCrontab } from './crontab.ts';
