@@ -29,7 +29,7 @@ import type { Recorder } from './task-recorder.ts';
 const FORGOTTEN_AT_ONCE = 100;
 
 /** A task in memory, as it is visited. */
-interface VisitedTask {
+export interface VisitedTask {
   readonly id: string;
   /** What statistics are made of. */
   figures(): TaskFigures;

@@ -156,7 +156,7 @@ function reportOf(kind: EntryKind): EntryKind {
 }
 
 /** The last progress of a task that is known. */
-interface KeptProgress {
+export interface KeptProgress {
   readonly value: TaskProgress;
   /** When it was reported, or known to be true, in milliseconds since 1970. */
   readonly at: number;
@@ -245,7 +245,7 @@ const MARK = '~';
 const DEEPEST = 200;
 
 /** Stamps as they are kept. */
-interface Stamps {
+export interface Stamps {
   readonly value: unknown;
   /** Estimate in bytes. */
   readonly size: number;

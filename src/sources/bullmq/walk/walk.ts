@@ -42,7 +42,7 @@ export interface WalkPlan {
 }
 
 /** A job at its position in the list. */
-interface SetRow extends FoundJob {
+export interface SetRow extends FoundJob {
   readonly taskId: string;
   readonly position: TaskPosition;
 }
