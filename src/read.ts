@@ -2,7 +2,7 @@
  * The only way to call a source: with a deadline, shared by concurrent equal requests, with its errors mapped to
  * error codes and late results ignored.
  */
-export { AWAY, type LastAnswer } from './read/fan-out.ts';
+
 export type { ReadResult } from './read/freshness.ts';
 export {
   errorOf,
@@ -14,7 +14,7 @@ export {
   isStillFresh,
 } from './read/freshness.ts';
 export type { Reader, ReadTask } from './read/reader.ts';
-export { createReader } from './read/reader.ts';
+export { AWAY, createReader, type LastAnswer } from './read/reader.ts';
 export { createReport, type Report } from './read/report.ts';
 /** `CLIENT_GONE` is the rejection of a client that has disconnected. */
 export { type OnLeave, WAITER_LEFT as CLIENT_GONE } from './single-flight.ts';

@@ -8,7 +8,12 @@ export {
   redactTimeline,
   redactValue,
 } from './redact/redact-model.ts';
-export type { RedactFunction, RedactOptions } from './redact/redact-options.ts';
-export { joinRedact, resolveRedact } from './redact/redact-options.ts';
-export { createRedactor, type Redactor, readSourceRedactor } from './redact/redactor.ts';
+export type { RedactFunction, RedactOptions } from './redact/redactor.ts';
+export {
+  createRedactor,
+  joinRedact,
+  type Redactor,
+  readSourceRedactor,
+  resolveRedact,
+} from './redact/redactor.ts';
 export { credentialsLength } from './redact/url-credentials.ts';

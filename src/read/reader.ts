@@ -1,12 +1,18 @@
-import { isMonitorError, MonitorError } from '../errors.ts';
+import { isMonitorError, MonitorError, type MonitorErrorCode } from '../errors.ts';
 import type { LruCache } from '../lru-cache.ts';
 import type { Waiter } from '../scheduler.ts';
 import { createSingleFlight, type OnLeave } from '../single-flight.ts';
-import { type FanOut, type PartRead, partsOf } from '../source/combined-part.ts';
+import { type FanOut, type PartRead, partsOf, type Reply } from '../source/combined-part.ts';
 import type { Awaitable, ReadContext, SourcePart } from '../source.ts';
 import { isThenable } from '../values.ts';
-import { createFanOut, type LastAnswer } from './fan-out.ts';
-import { type ReadResult, resultOf } from './freshness.ts';
+import {
+  type Failure,
+  freshnessOf,
+  hasData,
+  type ReadResult,
+  resultOf,
+  sourceErrorCode,
+} from './freshness.ts';
 import type { Report } from './report.ts';
 import { failureOf, MOST_ABANDONED, type PartReads, startTimedRead, type TimedRead } from './timed-read.ts';
 
@@ -260,4 +266,93 @@ interface ReaderOptions {
   readonly lastAnswers: LruCache<LastAnswer>;
   /** Called for each call of a method of a source. `undefined`: nobody counts them. */
   readonly onCall: ((part: SourcePart, call: string) => void) | undefined;
+}
+
+/** The last data of one part. */
+export interface LastAnswer {
+  readonly raw: unknown;
+  /** Milliseconds since 1970. */
+  readonly asOf: number | null;
+  /** Approximate size in bytes. */
+  readonly size: number;
+}
+
+/** Errors after which the last data of a source may be shown. */
+export const AWAY: ReadonlySet<MonitorErrorCode> = new Set<MonitorErrorCode>([
+  'source_unavailable',
+  'source_timeout',
+]);
+
+/** Errors caused by the request, not by the source. */
+const OF_THE_REQUEST: ReadonlySet<MonitorErrorCode> = new Set<MonitorErrorCode>([
+  'invalid_parameter',
+  'task_not_found',
+  'source_not_configured',
+]);
+
+// Approximate size of a list row; larger items of a host are not measured.
+const ITEM_BYTES = 1_024;
+
+interface FanOutOptions {
+  /** Key of the whole read. */
+  readonly key: string;
+  /** `null`: last data is not kept. */
+  readonly lastAnswers: LruCache<LastAnswer> | null;
+  readonly report: Report;
+  /** Reads one part, with a deadline and limits. */
+  read<Raw>(ask: PartRead<Raw>): Awaitable<Raw>;
+}
+
+/** Creates the fan-out of one read. @param whole the combined part */
+function createFanOut(
+  whole: SourcePart,
+  { key, lastAnswers, report, read }: FanOutOptions,
+): { readonly fanOut: FanOut; readonly result: ReadResult } {
+  const failures = new Map<string, Failure>();
+  const leftOut = new Map<string, number>();
+  const origins = new Map<unknown, string>();
+
+  async function askFresh<Raw>(ask: PartRead<Raw>, readKey: string): Promise<Raw> {
+    const freshness = freshnessOf(ask.part, Date.now(), report);
+    const [source] = freshness.sources;
+    if (!hasData(freshness)) throw new MonitorError(source?.error ?? 'source_unavailable');
+    const raw = await read(ask);
+    const size = (ask.count(raw) + 1) * ITEM_BYTES;
+    if (ask.mayBeOld !== false) lastAnswers?.set(readKey, { raw, asOf: source?.asOf ?? null, size });
+    return raw;
+  }
+
+  function standIn<Raw>({ part, mayBeOld }: PartRead<Raw>, error: MonitorError, readKey: string): Reply<Raw> {
+    const last = mayBeOld !== false && AWAY.has(error.code) ? lastAnswers?.get(readKey) : undefined;
+    const [source] = freshnessOf(part, Date.now(), report).sources;
+    // When a source reports to be fresh but fails, the time of its last success is unknown.
+    const asOf = last?.asOf ?? (source?.ok === false ? source.asOf : null);
+    failures.set(part.name, { code: sourceErrorCode(error.code), asOf });
+    // The same part and key have the same type.
+    return last === undefined ? { error } : { raw: last.raw as Raw };
+  }
+
+  return {
+    fanOut: {
+      async ask(ask) {
+        const readKey = `${ask.part.name} ${ask.call} ${ask.which ?? ''} ${key}`;
+        try {
+          return { raw: await askFresh(ask, readKey) };
+        } catch (error) {
+          if (!isMonitorError(error) || OF_THE_REQUEST.has(error.code)) throw error;
+          return standIn(ask, error, readKey);
+        }
+      },
+      attribute(item, { name }) {
+        // Two parts may return the same object: the second one gets an object that inherits from it.
+        const own = origins.has(item) && typeof item === 'object' ? Object.create(item) : item;
+        origins.set(own, name);
+        return own;
+      },
+      leaveOut({ name }, _call, count) {
+        if (count > 0) leftOut.set(name, (leftOut.get(name) ?? 0) + count);
+      },
+    },
+    result: { failures, leftOut, sourceOf: (item) => origins.get(item) ?? whole.name },
+  };
 }

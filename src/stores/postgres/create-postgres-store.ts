@@ -1,9 +1,14 @@
 import { type OptionTable, type Read, readOptions, text, wrongOption } from '../../check-options.ts';
 import type { HistoryStore, StoreEngine, StoreRetention } from '../../history/store.ts';
 import { createStatements, isSchemaName, isTablePrefix, LONGEST_PREFIX, tableNames } from '../sql/schema.ts';
-import { type Deadlines, guardDatabase, type SqlDatabase } from '../sql/sql-database.ts';
+import {
+  type Deadlines,
+  guardDatabase,
+  type SqlDatabase,
+  StoreError,
+  type StoreErrorCode,
+} from '../sql/sql-database.ts';
 import { createSqlStore } from '../sql/sql-store.ts';
-import { StoreError, type StoreErrorCode } from '../sql/store-error.ts';
 import { STORE_TABLE, STORE_WORDS, type StoreOptions } from '../store-options.ts';
 import {
   createPostgresDatabase,

@@ -5,8 +5,7 @@
 import { pause } from '../../waiting.ts';
 import type { DayTables } from '../sql/retention.ts';
 import { DAY_TABLES, type DayTable, type TableNames } from '../sql/schema.ts';
-import type { SqlDatabase } from '../sql/sql-database.ts';
-import { isStoreError } from '../sql/store-error.ts';
+import { isStoreError, type SqlDatabase } from '../sql/sql-database.ts';
 import { SEARCHED } from '../sql/task-statements.ts';
 
 /** How many days ahead there are tables: each of them costs every read a part of its planning. */

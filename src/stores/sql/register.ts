@@ -8,8 +8,7 @@ import {
 import { pause } from '../../waiting.ts';
 import type { TableNames } from './schema.ts';
 import type { SourceDatabase } from './source-database.ts';
-import type { SqlDatabase, SqlRow } from './sql-database.ts';
-import { isStoreError, StoreError } from './store-error.ts';
+import { isStoreError, type SqlDatabase, type SqlRow, StoreError } from './sql-database.ts';
 import { fromColumn, toColumn } from './task-row.ts';
 
 /** How tables of the present version are created. */

@@ -1,7 +1,6 @@
 /** The database as one source uses it: its number is the first value of every statement and of every row. */
 import type { TableNames } from './schema.ts';
-import type { SqlBatch, SqlDatabase, SqlRow, SqlValue } from './sql-database.ts';
-import { isStoreError } from './store-error.ts';
+import { isStoreError, type SqlBatch, type SqlDatabase, type SqlRow, type SqlValue } from './sql-database.ts';
 
 /** A source in the database. `$1` of each statement is its number. */
 export interface SourceDatabase {

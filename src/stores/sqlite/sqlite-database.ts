@@ -6,8 +6,9 @@ import {
   type SqlField,
   type SqlType,
   type SqlValue,
+  StoreError,
+  type StoreErrorCode,
 } from '../sql/sql-database.ts';
-import { StoreError, type StoreErrorCode } from '../sql/store-error.ts';
 import { createSqliteWorker, SqliteFault } from './sqlite-worker.ts';
 
 /**

@@ -3,8 +3,7 @@
  * ended.
  */
 import { Worker } from 'node:worker_threads';
-import type { SqlRow } from '../sql/sql-database.ts';
-import { StoreError } from '../sql/store-error.ts';
+import { type SqlRow, StoreError } from '../sql/sql-database.ts';
 import type {
   SqliteFailure,
   SqliteReply,
