@@ -262,8 +262,9 @@ export function statsColumns(
           ...queue,
           waiting: lastOf(queue.waiting),
           oldest_seconds: lastOf(queue.oldest_seconds),
+          oldest_step: lastKnown(queue.oldest_seconds),
         })),
-        ['queue', 'waiting', 'oldest_seconds', 'oldest_at_least'],
+        ['queue', 'waiting', 'oldest_seconds', 'oldest_step', 'oldest_at_least'],
       ),
     }),
     before: earlier === null || !isKnown(earlier) ? null : beforeOf(now, earlier),
@@ -318,6 +319,12 @@ function totalsOf({ since, received, succeeded, failed, retried }: StatsFigures[
 
 function lastOf(values: readonly (number | null)[] = []): number | null {
   return values.findLast((value) => value !== null) ?? null;
+}
+
+/** The position of the last known value. */
+function lastKnown(values: readonly (number | null)[]): number | null {
+  const at = values.findLastIndex((value) => value !== null);
+  return at < 0 ? null : at;
 }
 
 function indexOf<Row, Key extends keyof Row>(rows: readonly Row[], key: Key): Map<Row[Key], Row> {

@@ -367,6 +367,8 @@ export interface StatsColumnsBody {
     /** The last known number of waiting messages. */
     waiting: (Integer | null)[];
     oldest_seconds: (number | null)[];
+    /** The step of `series` with this age, from 0 on. */
+    oldest_step: (Integer | null)[];
     oldest_at_least: boolean[];
   };
   /** The window of the same length before this one; `null` if less than half of it is known. */

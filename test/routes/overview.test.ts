@@ -92,6 +92,21 @@ describe('/api/components/ with stats', () => {
     ]);
   });
 
+  it('has the last depth of a queue that is no longer recorded, and the step of its age', async () => {
+    let time = END - 40 * MINUTE;
+    const queue = memorySources({ name: 'shop', now: () => time });
+    queue.record({ id: 'a', name: 'mail', queue: 'mail', state: 'SUCCESS', timestamp: time });
+    queue.recordQueue({ queue: 'mail', waiting: 7, oldestDueAt: new Date(time - 5 * MINUTE) });
+    time = END;
+    const { get } = await open({ sources: queue });
+    const stats = (await get<ComponentsBody>(`/api/components/?${WINDOW}`)).body.tasks?.stats;
+    const step = stats?.queue_depths?.oldest_step[0] ?? -1;
+    const begun = Date.parse(stats?.start ?? '') + (stats?.series.offset[step] ?? 0) * 1_000;
+    expect(stats?.queue_depths).toMatchObject({ queue: ['mail'], waiting: [7], oldest_seconds: [300] });
+    expect(END - 40 * MINUTE - begun).toBeGreaterThanOrEqual(0);
+    expect(END - 40 * MINUTE - begun).toBeLessThan((stats?.step_seconds ?? 0) * 1_000);
+  });
+
   it('has every source with its state, and the figures of those that the request names', async () => {
     const [east, west] = [createQueue('east'), createQueue('west')];
     let fails = false;

@@ -18,10 +18,10 @@ export function figuresOf(stats: StatsColumnsBody) {
       causes: causes && rowsOf(causes),
       queue_depths:
         depths &&
-        rowsOf(depths).map(({ waiting, oldest_seconds, ...depth }) => ({
+        rowsOf(depths).map(({ waiting, oldest_seconds, oldest_step, ...depth }) => ({
           ...depth,
           waiting: [waiting],
-          oldest_seconds: [oldest_seconds],
+          oldest_seconds: t.map((_, step) => (step === oldest_step ? oldest_seconds : null)),
           sent: [],
           received: [],
           growing_since: null,
