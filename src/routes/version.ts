@@ -1,2 +1,2 @@
 /** Version of this package. A test compares it with `package.json`, which a bundled app may not contain. */
-export const VERSION = '1.0.0-rc.1';
+export const VERSION = '1.0.0';
