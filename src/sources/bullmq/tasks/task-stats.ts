@@ -76,7 +76,9 @@ export async function readTaskStats(
   const figures = createStatsAccumulator(query, {
     isWhole: (from) => from >= knownFrom,
     isExamined: (from) => from >= examinedFrom,
-    hasRemoved: (queue) => (removed.get(queue ?? '') ?? start) > start + MOST_REMOVED * (end - start),
+    // Those that a store has are counted.
+    hasRemoved: (queue) =>
+      recorded === null && (removed.get(queue ?? '') ?? start) > start + MOST_REMOVED * (end - start),
   });
   const family = createFamilyCollector();
   const seen = new Set<string>();
