@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runs, seedOf } from '../helpers/cases.ts';
 import { titleUnless } from '../helpers/redis-server.ts';
@@ -28,6 +29,11 @@ describe('input that is not ours', () => {
     for (const [file, share] of reached ?? []) {
       console.log(`${share === null ? '  –' : String(Math.round(share * 100)).padStart(3)}% src/${file}`);
     }
+  });
+
+  it('is meant for files that exist', () => {
+    const files = TARGETS.flatMap(({ covers }) => covers);
+    expect(files.filter((file) => !existsSync(new URL(`../../src/${file}`, import.meta.url)))).toEqual([]);
   });
 
   for (const target of TARGETS) {

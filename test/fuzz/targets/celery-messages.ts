@@ -29,7 +29,7 @@ function define<Input>(target: Omit<FuzzTarget<Input>, 'open' | 'close' | 'cases
 export const eventTarget = define({
   name: 'Celery events',
   share: 20,
-  covers: [...files('protocol/', 'events', 'worker-events', 'exceptions'), ...files('', 'intake')],
+  covers: [...files('protocol/', 'events', 'python-repr'), ...files('', 'collector')],
   inputs: fc.array(fc.oneof(oneEvent, fc.array(oneEvent, { maxLength: 5 })), BATCH),
   check: (bodies) =>
     tellAmidGood(async ({ hear, sources }) => {
@@ -44,7 +44,7 @@ export const eventTarget = define({
 export const resultTarget = define({
   name: 'Celery results',
   share: 20,
-  covers: files('protocol/', 'results', 'json-text', 'exceptions', 'result-nodes'),
+  covers: files('protocol/', 'results', 'python-json', 'python-repr'),
   inputs: fc.array(fc.tuple(hostile(RESULTS), someId), BATCH),
   check(results) {
     const half = results.length / 2;
@@ -66,7 +66,7 @@ export const resultTarget = define({
 export const groupTarget = define({
   name: 'Celery groups',
   share: 30,
-  covers: [...files('protocol/', 'result-nodes'), ...files('lineage/', 'lineage', 'chords', 'pending-links')],
+  covers: [...files('protocol/', 'results'), ...files('lineage/', 'lineage', 'relations', 'pending-links')],
   inputs: fc.array(fc.tuple(hostile(GROUPS), someId), BATCH),
   check: (groups) =>
     tellAmidGood(async ({ results, sources }) => {
@@ -103,7 +103,7 @@ const reply = fc.oneof(
 export const replyTarget = define<readonly ArrayReply[]>({
   name: 'Celery control replies',
   share: 20,
-  covers: files('control/', 'broadcast', 'worker-facts', 'guarded-asking', 'running'),
+  covers: files('control/', 'broadcast', 'inspection', 'worker-control', 'running'),
   inputs: fc.array(reply, BATCH),
   check(replies) {
     const workers = replies.map(

@@ -139,9 +139,9 @@ export const redisTarget = defineTarget<Written>({
   name: 'Celery in Redis',
   share: 75,
   covers: [
-    ...files('protocol', 'message-body', 'message-parts', 'queue-message', 'signatures', 'python-json'),
-    ...files('queues', 'message-intake'),
-    ...files('brokers/redis', 'envelope', 'events', 'pidbox', 'queues/queue-names'),
+    ...files('protocol', 'message-parts', 'queue-message', 'python-json'),
+    ...files('queues', 'queues'),
+    ...files('brokers/redis', 'events', 'pidbox', 'queues/queue-names'),
   ],
   missing: redisMissing,
   // It is told over connections: many turns of the event loop, none of which is timed by itself.

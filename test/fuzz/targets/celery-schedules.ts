@@ -68,7 +68,7 @@ let redis: Redis | null = null;
 export const redbeatTarget = defineTarget({
   name: 'redbeat entries',
   share: 70,
-  covers: files('redbeat-entry', 'entry', 'rule', 'schedule-text'),
+  covers: files('redbeat-schedule', 'entry', 'schedule-text'),
   missing: redisMissing,
   // They are read from Redis: many turns of the event loop, none of which is timed by itself.
   isSlow: true,
@@ -160,7 +160,7 @@ const settings = { timezone: 'UTC', beat_schedule: { good: { task: 'good.task', 
 export const staticTarget = defineTarget<readonly unknown[]>({
   name: 'beat_schedule of workers',
   share: 20,
-  covers: files('static-schedule', 'entry', 'schedule-text', 'redbeat-settings'),
+  covers: files('static-schedule', 'entry', 'schedule-text', 'redbeat-schedule'),
   inputs: fc.array(
     fc.oneof({ weight: 3, arbitrary: misfit([CONF, REDBEAT_CONF]) }, { weight: 1, arbitrary: anyValue }),
     { minLength: WORKERS, maxLength: WORKERS },
@@ -245,7 +245,7 @@ function answerOf(rows: readonly unknown[]) {
 export const djangoTarget = defineTarget<readonly unknown[]>({
   name: 'entries of django-celery-beat',
   share: 20,
-  covers: files('django/django-entry', 'django/django-schedule'),
+  covers: files('django/django-reader', 'django/django-schedule'),
   inputs: fc.array(
     misfit([
       DJANGO,
@@ -334,7 +334,7 @@ const partsOf = (time: Date): Readonly<Record<keyof typeof RANGES, number>> => (
 export const crontabTarget = defineTarget({
   name: 'texts of schedules',
   share: 200,
-  covers: files('crontab', 'schedule-text', 'rule'),
+  covers: files('crontab', 'schedule-text', 'entry'),
   inputs: fc.record({
     given: fc.array(given, BATCH),
     timezone: fc.constantFrom('UTC', 'Europe/Prague', undefined),

@@ -75,7 +75,7 @@ async function shownOf(values: readonly unknown[], { publish, sources }: Plain):
 export const reprTarget = defineTarget({
   name: "Python's reprs of JSON",
   share: 120,
-  covers: ['python-repr', 'python-typed', 'json-text'].map((file) => `sources/celery/protocol/${file}.ts`),
+  covers: ['python-repr', 'python-json'].map((file) => `sources/celery/protocol/${file}.ts`),
   inputs: fc.record({ values: fc.array(plainJson, BATCH), texts: fc.array(hostileJson, BATCH) }),
   casesPerInput: 2 * BATCH.maxLength,
   open: async () => holdClock(),
