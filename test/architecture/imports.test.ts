@@ -61,7 +61,6 @@ const RANKS: Readonly<Record<string, number>> = {
 
 /** The same inside the Celery source: what decodes knows no deployment, and only its entry knows all of it. */
 const CELERY_RANKS: Readonly<Record<string, number>> = {
-  problem: 0,
   hint: 0,
   'message-queue': 0,
   zones: 0,
@@ -78,25 +77,14 @@ const CELERY_RANKS: Readonly<Record<string, number>> = {
   queues: 3,
   schedules: 3,
   hints: 3,
-  'broker-watch': 3,
-  'task-watch': 3,
-  intake: 4,
   collector: 4,
-  health: 4,
-  'lineage-restore': 4,
-  readiness: 4,
   collection: 5,
   connect: 6,
-  options: 7,
-  components: 6,
-  deployment: 6,
   answers: 8,
   published: 8,
-  live: 9,
   metrics: 9,
   'celery-source': 10,
   shared: 11,
-  'stored-source': 12,
   'celery-sources': 13,
 };
 
