@@ -54,6 +54,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the frame'), () => {
     await page.getByText('Fixed range · Back to live').waitFor();
     await until(() => asked.some((query) => query.get('stats_until') === '2026-01-02T04:00:00.000Z'));
     expect(asked.at(-1)?.get('stats')).toBe('60');
+    expect(asked.at(-1)?.get('since')).toBe('2026-01-02T03:00:00.000Z');
     await page.getByRole('button', { name: 'Next period' }).click();
     await until(() => queryOf(page).get('from') === '2026-01-02T04:00:00.000Z');
     expect(queryOf(page).get('to')).toBe('2026-01-02T05:00:00.000Z');
