@@ -1,8 +1,9 @@
 /** A connection to Redis that is opened again whenever it ends, for subscriptions and for commands. */
 import { type Attempt, KeptConnection, NOT_CONNECTED } from '../kept-connection.ts';
+import type { ServerProblem } from '../server-problems.ts';
 import type { ClientEvents } from './client.ts';
 import { type CeleryRedisConnection, destroyClient, nodeRedisClient, type OpenClient } from './node-redis.ts';
-import { describeError, RedisError, type RedisProblem, redisError } from './problems.ts';
+import { describeError, RedisError, redisError } from './problems.ts';
 import { type ClientSupply, createReader, type RedisReader } from './reader.ts';
 
 /** The pauses between attempts, in milliseconds: a Redis that is available again is found within the longest. */
@@ -10,7 +11,7 @@ const FIRST_PAUSE = 50;
 const LONGEST_PAUSE = 1_000;
 
 /** A connection that reconnects until it is closed. */
-export type Connection = KeptConnection<CeleryRedisConnection, RedisProblem>;
+export type Connection = KeptConnection<CeleryRedisConnection, ServerProblem>;
 
 /** The purpose of a connection. */
 interface ConnectionOptions {
@@ -28,7 +29,7 @@ interface ConnectionOptions {
 /** Opens a connection and keeps it open. */
 export function createConnection(options: ConnectionOptions): Connection {
   const { label, onUp, onDown } = options;
-  return new KeptConnection<CeleryRedisConnection, RedisProblem>({
+  return new KeptConnection<CeleryRedisConnection, ServerProblem>({
     label,
     open: (attempt) => openClient(options, attempt),
     ping: (client) => client.ping(),

@@ -12,11 +12,8 @@ import {
   tlsSentences,
 } from '../server-problems.ts';
 
-/** What went wrong with Redis. */
-export type RedisProblem = ServerProblem;
-
 /** Why a command or a connection failed. The message is the problem's sentence, without secrets. */
-export class RedisError extends ServerError<RedisProblem> {
+export class RedisError extends ServerError<ServerProblem> {
   override readonly name = 'RedisError';
 }
 
@@ -113,7 +110,7 @@ export function redisError(code: ProblemCode): RedisError {
 }
 
 /** The problem behind an error. Never throws, whatever was thrown. */
-export function describeError(error: unknown): RedisProblem {
+export function describeError(error: unknown): ServerProblem {
   try {
     return describe(error) ?? problemFor('UNKNOWN');
   } catch {
@@ -122,11 +119,11 @@ export function describeError(error: unknown): RedisProblem {
 }
 
 /** Whether a problem concerns the server or the connection to it, and not a single command. */
-export function isOutage({ code }: RedisProblem): boolean {
+export function isOutage({ code }: ServerProblem): boolean {
   return !OF_COMMAND.has(code);
 }
 
-function problemFor(code: ProblemCode): RedisProblem {
+function problemFor(code: ProblemCode): ServerProblem {
   return { code, sentence: SENTENCES[code] };
 }
 
@@ -134,7 +131,7 @@ function isProblemCode(text: string): text is ProblemCode {
   return Object.hasOwn(SENTENCES, text);
 }
 
-function describe(error: unknown): RedisProblem | null {
+function describe(error: unknown): ServerProblem | null {
   if (error instanceof RedisError) return error.problem;
   if (typeof error !== 'object' || error === null) return null;
   const { code, name, message, errors, lastNodeError } = error as Record<string, unknown>;
@@ -155,7 +152,7 @@ function codeOf(code: string): ProblemCode | null {
   return firstMatch(TLS_CODES, code);
 }
 
-function describeMessage(message: string): RedisProblem | null {
+function describeMessage(message: string): ServerProblem | null {
   const word = /^-?([A-Z]+)\b/.exec(message)?.[1] ?? '';
   if (isProblemCode(word)) return problemFor(word);
   const known = firstMatch(BY_MESSAGE, message);

@@ -1,8 +1,9 @@
 /** Readers of Redis, for all clients. Every wait has an end, whatever the client does. */
 
+import type { ServerProblem } from '../server-problems.ts';
 import { settleInTime } from '../waiting.ts';
 import type { RedisClient, RedisCommand, Reply } from './client.ts';
-import { describeError, isOutage, RedisError, type RedisProblem, redisError } from './problems.ts';
+import { describeError, isOutage, RedisError, redisError } from './problems.ts';
 
 /** How long to wait for replies. */
 export interface ReadOptions {
@@ -19,13 +20,13 @@ export interface ReaderState {
   /** When Redis last answered; `null` if it never did. */
   readonly asOf: number | null;
   /** Why it is not up; `null` while it is, or before the first attempt has ended. */
-  readonly problem: RedisProblem | null;
+  readonly problem: ServerProblem | null;
 }
 
 /** The outcome of one command; `reply` is `null` if there is a problem. */
 export interface Outcome {
   readonly reply: unknown;
-  readonly problem: RedisProblem | null;
+  readonly problem: ServerProblem | null;
 }
 
 /** Sends commands to one Redis or cluster. All reject with a `RedisError`. */
@@ -64,7 +65,7 @@ export interface RedisReader {
     }[]
   >;
   /** Sends a PING: what is wrong, or `null`. Never rejects. */
-  check(signal?: AbortSignal): Promise<RedisProblem | null>;
+  check(signal?: AbortSignal): Promise<ServerProblem | null>;
   state(): ReaderState;
   /** As `redis://host:6379/0`, without user and password; `null` if it is not known. */
   address(): string | null;
@@ -95,7 +96,7 @@ export interface ClientSupply {
   /** Called when Redis has answered, with the time of the request. */
   answered(askedAt: number): void;
   /** Called when no read is possible. */
-  failed(problem: RedisProblem): void;
+  failed(problem: ServerProblem): void;
   state(): ReaderState;
   address(): string | null;
   close(): Promise<void>;
@@ -246,7 +247,7 @@ function replyOf({ reply, problem }: Outcome): unknown {
 }
 
 /** @param counts whether the problem concerns the server */
-function problemOf(reading: Reading, error: unknown, counts: boolean): RedisProblem {
+function problemOf(reading: Reading, error: unknown, counts: boolean): ServerProblem {
   if (reading.closed) return redisError('CLOSED').problem;
   const problem = describeError(error);
   if (counts && isOutage(problem)) reading.supply.failed(problem);

@@ -1,6 +1,7 @@
 import { storeComponent } from '../../history/store-parts.ts';
 import type { HealthCheck, WorkerHealthCheck } from '../../model.ts';
-import { describeError, type RedisProblem } from '../../redis/problems.ts';
+import { describeError } from '../../redis/problems.ts';
+import type { ServerProblem } from '../../server-problems.ts';
 import { markBundle, withEngine } from '../../source/bundles.ts';
 import type {
   Awaitable,
@@ -155,7 +156,7 @@ function createHealth(name: string, redis: BullMQRedis): HealthSource {
   };
 }
 
-async function findProblem(redis: BullMQRedis, context: ReadContext): Promise<RedisProblem | null> {
+async function findProblem(redis: BullMQRedis, context: ReadContext): Promise<ServerProblem | null> {
   const [problem, failure] = await Promise.all([
     redis.check(context.signal),
     readAll(redis.within(context)).then(() => null, describeError),

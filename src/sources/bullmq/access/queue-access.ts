@@ -5,10 +5,11 @@
 import type { Redactor } from '../../../redact.ts';
 import type { RedisCommand } from '../../../redis/client.ts';
 import { createHostReader, createIoredisReader } from '../../../redis/on-demand-reader.ts';
-import { describeError, RedisError, type RedisProblem } from '../../../redis/problems.ts';
+import { describeError, RedisError } from '../../../redis/problems.ts';
 import type { ReadOptions, RedisReader } from '../../../redis/reader.ts';
 import { withDeadline } from '../../../redis/reader.ts';
 import { asFields, asText, asTexts } from '../../../redis/replies.ts';
+import type { ServerProblem } from '../../../server-problems.ts';
 import { shareCalls } from '../../../single-flight.ts';
 import type { ReadContext, SourceStatus } from '../../../source.ts';
 import { pause } from '../../../waiting.ts';
@@ -35,7 +36,7 @@ export interface BullMQRedis {
   /** The freshness of reads. Each answer may be shared for a second. */
   status(): SourceStatus;
   /** Sends every Redis a PING: the first problem, or `null`. */
-  check(signal?: AbortSignal): Promise<RedisProblem | null>;
+  check(signal?: AbortSignal): Promise<ServerProblem | null>;
   /** Closes our own clients; later reads are refused. */
   close(): void;
 }
@@ -83,7 +84,7 @@ export function createBullMQRedis({ from, redactor }: ResolvedOptions): BullMQRe
   const readWithin = createQueueReads();
   const readPartsWithin = createReadParts();
 
-  async function check(signal?: AbortSignal): Promise<RedisProblem | null> {
+  async function check(signal?: AbortSignal): Promise<ServerProblem | null> {
     const problems = await Promise.all(readers.map((reader) => reader.check(signal)));
     return problems.find((problem) => problem !== null) ?? null;
   }

@@ -1,7 +1,7 @@
 /** Each Redis with its queues, and hints: problems and hidden data, and what to change. */
 import type { Component } from '../../../model.ts';
 import { redactComponent } from '../../../redact.ts';
-import { describeError, type RedisProblem } from '../../../redis/problems.ts';
+import { describeError } from '../../../redis/problems.ts';
 import {
   asNumber,
   evictionHint,
@@ -10,6 +10,7 @@ import {
   type ServerInfo,
   versionOf,
 } from '../../../redis/replies.ts';
+import type { ServerProblem } from '../../../server-problems.ts';
 import { type QueueAccess, type RedisServer, serversOf } from '../access/queue-access.ts';
 import type { QueueRef } from '../access/queue-reads.ts';
 import { MOST_ENTRIES } from '../schedules/schedules.ts';
@@ -74,7 +75,7 @@ async function redisComponent(
 function failed(
   { reader }: RedisServer,
   status: Component['status'],
-  problem: RedisProblem | null,
+  problem: ServerProblem | null,
 ): Pick<Component, 'status' | 'url' | 'config'> {
   const isDenied = problem?.code === 'NOPERM';
   const hints = isDenied ? { hints: [QUEUES_HIDDEN], hint_codes: ['missing_right'] } : { hints: [] };

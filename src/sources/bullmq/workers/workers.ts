@@ -4,9 +4,10 @@
  * utils/create-backend; 5: classes/worker).
  */
 import type { Worker } from '../../../model.ts';
-import { RedisError, type RedisProblem } from '../../../redis/problems.ts';
+import { RedisError } from '../../../redis/problems.ts';
 import type { RedisReader } from '../../../redis/reader.ts';
 import { asCount, asText, asTexts } from '../../../redis/replies.ts';
+import type { ServerProblem } from '../../../server-problems.ts';
 import { addTo } from '../../../values.ts';
 import { type QueueAccess, type RedisServer, readFields, serversOf } from '../access/queue-access.ts';
 import { type JobRef, keyCommand, type QueueRef } from '../access/queue-reads.ts';
@@ -325,7 +326,7 @@ function canBeListed(name: string): boolean {
 }
 
 /** The problem when CLIENT LIST is refused. */
-export const WORKERS_HIDDEN: RedisProblem = {
+export const WORKERS_HIDDEN: ServerProblem = {
   code: 'WORKERSHIDDEN',
   sentence: 'Redis does not allow this user to list clients, so the workers are unknown.',
 };

@@ -2,9 +2,10 @@
  * Reads the queues of a deployment from Redis: their lengths, their messages and the unacknowledged messages.
  * Of long queues, only those messages are read that run next, and the newest.
  */
-import { describeError, RedisError, type RedisProblem, redisError } from '../../../../../redis/problems.ts';
+import { describeError, RedisError, redisError } from '../../../../../redis/problems.ts';
 import type { Outcome, RedisReader } from '../../../../../redis/reader.ts';
 import { asCount, asTexts } from '../../../../../redis/replies.ts';
+import type { ServerProblem } from '../../../../../server-problems.ts';
 import {
   NOTHING_READ,
   type QueueCounts,
@@ -34,7 +35,7 @@ interface ReaderState {
   lists: readonly ListWindow[];
   readonly taken: TakenMirror;
   /** Why something could not be read in the last look: a right that is missing, or a key that holds no list. */
-  refusal: RedisProblem | null;
+  refusal: ServerProblem | null;
   revision: number;
   reading: QueueReading;
 }
@@ -67,7 +68,7 @@ async function read(
   now: number,
 ): Promise<QueueReading> {
   const before = state.reading;
-  let problem: RedisProblem | null = null;
+  let problem: ServerProblem | null = null;
   try {
     await state.names.step(known, now).catch((error: unknown) => {
       problem = describeError(error);
@@ -131,7 +132,7 @@ async function lookAtEnds(state: ReaderState, now: number): Promise<boolean> {
 }
 
 /** Kombu's queues are lists. Other transports that speak the protocol of Redis may keep them otherwise. */
-function noList({ queue }: ListWindow): RedisProblem {
+function noList({ queue }: ListWindow): ServerProblem {
   const { problem } = redisError('WRONGTYPE');
   return { ...problem, sentence: `The key of the queue ${shown(queue)} holds no list.` };
 }
@@ -191,7 +192,11 @@ function heldBytes({ lists, taken }: ReaderState): number {
   return bytes;
 }
 
-function readingOf(state: ReaderState, known: readonly string[], problem: RedisProblem | null): QueueReading {
+function readingOf(
+  state: ReaderState,
+  known: readonly string[],
+  problem: ServerProblem | null,
+): QueueReading {
   const { lists, taken, revision, refusal } = state;
   const isUnchanged = revision === state.reading.revision;
   const messages = isUnchanged
