@@ -11,7 +11,7 @@ import {
 } from '../source/task-condition.ts';
 import type { TaskQuery } from '../source/task-query.ts';
 import type { TaskPosition, TaskSort, TaskSource } from '../source.ts';
-import { waitSecondsOf } from './task-figures.ts';
+import { waitSecondsOf } from './durations.ts';
 
 /**
  * The query as a source understands it. A source that does not know conditions applies them with `search`, like

@@ -1,6 +1,8 @@
-/** Durations: percentiles of run times and waits, and histograms of them. */
+/** Durations: the wait of a task, percentiles of run times and waits, and histograms of them. */
+import type { Task } from '../model.ts';
 import type { Steps } from '../scheduler.ts';
 import type { DurationFigures, HistogramBucket, StatsTotals } from '../source/task-stats.ts';
+import { timeOf } from '../values.ts';
 
 /** Durations in seconds. */
 export interface Durations {
@@ -204,4 +206,29 @@ export function addBuckets(counts: Float64Array, buckets: readonly HistogramBuck
     const bucket = le === null ? BUCKETS - 1 : Math.max(0, bucketOf(Math.round(le * 1_000)) - 1);
     counts[bucket] = (counts[bucket] as number) + count;
   }
+}
+
+/**
+ * How long a task waited for its last start, in seconds: since it was sent, or since its eta if that was later.
+ *
+ * @param since when it was sent, in milliseconds since 1970 like the others; `null`: unknown
+ * @returns `null` if that is unknown, or if the task seems to start before it was sent because clocks differ
+ */
+export function waitBetween(since: number | null, eta: number | null, started: number | null): number | null {
+  if (started === null || since === null || started < since) return null;
+  // The clock that set the eta may also differ from that of the worker.
+  return eta !== null && eta > since ? Math.max(0, started - eta) / 1_000 : (started - since) / 1_000;
+}
+
+/** The wait of a task as its source reports it; otherwise computed from its times, unless it was retried. */
+export function waitSecondsOf(task: Task): number | null {
+  const { waitSeconds, retries, sent, received, eta, started } = task;
+  if (waitSeconds !== undefined) return typeof waitSeconds === 'number' ? waitSeconds : null;
+  if (typeof retries === 'number' && retries > 0) return null;
+  return waitBetween(momentOf(sent) ?? momentOf(received), momentOf(eta), momentOf(started));
+}
+
+function momentOf(time: Date | null | undefined): number | null {
+  const value = timeOf(time);
+  return Number.isNaN(value) ? null : value;
 }

@@ -11,7 +11,7 @@ import {
   type TaskDetail,
   type TaskTextField,
 } from '../model.ts';
-import { waitSecondsOf } from '../select/task-figures.ts';
+import { waitSecondsOf } from '../select/durations.ts';
 import { isRecord } from '../values.ts';
 import type {
   TaskAttemptBody,

@@ -2,7 +2,7 @@
 import type { GraphEdge, GraphNode, StateCounts } from '../graph.ts';
 import { flagsOf, type Task, type TaskRelation } from '../model.ts';
 import type { Redactor } from '../redact.ts';
-import { waitSecondsOf } from '../select/task-figures.ts';
+import { waitSecondsOf } from '../select/durations.ts';
 import type {
   GraphEdgeBody,
   GraphNodeBody,

@@ -1,6 +1,6 @@
 /** Cases on the task list: its rows, filters, order and pages. */
 import type { Task } from '../model.ts';
-import { waitSecondsOf } from '../select/task-figures.ts';
+import { waitSecondsOf } from '../select/durations.ts';
 import type { TaskCondition, TaskFilter } from '../source.ts';
 import { type Bench, type Checks, NO_SEED } from './bench.ts';
 import {

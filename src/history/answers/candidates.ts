@@ -1,7 +1,7 @@
 /** Which tasks have to be examined to answer a query: the smallest index that covers one of its filters. */
 import { mergeSorted } from '../../merge-sorted.ts';
 import { holdsFigure, holdsText } from '../../select/apply-query.ts';
-import { waitBetween } from '../../select/task-figures.ts';
+import { waitBetween } from '../../select/durations.ts';
 import { type ConditionFigure, isFigureCondition, type TaskCondition } from '../../source/task-condition.ts';
 import type { TaskQuery } from '../../source.ts';
 import {

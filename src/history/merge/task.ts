@@ -9,7 +9,8 @@ import type {
   TaskProgress,
   TaskTextField,
 } from '../../model.ts';
-import { attemptsIn, type TaskFigures, waitBetween } from '../../select/task-figures.ts';
+import { waitBetween } from '../../select/durations.ts';
+import { attemptsIn, type TaskFigures } from '../../select/task-figures.ts';
 import { runsOf } from './attempts.ts';
 import type { Run } from './attribution.ts';
 import { retriesIn, type TaskLife } from './life.ts';

@@ -8,7 +8,7 @@ import {
   type TaskTextField,
   traceIdOf,
 } from '../../../model.ts';
-import { waitBetween } from '../../../select/task-figures.ts';
+import { waitBetween } from '../../../select/durations.ts';
 import { isRecord } from '../../../values.ts';
 import { taskIdOf } from '../access/queue-reads.ts';
 import {
