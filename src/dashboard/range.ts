@@ -62,6 +62,8 @@ const MINUTE = 60_000;
 const MOST_MINUTES = 129_600;
 /** Longer windows are counted without the limits of a list. */
 const DAY_MINUTES = 1_440;
+/** The start of a previous period that grows is equal for this long, so that clients share answers. */
+const SHARED_MS = 5_000;
 const UNITS: Readonly<Record<string, number>> = { m: 1, h: 60, d: 1_440 };
 
 /** `6h` in minutes; `null` for anything else. */
@@ -129,7 +131,8 @@ function build(
     before() {
       const [start, until] = limits();
       const stats = windowOf(start, until);
-      return { stats, ...cut(2 * start - until, stats), stats_until: textOf(start - 1) };
+      const length = Math.ceil((until - start) / SHARED_MS) * SHARED_MS;
+      return { stats, ...cut(start - length, stats), stats_until: textOf(start - 1) };
     },
     list: () => (isChosen ? listWindow(limits()[0], end) : {}),
     counted() {
