@@ -1,4 +1,5 @@
 export {
+  type NewTask,
   plainRecord,
   redactComponent,
   redactEvent,

@@ -80,8 +80,8 @@ const CONNECT_TIMEOUT = 3_000;
 /** Replaces the host's options: no type mapping, and no time limit, which would end once a command is written. */
 const COMMAND_OPTIONS = { typeMapping: {}, timeout: undefined, abortSignal: undefined };
 
-/** Commands whose key is their second argument. */
-const KEY_IS_SECOND = /^(?:XINFO|MEMORY|OBJECT)$/;
+/** Where the first key of a command is that does not begin with one. */
+const KEY_AT: Readonly<Record<string, number>> = { XINFO: 2, MEMORY: 2, OBJECT: 2, EVAL_RO: 3 };
 
 /** Whether a value is a client of node-redis. */
 export function isNodeRedis(value: unknown): value is NodeRedis & ClientEvents {
@@ -125,7 +125,7 @@ export function sendCommand(
 ): Promise<unknown> {
   if ('getSentinelNode' in client) return client.sendCommand(false, args, COMMAND_OPTIONS);
   if ('masters' in client) {
-    const key = args[KEY_IS_SECOND.test(args[0] ?? '') ? 2 : 1];
+    const key = args[KEY_AT[args[0] ?? ''] ?? 1];
     return client.sendCommand(key, false, args, COMMAND_OPTIONS);
   }
   return client.sendCommand(args, COMMAND_OPTIONS);

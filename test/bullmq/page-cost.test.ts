@@ -57,22 +57,25 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a page of 100 
     expect(await commandsOf(on.sources, { queues: ['all'], ...part })).toBeLessThanOrEqual(MOST);
   });
 
-  it('is the same for a user that may not ask for sizes, who is not refused time and again', async () => {
-    const rules = bullmqRules().filter((rule) => rule !== '+memory|usage');
-    await on.redis.call('ACL', 'SETUSER', 'monitor', 'reset', 'on', '>pass', ...rules);
-    await on.redis.call('ACL', 'LOG', 'RESET');
-    const limited = bullmqSources({ connection: on.server.url().replace('//', '//monitor:pass@') });
-    for (const part of [{ queues: ['completed'] }, { queues: ['wait'] }, { queues: ['failed'] }]) {
-      const [own, other] = [await page(limited, part), await page(on.sources, part)];
-      expect(own).toEqual(other);
-    }
-    const refused = async (): Promise<number> =>
-      ((await on.redis.call('ACL', 'LOG')) as string[][]).reduce((sum, entry) => sum + Number(entry[1]), 0);
-    const before = await refused();
-    expect(await commandsOf(limited, { queues: ['completed'] })).toBeLessThanOrEqual(2 * MOST);
-    expect(await refused()).toBe(before);
-    limited.close();
-  });
+  it.each([['memory|usage'], ['eval_ro'], ['memory|usage', 'eval_ro']])(
+    'is the same for a user that may not run %s, who is not refused time and again',
+    async (...without) => {
+      const rules = bullmqRules().filter((rule) => !without.some((one) => rule === `+${one}`));
+      await on.redis.call('ACL', 'SETUSER', 'monitor', 'reset', 'on', '>pass', ...rules);
+      await on.redis.call('ACL', 'LOG', 'RESET');
+      const limited = bullmqSources({ connection: on.server.url().replace('//', '//monitor:pass@') });
+      for (const part of [{ queues: ['completed'] }, { queues: ['wait'] }, { queues: ['failed'] }]) {
+        const [own, other] = [await page(limited, part), await page(on.sources, part)];
+        expect(own).toEqual(other);
+      }
+      const refused = async (): Promise<number> =>
+        ((await on.redis.call('ACL', 'LOG')) as string[][]).reduce((sum, entry) => sum + Number(entry[1]), 0);
+      const before = await refused();
+      expect(await commandsOf(limited, { queues: ['completed'] })).toBeLessThanOrEqual(2 * MOST);
+      expect(await refused()).toBe(before);
+      limited.close();
+    },
+  );
 
   it('does not grow further down the list, nor where no set helps', async () => {
     let deep = await page(on.sources, { limit: 1_000 });
@@ -120,7 +123,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a job of 20 MB
   const LARGE = 20_000_000;
   const on = useSourceRedis('q');
 
-  it('is never fetched, whatever it holds, whether sizes may be asked for or not', async () => {
+  it('is never fetched, whatever it holds and whatever the user may run', async () => {
     const text = 'x'.repeat(LARGE);
     const fields = { completed: ['data', 'returnvalue'], failed: ['data', 'failedReason', 'stacktrace'] };
     for (const [part, names] of Object.entries(fields)) {
@@ -137,8 +140,8 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a job of 20 MB
     }
     await on.redis.hset('bull:q:waiting', { name: 'a', timestamp: START, data: text });
     await on.redis.lpush('bull:q:wait', 'waiting');
-    for (const sizes of ['allowed', 'forbidden']) {
-      const rules = bullmqRules().filter((rule) => sizes === 'allowed' || rule !== '+memory|usage');
+    for (const without of [[], ['+eval_ro'], ['+eval_ro', '+memory|usage']]) {
+      const rules = bullmqRules().filter((rule) => !without.includes(rule));
       await on.redis.call('ACL', 'SETUSER', 'monitor', 'reset', 'on', '>pass', ...rules);
       const sources = bullmqSources({ connection: on.server.url().replace('//', '//monitor:pass@') });
       const sent = async (): Promise<number> =>

@@ -69,7 +69,7 @@ const BULLMQ_COMMANDS: readonly string[] = [
   ...['ping', 'select', 'info', 'client|list', 'scan', 'exists'],
   ...['get', 'pttl', 'hget', 'hmget', 'hkeys', 'hlen', 'hrandfield', 'hstrlen', 'llen', 'lrange', 'lpos'],
   ...['zcard', 'zcount', 'zscore', 'zrevrank', 'zrange', 'zrevrange', 'zrangebyscore', 'zrevrangebyscore'],
-  ...['scard', 'smembers', 'srandmember', 'xrange', 'xrevrange', 'xinfo|stream', 'memory|usage'],
+  ...['scard', 'smembers', 'srandmember', 'xrange', 'xrevrange', 'xinfo|stream', 'memory|usage', 'eval_ro'],
 ];
 
 /** Rules of the user *bullmq*: it reads keys of queues. Needs Redis 7; before, write `~` for `%R~`. */

@@ -8,7 +8,7 @@ import { createHostReader, createIoredisReader } from '../../../redis/on-demand-
 import { describeError, RedisError } from '../../../redis/problems.ts';
 import type { ReadOptions, RedisReader } from '../../../redis/reader.ts';
 import { withDeadline } from '../../../redis/reader.ts';
-import { asFields, asText, asTexts } from '../../../redis/replies.ts';
+import { asText, asTexts } from '../../../redis/replies.ts';
 import type { ServerProblem } from '../../../server-problems.ts';
 import { shareCalls } from '../../../single-flight.ts';
 import type { ReadContext, SourceStatus } from '../../../source.ts';
@@ -19,7 +19,6 @@ import {
   createQueueRef,
   createReadParts,
   type JobRef,
-  keyCommand,
   type QueueCommand,
   type QueueRef,
   type ReadCommands,
@@ -286,16 +285,6 @@ async function searchNames(
       if (next !== '0') cursors.set(master, next);
     }
   } while (cursors.size > 0);
-}
-
-/** Reads fields of jobs: one command for each job. All fields of a job that is gone are `null` or missing. */
-export async function readFields(
-  access: Pick<QueueAccess, 'read'>,
-  jobs: readonly JobRef[],
-  fields: readonly string[],
-): Promise<readonly (readonly (string | null)[])[]> {
-  const commands = jobs.map(({ queue, id }) => keyCommand(queue, 'HMGET', id, ...fields));
-  return (await access.read(commands)).map(asFields);
 }
 
 /** Replies to the commands about each item, in their order. */

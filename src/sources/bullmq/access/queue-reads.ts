@@ -73,6 +73,8 @@ export interface QueueCommand {
    * sent again for a minute. Default: false.
    */
   readonly isOptional?: boolean;
+  /** How many commands it counts as, because it reads as much. Default: 1. */
+  readonly weight?: number;
 }
 
 /** A command about one key of a queue, such as `LLEN` of its part `wait`. */
@@ -100,23 +102,32 @@ const NO_SUCH_VALUE = new Set(['WRONGTYPE', 'NOKEY']);
  *   that is not optional.
  */
 export function createQueueReads(): (options: ReadOptions) => ReadCommands {
-  /** When to send it again, by `performance.now()`. */
-  const refusedUntil = new WeakMap<RedisReader, number>();
+  /** When to send refused commands again, by their names, in the time of `performance.now()`. */
+  const refusals = new WeakMap<RedisReader, Map<string | undefined, number>>();
+
+  function refusedUntil(reader: RedisReader, [name]: RedisCommand): number {
+    return refusals.get(reader)?.get(name) ?? 0;
+  }
+
+  function refuse(reader: RedisReader, [name]: RedisCommand, until: number): void {
+    refusals.set(reader, (refusals.get(reader) ?? new Map()).set(name, until));
+  }
 
   return (options) => async (list) => {
     const now = performance.now();
     const groups = new Map<RedisReader, (QueueCommand & { readonly index: number })[]>();
     for (const [index, one] of list.entries()) {
       const { reader } = one.queue;
-      if (!one.isOptional || (refusedUntil.get(reader) ?? 0) <= now) addTo(groups, reader, { ...one, index });
+      if (!one.isOptional || refusedUntil(reader, one.command) <= now)
+        addTo(groups, reader, { ...one, index });
     }
     const replies: unknown[] = new Array(list.length).fill(null);
     await Promise.all(
       [...groups].map(async ([reader, commands]) => {
         const outcomes = await readInTurns(reader, commands, options);
-        for (const [at, { index, isOptional }] of commands.entries()) {
+        for (const [at, { index, isOptional, command }] of commands.entries()) {
           const outcome = outcomes[at];
-          if (isOptional && isRefused(outcome)) refusedUntil.set(reader, now + REFUSED_MS);
+          if (isOptional && isRefused(outcome)) refuse(reader, command, now + REFUSED_MS);
           else replies[index] = replyOf(outcome);
         }
       }),
@@ -135,9 +146,13 @@ async function readInTurns(
   options: ReadOptions,
 ): Promise<readonly Outcome[]> {
   const sent: Promise<readonly Outcome[]>[] = [];
-  for (let from = 0; from < commands.length; from += COMMANDS_AT_ONCE) {
+  for (let from = 0; from < commands.length; ) {
     if (from > 0) await nextTurn();
-    const batch = commands.slice(from, from + COMMANDS_AT_ONCE);
+    let end = from;
+    for (let weight = 0; end < commands.length && weight < COMMANDS_AT_ONCE; end += 1)
+      weight += commands[end]?.weight ?? 1;
+    const batch = commands.slice(from, end);
+    from = end;
     const some = reader.outcomes(
       batch.map(({ command }) => command),
       options,
@@ -149,8 +164,11 @@ async function readInTurns(
   return (await Promise.all(sent)).flat();
 }
 
+/** Whether Redis refused it: also for a reason that is not known, which an outage would show in the other reads. */
 function isRefused(outcome: Outcome | undefined): boolean {
-  return outcome?.problem != null && !isOutage(outcome.problem);
+  const problem = outcome?.problem ?? null;
+  if (problem === null || NO_SUCH_VALUE.has(problem.code)) return false;
+  return problem.code === 'UNKNOWN' || !isOutage(problem);
 }
 
 /**

@@ -4,7 +4,8 @@
  */
 import type { MinuteAggregate } from '../../../history/aggregate/minute-aggregate.ts';
 import { asCount, asScored } from '../../../redis/replies.ts';
-import { type QueueAccess, readFields, readPer } from '../access/queue-access.ts';
+import { readFields } from '../access/hash-reads.ts';
+import { type QueueAccess, readPer } from '../access/queue-access.ts';
 import { type JobRef, keyCommand, type QueueRef } from '../access/queue-reads.ts';
 import { readQueueFigures } from '../components/queues.ts';
 import { shortText, timeOf } from '../jobs/job-hash.ts';

@@ -5,14 +5,9 @@
  */
 import { asCount, asFields, asNumber } from '../../../redis/replies.ts';
 import { isTime } from '../../../values.ts';
+import { MOST_FIELDS, readByScript, readFields, readHashes } from '../access/hash-reads.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import {
-  type JobRef,
-  keyCommand,
-  type QueueCommand,
-  type QueueRef,
-  type ReadCommands,
-} from '../access/queue-reads.ts';
+import { type JobRef, keyCommand, type QueueCommand } from '../access/queue-reads.ts';
 import { dueTime, type JobSet } from './job-sets.ts';
 
 /** A job in one of its queue's sets. */
@@ -63,23 +58,18 @@ const FACT_FIELDS = [
 // BullMQ never writes longer values into these fields.
 const LONGEST = 4_096;
 
-/** @param more fields to read after the small ones */
-function factsCommand(queue: QueueRef, jobId: string, more: readonly string[] = []): QueueCommand {
-  return keyCommand(queue, 'HMGET', jobId, ...FACT_FIELDS, ...more);
-}
-
-/** Reads the small fields of jobs: one command for each. @returns `null` for a job that does not exist */
+/** Reads the small fields of jobs. @returns `null` for a job that does not exist */
 export async function readFacts(
-  { read }: Pick<QueueAccess, 'read'>,
+  access: Pick<QueueAccess, 'read'>,
   jobs: readonly JobRef[],
 ): Promise<readonly (JobFacts | null)[]> {
-  return (await read(jobs.map(({ queue, id }) => factsCommand(queue, id)))).map(factsOf);
+  return (await readFields(access, jobs, FACT_FIELDS)).map(factsOf);
 }
 
 /** @returns `null` when there is no such job */
-function factsOf(reply: unknown): JobFacts | null {
+function factsOf(fields: readonly (string | null)[]): JobFacts | null {
   const [name, timestamp, processedOn, finishedOn, delay, atm, attemptsMade, parentKey, pb, stc, defa] =
-    asFields(reply);
+    fields;
   const addedAt = timeOf(timestamp);
   // Every job has both fields; a hash that lost one of them still counts.
   if (addedAt === null && (name ?? null) === null) return null;
@@ -165,8 +155,6 @@ export function jsonIn(value: JobValue | undefined): unknown {
 interface ValueRequest {
   readonly job: JobRef;
   readonly fields: readonly ValueField[];
-  /** Upper bound of the memory of the whole job, in bytes. Default: unknown. */
-  readonly size?: number | null;
 }
 
 /** Bounds of a read, all in bytes or characters. */
@@ -208,8 +196,18 @@ export async function readValues(
   bounds: ValueBounds,
 ): Promise<readonly JobValues[]> {
   const all = requests.map((one): RequestedTexts => ({ ...one, values: {}, readable: [], length: 0 }));
-  await findReadable(access, all, bounds);
-  const some = all.filter(({ readable }) => readable.length > 0);
+  const rows = await readByScript(
+    access,
+    requests.map(({ job, fields }) => ({ job, texts: fields })),
+    ['name'],
+  );
+  const rest = all.filter((one, index) => {
+    const [, ...texts] = rows[index] ?? [];
+    one.values = valuesOf(one.fields, texts, bounds.keep);
+    return texts.length === 0;
+  });
+  await findReadable(access, rest, bounds);
+  const some = rest.filter(({ readable }) => readable.length > 0);
   for (const batch of batchesOf(some, ({ length }) => length)) {
     const replies = await access.read(
       batch.map(({ job: { queue, id }, readable }) => keyCommand(queue, 'HMGET', id, ...readable)),
@@ -274,10 +272,9 @@ async function readSizes(
   access: QueueAccess,
   requests: readonly ValueRequest[],
 ): Promise<readonly (number | null)[]> {
-  const asked = requests.filter(({ size, fields }) => (size ?? null) === null && fields.length > 1);
-  const replies = await access.read(asked.map(({ job }) => sizeCommand(job)));
-  const found = new Map(asked.map((request, index) => [request, asNumber(replies[index])]));
-  return requests.map((request) => request.size ?? found.get(request) ?? null);
+  const asked = requests.filter(({ fields }) => fields.length > 1);
+  const sizes = (await access.read(asked.map(({ job }) => sizeCommand(job)))).values();
+  return requests.map(({ fields }) => (fields.length > 1 ? asNumber(sizes.next().value) : null));
 }
 
 /** Divides a list into batches of a bounded number of bytes. */
@@ -359,12 +356,13 @@ function openingQuote(text: string, end: number): number | null {
   return null;
 }
 
-/** Fields that Redis examines; it would estimate the rest. BullMQ writes about 30 to a job. */
-const MOST_FIELDS = '1000';
-
 /** Requests the size of a job in bytes. It is optional: the user may not be allowed to, and not every Redis knows it. */
 function sizeCommand({ queue, id }: JobRef): QueueCommand {
-  return { queue, command: ['MEMORY', 'USAGE', queue.key(id), 'SAMPLES', MOST_FIELDS], isOptional: true };
+  return {
+    queue,
+    command: ['MEMORY', 'USAGE', queue.key(id), 'SAMPLES', String(MOST_FIELDS)],
+    isOptional: true,
+  };
 }
 
 /** The data that was read from a job's hash. */
@@ -372,39 +370,28 @@ export interface JobContent {
   readonly facts: JobFacts;
   /** Its texts, in the length that a row shows; `null` when they have not been read. */
   readonly values: JobValues | null;
-  /** What the job takes at most, in bytes; `null` when unknown. */
-  readonly size: number | null;
 }
 
 /**
- * Reads the small fields of jobs. With texts, those that Redis says are small are read whole: that takes two commands for
- * a small job, whatever it has.
+ * Reads the small fields of jobs.
  *
- * @param withTexts whether most of them will be shown
+ * @param withTexts whether most of them will be shown, so that their texts are read, too, if they are short
  * @returns `null` for a job that does not exist
  */
 export async function readContents(
-  read: ReadCommands,
+  access: Pick<QueueAccess, 'read'>,
   jobs: readonly SetEntry[],
   withTexts: boolean,
 ): Promise<readonly (JobContent | null)[]> {
-  const sizes = withTexts ? (await read(jobs.map(sizeCommand))).map(asNumber) : [];
-  const asked = jobs.map((job, index) => {
-    const size = sizes[index] ?? null;
-    return { job, size, fields: size === null || size > ALWAYS_READ ? [] : textsOf(job) };
+  const requests = jobs.map((job) => ({ job, texts: withTexts ? textsOf(job) : [] }));
+  const rows = await readHashes(access, requests, FACT_FIELDS);
+  return rows.map((row, index): JobContent | null => {
+    const facts = factsOf(row);
+    const texts = row.slice(FACT_FIELDS.length);
+    if (facts === null) return null;
+    const fields = requests[index]?.texts ?? [];
+    return { facts, values: texts.length === 0 ? null : valuesOf(fields, texts, ROW_BOUNDS.keep) };
   });
-  const contents: (JobContent | null)[] = [];
-  for (const batch of batchesOf(asked, ({ size, fields }) => (fields.length === 0 ? 0 : (size ?? 0)))) {
-    const replies = await read(batch.map(({ job, fields }) => factsCommand(job.queue, job.id, fields)));
-    for (const [index, { size, fields }] of batch.entries()) {
-      const texts = asFields(replies[index]);
-      const facts = factsOf(texts);
-      const values =
-        fields.length === 0 ? null : valuesOf(fields, texts.slice(FACT_FIELDS.length), ROW_BOUNDS.keep);
-      contents.push(facts === null ? null : { facts, values, size });
-    }
-  }
-  return contents;
 }
 
 /** The texts that a job of this set may show, whatever its state turns out to be. */

@@ -3,7 +3,8 @@
 import type { Task } from '../../../model.ts';
 import { redactTask } from '../../../redact.ts';
 import { asCount, asNumber } from '../../../redis/replies.ts';
-import { type QueueAccess, readFields, readPer } from '../access/queue-access.ts';
+import { readFields } from '../access/hash-reads.ts';
+import { type QueueAccess, readPer } from '../access/queue-access.ts';
 import { type JobRef, keyCommand, type QueueCommand } from '../access/queue-reads.ts';
 import {
   type JobContent,
@@ -41,7 +42,7 @@ export async function loadKnown(
   withTexts: boolean,
 ): Promise<readonly KnownJob[]> {
   const missing = found.filter(({ content }) => content === null);
-  const contents = await readContents(access.read, missing, withTexts);
+  const contents = await readContents(access, missing, withTexts);
   const late = new Map(missing.map((entry, index) => [entry, contents[index] ?? null]));
   const jobs = found.flatMap((entry) => {
     const content = entry.content ?? late.get(entry) ?? null;
@@ -102,12 +103,9 @@ export async function loadWithValues(
   bounds: ValueBounds,
   more: readonly ValueField[],
 ): Promise<readonly { readonly task: Task; readonly values: JobValues }[]> {
-  const requests = jobs.map((job) => ({
-    job,
-    fields: job.values === null ? [...fieldsToShow(job), ...more] : [],
-    size: job.size,
-  }));
-  const [values, roots, lost] = await Promise.all([
+  const unread = jobs.filter(({ values }) => values === null);
+  const requests = unread.map((job) => ({ job, fields: [...fieldsToShow(job), ...more] }));
+  const [read, roots, lost] = await Promise.all([
     readValues(access, requests, bounds),
     rootsOf(access, jobs),
     findLostJobs(
@@ -115,14 +113,15 @@ export async function loadWithValues(
       jobs.filter(({ set }) => set.part === 'active'),
     ),
   ]);
+  const values = new Map(unread.map((job, index) => [job, read[index] ?? {}]));
   const now = Date.now();
-  return jobs.map((job, index) => {
+  return jobs.map((job) => {
     const context = {
       parentId: access.taskIdOfKey(job.facts.parentKey),
       rootId: roots.get(job) ?? null,
       isLost: lost.has(job),
     };
-    const own = job.values === null ? (values[index] ?? {}) : shownOf(job, job.values);
+    const own = job.values === null ? (values.get(job) ?? {}) : shownOf(job, job.values);
     const task = redactTask(taskOf(job, context, own, now), access.redactor, bounds.keep);
     return { task, values: own };
   });
@@ -276,7 +275,7 @@ export async function findJobs(
     const set = JOB_SETS.find(({ part }) => part === found?.part);
     if (found === null || set === undefined) return [];
     const { queue, id, facts } = job;
-    return [knownJob({ queue, id, set, score: found.score }, { facts, values: null, size: null })];
+    return [knownJob({ queue, id, set, score: found.score }, { facts, values: null })];
   });
   return withPaused(access.read, jobs);
 }

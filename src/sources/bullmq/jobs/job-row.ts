@@ -2,12 +2,12 @@
 import {
   LONGEST_PROGRESS,
   progressOf,
-  type Task,
   type TaskFlag,
   type TaskProgress,
   type TaskTextField,
   traceIdOf,
 } from '../../../model.ts';
+import type { NewTask } from '../../../redact.ts';
 import { waitBetween } from '../../../select/durations.ts';
 import { isRecord } from '../../../values.ts';
 import { taskIdOf } from '../access/queue-reads.ts';
@@ -42,9 +42,9 @@ interface JobContext {
   readonly isLost?: boolean;
 }
 
-export function knownJob({ queue, id, set, score }: SetEntry, { facts, values, size }: JobContent): KnownJob {
+export function knownJob({ queue, id, set, score }: SetEntry, { facts, values }: JobContent): KnownJob {
   const taskId = taskIdOf(queue.name, id);
-  return { queue, id, set, score, taskId, facts, values, size, time: lastChange(set, score, facts) };
+  return { queue, id, set, score, taskId, facts, values, time: lastChange(set, score, facts) };
 }
 
 /** The values to show of a job in its state. */
@@ -62,7 +62,7 @@ export function fieldsToShow({ set, facts }: KnownJob): readonly ValueField[] {
 }
 
 /** @param now for `overdue`, in milliseconds since 1970 */
-export function taskOf(job: KnownJob, context: JobContext, values: JobValues, now: number): Task {
+export function taskOf(job: KnownJob, context: JobContext, values: JobValues, now: number): NewTask {
   const { set, score, facts } = job;
   const state = stateIn(set, facts.attemptsMade);
   const isDone = state === 'SUCCESS' || state === 'FAILURE';

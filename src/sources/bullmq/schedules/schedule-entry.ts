@@ -3,7 +3,8 @@
  * includes/storeJobScheduler.lua) and the repeatable jobs before them (5.x, addRepeatableJob).
  */
 import { asNumber } from '../../../redis/replies.ts';
-import { type QueueAccess, readFields } from '../access/queue-access.ts';
+import { readFields } from '../access/hash-reads.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
 import { type JobRef, keyCommand, type QueueRef } from '../access/queue-reads.ts';
 import {
   type JobFacts,

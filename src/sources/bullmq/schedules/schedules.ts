@@ -5,7 +5,8 @@ import { redactSchedule } from '../../../redact.ts';
 import { asCount, asScored, asTexts } from '../../../redis/replies.ts';
 import { everyText } from '../../../text.ts';
 import { addTo, recordOf } from '../../../values.ts';
-import { type QueueAccess, readFields, readPer } from '../access/queue-access.ts';
+import { readFields } from '../access/hash-reads.ts';
+import { type QueueAccess, readPer } from '../access/queue-access.ts';
 import { type JobRef, keyCommand, type QueueRef, taskIdOf } from '../access/queue-reads.ts';
 import { dateOf, type JobValue, jsonIn, timeOf } from '../jobs/job-hash.ts';
 import {

@@ -4,7 +4,8 @@ import type { Task, TaskDetail } from '../../../model.ts';
 import { asNumber } from '../../../redis/replies.ts';
 import { comparePositions, passesConditions, sortKeyOf } from '../../../select/apply-query.ts';
 import type { ReadContext, TaskPage, TaskPosition, TaskQuery } from '../../../source.ts';
-import { type QueueAccess, readFields } from '../access/queue-access.ts';
+import { readFields } from '../access/hash-reads.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
 import { mayPass } from '../jobs/job-sets.ts';
 import { latestLife } from '../recorded/recorded-lives.ts';
 

@@ -153,13 +153,17 @@ async function loadMatching(
   most: number,
 ): Promise<readonly Task[]> {
   const withoutText = { ...query, q: null };
+  const passes = (task: Task): boolean => passesFilters(task, withoutText);
   const now = Date.now();
-  const passed = jobs.filter((job) => passesFilters(bareTask(access, job, now), withoutText));
+  // Where nearly all pass, a task without its texts is not made for the filters alone.
+  const isDense = showsMostJobs(query);
+  const passed = isDense ? jobs : jobs.filter((job) => passes(bareTask(access, job, now)));
   const found: Task[] = [];
   const step = query.q === null ? most : SEARCHED_AT_ONCE;
   for (let from = 0; from < passed.length && found.length < most; from += step) {
     const loaded = await loadTasks(access, passed.slice(from, from + step), ROW_BOUNDS);
-    found.push(...loaded.filter((task) => query.q === null || query.search(task)));
+    const matching = isDense ? loaded.filter(passes) : loaded;
+    found.push(...matching.filter((task) => query.q === null || query.search(task)));
   }
   return found.slice(0, most);
 }

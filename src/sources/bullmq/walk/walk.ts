@@ -259,7 +259,7 @@ async function readRows(
 ): Promise<readonly (SetRow | null)[]> {
   const { queue, set } = from;
   const jobs = members.map((member) => ({ queue, set, ...member }));
-  const contents = await readContents(read, jobs, withTexts);
+  const contents = await readContents({ read }, jobs, withTexts);
   return jobs.map((job, index) => {
     const content = isMarker(job.id) ? null : (contents[index] ?? null);
     return content && rowOf(from, job, lastChange(set, job.score, content.facts), content);
