@@ -58,6 +58,7 @@ interface QueueSet {
 /** What the rows of all sets are read with. */
 interface Reading extends Pick<WalkPlan, 'order' | 'after' | 'since' | 'until' | 'withTexts'> {
   readonly read: ReadCommands;
+  readonly heads: Heads;
   /** Changes while the walk is read. */
   readonly demand: {
     /** Rows that are missing, one to look ahead included. */
@@ -78,6 +79,8 @@ const MARGIN = 200;
 export async function createWalk(access: QueueAccess, plan: WalkPlan) {
   const { order, since, until, after, large } = plan;
   const read = batchReads(access);
+  const heads =
+    plan.queues.length === 1 && order === 'desc' && after === null ? readHeads(read, plan) : new Map();
   const counting = countSets(read, plan);
   // A caller that does not ask for the count needs none.
   counting.catch(() => {});
@@ -95,7 +98,7 @@ export async function createWalk(access: QueueAccess, plan: WalkPlan) {
   // Bounds of time drop rows of sets that time does not sort, and in a merged list not all rows come to be shown.
   const withTexts = plan.withTexts && present.length === 1 && since === null && until === null;
   const demand = { rows: 0, sets: present.length };
-  const reading: Reading = { read, order, after, since, until, withTexts, demand };
+  const reading: Reading = { read, heads, order, after, since, until, withTexts, demand };
   const rows = present.map((from) => {
     if (from.set.isByTime) return timedRows(reading, from);
     const isLarge = (from.count ?? 0) > most || place !== null;
@@ -224,6 +227,27 @@ const MOST_AT_ONCE = 1_000;
 /** A member of a set. */
 type SetMember = Pick<SetEntry, 'id' | 'score'>;
 
+/** The first members of each set of one queue that time does not sort: most pages need no others. */
+type Heads = ReadonlyMap<JobSet, Promise<readonly SetMember[]>>;
+
+/** Members of a head: those of a usual page, and more. */
+const HEAD = 128;
+
+/** They are read with the counts, and so do not wait for them. */
+function readHeads(read: ReadCommands, { queues, sets }: WalkPlan): Heads {
+  const heads = new Map<JobSet, Promise<readonly SetMember[]>>();
+  for (const queue of queues) {
+    for (const set of sets) {
+      if (set.isByTime) continue;
+      const head = readRanks(read, { queue, set }, 0, HEAD - 1);
+      // If it is not needed, it is not awaited.
+      head.catch(() => {});
+      heads.set(set, head);
+    }
+  }
+  return heads;
+}
+
 /** @param key time of the row in milliseconds; `null` when it has none */
 function rowOf(
   { queue, set }: QueueSet,
@@ -237,7 +261,17 @@ function rowOf(
 
 /** Members by their rank, counted from the end at which jobs join a list, or from the highest score. */
 async function readMembers(
-  { read }: Reading,
+  { read, heads }: Reading,
+  from: QueueSet,
+  first: number,
+  last: number,
+): Promise<readonly SetMember[]> {
+  const head = last < HEAD ? await heads.get(from.set) : undefined;
+  return head?.slice(first, last + 1) ?? readRanks(read, from, first, last);
+}
+
+async function readRanks(
+  read: ReadCommands,
   { queue, set: { part, kind } }: QueueSet,
   first: number,
   last: number,
@@ -357,8 +391,16 @@ async function* indexedRows(
     for (const index of isDescending ? rows.keys() : [...rows.keys()].reverse()) {
       const row = rows[index] ?? null;
       if (row === null) continue;
-      const mark = writeMark(KIND, [queue.name, set.part, first + index]);
-      yield { ...row, position: { ...row.position, mark } };
+      const { key, id } = row.position;
+      // Written only for the last row of a page.
+      const position = {
+        key,
+        id,
+        get mark() {
+          return writeMark(KIND, [queue.name, set.part, first + index]);
+        },
+      };
+      yield { ...row, position };
       // One priority says nothing about the others.
       beyond = isBeyond(row.position.key, reading) && set.part !== 'prioritized' ? beyond + 1 : 0;
     }
