@@ -81,11 +81,18 @@ export function listOf(inner: Shape): Shape {
   };
 }
 
+/** An object or a function, whatever its members are. */
+export const object = shape('an object', (value) => typeof value === 'object' && !Array.isArray(value));
+export const callable = shape('a function', (value) => typeof value === 'function');
+
 /** An object of counts, with any names. */
 export const countsByName: Shape = (value, path) => {
   if (!isRecord(value)) fail(path, 'an object of counts', value);
   for (const [name, tasks] of Object.entries(value)) count(tasks, `${path}.${name}`);
 };
+
+/** An array of objects with these fields. */
+export const recordsOf = (fields: Readonly<Record<string, Shape>>): Shape => listOf(record(fields));
 
 /**
  * An object with these fields. Any other field fails: it is most likely misspelt, and no route would show it.

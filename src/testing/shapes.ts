@@ -7,6 +7,7 @@ import { isTraceId } from '../model.ts';
 import {
   anything,
   boolean,
+  callable,
   count,
   countsByName,
   date,
@@ -16,9 +17,11 @@ import {
   maybe,
   nullable,
   number,
+  object,
   oneOf,
   optional,
   record,
+  recordsOf,
   type Shape,
   shape,
   text,
@@ -37,19 +40,17 @@ const taskCause = record(CAUSE_FIELDS);
 /** The figures about causes in statistics: groups of failures. */
 const CAUSE_FIGURES = {
   causes: optional(
-    listOf(
-      record({
-        ...CAUSE_FIELDS,
-        count,
-        firstSeen: nullable(date),
-        lastSeen: nullable(date),
-        names: listOf(filled),
-        workers: listOf(filled),
-        sample: nullable(filled),
-        isNew: nullable(boolean),
-        activity: listOf(count),
-      }),
-    ),
+    recordsOf({
+      ...CAUSE_FIELDS,
+      count,
+      firstSeen: nullable(date),
+      lastSeen: nullable(date),
+      names: listOf(filled),
+      workers: listOf(filled),
+      sample: nullable(filled),
+      isNew: nullable(boolean),
+      activity: listOf(count),
+    }),
   ),
   causesTruncated: optional(boolean),
 };
@@ -65,17 +66,12 @@ const progress = record({
 /** Fields of a task's own page, in addition to its children and timeline. */
 const DETAIL_FIELDS = {
   attempts: maybe(
-    listOf(
-      record({
-        number: shape(
-          'a whole number from 1 on',
-          (value) => Number.isSafeInteger(value) && Number(value) >= 1,
-        ),
-        started: nullable(date),
-        finished: nullable(date),
-        error: nullable(text),
-      }),
-    ),
+    recordsOf({
+      number: shape('a whole number from 1 on', (value) => Number.isSafeInteger(value) && Number(value) >= 1),
+      started: nullable(date),
+      finished: nullable(date),
+      error: nullable(text),
+    }),
   ),
   options: anything,
   log: maybe(record({ lines: listOf(text), total: count })),
@@ -131,22 +127,20 @@ const PERCENTILES = {
   waitP95: maybe(number),
   waitP99: maybe(number),
 };
-const CALLERS = optional(nullable(listOf(record({ name: filled, count }))));
-const HISTOGRAM = listOf(record({ le: nullable(number), count }));
+const CALLERS = maybe(recordsOf({ name: filled, count }));
+const HISTOGRAM = recordsOf({ le: nullable(number), count });
 
 /** What `getTaskStats` returns. */
 const TASK_STATS: Shape = record({
   stepSeconds: shape('a number above zero', (value) => Number.isFinite(value) && Number(value) > 0),
-  series: listOf(
-    record({
-      t: date,
-      received: maybe(count),
-      succeeded: maybe(count),
-      failed: maybe(count),
-      retried: maybe(count),
-      ...PERCENTILES,
-    }),
-  ),
+  series: recordsOf({
+    t: date,
+    received: maybe(count),
+    succeeded: maybe(count),
+    failed: maybe(count),
+    retried: maybe(count),
+    ...PERCENTILES,
+  }),
   totals: optional(
     record({
       since: maybe(date),
@@ -160,37 +154,33 @@ const TASK_STATS: Shape = record({
   runtimeHistogram: optional(HISTOGRAM),
   waitHistogram: optional(HISTOGRAM),
   states: countsByName,
-  names: listOf(
-    record({
-      name: filled,
-      count: nullable(count),
-      failed: count,
-      lastFailedAt: maybe(date),
-      runtimeP50: nullable(number),
-      runtimeP95: nullable(number),
-      waitP50: nullable(number),
-      waitP95: nullable(number),
-    }),
-  ),
+  names: recordsOf({
+    name: filled,
+    count: nullable(count),
+    failed: count,
+    lastFailedAt: maybe(date),
+    runtimeP50: nullable(number),
+    runtimeP95: nullable(number),
+    waitP50: nullable(number),
+    waitP95: nullable(number),
+  }),
   workers: listOf(filled),
   queues: listOf(filled),
   callers: CALLERS,
   callees: CALLERS,
   ...CAUSE_FIGURES,
   computedFrom: optional(oneOf('tasks', 'rollups')),
-  countedSince: optional(nullable(date)),
+  countedSince: maybe(date),
   queueDepths: optional(
-    listOf(
-      record({
-        queue: filled,
-        waiting: listOf(nullable(count)),
-        oldestSeconds: listOf(nullable(number)),
-        sent: optional(listOf(nullable(count))),
-        received: optional(listOf(nullable(count))),
-        growingSince: maybe(date),
-        oldestAtLeast: optional(boolean),
-      }),
-    ),
+    recordsOf({
+      queue: filled,
+      waiting: listOf(nullable(count)),
+      oldestSeconds: listOf(nullable(number)),
+      sent: optional(listOf(nullable(count))),
+      received: optional(listOf(nullable(count))),
+      growingSince: maybe(date),
+      oldestAtLeast: optional(boolean),
+    }),
   ),
 });
 
@@ -212,19 +202,15 @@ const GROUP = {
   examples: listOf(id),
 };
 
-const RUNNING = listOf(
-  record({
-    id,
-    name: nullable(text),
-    worker: nullable(text),
-    startedAt: number,
-    state: optional(filled),
-    queue: maybe(text),
-  }),
-);
-const REPEATED_RUNS = listOf(
-  record({ worker: nullable(text), startedAt: number, endedAt: nullable(number) }),
-);
+const RUNNING = recordsOf({
+  id,
+  name: nullable(text),
+  worker: nullable(text),
+  startedAt: number,
+  state: optional(filled),
+  queue: maybe(text),
+});
+const REPEATED_RUNS = recordsOf({ worker: nullable(text), startedAt: number, endedAt: nullable(number) });
 
 const ACTIVITY = record({
   since: number,
@@ -233,24 +219,22 @@ const ACTIVITY = record({
   open: record({
     running: RUNNING,
     isWhole: boolean,
-    lost: listOf(
-      record({
-        ...GROUP,
-        worker: nullable(filled),
-        isWorkerOnline: boolean,
-        isTakenOver: optional(boolean),
-      }),
-    ),
+    lost: recordsOf({
+      ...GROUP,
+      worker: nullable(filled),
+      isWorkerOnline: boolean,
+      isTakenOver: optional(boolean),
+    }),
     overdue: nullable(record(GROUP)),
     missing: maybe(record(GROUP)),
-    waiting: listOf(record({ ...GROUP, queue: filled })),
+    waiting: recordsOf({ ...GROUP, queue: filled }),
   }),
   workersPull: optional(boolean),
-  silent: listOf(record({ hostname: filled, heardAt: number })),
-  growing: optional(listOf(record({ queue: filled, since: number, from: count, waiting: count }))),
-  repeated: maybe(listOf(record({ id, name: nullable(text), runs: REPEATED_RUNS }))),
-  deaths: optional(listOf(record({ at: number, worker: nullable(text), running: RUNNING }))),
-  recent: optional(shape('a function', (value) => typeof value === 'function')),
+  silent: recordsOf({ hostname: filled, heardAt: number }),
+  growing: optional(recordsOf({ queue: filled, since: number, from: count, waiting: count })),
+  repeated: maybe(recordsOf({ id, name: nullable(text), runs: REPEATED_RUNS })),
+  deaths: optional(recordsOf({ at: number, worker: nullable(text), running: RUNNING })),
+  recent: optional(callable),
 });
 
 /** One check per returned value. */
@@ -261,28 +245,26 @@ export const SHAPES = {
     next: nullable(position),
     total: nullable(count),
     cursorExact: optional(boolean),
-    endAt: optional(shape('a function', (value) => typeof value === 'function')),
+    endAt: optional(callable),
   }),
   taskDetail: record({
     ...TASK_FIELDS,
     children: optional(listOf(id)),
     ...DETAIL_FIELDS,
     timeline: optional(
-      listOf(
-        record({
-          state: filled,
-          timestamp: nullable(date),
-          worker: nullable(text),
-          detail: nullable(text),
-          retries: maybe(count),
-        }),
-      ),
+      recordsOf({
+        state: filled,
+        timestamp: nullable(date),
+        worker: nullable(text),
+        detail: nullable(text),
+        retries: maybe(count),
+      }),
     ),
   }),
   taskTree: record({
     rootId: id,
     tasks: listOf(task),
-    relations: optional(listOf(record({ parent: nullable(id), child: id, relation: filled }))),
+    relations: optional(recordsOf({ parent: nullable(id), child: id, relation: filled })),
     truncated: optional(boolean),
   }),
   taskStats: TASK_STATS,
@@ -313,23 +295,21 @@ export const SHAPES = {
     software: maybe(text),
     loadAverage: maybe(listOf(number)),
     uptimeSeconds: maybe(number),
-    rateLimits: maybe(shape('an object', (value) => typeof value === 'object' && !Array.isArray(value))),
+    rateLimits: maybe(object),
   }),
   taskEventPage: record({
-    events: listOf(
-      record({
-        id,
-        type: filled,
-        task: maybe(text),
-        taskId: maybe(id),
-        state: maybe(filled),
-        worker: maybe(text),
-        timestamp: maybe(date),
-        arrived: maybe(date),
-        detail: maybe(text),
-        redacted: optional(boolean),
-      }),
-    ),
+    events: recordsOf({
+      id,
+      type: filled,
+      task: maybe(text),
+      taskId: maybe(id),
+      state: maybe(filled),
+      worker: maybe(text),
+      timestamp: maybe(date),
+      arrived: maybe(date),
+      detail: maybe(text),
+      redacted: optional(boolean),
+    }),
     cursor: filled,
     gap: boolean,
   }),
@@ -347,9 +327,7 @@ export const SHAPES = {
     lastRunAt: maybe(date),
     nextRunAt: maybe(date),
     totalRunCount: maybe(count),
-    lastRuns: maybe(
-      listOf(record({ taskId: id, state: nullable(filled), at: date, runtime: maybe(number) })),
-    ),
+    lastRuns: maybe(recordsOf({ taskId: id, state: nullable(filled), at: date, runtime: maybe(number) })),
     redacted: optional(boolean),
   }),
   queue: record({
@@ -371,17 +349,15 @@ export const SHAPES = {
     status: oneOf('up', 'down', 'disabled', 'unknown'),
     pid: maybe(count),
     url: maybe(text),
-    config: maybe(shape('an object', (value) => typeof value === 'object' && !Array.isArray(value))),
+    config: maybe(object),
     redacted: optional(boolean),
     queues: optional(
-      listOf(
-        record({
-          name: filled,
-          waiting: nullable(count),
-          reserved: nullable(count),
-          consumers: nullable(count),
-        }),
-      ),
+      recordsOf({
+        name: filled,
+        waiting: nullable(count),
+        reserved: nullable(count),
+        consumers: nullable(count),
+      }),
     ),
   }),
   healthCheck: record(CHECK_FIELDS),
