@@ -3,6 +3,7 @@ import type { Task } from '../model.ts';
 import { queryOfSource } from '../select/apply-query.ts';
 import { totalsIn } from '../select/durations.ts';
 import type { TaskQuery, TaskStats, TaskStatsQuery } from '../source.ts';
+import { addTo } from '../values.ts';
 import type { Bench, Checks } from './bench.ts';
 import { expectUnique, held, taskQuery } from './listing.ts';
 import { fail } from './shape.ts';
@@ -30,17 +31,7 @@ async function statsOf(
 }
 
 /** Figures of the last day, and a check of their counts against the rows of the list. */
-interface Counted {
-  readonly rows: readonly Task[];
-  readonly stats: TaskStats;
-  /**
-   * Fails unless the figure is at least the number of rows that are certainly in the window and at most the number that
-   * may be in it.
-   */
-  expectCount(what: string, actual: number, holds: (row: Task) => boolean): void;
-}
-
-async function countedOf(bench: Bench): Promise<Counted> {
+async function countedOf(bench: Bench) {
   const { rows, since } = await held(bench);
   const now = new Date();
   const stats = await statsOf(bench, now, { since });
@@ -49,7 +40,11 @@ async function countedOf(bench: Bench): Promise<Counted> {
   return {
     rows,
     stats,
-    expectCount(what, actual, holds) {
+    /**
+     * Fails unless the figure is at least the number of rows that are certainly in the window and at most the number
+     * that may be in it.
+     */
+    expectCount(what: string, actual: number, holds: (row: Task) => boolean): void {
       const within = (margin: number) =>
         rows.filter((row) => {
           const time = row.timestamp?.getTime() ?? Number.NaN;
@@ -191,27 +186,19 @@ const MOST_LISTED = 20;
 const NO_FAILURE = 'The source has no failure of the last 24 hours.';
 const { causeOf } = taskQuery();
 
-/** The causes that a source reports, and those in its list. */
-interface Known {
-  readonly groups: NonNullable<TaskStats['causes']>;
-  readonly isTruncated: boolean;
-  /** The failures whose last change is certainly in the window, by cause. */
-  readonly rows: ReadonlyMap<string, readonly Task[]>;
-  readonly since: Date | null;
-}
-
-/** Skips the case when the source does not know causes. */
-async function known(bench: Bench, most = MOST): Promise<Known> {
+/** The causes that a source reports, and those in its list. Skips the case when the source does not know causes. */
+async function known(bench: Bench, most = MOST) {
   const { rows: all, since } = await held(bench);
   const now = new Date();
   const stats = await statsOf(bench, now, { since }, DAY, { causes: most });
   if (stats.causes === undefined) return bench.skip('The statistics have no causes.');
   const from = now.getTime() - DAY * 60_000 + stats.stepSeconds * 1_000;
+  /** The failures whose last change is certainly in the window, by cause. */
   const rows = new Map<string, Task[]>();
   for (const row of all) {
     const id = causeOf(row)?.id;
     if (id === undefined || !row.timestamp || row.timestamp.getTime() < from) continue;
-    rows.set(id, [...(rows.get(id) ?? []), row]);
+    addTo(rows, id, row);
   }
   return { groups: stats.causes, isTruncated: stats.causesTruncated === true, rows, since };
 }
@@ -224,7 +211,7 @@ export const CAUSE_CHECKS: Checks = {
     for (const [index, { id, count, sample, names, activity }] of groups.entries()) {
       const own = rows.get(id) ?? [];
       if (count < own.length) fail(`count of the cause ${id}`, `the ${own.length} that the list has`, count);
-      const charted = activity.reduce((sum, step) => sum + step, 0);
+      const charted = sum(activity);
       if (charted > count) fail(`activity of the cause ${id}`, `at most ${count}`, charted);
       const isListed = own.length < count || sample === null || own.some((row) => row.id === sample);
       if (!isListed) fail(`sample of the cause ${id}`, 'the id of a task with this cause', sample);
