@@ -77,11 +77,7 @@ interface Counted {
 }
 
 /** Counts failures by cause. */
-export interface CauseGroups {
-  add(failure: Failure): void;
-  /** The most frequent causes, at most `most`, and whether there are others. */
-  result(most: number, before: CausesBefore): Steps<CauseGroupsResult>;
-}
+export type CauseGroups = ReturnType<typeof createCauseGroups>;
 
 /** The result of counting. */
 interface CauseGroupsResult {
@@ -90,11 +86,11 @@ interface CauseGroupsResult {
 }
 
 /** @returns an empty collection */
-export function createCauseGroups(window: CauseWindow): CauseGroups {
+export function createCauseGroups(window: CauseWindow) {
   const groups = new Map<string, Counted>();
 
   return {
-    add({ id, cause, name, worker, time }) {
+    add({ id, cause, name, worker, time }: Failure): void {
       let group = groups.get(cause.id);
       if (group === undefined) {
         if (groups.size >= MOST_COUNTED) dropRarest(groups);
@@ -111,7 +107,8 @@ export function createCauseGroups(window: CauseWindow): CauseGroups {
       if (worker !== null) increment(group.workers, worker);
       increment(group.steps, window.stepOf(time));
     },
-    *result(most, before) {
+    /** The most frequent causes, at most `most`, and whether there are others. */
+    *result(most: number, before: CausesBefore): Steps<CauseGroupsResult> {
       const listed = Math.min(most, MOST_CAUSES);
       const frequent = yield* sortInSteps([...groups.values()], compareGroups, listed);
       const causes: CauseGroup[] = [];
@@ -200,44 +197,44 @@ const MOST = 10_000;
 /** Approximate memory of one, in bytes. */
 const BYTES_EACH = 120;
 
-/** When causes were first seen. Times in milliseconds since 1970. */
-export interface FirstSeen extends Pick<CausesBefore, 'firstSeen'> {
-  /** Causes seen before this time may have been forgotten; `-Infinity`: none has. */
-  readonly forgottenUntil: number;
-  /** Estimated memory. */
-  bytes(): number;
-  /** Records the failure of a task at this time. */
-  note(id: string, time: number): void;
-  clear(): void;
-}
-
-/** Records when each cause was first seen, even if its tasks are no longer known. @returns an empty record */
-export function createFirstSeen(): FirstSeen {
+/**
+ * Records when each cause was first seen, even if its tasks are no longer known. Times in milliseconds since 1970.
+ *
+ * @returns an empty record
+ */
+export function createFirstSeen() {
   const times = new Map<string, number>();
-  const seen: FirstSeen & { forgottenUntil: number } = {
-    forgottenUntil: Number.NEGATIVE_INFINITY,
+  let forgottenUntil = Number.NEGATIVE_INFINITY;
+
+  /** The cause that was added first: invented causes do not displace others for long. */
+  function forgetOldest(): void {
+    for (const [id, time] of times) {
+      times.delete(id);
+      forgottenUntil = Math.max(forgottenUntil, time);
+      return;
+    }
+  }
+
+  return {
+    /** Causes seen before this time may have been forgotten; `-Infinity`: none has. */
+    get forgottenUntil() {
+      return forgottenUntil;
+    },
+    /** Estimated memory. */
     bytes: () => times.size * BYTES_EACH,
-    firstSeen: (id) => times.get(id) ?? null,
-    note(id, time) {
+    /** When the first failure with this cause was seen; `null`: none is known. */
+    firstSeen: (id: string) => times.get(id) ?? null,
+    /** Records the failure of a task at this time. */
+    note(id: string, time: number): void {
       const known = times.get(id);
       if (known === undefined && times.size >= MOST) forgetOldest();
       if (known === undefined || time < known) times.set(id, time);
     },
-    clear() {
+    clear(): void {
       times.clear();
-      seen.forgottenUntil = Number.NEGATIVE_INFINITY;
+      forgottenUntil = Number.NEGATIVE_INFINITY;
     },
   };
-  return seen;
-
-  /** The cause that was added first: invented causes do not displace others for long. */
-  function forgetOldest(): void {
-    const [oldest] = times;
-    if (oldest === undefined) return;
-    const [id, time] = oldest;
-    times.delete(id);
-    seen.forgottenUntil = Math.max(seen.forgottenUntil, time);
-  }
 }
 
 /** Groups that were counted together. */

@@ -230,7 +230,7 @@ function placeholderIn(token: string): string {
   if (token.length > LONGEST_TOKEN) return ID;
   if (isAddress(token)) return ADDRESS;
   if (ONLY_NUMBERS.test(token) || MOMENT.test(token)) return NUMBER;
-  if (!isDigitIn(token) && token.length < SHORTEST_HEX) return token;
+  if (digitsIn(token) === 0 && token.length < SHORTEST_HEX) return token;
   return token
     .replace(UUID, '\0')
     .replace(CHUNKS, (chunk) => (isRandom(chunk) ? '\0' : chunk.replace(WORDS, wordOf)))
@@ -277,10 +277,6 @@ function digitsIn(text: string): number {
   let digits = 0;
   for (let at = 0; at < text.length; at++) if (isDigit(text, at)) digits++;
   return digits;
-}
-
-function isDigitIn(text: string): boolean {
-  return digitsIn(text) > 0;
 }
 
 function isDigit(text: string, at: number): boolean {

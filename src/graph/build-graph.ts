@@ -34,7 +34,10 @@ export function* buildGraph(
   const nodes: GraphNode[] = [];
   for (const { id, kind, members } of shape.nodes) {
     const task = members === null ? (readable.tasks.get(id)?.task ?? null) : null;
-    const counts = members === null ? null : yield* countMembers(members, readable);
+    const counts =
+      members === null
+        ? null
+        : yield* countStates(members.map((member) => countedState(readable.tasks.get(member))));
     if (nodes.push({ id, kind, task, members: counts }) % ITEMS_PER_STEP === 0) yield;
   }
   return {
@@ -46,10 +49,6 @@ export function* buildGraph(
     isComplete: tree.truncated !== true && (yield* isComplete(readable, shape)),
     shape,
   };
-}
-
-function countMembers(ids: readonly string[], { tasks }: ReadableTree): Steps<StateCounts> {
-  return countStates(ids.map((id) => countedState(tasks.get(id))));
 }
 
 /**

@@ -40,28 +40,7 @@ export interface GraphTrackerOptions {
 }
 
 /** The state of one graph at one time, for every node limit. */
-export interface GraphView {
-  readonly graph: Graph;
-  /** Cursor for this state at a node limit. */
-  cursor(limit: number): string;
-  /**
-   * Finds the changes that a graph with this node limit shows.
-   *
-   * @param since `null` returns all nodes. A position that this instance does not know at this limit returns
-   *   all nodes with `topologyChanged`
-   */
-  changesSince(
-    since: GraphSince | null,
-    limit: number,
-  ): { readonly nodes: readonly GraphNode[]; readonly topologyChanged: boolean };
-  /**
-   * Records that this state was sent with this `generated_at`, so that a client may send it back as `since`.
-   * Call it for every answer, including an unchanged one that is sent again with a later `generated_at`.
-   *
-   * @param generatedAt milliseconds since 1970
-   */
-  issue(generatedAt: number, limit: number): void;
-}
+export type GraphView = ReturnType<typeof viewOf>;
 
 /** Bounded memory of graphs; the least recently used graphs are evicted first. */
 export type GraphTracker = ReturnType<typeof createGraphTracker>;
@@ -151,7 +130,7 @@ function* findChanges({ nodes, shape }: Graph, before: Changes | undefined, next
   return { shape, first: before?.first ?? next, latest: next, shapedAt, prints, changedAt };
 }
 
-function viewOf(state: TrackerState, taskId: string, graph: Graph, changes: Changes): GraphView {
+function viewOf(state: TrackerState, taskId: string, graph: Graph, changes: Changes) {
   const { instance, issued } = state;
   const { first, latest, shapedAt, changedAt } = changes;
   const nameOf = (limit: number): string =>
@@ -167,8 +146,15 @@ function viewOf(state: TrackerState, taskId: string, graph: Graph, changes: Chan
 
   return {
     graph,
-    cursor: (limit) => encodeCursor(CURSOR_KIND, [instance, nameOf(limit), latest]),
-    changesSince(since, limit) {
+    /** Cursor for this state at a node limit. */
+    cursor: (limit: number): string => encodeCursor(CURSOR_KIND, [instance, nameOf(limit), latest]),
+    /**
+     * Finds the changes that a graph with this node limit shows.
+     *
+     * @param since `null` returns all nodes. A position that this instance does not know at this limit returns
+     *   all nodes with `topologyChanged`
+     */
+    changesSince(since: GraphSince | null, limit: number) {
       const nodes = graph.nodes.slice(0, limit);
       if (since === null) return { nodes, topologyChanged: false };
       const after = find(since, limit);
@@ -179,7 +165,13 @@ function viewOf(state: TrackerState, taskId: string, graph: Graph, changes: Chan
         topologyChanged: shapedAt > after,
       };
     },
-    issue(generatedAt, limit) {
+    /**
+     * Records that this state was sent with this `generated_at`, so that a client may send it back as `since`.
+     * Call it for every answer, including an unchanged one that is sent again with a later `generated_at`.
+     *
+     * @param generatedAt milliseconds since 1970
+     */
+    issue(generatedAt: number, limit: number): void {
       // Several answers may share one millisecond. Keep the oldest, so that no change between them is lost.
       const key = keyOf(generatedAt, limit);
       issued.set(key, Math.min(latest, issued.get(key) ?? latest));

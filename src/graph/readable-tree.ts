@@ -56,13 +56,7 @@ function readTask(given: unknown): ReadableTask | null {
     return {
       task,
       state,
-      links: readable(() => linksOf(task, id, kind), {
-        id,
-        parentId: null,
-        groupId: null,
-        chordId: null,
-        kind,
-      }),
+      links: readable(() => linksOf(task, id, kind), linksOf({}, id, kind)),
       rootId: readable(() => idOf(task.rootId), null),
       isEndUnseen: readable(() => hasFlag(task, 'end_unseen'), false),
       isConsequence: readable(() => hasFlag(task, 'consequence'), false),
@@ -70,7 +64,7 @@ function readTask(given: unknown): ReadableTask | null {
   }, null);
 }
 
-function linksOf({ parentId, groupId, chordId }: Task, id: string, kind: Links['kind']): Links {
+function linksOf({ parentId, groupId, chordId }: Partial<Task>, id: string, kind: Links['kind']): Links {
   return { id, parentId: idOf(parentId), groupId: idOf(groupId), chordId: idOf(chordId), kind };
 }
 
