@@ -4,15 +4,16 @@ import type { TaskEvent } from '../model.ts';
 import { type FanOut, fanOutOf, type Reply } from '../source/combined-part.ts';
 import { isTaskEventPage } from '../source/task-query.ts';
 import type { ReadContext, TaskEventPage, TaskEventQuery, TaskEventSource } from '../source.ts';
+import { isTime, recordOf } from '../values.ts';
 import { answerOf, mergeItems, type Positioned, requireAnswer, type SortedItems } from './merge-items.ts';
 
 const KIND = 'combinedfeed';
 
-/** Where the feed of one part continues: at its own cursor, or at a time in milliseconds since 1970. */
-type FeedPosition = string | number;
-
-/** `null`: its newest items. */
-type Start = FeedPosition | null;
+/**
+ * Where the feed of one part continues: at its own cursor, or at a time in milliseconds since 1970. `null`: its newest
+ * items.
+ */
+type Start = string | number | null;
 
 /** When an item arrived; items of the same time are sorted by the index of their part. */
 interface EventPosition {
@@ -150,19 +151,13 @@ function startsOf(
   const positions = readPositions(since.cursor);
   const known = parts.map(({ name }) => {
     const position = Object.hasOwn(positions, name) ? positions[name] : undefined;
-    return typeof position === 'string' || isMoment(position) ? position : null;
+    return typeof position === 'string' || isTime(position) ? position : null;
   });
   return { starts: known.map((position) => position ?? 0), isLost: known.includes(null) };
-}
-
-function isMoment(value: unknown): value is number {
-  return typeof value === 'number' && !Number.isNaN(new Date(value).getTime());
 }
 
 /** Clients can change a cursor, so its shape is unknown. */
 function readPositions(cursor: string): Readonly<Record<string, unknown>> {
   const [positions] = readMark(KIND, cursor) ?? [];
-  return typeof positions === 'object' && positions !== null
-    ? (positions as Readonly<Record<string, unknown>>)
-    : {};
+  return recordOf(positions) ?? {};
 }

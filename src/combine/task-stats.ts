@@ -6,6 +6,7 @@ import { addBuckets, BUCKETS, bucketsOf, percentilesIn, totalsIn } from '../sele
 import { summarizeTasks } from '../select/task-stats.ts';
 import type { FanOut } from '../source/combined-part.ts';
 import type { DurationFigures, HistogramBucket, TaskSource, TaskStats, TaskStatsQuery } from '../source.ts';
+import { addTo } from '../values.ts';
 import { answerOf, lengthOf, requireAnswer } from './merge-items.ts';
 
 type Step = TaskStats['series'][number];
@@ -53,7 +54,7 @@ export async function getMergedStats(
  * @param all at least one
  * @param mostCauses of failures; 0: none
  */
-function mergeStats(all: readonly TaskStats[], mostCauses = 0): TaskStats {
+function mergeStats(all: readonly TaskStats[], mostCauses: number): TaskStats {
   const [first] = all;
   if (all.length === 1 && first !== undefined) return first;
   const coarsest = all.reduce((best, stats) => (stats.stepSeconds > best.stepSeconds ? stats : best));
@@ -153,11 +154,7 @@ function mergeSeries(all: readonly TaskStats[], { stepSeconds, series }: TaskSta
 
 function mergeNames(all: readonly TaskStats[]): readonly NameFigures[] {
   const byName = new Map<string, NameFigures[]>();
-  for (const figures of all.flatMap(({ names }) => names)) {
-    const others = byName.get(figures.name);
-    if (others === undefined) byName.set(figures.name, [figures]);
-    else others.push(figures);
-  }
+  for (const figures of all.flatMap(({ names }) => names)) addTo(byName, figures.name, figures);
   return [...byName]
     .map(([name, figures]) => mergeFigures(name, figures))
     .sort((a, b) => atLeast(b) - atLeast(a) || (a.name < b.name ? -1 : 1))
@@ -209,10 +206,7 @@ function mergeTotals(all: readonly TaskStats[], series: TaskStats['series']): To
   const percentile = (name: keyof DurationFigures): number | null =>
     known.length < all.length ? null : (same[name] ?? together[name]);
   return {
-    totals: {
-      ...totalsIn(series),
-      ...percentiles(percentile),
-    },
+    totals: { ...totalsIn(series), ...percentiles(percentile) },
     ...(runs !== null && { runtimeHistogram: bucketsOf(runs) }),
     ...(waits !== null && { waitHistogram: bucketsOf(waits) }),
   };

@@ -15,6 +15,7 @@ import type {
   TaskSort,
   TaskSource,
 } from '../source.ts';
+import { recordOf } from '../values.ts';
 import { answerOf, mergeItems, type Positioned, requireAnswer, type SortedItems } from './merge-items.ts';
 import { getMergedStats } from './task-stats.ts';
 
@@ -320,6 +321,5 @@ function readEntries(
   mark: string | undefined,
 ): readonly [entries: Readonly<Record<string, unknown>> | null, inexact: unknown] {
   const [entries, inexact] = (mark === undefined ? null : readMark(KIND, mark)) ?? [];
-  const isRecord = typeof entries === 'object';
-  return [isRecord ? (entries as Readonly<Record<string, unknown>> | null) : null, inexact];
+  return [recordOf(entries), inexact];
 }
