@@ -1,6 +1,6 @@
 /** The answers about the queues of a source, and what is remembered for them. */
 
-import type { JudgedQueue } from '../findings/finding.ts';
+import { type JudgedQueue, rounded } from '../findings/finding.ts';
 import { createLruCache } from '../lru-cache.ts';
 import type { Steps } from '../scheduler.ts';
 import type { Activity } from '../source.ts';
@@ -245,9 +245,4 @@ function remember({ open }: DrainTrack, at: number, seconds: number): void {
   if (seconds < LEAST_TESTED || at - last < Math.max(APART_MS, seconds * 20)) return;
   open.push({ at, seconds });
   if (open.length > MOST_OPEN) open.splice(0, open.length, ...open.filter((_, index) => index % 2 === 0));
-}
-
-/** Three figures are more than is known. */
-function rounded(value: number): number {
-  return Number(value.toPrecision(3));
 }

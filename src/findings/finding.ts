@@ -94,6 +94,11 @@ export function clear(unknown: string | null = null): Judgement {
   return { findings: [], unknown };
 }
 
+/** A judgement of everything. @param findings the worst first */
+export function found(findings: readonly Finding[]): Judgement {
+  return { findings, unknown: null };
+}
+
 /** Sorts findings, the earliest first. */
 export function bySince(a: Finding, b: Finding): number {
   return (a.since ?? 0) - (b.since ?? 0);
@@ -146,6 +151,11 @@ export function inWords(ms: number): string {
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.floor(seconds / 60);
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** Three figures are more than is known. */
+export function rounded(value: number): number {
+  return Number(value.toPrecision(3));
 }
 
 /** The first few of a list, in words. */

@@ -45,20 +45,14 @@ function addSource(outages: Outage[], { name, error, asOf, components, checks }:
   const down = Object.entries(components).filter(
     ([key, component]) => key !== 'history.store' && isDown(component),
   );
+  const outageIn = (url: string | null): Outage =>
+    (serverOf(url) === null ? own[0] : undefined) ?? outageOf(outages, url, name);
   // Those with an address first: they cause the outage of the others.
-  for (const [key, { url, config }] of down) {
-    if (serverOf(url) !== null) noteIn(outageOf(outages, url, name), `${name}.${key}`, config?.error);
-  }
-  for (const [key, { url, config }] of down) {
-    if (serverOf(url) === null)
-      noteIn(own[0] ?? outageOf(outages, null, name), `${name}.${key}`, config?.error);
-  }
+  down.sort(([, a], [, b]) => Number(serverOf(a.url) === null) - Number(serverOf(b.url) === null));
+  for (const [key, { url, config }] of down) noteIn(outageIn(url), `${name}.${key}`, config?.error);
   for (const part of ['broker', 'backend'] as const) {
     if (checks[part].ok !== false) continue;
-    const { url = null } = components[part] ?? {};
-    const outage =
-      serverOf(url) === null ? (own[0] ?? outageOf(outages, null, name)) : outageOf(outages, url, name);
-    noteIn(outage, `${name}.${part}`, checks[part].error);
+    noteIn(outageIn(components[part]?.url ?? null), `${name}.${part}`, checks[part].error);
   }
   if (error === null || own.length > 0) return;
   // Without a connection of its own, an instance knows what the store tells it.

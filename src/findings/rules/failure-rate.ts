@@ -46,13 +46,9 @@ export const failureRate = activityRule('failure_rate', function* (activity, now
   return { findings, unknown: missing, unjudged: [] };
 });
 
-interface Rate {
-  readonly failed: number;
-  readonly ended: number;
-  readonly share: number;
-}
+type Rate = ReturnType<typeof rateOf>;
 
-function rateOf(counts: MinuteCounts, name: string, from: number, to: number): Rate {
+function rateOf(counts: MinuteCounts, name: string, from: number, to: number) {
   const { failed, succeeded } = counts.counts(name, from, to);
   const ended = failed + succeeded;
   return { failed, ended, share: ended === 0 ? 0 : failed / ended };

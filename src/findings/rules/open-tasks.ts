@@ -2,7 +2,16 @@
 
 import type { Steps } from '../../scheduler.ts';
 import type { Activity, OpenTaskSummary, WorkerDeath } from '../../source.ts';
-import { activityRule, clear, counted, type Finding, inWords, lookAtTasks } from '../finding.ts';
+import {
+  activityRule,
+  clear,
+  counted,
+  type Finding,
+  found,
+  inWords,
+  lookAtTasks,
+  rounded,
+} from '../finding.ts';
 
 /** Shorter delays are waits for a free slot. */
 const LATE_MS = 5 * 60_000;
@@ -25,32 +34,30 @@ export const tasksLost = activityRule('tasks_lost', function* (activity, now) {
   const known = { deaths: deaths?.length ?? null, suspects };
   const findings = open.lost.map((lost) => lossOf(lost, known));
   findings.sort((a, b) => Number(b.evidence.tasks) - Number(a.evidence.tasks));
-  const killed = (suspects ?? []).flatMap((suspect) => killerOf(suspect, deaths ?? [], now));
-  return { findings: [...findings, ...killed], unknown: null };
+  const killed = (suspects ?? []).flatMap((suspect) => killerOf(suspect, deaths ?? [], now) ?? []);
+  return found([...findings, ...killed]);
 });
 
-function killerOf(suspect: Suspect, deaths: readonly WorkerDeath[], now: number): readonly Finding[] {
+function killerOf(suspect: Suspect, deaths: readonly WorkerDeath[], now: number): Finding | null {
   const { name } = suspect;
   const own = deaths.filter(({ running }) => running.some((task) => task.name === name));
-  if (now - (own.at(-1)?.at ?? 0) >= RECENT_MS) return [];
+  if (now - (own.at(-1)?.at ?? 0) >= RECENT_MS) return null;
   const workers = [...new Set(own.flatMap(({ worker }) => worker ?? []))];
   const ids = own.flatMap(({ running }) => running.find((task) => task.name === name)?.id ?? []);
   const share = suspect.share < 0.01 ? 'less than 1' : Math.round(100 * suspect.share);
-  return [
-    {
-      severity: 'warning',
-      since: own[0]?.at ?? null,
-      subject: name,
-      summary: `${name} was running at ${own.length} of ${deaths.length} deaths of workers, though it takes ${share} % of the running time`,
-      evidence: {
-        deaths: deaths.length,
-        suspects: [suspect],
-        workers: workers.slice(0, MOST_EXAMPLES),
-        task_ids: ids.slice(-MOST_EXAMPLES),
-      },
-      look: lookAtTasks({ name }),
+  return {
+    severity: 'warning',
+    since: own[0]?.at ?? null,
+    subject: name,
+    summary: `${name} was running at ${own.length} of ${deaths.length} deaths of workers, though it takes ${share} % of the running time`,
+    evidence: {
+      deaths: deaths.length,
+      suspects: [suspect],
+      workers: workers.slice(0, MOST_EXAMPLES),
+      task_ids: ids.slice(-MOST_EXAMPLES),
     },
-  ];
+    look: lookAtTasks({ name }),
+  };
 }
 
 /** @param known about the deaths of workers */
@@ -80,19 +87,16 @@ export const tasksMissing = activityRule('tasks_missing', function* ({ open }) {
   if (missing === undefined) return null;
   if (missing === null) return clear();
   const { count, since, examples } = missing;
-  return {
-    findings: [
-      {
-        severity: 'critical',
-        since,
-        subject: null,
-        summary: `${counted(count, 'task')} ${count === 1 ? 'was' : 'were'} sent and never received`,
-        evidence: { tasks: count, task_ids: examples },
-        look: lookAtTasks({ state: 'PENDING', order: 'asc' }),
-      },
-    ],
-    unknown: null,
-  };
+  return found([
+    {
+      severity: 'critical',
+      since,
+      subject: null,
+      summary: `${counted(count, 'task')} ${count === 1 ? 'was' : 'were'} sent and never received`,
+      evidence: { tasks: count, task_ids: examples },
+      look: lookAtTasks({ state: 'PENDING', order: 'asc' }),
+    },
+  ]);
 });
 
 /** `tasks_overdue`: the eta of a task passed more than 5 minutes ago, and it has not started. */
@@ -101,19 +105,16 @@ export const tasksOverdue = activityRule('tasks_overdue', function* ({ open }, n
   const { overdue } = open;
   if (overdue === null || overdue.since === null || now - overdue.since < LATE_MS) return clear();
   const { count, since, states, examples } = overdue;
-  return {
-    findings: [
-      {
-        severity: 'warning',
-        since,
-        subject: null,
-        summary: `${counted(count, 'task')} overdue, by up to ${inWords(now - since)}`,
-        evidence: { tasks: count, oldest_eta: new Date(since).toISOString(), states, task_ids: examples },
-        look: lookAtTasks({ state: states, order: 'asc' }),
-      },
-    ],
-    unknown: null,
-  };
+  return found([
+    {
+      severity: 'warning',
+      since,
+      subject: null,
+      summary: `${counted(count, 'task')} overdue, by up to ${inWords(now - since)}`,
+      evidence: { tasks: count, oldest_eta: new Date(since).toISOString(), states, task_ids: examples },
+      look: lookAtTasks({ state: states, order: 'asc' }),
+    },
+  ]);
 });
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -191,9 +192,4 @@ function chanceOf(deaths: readonly WorkerDeath[], share: number, least: number):
     spread = [...spread, 0].map((chance, times) => chance * (1 - one) + (spread[times - 1] ?? 0) * one);
   }
   return spread.slice(least).reduce((sum, chance) => sum + chance, 0);
-}
-
-/** Three digits. */
-function rounded(value: number): number {
-  return Number(value.toPrecision(3));
 }

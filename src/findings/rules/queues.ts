@@ -8,6 +8,7 @@ import {
   clear,
   counted,
   type Finding,
+  found,
   inWords,
   type JudgedQueue,
   lookAtTasks,
@@ -50,7 +51,7 @@ export const queueWaiting: Rule = {
     const activity = source.activity ?? null;
     const rows = waitingByQueue(activity, source.queues);
     yield;
-    const findings = rows.flatMap((row) => findingOf(row, now)).sort(bySince);
+    const findings = rows.flatMap((row) => findingOf(row, now) ?? []).sort(bySince);
     const undated = rows.filter(({ count, since }) => count === null || (count > 0 && since === null));
     if (undated.length === 0) return { findings, unknown: yield* unknownOf(rows, source, activity, now) };
     const unjudged = undated.map(({ queue }) => queue);
@@ -82,23 +83,17 @@ export function waitingByQueue(
   return [...rows.values()];
 }
 
-function findingOf({ queue, count, since, isAtLeast }: Waiting, now: number): Finding[] {
-  if (since === null || now - since < LATE_MS) return [];
+function findingOf({ queue, count, since, isAtLeast }: Waiting, now: number): Finding | null {
+  if (since === null || now - since < LATE_MS) return null;
   const waits = count === null ? '' : `, ${counted(count, 'task')} waiting`;
-  return [
-    {
-      severity: now - since >= CRITICAL_MS ? 'critical' : 'warning',
-      since,
-      subject: queue,
-      summary: `Queue ${queue}: oldest due ${isAtLeast ? 'at least ' : ''}${inWords(now - since)} ago${waits}`,
-      evidence: {
-        waiting: count,
-        oldest_due_at: new Date(since).toISOString(),
-        is_lower_bound: isAtLeast,
-      },
-      look: lookAtTasks({ queue, state: 'PENDING' }),
-    },
-  ];
+  return {
+    severity: now - since >= CRITICAL_MS ? 'critical' : 'warning',
+    since,
+    subject: queue,
+    summary: `Queue ${queue}: oldest due ${isAtLeast ? 'at least ' : ''}${inWords(now - since)} ago${waits}`,
+    evidence: { waiting: count, oldest_due_at: new Date(since).toISOString(), is_lower_bound: isAtLeast },
+    look: lookAtTasks({ queue, state: 'PENDING' }),
+  };
 }
 
 function* unknownOf(
@@ -145,6 +140,6 @@ export const queueGrowing: Rule = {
         evidence: { waiting, waiting_before: from, growing_since: new Date(since).toISOString() },
         look: lookAtTasks({ queue, state: 'PENDING' }),
       }));
-    return { findings, unknown: null };
+    return found(findings);
   },
 };

@@ -1,6 +1,6 @@
 import type { RepeatedTask } from '../../source.ts';
 import { addTo } from '../../values.ts';
-import { activityRule, clear, counted, type Finding, inWords, lookAtTasks } from '../finding.ts';
+import { activityRule, clear, counted, type Finding, found, inWords, lookAtTasks } from '../finding.ts';
 
 /** Maximum number of named tasks. */
 const MOST_EXAMPLES = 3;
@@ -18,7 +18,7 @@ export const taskRanTwice = activityRule('task_ran_twice', function* ({ repeated
   for (const task of repeated) addTo(names, task.name, task);
   const findings = [...names].map(([name, tasks]) => findingOf(name, tasks));
   findings.sort((a, b) => Number(b.evidence.tasks) - Number(a.evidence.tasks));
-  return { findings, unknown: null };
+  return found(findings);
 });
 
 function findingOf(name: string | null, tasks: readonly RepeatedTask[]): Finding {

@@ -16,8 +16,7 @@ export const scheduleMissed: Rule = {
     yield;
     const enabled = schedules.filter((entry) => entry.enabled !== false);
     const undated = enabled.filter(({ next_run_at }) => next_run_at === null).map(({ name }) => name);
-    const findings = enabled.flatMap((entry) => findingOf(entry, now));
-    findings.sort(bySince);
+    const findings = enabled.flatMap((entry) => findingOf(entry, now) ?? []).sort(bySince);
     return {
       findings,
       unknown: undated.length === 0 ? null : `The next run of ${listed(undated)} is unknown.`,
@@ -26,17 +25,15 @@ export const scheduleMissed: Rule = {
   },
 };
 
-function findingOf({ id, name, task, next_run_at, last_run_at }: ScheduleBody, now: number): Finding[] {
+function findingOf({ id, name, task, next_run_at, last_run_at }: ScheduleBody, now: number): Finding | null {
   const next = next_run_at === null ? Number.NaN : Date.parse(next_run_at);
-  if (!(now - next >= LATE_MS)) return [];
-  return [
-    {
-      severity: 'warning',
-      since: next,
-      subject: name,
-      summary: `Schedule ${name} was missed: it was due ${inWords(now - next)} ago`,
-      evidence: { schedule_id: id, task, due_at: next_run_at, last_run_at },
-      look: '/api/beat/schedules/',
-    },
-  ];
+  if (!(now - next >= LATE_MS)) return null;
+  return {
+    severity: 'warning',
+    since: next,
+    subject: name,
+    summary: `Schedule ${name} was missed: it was due ${inWords(now - next)} ago`,
+    evidence: { schedule_id: id, task, due_at: next_run_at, last_run_at },
+    look: '/api/beat/schedules/',
+  };
 }

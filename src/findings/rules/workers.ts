@@ -10,6 +10,7 @@ import {
   clear,
   counted,
   type Finding,
+  found,
   inWords,
   type Judgement,
   listed,
@@ -40,18 +41,18 @@ export const workersSilent: Rule = {
     yield;
     if (!workers.some(({ status }) => status === 'online')) return noneOnline(source, workers);
     const silent = (source.activity?.silent ?? []).filter(({ heardAt }) => now - heardAt < RECENT_MS);
-    const [first] = silent;
-    if (first === undefined) return clear();
+    if (silent.length === 0) return clear();
     const names = silent.map(({ hostname }) => hostname).sort();
-    const finding: Finding = {
-      severity: 'warning',
-      since: Math.min(...silent.map(({ heardAt }) => heardAt)),
-      subject: null,
-      summary: `${counted(silent.length, 'worker')} stopped sending heartbeats without shutting down: ${listed(names)}`,
-      evidence: { workers: names.slice(0, MOST_NAMED), silent: silent.length },
-      look: LOOK,
-    };
-    return { findings: [finding], unknown: null };
+    return found([
+      {
+        severity: 'warning',
+        since: Math.min(...silent.map(({ heardAt }) => heardAt)),
+        subject: null,
+        summary: `${counted(silent.length, 'worker')} stopped sending heartbeats without shutting down: ${listed(names)}`,
+        evidence: { workers: names.slice(0, MOST_NAMED), silent: silent.length },
+        look: LOOK,
+      },
+    ]);
   },
 };
 
@@ -66,15 +67,16 @@ function noneOnline({ checks, components }: SourceSituation, workers: readonly W
   const cause = Object.values(components)
     .map(({ config }) => config?.refuses_workers)
     .find((sentence) => typeof sentence === 'string');
-  const finding: Finding = {
-    severity: 'critical',
-    since: heard.length === 0 ? null : Math.max(...heard),
-    subject: null,
-    summary: cause === undefined ? summary : `${summary}. ${cause}`,
-    evidence: { workers: names.slice(0, MOST_NAMED), known: names.length },
-    look: LOOK,
-  };
-  return { findings: [finding], unknown: null };
+  return found([
+    {
+      severity: 'critical',
+      since: heard.length === 0 ? null : Math.max(...heard),
+      subject: null,
+      summary: cause === undefined ? summary : `${summary}. ${cause}`,
+      evidence: { workers: names.slice(0, MOST_NAMED), known: names.length },
+      look: LOOK,
+    },
+  ]);
 }
 
 const MINUTE_MS = 60_000;
@@ -111,9 +113,14 @@ export const workerStuck: Rule = {
     const unjudged: string[] = [];
     for (const worker of source.workers) {
       if (worker.status !== 'online') continue;
-      if (worker.concurrency === null) unjudged.push(worker.hostname);
-      else findings.push(...findingOf(worker, byWorker.get(worker.hostname) ?? [], usualOf, now));
+      const { hostname } = worker;
+      const held = heldByWorker(worker, byWorker.get(hostname) ?? [], usualOf, now);
       yield;
+      if (worker.concurrency === null) unjudged.push(hostname);
+      if (held === null) continue;
+      const { tasks, since } = held;
+      const summary = `${hostname}: ${tasks.length} of ${tasks.length} slots hold the same tasks, ${inWords(now - since)}`;
+      findings.push({ ...stuckIn(held, hostname, { worker: hostname }), summary });
     }
     findings.sort(bySince);
     return {
@@ -134,15 +141,12 @@ function* judgeQueues({ queues }: SourceSituation, activity: Activity, now: numb
     const held = heldByQueue(queue, running, usualOf, now);
     yield;
     if (held === null) continue;
-    const { tasks, since } = held;
-    const waiting = queue.waiting ?? 0;
+    const { name, waiting } = queue;
+    const stuck = stuckIn(held, name, { queue: name });
     findings.push({
-      severity: held.isUsualKnown ? 'critical' : 'warning',
-      since,
-      subject: queue.name,
-      summary: `Queue ${queue.name}: all workers hold the same tasks, ${inWords(now - since)}, and ${counted(waiting, 'task')} ${waiting === 1 ? 'waits' : 'wait'}`,
-      evidence: { ...evidenceOf(tasks), waiting: queue.waiting },
-      look: lookAtTasks({ queue: queue.name, state: 'STARTED', sort: 'started', order: 'asc' }),
+      ...stuck,
+      summary: `Queue ${name}: all workers hold the same tasks, ${inWords(now - held.since)}, and ${counted(waiting ?? 0, 'task')} ${waiting === 1 ? 'waits' : 'wait'}`,
+      evidence: { ...stuck.evidence, waiting },
     });
   }
   findings.sort(bySince);
@@ -152,12 +156,23 @@ function* judgeQueues({ queues }: SourceSituation, activity: Activity, now: numb
   };
 }
 
-function evidenceOf(tasks: readonly RunningTask[]): Finding['evidence'] {
+/** The finding about a worker or a queue, without its summary. @param query selects its tasks */
+function stuckIn(
+  { tasks, since, isUsualKnown }: HeldSlots,
+  subject: string,
+  query: { readonly worker: string } | { readonly queue: string },
+): Omit<Finding, 'summary'> {
   const names = [...new Set(tasks.flatMap(({ name }) => name ?? []))];
   return {
-    slots: tasks.length,
-    names: names.slice(0, MOST_EXAMPLES),
-    task_ids: tasks.slice(0, MOST_EXAMPLES).map(({ id }) => id),
+    severity: isUsualKnown ? 'critical' : 'warning',
+    since,
+    subject,
+    evidence: {
+      slots: tasks.length,
+      names: names.slice(0, MOST_EXAMPLES),
+      task_ids: tasks.slice(0, MOST_EXAMPLES).map(({ id }) => id),
+    },
+    look: lookAtTasks({ ...query, state: 'STARTED', sort: 'started', order: 'asc' }),
   };
 }
 
@@ -212,28 +227,6 @@ function heldForLong(tasks: readonly RunningTask[], usualOf: FindUsual, now: num
   if (since === undefined) return null;
   const limit = limitOf(tasks, usualOf);
   return now - since <= (limit ?? UNUSUAL_MS) ? null : { tasks, since, isUsualKnown: limit !== null };
-}
-
-function findingOf(
-  worker: WorkerBody,
-  running: readonly RunningTask[],
-  usualOf: FindUsual,
-  now: number,
-): Finding[] {
-  const held = heldByWorker(worker, running, usualOf, now);
-  if (held === null) return [];
-  const { hostname } = worker;
-  const { tasks, since } = held;
-  return [
-    {
-      severity: held.isUsualKnown ? 'critical' : 'warning',
-      since,
-      subject: hostname,
-      summary: `${hostname}: ${tasks.length} of ${tasks.length} slots hold the same tasks, ${inWords(now - since)}`,
-      evidence: evidenceOf(tasks),
-      look: lookAtTasks({ worker: hostname, state: 'STARTED', sort: 'started', order: 'asc' }),
-    },
-  ];
 }
 
 /** How long tasks of these names may run, in milliseconds; `null`: unknown. */
