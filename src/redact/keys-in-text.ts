@@ -1,9 +1,7 @@
 /** Finds the bounds of a key in a text, and whether it names a secret. */
-import { codeAt, escapedUnit, isControlLetter, isHex, isKeyCode, unitAt } from './units.ts';
+import { BACKSLASH, codeAt, escapedUnit, isControlLetter, isHex, isKeyCode, unitAt } from './units.ts';
 
 const LONGEST_KEY = 128;
-const BACKSLASH = 92;
-
 /** Index after the key that contains an index. Letters of a key may be escaped: `\u0070assword`. */
 export function keyEnd(text: string, at: number): number {
   for (let end = at; ; ) {

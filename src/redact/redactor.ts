@@ -120,30 +120,8 @@ function askHost(redact: RedactFunction, text: string, field: string): string {
   }
 }
 
-/** The amount of text that a redactor has read. */
-interface RedactorWork {
-  /** Number of texts. */
-  texts: number;
-  /** Number of characters (UTF-16 code units) of these texts. */
-  characters: number;
-}
-
 /** Removes secrets from texts. Never throws. */
-export interface Redactor {
-  /**
-   * Masks the secrets in a text.
-   *
-   * @param text JSON, a Python repr, a traceback, a sentence …
-   * @param field where the text is shown, passed to the host's function. Default `detail`
-   * @param isCut whether the end of the text is missing. A possible start of a secret at the end is then
-   *   masked too. Default false
-   */
-  text(text: string, field?: string, isCut?: boolean): string;
-  /** Whether a key names a secret. */
-  isSecretKey(key: string): boolean;
-  /** How much `text` has read since the redactor was created, for tests and benchmarks. */
-  readonly work: Readonly<RedactorWork>;
-}
+export type Redactor = ReturnType<typeof createRedactor>;
 
 /**
  * Creates a redactor.
@@ -152,23 +130,29 @@ export interface Redactor {
  * @param place where the rules are given, for messages
  * @throws TypeError when they are invalid
  */
-export function createRedactor(
-  given?: RedactOptions | RedactFunction | false,
-  place?: OptionPlace,
-): Redactor {
+export function createRedactor(given?: RedactOptions | RedactFunction | false, place?: OptionPlace) {
   const resolved = resolveRedact(given, place);
-  const work: RedactorWork = { texts: 0, characters: 0 };
+  const work = { texts: 0, characters: 0 };
   const finder = resolved?.rules === true ? finderOf(resolved) : null;
   const redact = resolved?.redact ?? null;
   return {
-    text(text, field = 'detail', isCut = false) {
+    /**
+     * Masks the secrets in a text.
+     *
+     * @param text JSON, a Python repr, a traceback, a sentence …
+     * @param field where the text is shown, passed to the host's function
+     * @param isCut whether the end of the text is missing. A possible start of a secret at the end is then masked too
+     */
+    text(text: string, field = 'detail', isCut = false): string {
       work.texts++;
       work.characters += text.length;
       const shown = finder === null ? text : finder.mask(text, isCut);
       return redact === null ? shown : askHost(redact, shown, field);
     },
+    /** Whether a key names a secret. */
     isSecretKey: finder?.isSecretKey ?? (() => false),
-    work,
+    /** Number of texts, and of their characters (UTF-16 code units), that `text` has read, for tests and benchmarks. */
+    work: work as Readonly<typeof work>,
   };
 }
 

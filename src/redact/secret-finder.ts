@@ -26,7 +26,7 @@ import {
   wordsAt,
   wordsOf,
 } from './secret-keys.ts';
-import { afterBackslashes, codeAt, escapedUnit, isKeyCode, type Unit } from './units.ts';
+import { afterBackslashes, BACKSLASH, codeAt, escapedUnit, isKeyCode, type Unit } from './units.ts';
 import {
   encodedCredentials,
   isCutAt,
@@ -151,11 +151,7 @@ interface Search extends Reading {
 }
 
 /** Finds secrets. */
-export interface SecretFinder {
-  isSecretKey(key: string): boolean;
-  /** @returns the text with `***` in place of its secrets */
-  mask(text: string, isCut: boolean): string;
-}
+export type SecretFinder = ReturnType<typeof createSecretFinder>;
 
 interface Rules {
   readonly automaton: Automaton<Stem>;
@@ -173,14 +169,15 @@ const COST_OF_LOOK = 20;
 const COST_OF_SECRET = 45;
 
 /** Creates a finder. */
-export function createSecretFinder(options: FinderOptions): SecretFinder {
+export function createSecretFinder(options: FinderOptions) {
   const judge = createJudge(options);
   const { ownKeys } = options;
   const rules: Rules = { automaton: createAutomaton(stemsOf(options)), judge, ownKeys };
   return {
-    isSecretKey: (key) =>
+    isSecretKey: (key: string): boolean =>
       judge(key, 0, key.length, wordsAt(key, 0, key.length)) === 'secret' || (ownKeys && hasForeignWord(key)),
-    mask: (text, isCut) => maskOnce(rules, text, isCut),
+    /** @returns the text with `***` in place of its secrets */
+    mask: (text: string, isCut: boolean): string => maskOnce(rules, text, isCut),
   };
 }
 
@@ -402,8 +399,6 @@ function nextStems({ next, firstFound, found }: Automaton<Stem>, reading: Readin
   }
   return null;
 }
-
-const BACKSLASH = 92;
 
 /** The escaped character after backslashes; code 0 if it does not matter, such as a slash or a quote. */
 function afterEscape(text: string, at: number): Unit {

@@ -10,7 +10,7 @@
  * `key` …
  */
 import { classOf, createAutomaton, type Found, isLatin, nextState } from './automaton.ts';
-import { codeAt, unitAt } from './units.ts';
+import { BACKSLASH, codeAt, unitAt } from './units.ts';
 
 /** The meaning of a word for the key that contains it. */
 type Role =
@@ -189,8 +189,6 @@ export function joinWords(before: KeyWords, behind: KeyWords): KeyWords {
     isSecret: before.isSecret || behind.isSecret || makeSecret(before.last, behind.first),
   };
 }
-
-const BACKSLASH = 92;
 
 const isLower = (code: number): boolean => code >= 97 && code <= 122;
 

@@ -9,7 +9,7 @@ export interface Unit {
   readonly end: number;
 }
 
-const BACKSLASH = 92;
+export const BACKSLASH = 92;
 
 /** The code before the start and after the end of a text. No character has this code. */
 export const NO_CODE = 0x10000;

@@ -5,6 +5,7 @@
 import {
   afterBackslashes,
   afterBreak,
+  BACKSLASH,
   backslashesBefore,
   codeAt,
   isQuoteCode,
@@ -27,8 +28,6 @@ export interface Delimiter {
   /** Its notation if that is not a quote after backslashes. */
   readonly notation: string | null;
 }
-
-const BACKSLASH = 92;
 
 /** Reads the quote at an index; `null` when there is none. */
 export function delimiterAt(text: string, at: number): Delimiter | null {
