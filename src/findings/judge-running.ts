@@ -1,10 +1,9 @@
 /** Judges every running task as the rules `task_overrun` and `worker_stuck` do, for the list of workers. */
 import type { Steps } from '../scheduler.ts';
 import type { RunningTask } from '../source.ts';
-import type { QueueBody } from '../wire.ts';
-import type { Known, SourceSituation } from './finding.ts';
+import type { SourceSituation } from './finding.ts';
 import { createFindUsual, type FindUsual, isHeldByLostWorker, isOverrun } from './rules/task-overrun.ts';
-import { heldByQueue, heldByWorker, tasksByWorker } from './rules/workers.ts';
+import { findStuck, type StuckSituation } from './rules/workers.ts';
 
 /** A running task, and whether it should have ended. */
 export interface JudgedTask {
@@ -28,9 +27,7 @@ export interface RunningTasks {
 }
 
 /** The data that is judged. */
-export type RunningSituation = Pick<SourceSituation, 'activity' | 'workers'> & {
-  readonly queues: Known<readonly Pick<QueueBody, 'name' | 'waiting'>[]>;
-};
+export type RunningSituation = Pick<SourceSituation, 'activity'> & StuckSituation;
 
 /** Tasks that are judged between two pauses. */
 const TASKS_AT_ONCE = 64;
@@ -43,55 +40,19 @@ export function* judgeRunning(situation: RunningSituation, now: number): Steps<R
   const isLost = isHeldByLostWorker(activity);
   const running = open.running.filter((task) => !isLost(task));
   const usualOf: FindUsual = blind === null ? createFindUsual(activity.counts, now) : () => null;
-  const held = blind === null ? yield* findHeld(situation, open.running, usualOf, now) : NOTHING_HELD;
+  const stuck = blind === null ? yield* findStuck(situation, activity, usualOf, now) : [];
+  const held = new Set(stuck.flatMap((slots) => slots.tasks.map(({ id }) => id)));
   const tasks: JudgedTask[] = [];
   for (const task of running) {
     const usual = usualOf(task.name);
-    const isStuck = held.tasks.has(task.id) || isOverrun(now - task.startedAt, usual);
+    const isStuck = held.has(task.id) || isOverrun(now - task.startedAt, usual);
     tasks.push({ task, p95: usual?.p95 ?? null, isStuck });
     if (tasks.length % TASKS_AT_ONCE === 0) yield;
   }
   return {
     tasks,
     isWhole: open.isWhole && blind === null,
-    stuckWorkers: held.workers,
+    stuckWorkers: new Set(stuck.flatMap(({ worker }) => worker ?? [])),
     judgesWorkers: blind === null && activity.workersPull !== true,
   };
-}
-
-/** Tasks that block workers, as the rule `worker_stuck` finds them. */
-interface Held {
-  readonly tasks: Set<string>;
-  readonly workers: Set<string>;
-}
-
-const NOTHING_HELD: Held = { tasks: new Set(), workers: new Set() };
-
-function* findHeld(
-  { activity, workers, queues }: RunningSituation,
-  running: readonly RunningTask[],
-  usualOf: FindUsual,
-  now: number,
-): Steps<Held> {
-  const held: Held = { tasks: new Set(), workers: new Set() };
-  if (activity?.workersPull) {
-    for (const queue of queues ?? []) {
-      add(held, heldByQueue(queue, running, usualOf, now)?.tasks);
-      yield;
-    }
-    return held;
-  }
-  const byWorker = tasksByWorker(running);
-  for (const worker of workers ?? []) {
-    if (worker.status !== 'online') continue;
-    const slots = heldByWorker(worker, byWorker.get(worker.hostname) ?? [], usualOf, now);
-    add(held, slots?.tasks);
-    if (slots !== null) held.workers.add(worker.hostname);
-    yield;
-  }
-  return held;
-}
-
-function add({ tasks }: Held, held: readonly RunningTask[] = []): void {
-  for (const { id } of held) tasks.add(id);
 }

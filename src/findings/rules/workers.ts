@@ -12,7 +12,7 @@ import {
   type Finding,
   found,
   inWords,
-  type Judgement,
+  type Known,
   listed,
   lookAtTasks,
   type Rule,
@@ -101,28 +101,24 @@ const MOST_EXAMPLES = 5;
 export const workerStuck: Rule = {
   code: 'worker_stuck',
   *judge(source, now) {
-    if (!source.hasTasks && source.workers === undefined) return null;
+    const { hasTasks, queues, workers } = source;
+    if (!hasTasks && workers === undefined) return null;
     const { activity, unknown } = activityOf(source);
-    if (activity?.workersPull) return yield* judgeQueues(source, activity, now);
-    if (source.workers === undefined) return clear('The source lists no workers.');
-    if (source.workers === null) return clear('The workers could not be read.');
+    const areQueuesJudged = activity?.workersPull === true;
+    if (areQueuesJudged && queues == null) return clear('The queues could not be read.');
+    if (!areQueuesJudged && workers === undefined) return clear('The source lists no workers.');
+    if (!areQueuesJudged && workers === null) return clear('The workers could not be read.');
     if (activity === null) return clear(unknown);
-    const byWorker = tasksByWorker(activity.open.running);
-    const usualOf = createFindUsual(activity.counts, now);
-    const findings: Finding[] = [];
-    const unjudged: string[] = [];
-    for (const worker of source.workers) {
-      if (worker.status !== 'online') continue;
-      const { hostname } = worker;
-      const held = heldByWorker(worker, byWorker.get(hostname) ?? [], usualOf, now);
-      yield;
-      if (worker.concurrency === null) unjudged.push(hostname);
-      if (held === null) continue;
-      const { tasks, since } = held;
-      const summary = `${hostname}: ${tasks.length} of ${tasks.length} slots hold the same tasks, ${inWords(now - since)}`;
-      findings.push({ ...stuckIn(held, hostname, { worker: hostname }), summary });
+    const stuck = yield* findStuck(source, activity, createFindUsual(activity.counts, now), now);
+    const findings = stuck.map((held) => findingOf(held, now)).sort(bySince);
+    if (areQueuesJudged) {
+      const { running, isWhole } = activity.open;
+      const tooMany = `Too many tasks are running to examine all of them: ${running.length}.`;
+      return { findings, unknown: isWhole ? null : tooMany };
     }
-    findings.sort(bySince);
+    const unjudged = (workers ?? [])
+      .filter(({ status, concurrency }) => status === 'online' && concurrency === null)
+      .map(({ hostname }) => hostname);
     return {
       findings,
       unknown: unjudged.length === 0 ? null : `The number of slots of ${listed(unjudged)} is unknown.`,
@@ -131,48 +127,31 @@ export const workerStuck: Rule = {
   },
 };
 
-/** Tasks wait, and no worker of the queue is free: all its running tasks started long ago. */
-function* judgeQueues({ queues }: SourceSituation, activity: Activity, now: number): Steps<Judgement> {
-  if (queues == null) return clear('The queues could not be read.');
-  const { running, isWhole } = activity.open;
-  const usualOf = createFindUsual(activity.counts, now);
-  const findings: Finding[] = [];
-  for (const queue of queues) {
-    const held = heldByQueue(queue, running, usualOf, now);
-    yield;
-    if (held === null) continue;
-    const { name, waiting } = queue;
-    const stuck = stuckIn(held, name, { queue: name });
-    findings.push({
-      ...stuck,
-      summary: `Queue ${name}: all workers hold the same tasks, ${inWords(now - held.since)}, and ${counted(waiting ?? 0, 'task')} ${waiting === 1 ? 'waits' : 'wait'}`,
-      evidence: { ...stuck.evidence, waiting },
-    });
-  }
-  findings.sort(bySince);
-  return {
-    findings,
-    unknown: isWhole ? null : `Too many tasks are running to examine all of them: ${running.length}.`,
-  };
-}
-
-/** The finding about a worker or a queue, without its summary. @param query selects its tasks */
-function stuckIn(
-  { tasks, since, isUsualKnown }: HeldSlots,
-  subject: string,
-  query: { readonly worker: string } | { readonly queue: string },
-): Omit<Finding, 'summary'> {
+function findingOf({ worker, queue, tasks, since, isUsualKnown }: HeldSlots, now: number): Finding {
+  const time = inWords(now - since);
   const names = [...new Set(tasks.flatMap(({ name }) => name ?? []))];
+  const waiting = queue?.waiting ?? 0;
   return {
     severity: isUsualKnown ? 'critical' : 'warning',
     since,
-    subject,
+    subject: queue?.name ?? worker,
+    summary:
+      queue === null
+        ? `${worker}: ${tasks.length} of ${tasks.length} slots hold the same tasks, ${time}`
+        : `Queue ${queue.name}: all workers hold the same tasks, ${time}, and ${counted(waiting, 'task')} ${waiting === 1 ? 'waits' : 'wait'}`,
     evidence: {
       slots: tasks.length,
       names: names.slice(0, MOST_EXAMPLES),
       task_ids: tasks.slice(0, MOST_EXAMPLES).map(({ id }) => id),
+      ...(queue !== null && { waiting }),
     },
-    look: lookAtTasks({ ...query, state: 'STARTED', sort: 'started', order: 'asc' }),
+    look: lookAtTasks({
+      ...(worker !== null && { worker }),
+      ...(queue !== null && { queue: queue.name }),
+      state: 'STARTED',
+      sort: 'started',
+      order: 'asc',
+    }),
   };
 }
 
@@ -185,8 +164,20 @@ export function tasksByWorker(running: readonly RunningTask[]): Map<string, Runn
   return workers;
 }
 
-/** Tasks that occupy all slots. */
+type WaitingQueue = Pick<QueueBody, 'name' | 'waiting'>;
+
+/** What can be stuck. */
+export interface StuckSituation {
+  readonly workers: Known<readonly WorkerBody[]>;
+  readonly queues: Known<readonly WaitingQueue[]>;
+}
+
+/** Tasks that occupy all slots of a worker, or all workers of a queue in which others wait. */
 interface HeldSlots {
+  /** `null`: of a queue. */
+  readonly worker: string | null;
+  /** `null`: of a worker. */
+  readonly queue: WaitingQueue | null;
   readonly tasks: readonly RunningTask[];
   /** When the last of them started. */
   readonly since: number;
@@ -194,35 +185,41 @@ interface HeldSlots {
   readonly isUsualKnown: boolean;
 }
 
-/** The tasks that occupy every slot of a worker for too long; `null`: it is not stuck. */
-export function heldByWorker(
-  { concurrency, active }: WorkerBody,
-  running: readonly RunningTask[],
+/** What is occupied for too long: queues if workers take only what they run, otherwise workers. */
+export function* findStuck(
+  { workers, queues }: StuckSituation,
+  { open: { running }, workersPull }: Activity,
   usualOf: FindUsual,
   now: number,
-): HeldSlots | null {
+): Steps<readonly HeldSlots[]> {
+  const stuck: HeldSlots[] = [];
+  if (workersPull) {
+    for (const queue of queues ?? []) {
+      const tasks = (queue.waiting ?? 0) < 1 ? [] : running.filter((task) => task.queue === queue.name);
+      const held = heldForLong(tasks, usualOf, now);
+      if (held !== null) stuck.push({ ...held, worker: null, queue });
+      yield;
+    }
+    return stuck;
+  }
+  const byWorker = tasksByWorker(running);
+  for (const worker of workers ?? []) {
+    if (worker.status !== 'online') continue;
+    const held = heldForLong(tasksInSlots(worker, byWorker.get(worker.hostname) ?? []), usualOf, now);
+    if (held !== null) stuck.push({ ...held, worker: worker.hostname, queue: null });
+    yield;
+  }
+  return stuck;
+}
+
+/** The tasks that occupy every slot of a worker; none if some are free. */
+function tasksInSlots({ concurrency, active }: WorkerBody, running: readonly RunningTask[]) {
   const slots = concurrency ?? 0;
   // A worker that reports fewer running tasks has ended some of these unseen.
-  if (slots < 1 || running.length < slots || (active !== null && active < slots)) return null;
-  return heldForLong(running.slice(0, slots), usualOf, now);
+  return running.length < slots || (active !== null && active < slots) ? [] : running.slice(0, slots);
 }
 
-/** The tasks from a queue that occupy all its workers for too long while others wait; `null`: none. */
-export function heldByQueue(
-  { name, waiting }: Pick<QueueBody, 'name' | 'waiting'>,
-  running: readonly RunningTask[],
-  usualOf: FindUsual,
-  now: number,
-): HeldSlots | null {
-  if ((waiting ?? 0) < 1) return null;
-  return heldForLong(
-    running.filter((task) => task.queue === name),
-    usualOf,
-    now,
-  );
-}
-
-function heldForLong(tasks: readonly RunningTask[], usualOf: FindUsual, now: number): HeldSlots | null {
+function heldForLong(tasks: readonly RunningTask[], usualOf: FindUsual, now: number) {
   const since = tasks.at(-1)?.startedAt;
   if (since === undefined) return null;
   const limit = limitOf(tasks, usualOf);
