@@ -45,6 +45,36 @@ export function firstMatch<Code extends string>(patterns: ProblemPatterns<Code>,
 }
 
 /**
+ * The problems of one kind of server.
+ *
+ * @param sentences by code, which each caller of `errorOf` names
+ * @param Failure class of its errors
+ * @param codeOf finds the code of an error of a client or of Node; `null`: unknown. It may throw
+ */
+export function createProblems<Code extends string, Kind extends ServerError>(
+  sentences: Readonly<Record<Code | 'UNKNOWN', string>>,
+  Failure: new (problem: ServerProblem) => Kind,
+  codeOf: (error: unknown) => Code | null,
+) {
+  const problemOf = (code: Code | 'UNKNOWN'): ServerProblem => ({ code, sentence: sentences[code] });
+  function describe(error: unknown): ServerProblem {
+    try {
+      return error instanceof Failure ? error.problem : problemOf(codeOf(error) ?? 'UNKNOWN');
+    } catch {
+      return problemOf('UNKNOWN');
+    }
+  }
+  return {
+    /** An error of ours. */
+    errorOf: (code: Code): Kind => new Failure(problemOf(code)),
+    /** The problem behind an error. Never throws, whatever was thrown. */
+    describe,
+    /** The same as an error of ours. */
+    toError: (error: unknown): Kind => (error instanceof Failure ? error : new Failure(describe(error))),
+  };
+}
+
+/**
  * Sentences for Node's connection errors and for ours.
  *
  * @param server as written in the middle of a sentence, such as `the database`

@@ -4,10 +4,10 @@
  */
 import {
   connectionSentences,
+  createProblems,
   firstMatch,
   type ProblemPatterns,
   ServerError,
-  type ServerProblem,
   TLS_CODES,
   tlsSentences,
 } from '../server-problems.ts';
@@ -90,48 +90,23 @@ const BY_CODE: ProblemPatterns<ProblemCode> = [
   [/^ABORT_ERR$/, 'TimeoutError'],
 ];
 
-/** An error of ours. */
-export function amqpError(code: ProblemCode): AmqpError {
-  return new AmqpError(problemFor(code));
-}
+export const {
+  errorOf: amqpError,
+  describe: describeAmqpError,
+  toError: toAmqpError,
+} = createProblems<ProblemCode, AmqpError>(SENTENCES, AmqpError, codeOf);
 
-/** The problem behind an error. Never throws, whatever was thrown. */
-export function describeAmqpError(error: unknown): ServerProblem {
-  try {
-    return describe(error) ?? problemFor('UNKNOWN');
-  } catch {
-    return problemFor('UNKNOWN');
-  }
-}
-
-/** The same as an error of ours. */
-export function toAmqpError(error: unknown): AmqpError {
-  return error instanceof AmqpError ? error : new AmqpError(describeAmqpError(error));
-}
-
-function problemFor(code: ProblemCode): ServerProblem {
-  return { code, sentence: SENTENCES[code] };
-}
-
-function isProblemCode(text: string): text is ProblemCode {
-  return Object.hasOwn(SENTENCES, text);
-}
-
-function describe(error: unknown): ServerProblem | null {
-  if (error instanceof AmqpError) return error.problem;
+function codeOf(error: unknown): ProblemCode | null {
   if (typeof error !== 'object' || error === null) return null;
   const { code, message, errors } = error as Record<string, unknown>;
   const text = typeof message === 'string' ? message : '';
   const reply = typeof code === 'number' ? code : Number(/\b(\d{3}) \([A-Z-]+\)/.exec(text)?.[1]);
-  if (Number.isInteger(reply)) return problemFor(byReply(reply, text));
-  if (typeof code === 'string') {
-    const known = codeOf(code, text);
-    if (known !== null) return problemFor(known);
-  }
+  if (Number.isInteger(reply)) return byReply(reply, text);
+  const known = typeof code === 'string' ? byCode(code, text) : null;
+  if (known !== null) return known;
   // Node tries every address of a name; all of them failed.
-  if (Array.isArray(errors) && errors.length > 0) return describe(errors[0]);
-  const known = firstMatch(BY_MESSAGE, text);
-  return known === null ? null : problemFor(known);
+  if (Array.isArray(errors) && errors.length > 0) return codeOf(errors[0]);
+  return firstMatch(BY_MESSAGE, text);
 }
 
 /** Only the login, the virtual host and limits are distinguished by the text of a reply. */
@@ -140,8 +115,8 @@ function byReply(reply: number, text: string): ProblemCode {
   return (isGeneral ? firstMatch(BY_MESSAGE.slice(0, 3), text) : null) ?? BY_REPLY[reply] ?? 'REFUSED';
 }
 
-function codeOf(code: string, text: string): ProblemCode | null {
-  if (isProblemCode(code)) return code;
+function byCode(code: string, text: string): ProblemCode | null {
+  if (Object.hasOwn(SENTENCES, code)) return code as ProblemCode;
   // OpenSSL also reports an alert of the other side by the code EPROTO.
   return code === 'EPROTO' && /alert/i.test(text) ? 'CLIENTCERT' : firstMatch(BY_CODE, code);
 }

@@ -4,6 +4,7 @@
  */
 import {
   connectionSentences,
+  createProblems,
   firstMatch,
   type ProblemPatterns,
   ServerError,
@@ -104,59 +105,38 @@ const OF_COMMAND: ReadonlySet<string> = new Set<ProblemCode>([
   'TOOMANY',
 ]);
 
-/** An error of ours. */
-export function redisError(code: ProblemCode): RedisError {
-  return new RedisError(problemFor(code));
-}
-
-/** The problem behind an error. Never throws, whatever was thrown. */
-export function describeError(error: unknown): ServerProblem {
-  try {
-    return describe(error) ?? problemFor('UNKNOWN');
-  } catch {
-    return problemFor('UNKNOWN');
-  }
-}
+export const { errorOf: redisError, describe: describeError } = createProblems<ProblemCode, RedisError>(
+  SENTENCES,
+  RedisError,
+  codeOf,
+);
 
 /** Whether a problem concerns the server or the connection to it, and not a single command. */
 export function isOutage({ code }: ServerProblem): boolean {
   return !OF_COMMAND.has(code);
 }
 
-function problemFor(code: ProblemCode): ServerProblem {
-  return { code, sentence: SENTENCES[code] };
-}
-
 function isProblemCode(text: string): text is ProblemCode {
   return Object.hasOwn(SENTENCES, text);
 }
 
-function describe(error: unknown): ServerProblem | null {
-  if (error instanceof RedisError) return error.problem;
+function codeOf(error: unknown): ProblemCode | null {
   if (typeof error !== 'object' || error === null) return null;
   const { code, name, message, errors, lastNodeError } = error as Record<string, unknown>;
-  const byCode = typeof code === 'string' ? codeOf(code) : null;
-  if (byCode !== null) return problemFor(byCode);
+  if (typeof code === 'string') {
+    const known = isProblemCode(code) ? code : firstMatch(TLS_CODES, code);
+    if (known !== null) return known;
+  }
   // Node tries every address of a name and a cluster every node; all of them failed.
-  if (Array.isArray(errors) && errors.length > 0) return describe(errors[0]);
-  if (lastNodeError !== undefined && lastNodeError !== error) return describe(lastNodeError);
+  if (Array.isArray(errors) && errors.length > 0) return codeOf(errors[0]);
+  if (lastNodeError !== undefined && lastNodeError !== error) return codeOf(lastNodeError);
   for (const type of [error.constructor.name, name]) {
     const known = typeof type === 'string' && Object.hasOwn(BY_CLASS, type) ? BY_CLASS[type] : undefined;
-    if (known !== undefined) return problemFor(known);
+    if (known !== undefined) return known;
   }
-  return typeof message === 'string' ? describeMessage(message) : null;
-}
-
-function codeOf(code: string): ProblemCode | null {
-  if (isProblemCode(code)) return code;
-  return firstMatch(TLS_CODES, code);
-}
-
-function describeMessage(message: string): ServerProblem | null {
+  if (typeof message !== 'string') return null;
   const word = /^-?([A-Z]+)\b/.exec(message)?.[1] ?? '';
-  if (isProblemCode(word)) return problemFor(word);
-  const known = firstMatch(BY_MESSAGE, message);
-  return known === null ? null : problemFor(known);
+  return isProblemCode(word) ? word : firstMatch(BY_MESSAGE, message);
 }
 
 /**

@@ -4,6 +4,7 @@
  */
 import {
   connectionSentences,
+  createProblems,
   firstMatch,
   type ProblemPatterns,
   ServerError,
@@ -82,20 +83,11 @@ const BY_MESSAGE: ProblemPatterns<SqlProblemCode> = [
   [/terminated|closed|connection (?:ended|lost)|not queryable/i, 'LOST'],
 ];
 
-/** An error of ours. */
-export function sqlError(code: SqlProblemCode): SqlError {
-  return new SqlError({ code, sentence: SENTENCES[code] });
-}
-
-/** Converts an error of the host's function to an error of ours. Never throws. */
-export function sqlErrorOf(error: unknown): SqlError {
-  if (error instanceof SqlError) return error;
-  try {
-    return sqlError(codeOf(error, 3) ?? 'UNKNOWN');
-  } catch {
-    return sqlError('UNKNOWN');
-  }
-}
+export const { errorOf: sqlError, toError: sqlErrorOf } = createProblems<SqlProblemCode, SqlError>(
+  SENTENCES,
+  SqlError,
+  (error) => codeOf(error, 3),
+);
 
 /** @param depth maximum number of errors to examine: query builders wrap those of drivers */
 function codeOf(error: unknown, depth: number): SqlProblemCode | null {
