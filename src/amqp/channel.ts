@@ -29,22 +29,7 @@ function withAmqpDeadline<T>(
 }
 
 /** A channel. RabbitMQ ends it when it refuses a request; the connection stays. */
-export interface AmqpChannel {
-  /** Resolves with the reason when the channel has ended, whatever ended it. */
-  readonly ended: Promise<ServerProblem>;
-  /** Whether it has not ended. */
-  isOpen(): boolean;
-  /**
-   * Sends a request and waits for the reply.
-   *
-   * @throws AmqpError when RabbitMQ refuses, is late, or the channel has ended
-   */
-  request<T>(send: (channel: AmqpClientChannel) => Promise<T>, limits?: AmqpLimits): Promise<T>;
-  /** Sends what has no reply, such as an acknowledgement. @returns false if the channel has ended */
-  send(action: (channel: AmqpClientChannel) => unknown): boolean;
-  /** Ends it. Resolves within a second. */
-  close(): Promise<void>;
-}
+export type AmqpChannel = ReturnType<typeof wrap>;
 
 /** The purpose of a channel. */
 export interface ChannelKind {
@@ -73,7 +58,7 @@ export async function openChannel(
   }
 }
 
-function wrap(raw: AmqpClientChannel): AmqpChannel {
+function wrap(raw: AmqpClientChannel) {
   let isOpen = true;
   let reason: ServerProblem | null = null;
   const ended = new Promise<ServerProblem>((resolve) => {
@@ -90,9 +75,16 @@ function wrap(raw: AmqpClientChannel): AmqpChannel {
     raw.on('handler-error', () => {});
   });
   return {
+    /** Resolves with the reason when the channel has ended, whatever ended it. */
     ended,
+    /** Whether it has not ended. */
     isOpen: () => isOpen,
-    async request(send, limits) {
+    /**
+     * Sends a request and waits for the reply.
+     *
+     * @throws AmqpError when RabbitMQ refuses, is late, or the channel has ended
+     */
+    async request<T>(send: (channel: AmqpClientChannel) => Promise<T>, limits?: AmqpLimits): Promise<T> {
       if (!isOpen) throw amqpError('LOST');
       try {
         return await withAmqpDeadline(
@@ -103,7 +95,8 @@ function wrap(raw: AmqpClientChannel): AmqpChannel {
         throw toAmqpError(error);
       }
     },
-    send(action) {
+    /** Sends what has no reply, such as an acknowledgement. @returns false if the channel has ended */
+    send(action: (channel: AmqpClientChannel) => unknown): boolean {
       if (!isOpen) return false;
       try {
         action(raw);
@@ -112,7 +105,8 @@ function wrap(raw: AmqpClientChannel): AmqpChannel {
         return false;
       }
     },
-    async close() {
+    /** Ends it. Resolves within a second. */
+    async close(): Promise<void> {
       if (!isOpen) return;
       isOpen = false;
       await withAmqpDeadline(

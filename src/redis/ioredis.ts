@@ -77,17 +77,10 @@ export function ioredisClient(raw: Ioredis): RedisClient {
     isUp: () => ['ready', 'wait', ...(isCluster ? ['connect'] : [])].includes(raw.status),
     async send(list) {
       const commands = list.map(([name = '', ...args]) => [name.toLowerCase(), ...args] as const);
-      // A pipeline of a cluster takes the keys of one node only.
-      if (isCluster) return settle(commands.map((command) => () => callCluster(raw, command)));
-      // A pipeline copies every script that BullMQ has defined on the client.
-      if (commands.length === 1)
-        return settle(
-          commands.map(
-            ([name, ...args]) =>
-              () =>
-                raw.call(name, ...args),
-          ),
-        );
+      // A pipeline of a cluster takes the keys of one node only, and any copies every script that BullMQ has defined.
+      if (isCluster || commands.length === 1) {
+        return settle(commands.map((command) => () => call(raw, command)));
+      }
       const replies = (await raw.pipeline(commands).exec()) ?? [];
       return commands.map((_, index) => {
         const [error, reply] = replies[index] ?? [redisError('LOST'), null];
@@ -101,9 +94,9 @@ export function ioredisClient(raw: Ioredis): RedisClient {
   return self;
 }
 
-async function callCluster(raw: Ioredis, [name, ...args]: readonly [string, ...string[]]): Promise<unknown> {
-  // Version 5 does not see the key of this command, and would ask any node.
-  if (name === 'memory') throw redisError('UNKNOWNCOMMAND');
+function call(raw: Ioredis, [name, ...args]: readonly [string, ...string[]]): Promise<unknown> {
+  // A cluster of version 5 does not see the key of this command, and would ask any node.
+  if (raw.isCluster === true && name === 'memory') throw redisError('UNKNOWNCOMMAND');
   return raw.call(name, ...args);
 }
 

@@ -1,5 +1,6 @@
 /** Readers of Redis, for all clients. Every wait has an end, whatever the client does. */
 
+import type { ConnectionState } from '../kept-connection.ts';
 import type { ServerProblem } from '../server-problems.ts';
 import { settleInTime } from '../waiting.ts';
 import type { RedisClient, RedisCommand, Reply } from './client.ts';
@@ -13,15 +14,8 @@ export interface ReadOptions {
   readonly timeoutMs?: number;
 }
 
-/** The state of a connection. Times in milliseconds since 1970. */
-export interface ReaderState {
-  /** Whether its last use succeeded. */
-  readonly up: boolean;
-  /** When Redis last answered; `null` if it never did. */
-  readonly asOf: number | null;
-  /** Why it is not up; `null` while it is, or before the first attempt has ended. */
-  readonly problem: ServerProblem | null;
-}
+/** The state of a connection, for whoever only reads. */
+export type ReaderState = Pick<ConnectionState, 'up' | 'asOf' | 'problem'>;
 
 /** The outcome of one command; `reply` is `null` if there is a problem. */
 export interface Outcome {
@@ -30,48 +24,7 @@ export interface Outcome {
 }
 
 /** Sends commands to one Redis or cluster. All reject with a `RedisError`. */
-export interface RedisReader {
-  /**
-   * Sends one command. Replies are strings, numbers, `null` and arrays of them.
-   *
-   * @throws RedisError when Redis is unreachable, late or refuses
-   */
-  command(command: RedisCommand, options?: ReadOptions): Promise<unknown>;
-  /**
-   * Sends several commands in this order, in as few writes as possible.
-   *
-   * @throws RedisError when Redis is unreachable, late or refuses one of them
-   */
-  commands(list: readonly RedisCommand[], options?: ReadOptions): Promise<unknown[]>;
-  /**
-   * The same, but the refusal of a command is its outcome.
-   *
-   * @throws RedisError when Redis is unreachable or late
-   */
-  outcomes(list: readonly RedisCommand[], options?: ReadOptions): Promise<readonly Outcome[]>;
-  /**
-   * One command to each master of a cluster, or to the one server, for what concerns a whole server.
-   *
-   * @param commandFor what to send to the master of this address; `null`: nothing
-   * @throws RedisError when Redis is unreachable, late or refuses one of them
-   */
-  onEachMaster(
-    commandFor: (master: string) => RedisCommand | null,
-    options?: ReadOptions,
-  ): Promise<
-    readonly {
-      readonly master: string;
-      readonly reply: unknown;
-    }[]
-  >;
-  /** Sends a PING: what is wrong, or `null`. Never rejects. */
-  check(signal?: AbortSignal): Promise<ServerProblem | null>;
-  state(): ReaderState;
-  /** As `redis://host:6379/0`, without user and password; `null` if it is not known. */
-  address(): string | null;
-  /** Ends clients of our own; later commands are refused. Resolves within about a second. */
-  close(): Promise<void>;
-}
+export type RedisReader = ReturnType<typeof createReader>;
 
 /**
  * Limits the wait for a reply of Redis, see {@link settleInTime}.
@@ -125,7 +78,7 @@ interface Reading {
 }
 
 /** A reader whose client comes from this supply. */
-export function createReader(supply: ClientSupply, limits: ReaderLimits): RedisReader {
+export function createReader(supply: ClientSupply, limits: ReaderLimits) {
   const reading: Reading = { supply, limits, gate: createGate(limits), closed: false };
 
   async function outcomes(list: readonly RedisCommand[], options: ReadOptions = {}): Promise<Outcome[]> {
@@ -140,19 +93,39 @@ export function createReader(supply: ClientSupply, limits: ReaderLimits): RedisR
   }
 
   return {
+    /**
+     * The same as `commands`, but the refusal of a command is its outcome.
+     *
+     * @throws RedisError when Redis is unreachable or late
+     */
     outcomes,
+    /**
+     * Sends several commands in this order, in as few writes as possible.
+     *
+     * @throws RedisError when Redis is unreachable, late or refuses one of them
+     */
     commands,
-    command: async (command, options) => (await commands([command], options))[0],
-    async onEachMaster(commandFor, options = {}) {
+    /** Sends one command. Replies are strings, numbers, `null` and arrays of them. */
+    command: async (command: RedisCommand, options?: ReadOptions) => (await commands([command], options))[0],
+    /**
+     * One command to each master of a cluster, or to the one server, for what concerns a whole server.
+     *
+     * @param commandFor what to send to the master of this address; `null`: nothing
+     */
+    async onEachMaster(commandFor: (master: string) => RedisCommand | null, options: ReadOptions = {}) {
       const replies = await run(reading, options, (isWanted) =>
         sendToMasters(reading, commandFor, options, isWanted),
       );
       return replies.map(({ master, reply }) => ({ master, reply: replyOf(outcomeOf(reading, reply)) }));
     },
-    check: (signal) => commands([['PING']], { signal }).then(() => null, describeError),
+    /** Sends a PING: what is wrong, or `null`. Never rejects. */
+    check: (signal?: AbortSignal): Promise<ServerProblem | null> =>
+      commands([['PING']], { signal }).then(() => null, describeError),
     state: supply.state,
+    /** As `redis://host:6379/0`, without user and password; `null` if it is not known. */
     address: supply.address,
-    async close() {
+    /** Ends clients of our own; later commands are refused. Resolves within about a second. */
+    async close(): Promise<void> {
       reading.closed = true;
       await supply.close();
     },
