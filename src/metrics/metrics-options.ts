@@ -86,25 +86,7 @@ export interface ExporterOptions {
 }
 
 /** Checked {@link ExporterOptions}. Printing or serializing them shows no secret. */
-export interface ResolvedExporter {
-  /** Scheme, host and port, such as `http://127.0.0.1:9100`. */
-  readonly origin: string;
-  /** Path and query from the configured URL, such as `/metrics?target=a`. */
-  readonly path: string;
-  /** The address without user, password and query, for display. */
-  readonly displayUrl: string;
-  /** Names of the query parameters that clients may pass on. */
-  readonly query: readonly string[];
-  /**
-   * Headers of every scrape, with names in lower case. A function, so that logging the object does not show
-   * them.
-   */
-  readonly requestHeaders: () => Readonly<Record<string, string>>;
-  /** Milliseconds. */
-  readonly timeoutMs: number;
-  readonly maxBytes: number;
-  readonly agent: HttpAgent | null;
-}
+export type ResolvedExporter = NonNullable<ReturnType<typeof readExporter>>;
 
 const EXAMPLE = "'http://127.0.0.1:9100/metrics'";
 
@@ -123,23 +105,26 @@ const EXPORTER = {
  * @returns `null` if no exporter is configured
  * @throws TypeError that says what to write; it never repeats the URL or a header, which may contain a secret
  */
-export function readExporter(option: unknown): ResolvedExporter | null {
+export function readExporter(option: unknown) {
   if (option === undefined) return null;
   const given = typeof option === 'string' ? { url: option } : option;
   if (!isRecord(given) || given instanceof URL) {
     throw wrongOption(MONITOR, 'exporter', `the exporter's URL, such as ${EXAMPLE}, or { url, … }`, given);
   }
   const words = { example: `{ url: ${EXAMPLE} }`, group: 'exporter' };
-  const { url, query, headers, timeoutMs, maxBytes, agent } = readOptions(MONITOR, given, EXPORTER, words);
+  const { url, query, headers, agent, ...limits } = readOptions(MONITOR, given, EXPORTER, words);
   const requestHeaders = resolveHeaders(url, headers);
   return Object.freeze({
+    ...limits,
+    /** Scheme, host and port, such as `http://127.0.0.1:9100`. */
     origin: url.origin,
+    /** Path and query from the configured URL, such as `/metrics?target=a`. */
     path: url.pathname + url.search,
+    /** The address without user, password and query, for display. */
     displayUrl: url.origin + url.pathname,
     query: checkQuery(url, query),
+    /** Headers of every scrape, with names in lower case. A function: logging the object does not show them. */
     requestHeaders: () => requestHeaders,
-    timeoutMs,
-    maxBytes,
     agent: checkAgent(url, agent),
   });
 }
