@@ -92,7 +92,9 @@ export function readCommand(
   const urls = isDoctor ? positionals.slice(1) : positionals;
   const target = targetOf(values, urls, environment);
   if (!isDoctor) return { ...target, ...servingOf(values, environment) };
-  return { ...target, seconds: secondsOf(values.seconds), json: values.json === true };
+  // Workers send a heartbeat every two seconds: some must have arrived.
+  const seconds = numberOf('seconds', values.seconds ?? '10', 5, 3_600);
+  return { ...target, seconds, json: values.json === true };
 }
 
 type Values = ReturnType<typeof parse>['values'];
@@ -128,7 +130,7 @@ function servingOf(values: Values, environment: Environment): Omit<ServeCommand,
   return {
     host,
     password,
-    port: portOf(values.port),
+    port: numberOf('port', values.port ?? '3000', 0, 65_535),
     store: values.store ?? secret(environment, 'TASK_MONITOR_STORE'),
     names: [...(values.name ?? []), ...(isIP(host) === 0 ? [host] : [])].map((name) => name.toLowerCase()),
   };
@@ -158,18 +160,10 @@ function parse(args: readonly string[]) {
   }
 }
 
-function portOf(text = '3000'): number {
-  const port = Number(text);
-  if (!/^\d+$/.test(text) || port > 65_535) throw new UsageError('--port must be a number from 0 to 65535.');
-  return port;
-}
-
-/** Workers send a heartbeat every two seconds: some must have arrived. */
-function secondsOf(text = '10'): number {
-  const seconds = Number(text);
-  if (!/^\d+$/.test(text) || seconds < 5 || seconds > 3_600)
-    throw new UsageError('--seconds must be a number from 5 to 3600.');
-  return seconds;
+function numberOf(option: string, text: string, least: number, most: number): number {
+  const number = Number(text);
+  if (/^\d+$/.test(text) && number >= least && number <= most) return number;
+  throw new UsageError(`--${option} must be a number from ${least} to ${most}.`);
 }
 
 /** The value of a variable, or the first line of the file that it names. Empty counts as absent. */
