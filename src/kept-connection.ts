@@ -2,8 +2,8 @@
  * A connection to a server that is opened again whenever it ends. Each attempt is new: clients do not reconnect after
  * every error, and do not notice that the other side is gone.
  */
-import { createProblemLog, type ServerError, type ServerProblem } from './server-problems.ts';
-import { pause, settleInTime } from './waiting.ts';
+import { createProblemLog, type Problems, type ServerProblem } from './server-problems.ts';
+import { pause } from './waiting.ts';
 
 /** Longest wait for the closing handshake, in milliseconds: a frozen server does not answer it. */
 const CLOSE_MS = 1_000;
@@ -41,7 +41,7 @@ export interface Attempt {
 }
 
 /** How to reach one kind of server, and what a connection to it is for. */
-export interface ConnectionDriver<Opened, P extends ServerProblem> {
+export interface ConnectionDriver<Opened> {
   /** Label for the log. */
   readonly label: string;
   /** Connects, logs in and subscribes. Whatever it opens must end with the attempt's signal. */
@@ -50,9 +50,7 @@ export interface ConnectionDriver<Opened, P extends ServerProblem> {
   readonly ping?: ((opened: Opened) => Promise<unknown>) | undefined;
   /** Closes it as the protocol wants. */
   close(opened: Opened): Promise<unknown>;
-  describe(error: unknown): P;
-  /** @returns the error of a problem, or of one of these: the server does not answer, the monitor was closed */
-  failure(problem: P | 'TimeoutError' | 'CLOSED'): ServerError<P>;
+  readonly problems: Pick<Problems, 'describe' | 'errorOf' | 'failure' | 'inTime'>;
   /** All in milliseconds: longest time to open, and between two pings; so many without an answer end the connection. */
   readonly times: { readonly open: number; readonly ping: number; readonly silentPings: number };
   /** @param failures attempts that failed since it was last up. @returns milliseconds until the next one */
@@ -66,15 +64,15 @@ export interface ConnectionDriver<Opened, P extends ServerProblem> {
 }
 
 /** A connection that reconnects until it is closed. */
-export class KeptConnection<Opened, P extends ServerProblem = ServerProblem> {
-  readonly #driver: ConnectionDriver<Opened, P>;
+export class KeptConnection<Opened> {
+  readonly #driver: ConnectionDriver<Opened>;
   readonly #log: (problem: ServerProblem) => void;
   /** Aborted by `close()`. Ends the pause between attempts. */
   readonly #closing = new AbortController();
   /** Resolves when the first attempt has succeeded or ended. */
   readonly #first: Promise<void>;
   #settle: () => void = () => {};
-  #state: ConnectionState<P> = NOT_CONNECTED;
+  #state: ConnectionState = NOT_CONNECTED;
   #opened: Opened | null = null;
   #failures = 0;
   /** Ends the present attempt. */
@@ -82,7 +80,7 @@ export class KeptConnection<Opened, P extends ServerProblem = ServerProblem> {
   /** Resolves when no further attempt is made. */
   #ran: Promise<void> | null = null;
 
-  constructor(driver: ConnectionDriver<Opened, P>) {
+  constructor(driver: ConnectionDriver<Opened>) {
     this.#driver = driver;
     this.#log = createProblemLog(driver.label);
     this.#first = new Promise((resolve) => {
@@ -96,7 +94,7 @@ export class KeptConnection<Opened, P extends ServerProblem = ServerProblem> {
     return this;
   }
 
-  state(): ConnectionState<P> {
+  state(): ConnectionState {
     return this.#state;
   }
 
@@ -108,20 +106,20 @@ export class KeptConnection<Opened, P extends ServerProblem = ServerProblem> {
   async opened(
     limits: { readonly signal?: AbortSignal | undefined; readonly timeoutMs?: number } = {},
   ): Promise<Opened> {
-    const { failure } = this.#driver;
+    const { errorOf, failure, inTime } = this.#driver.problems;
     this.start();
     const { signal, timeoutMs: ms } = limits;
-    await settleInTime(this.#first, { ms, signal }, () => failure('TimeoutError'));
-    if (this.#closing.signal.aborted) throw failure('CLOSED');
+    await inTime(this.#first, { ms, signal });
+    if (this.#closing.signal.aborted) throw errorOf('CLOSED');
     if (this.#opened !== null) return this.#opened;
-    throw failure(this.#state.problem ?? 'TimeoutError');
+    throw this.#state.problem === null ? errorOf('TimeoutError') : failure(this.#state.problem);
   }
 
   /** Resolves within about a second, even if the server does not answer. */
   async close(): Promise<void> {
     this.#closing.abort();
     if (this.#opened !== null) await closeGently(this.#driver, this.#opened);
-    this.#fail(this.#driver.failure('CLOSED'));
+    this.#fail(this.#driver.problems.errorOf('CLOSED'));
     await this.#ran;
     this.#settle();
   }
@@ -132,7 +130,7 @@ export class KeptConnection<Opened, P extends ServerProblem = ServerProblem> {
       try {
         await this.#run();
       } catch (error) {
-        this.#noteEnd(this.#driver.describe(error));
+        this.#noteEnd(this.#driver.problems.describe(error));
       }
       if (!signal.aborted) await pause(this.#driver.pauseAfter(this.#failures), signal);
     }
@@ -140,14 +138,14 @@ export class KeptConnection<Opened, P extends ServerProblem = ServerProblem> {
 
   /** Rejects with the reason when the attempt has ended, whatever ended it, and nothing is left open. */
   async #run(): Promise<never> {
-    const { times, failure } = this.#driver;
+    const { times, problems } = this.#driver;
     const ended = new AbortController();
     const failed = new Promise<never>((_, reject) => {
       this.#fail = reject;
     });
     failed.catch(() => {});
     const silence = { pings: 0 };
-    const late = setTimeout(this.#fail, times.open, failure('TimeoutError')).unref();
+    const late = setTimeout(this.#fail, times.open, problems.errorOf('TimeoutError')).unref();
     let pings: NodeJS.Timeout | undefined;
     try {
       const heard = (): void => {
@@ -169,14 +167,14 @@ export class KeptConnection<Opened, P extends ServerProblem = ServerProblem> {
 
   /** Silence is counted in intervals: a host that blocks its event loop loses one of them, not the connection. */
   #startPings(opened: Opened, silence: { pings: number }): NodeJS.Timeout | undefined {
-    const { ping, times, failure } = this.#driver;
+    const { ping, times, problems } = this.#driver;
     if (ping === undefined) return undefined;
     const fail = this.#fail;
     let isWaiting = false;
     return setInterval(() => {
       if (isWaiting) {
         silence.pings += 1;
-        if (silence.pings >= times.silentPings) fail(failure('TimeoutError'));
+        if (silence.pings >= times.silentPings) fail(problems.errorOf('TimeoutError'));
         return;
       }
       isWaiting = true;
@@ -200,7 +198,7 @@ export class KeptConnection<Opened, P extends ServerProblem = ServerProblem> {
     this.#driver.onUp?.(opened, again);
   }
 
-  #noteEnd(problem: P): void {
+  #noteEnd(problem: ServerProblem): void {
     const { up, asOf } = this.#state;
     this.#opened = null;
     this.#state = { ...this.#state, up: false, since: null, problem };

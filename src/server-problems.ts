@@ -3,6 +3,7 @@ import nodeModule from 'node:module';
 import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { debugChannel } from './debug.ts';
+import { settleInTime, type WaitLimits } from './waiting.ts';
 
 const debug = debugChannel('celery');
 
@@ -44,6 +45,9 @@ export function firstMatch<Code extends string>(patterns: ProblemPatterns<Code>,
   return patterns.find(([pattern]) => pattern.test(text))?.[1] ?? null;
 }
 
+/** The problems of one kind of server. */
+export type Problems = ReturnType<typeof createProblems<'TimeoutError' | 'CLOSED', ServerError>>;
+
 /**
  * The problems of one kind of server.
  *
@@ -52,11 +56,14 @@ export function firstMatch<Code extends string>(patterns: ProblemPatterns<Code>,
  * @param codeOf finds the code of an error of a client or of Node; `null`: unknown. It may throw
  */
 export function createProblems<Code extends string, Kind extends ServerError>(
-  sentences: Readonly<Record<Code | 'UNKNOWN', string>>,
+  sentences: Readonly<Record<Code | 'UNKNOWN' | 'TimeoutError', string>>,
   Failure: new (problem: ServerProblem) => Kind,
   codeOf: (error: unknown) => Code | null,
 ) {
-  const problemOf = (code: Code | 'UNKNOWN'): ServerProblem => ({ code, sentence: sentences[code] });
+  const problemOf = (code: Code | 'UNKNOWN' | 'TimeoutError'): ServerProblem => ({
+    code,
+    sentence: sentences[code],
+  });
   function describe(error: unknown): ServerProblem {
     try {
       return error instanceof Failure ? error.problem : problemOf(codeOf(error) ?? 'UNKNOWN');
@@ -67,10 +74,15 @@ export function createProblems<Code extends string, Kind extends ServerError>(
   return {
     /** An error of ours. */
     errorOf: (code: Code): Kind => new Failure(problemOf(code)),
+    /** The error of a problem. */
+    failure: (problem: ServerProblem): Kind => new Failure(problem),
     /** The problem behind an error. Never throws, whatever was thrown. */
     describe,
     /** The same as an error of ours. */
     toError: (error: unknown): Kind => (error instanceof Failure ? error : new Failure(describe(error))),
+    /** Limits the wait for a reply, see {@link settleInTime}. The error of one that is late is a `TimeoutError`. */
+    inTime: <T>(promise: Promise<T>, limits: WaitLimits): Promise<T> =>
+      settleInTime(promise, limits, () => new Failure(problemOf('TimeoutError'))),
   };
 }
 

@@ -3,8 +3,7 @@
  * library uses, by structure.
  */
 import type { ServerProblem } from '../server-problems.ts';
-import { settleInTime } from '../waiting.ts';
-import { AmqpError, amqpError, describeAmqpError, toAmqpError } from './problems.ts';
+import { AmqpError, amqpError, amqpProblems, describeAmqpError, toAmqpError } from './problems.ts';
 
 /** How long to wait. */
 export interface AmqpLimits {
@@ -16,16 +15,8 @@ export interface AmqpLimits {
 
 const DEFAULT_MS = 5_000;
 
-/**
- * Limits the wait for a reply of RabbitMQ, see {@link settleInTime}.
- *
- * @throws AmqpError with the code `TimeoutError`
- */
-function withAmqpDeadline<T>(
-  promise: Promise<T>,
-  { signal, timeoutMs = DEFAULT_MS }: AmqpLimits = {},
-): Promise<T> {
-  return settleInTime(promise, { signal, ms: timeoutMs }, () => amqpError('TimeoutError'));
+function inTime<T>(promise: Promise<T>, { signal, timeoutMs = DEFAULT_MS }: AmqpLimits = {}): Promise<T> {
+  return amqpProblems.inTime(promise, { signal, ms: timeoutMs });
 }
 
 /** A channel. RabbitMQ ends it when it refuses a request; the connection stays. */
@@ -50,7 +41,7 @@ export async function openChannel(
   // Nothing that happens to the channel between the reply and its arrival here may be missed.
   const wrapping = opening.then(wrap);
   try {
-    return await withAmqpDeadline(wrapping, limits);
+    return await inTime(wrapping, limits);
   } catch (error) {
     // One that opens too late must not stay open.
     void wrapping.then((late) => late.close()).catch(() => {});
@@ -87,7 +78,7 @@ function wrap(raw: AmqpClientChannel) {
     async request<T>(send: (channel: AmqpClientChannel) => Promise<T>, limits?: AmqpLimits): Promise<T> {
       if (!isOpen) throw amqpError('LOST');
       try {
-        return await withAmqpDeadline(
+        return await inTime(
           attempt(() => send(raw)),
           limits,
         );
@@ -109,7 +100,7 @@ function wrap(raw: AmqpClientChannel) {
     async close(): Promise<void> {
       if (!isOpen) return;
       isOpen = false;
-      await withAmqpDeadline(
+      await inTime(
         attempt(() => raw.close()),
         { timeoutMs: CLOSE_MS },
       ).catch(() => {});

@@ -2,7 +2,7 @@
 import { type Attempt, KeptConnection } from '../kept-connection.ts';
 import type { AmqpEndpoint, OpenedClient } from './amqplib.ts';
 import { type AmqpChannel, type AmqpLimits, type ChannelKind, openChannel } from './channel.ts';
-import { AmqpError, amqpError, describeAmqpError } from './problems.ts';
+import { amqpError, amqpProblems, describeAmqpError } from './problems.ts';
 
 /** The pauses between attempts, in milliseconds. */
 const FIRST_PAUSE = 100;
@@ -66,8 +66,7 @@ export function createAmqpConnection(options: AmqpConnectionOptions) {
     open: (attempt) => openSession(options, host, attempt, blocked),
     ping: probe,
     close: async ({ opened }) => (opened.isLent ? undefined : opened.client.close()),
-    describe: describeAmqpError,
-    failure: (problem) => (typeof problem === 'string' ? amqpError(problem) : new AmqpError(problem)),
+    problems: amqpProblems,
     times: TIMES,
     pauseAfter: (failures) => pauseAfter(failures, endpoint.hosts),
     onUp(session, again) {

@@ -90,11 +90,9 @@ const BY_CODE: ProblemPatterns<ProblemCode> = [
   [/^ABORT_ERR$/, 'TimeoutError'],
 ];
 
-export const {
-  errorOf: amqpError,
-  describe: describeAmqpError,
-  toError: toAmqpError,
-} = createProblems<ProblemCode, AmqpError>(SENTENCES, AmqpError, codeOf);
+export const amqpProblems = createProblems<ProblemCode, AmqpError>(SENTENCES, AmqpError, codeOf);
+
+export const { errorOf: amqpError, describe: describeAmqpError, toError: toAmqpError } = amqpProblems;
 
 function codeOf(error: unknown): ProblemCode | null {
   if (typeof error !== 'object' || error === null) return null;

@@ -1,9 +1,8 @@
 /** A connection to Redis that is opened again whenever it ends, for subscriptions and for commands. */
 import { type Attempt, KeptConnection, NOT_CONNECTED } from '../kept-connection.ts';
-import type { ServerProblem } from '../server-problems.ts';
 import type { ClientEvents } from './client.ts';
 import { type CeleryRedisConnection, destroyClient, nodeRedisClient, type OpenClient } from './node-redis.ts';
-import { describeError, RedisError, redisError } from './problems.ts';
+import { redisError, redisProblems } from './problems.ts';
 import { type ClientSupply, createReader, type RedisReader } from './reader.ts';
 
 /** The pauses between attempts, in milliseconds: a Redis that is available again is found within the longest. */
@@ -11,7 +10,7 @@ const FIRST_PAUSE = 50;
 const LONGEST_PAUSE = 1_000;
 
 /** A connection that reconnects until it is closed. */
-export type Connection = KeptConnection<CeleryRedisConnection, ServerProblem>;
+export type Connection = KeptConnection<CeleryRedisConnection>;
 
 /** The purpose of a connection. */
 interface ConnectionOptions {
@@ -29,13 +28,12 @@ interface ConnectionOptions {
 /** Opens a connection and keeps it open. */
 export function createConnection(options: ConnectionOptions): Connection {
   const { label, onUp, onDown } = options;
-  return new KeptConnection<CeleryRedisConnection, ServerProblem>({
+  return new KeptConnection<CeleryRedisConnection>({
     label,
     open: (attempt) => openClient(options, attempt),
     ping: (client) => client.ping(),
     close: async (client) => client.close(),
-    describe: describeError,
-    failure: (problem) => (typeof problem === 'string' ? redisError(problem) : new RedisError(problem)),
+    problems: redisProblems,
     times: { open: 5_000, ping: 1_000, silentPings: 3 },
     pauseAfter: (failures) => Math.min(FIRST_PAUSE * 2 ** failures, LONGEST_PAUSE),
     onUp: (_, again) => onUp?.(again),

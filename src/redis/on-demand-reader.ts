@@ -6,14 +6,13 @@ import { debugChannel } from '../debug.ts';
 import type { RedisClient } from './client.ts';
 import { type IoredisAddress, ioredisClient, isIoredis, type OwnClient, openIoredis } from './ioredis.ts';
 import { type CeleryRedisClient, isNodeRedis, nodeRedisClient } from './node-redis.ts';
-import { redisError } from './problems.ts';
+import { redisError, withDeadline } from './problems.ts';
 import {
   type ClientSupply,
   createReader,
   type ReaderState,
   type ReadOptions,
   type RedisReader,
-  withDeadline,
 } from './reader.ts';
 
 /**
@@ -122,7 +121,7 @@ function createOnDemandReader(origin: ClientOrigin): RedisReader {
 
 async function acquire(self: OnDemand, { signal, timeoutMs = OPENING }: ReadOptions): Promise<RedisClient> {
   const ms = Math.min(timeoutMs, OPENING);
-  const client = self.client ?? adopt(self, await withDeadline(self.origin.open(), signal, ms));
+  const client = self.client ?? adopt(self, await withDeadline(self.origin.open(), { signal, ms }));
   if (client.isUp()) return client;
   // A client that was connected before has lost its connection: report that at once.
   if (self.state.asOf !== null) throw redisError('LOST');
@@ -160,7 +159,7 @@ function untilUp({ listeners }: OnDemand, signal: AbortSignal | undefined, ms: n
     listener = (isUp) => isUp && resolve();
     listeners.add(listener);
   });
-  return withDeadline(up, signal, ms).finally(() => listeners.delete(listener));
+  return withDeadline(up, { signal, ms }).finally(() => listeners.delete(listener));
 }
 
 /** Clients keep waiting commands while they reconnect; callers are informed of the loss at once. */

@@ -105,11 +105,9 @@ const OF_COMMAND: ReadonlySet<string> = new Set<ProblemCode>([
   'TOOMANY',
 ]);
 
-export const { errorOf: redisError, describe: describeError } = createProblems<ProblemCode, RedisError>(
-  SENTENCES,
-  RedisError,
-  codeOf,
-);
+export const redisProblems = createProblems<ProblemCode, RedisError>(SENTENCES, RedisError, codeOf);
+
+export const { errorOf: redisError, describe: describeError, inTime: withDeadline } = redisProblems;
 
 /** Whether a problem concerns the server or the connection to it, and not a single command. */
 export function isOutage({ code }: ServerProblem): boolean {

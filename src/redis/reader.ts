@@ -2,9 +2,8 @@
 
 import type { ConnectionState } from '../kept-connection.ts';
 import type { ServerProblem } from '../server-problems.ts';
-import { settleInTime } from '../waiting.ts';
 import type { RedisClient, RedisCommand, Reply } from './client.ts';
-import { describeError, isOutage, RedisError, redisError } from './problems.ts';
+import { describeError, isOutage, RedisError, redisError, withDeadline } from './problems.ts';
 
 /** How long to wait for replies. */
 export interface ReadOptions {
@@ -25,20 +24,6 @@ export interface Outcome {
 
 /** Sends commands to one Redis or cluster. All reject with a `RedisError`. */
 export type RedisReader = ReturnType<typeof createReader>;
-
-/**
- * Limits the wait for a reply of Redis, see {@link settleInTime}.
- *
- * @param ms in milliseconds; without it, only the signal ends the wait
- * @throws RedisError with the code `TimeoutError`
- */
-export function withDeadline<T>(
-  promise: Promise<T>,
-  signal: AbortSignal | undefined,
-  ms?: number,
-): Promise<T> {
-  return settleInTime(promise, { signal, ms }, () => redisError('TimeoutError'));
-}
 
 /** The supply of a reader's client. */
 export interface ClientSupply {
@@ -144,8 +129,7 @@ async function run<T>(
     if (reading.closed) throw redisError('CLOSED');
     const sent = await withDeadline(
       send(() => wanted),
-      signal,
-      timeoutMs,
+      { signal, ms: timeoutMs },
     );
     reading.supply.answered(askedAt);
     return sent;

@@ -18,8 +18,7 @@ import {
   type OpenClient,
   sendCommand,
 } from './node-redis.ts';
-import { describeError, redisError } from './problems.ts';
-import { withDeadline } from './reader.ts';
+import { describeError, redisError, withDeadline } from './problems.ts';
 import { databaseNumber, isSentinelUrl, type RedisAddress } from './urls.ts';
 
 /** For one Sentinel, in milliseconds: several that are dead must fit into one attempt to connect. */
@@ -79,7 +78,7 @@ async function askSentinel(
     return sendCommand(client, ['SENTINEL', 'get-master-addr-by-name', masterName]);
   }
   try {
-    const reply = await withDeadline(ask(), signal, ANSWER_TIMEOUT);
+    const reply = await withDeadline(ask(), { signal, ms: ANSWER_TIMEOUT });
     if (!Array.isArray(reply)) return null;
     return { host: String(reply[0]), port: Number(reply[1]) };
   } finally {

@@ -5,9 +5,8 @@
 import type { Redactor } from '../../../redact.ts';
 import type { RedisCommand } from '../../../redis/client.ts';
 import { createHostReader, createIoredisReader } from '../../../redis/on-demand-reader.ts';
-import { describeError, RedisError } from '../../../redis/problems.ts';
+import { describeError, RedisError, withDeadline } from '../../../redis/problems.ts';
 import type { ReadOptions, RedisReader } from '../../../redis/reader.ts';
-import { withDeadline } from '../../../redis/reader.ts';
 import { asText, asTexts } from '../../../redis/replies.ts';
 import type { ServerProblem } from '../../../server-problems.ts';
 import { shareCalls } from '../../../single-flight.ts';
@@ -237,10 +236,12 @@ function discoverNames(
       searching.catch(() => {});
       if (searchedAt === null) {
         // If it takes too long, it continues, and the names found so far are used.
-        await withDeadline(searching, signal, Math.min(timeoutMs, FIRST_WAIT_MS)).catch((error: unknown) => {
-          const problem = describeError(error);
-          if (problem.code !== 'TimeoutError' || names.size === 0) throw new RedisError(problem);
-        });
+        await withDeadline(searching, { signal, ms: Math.min(timeoutMs, FIRST_WAIT_MS) }).catch(
+          (error: unknown) => {
+            const problem = describeError(error);
+            if (problem.code !== 'TimeoutError' || names.size === 0) throw new RedisError(problem);
+          },
+        );
       }
     }
     return [...names].sort();

@@ -6,9 +6,8 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RedisCommand } from '../../../redis/client.ts';
-import { isOutage, RedisError } from '../../../redis/problems.ts';
+import { isOutage, RedisError, withDeadline } from '../../../redis/problems.ts';
 import type { Outcome, ReadOptions, RedisReader } from '../../../redis/reader.ts';
-import { withDeadline } from '../../../redis/reader.ts';
 import { addTo } from '../../../values.ts';
 
 /** A queue that is read. */
@@ -253,7 +252,7 @@ export function createReadParts(): (options: ReadOptions) => ReadParts {
           wanted.takers.push({ signal, resolve, reject });
         });
       });
-      const outcomes = await withDeadline(Promise.all(asked), signal, timeoutMs);
+      const outcomes = await withDeadline(Promise.all(asked), { signal, ms: timeoutMs });
       return new Map(
         queues.map((queue, index) => {
           const own = parts.map((part) => [part, replyOf(outcomes[index]?.get(part))]);

@@ -2,7 +2,7 @@
  * How far each queue's stream reached at each look. All are looked at together, at most once a second, for all requests:
  * a request that is at the end of a stream reads nothing of it.
  */
-import { withDeadline } from '../../../redis/reader.ts';
+import { withDeadline } from '../../../redis/problems.ts';
 import type { BullMQRedis, QueueAccess } from '../access/queue-access.ts';
 import type { QueueRef } from '../access/queue-reads.ts';
 import { BEGINNING, FIRST_BATCH, markBehind, type ReadMark, readStreams } from './stream-entry.ts';
@@ -105,7 +105,7 @@ export function createStreamEnds(redis: BullMQRedis) {
         });
         // Waiting callers get the error. Without any, it must not be an unhandled rejection.
         looking.catch(() => {});
-        await withDeadline(looking, signal, timeoutMs);
+        await withDeadline(looking, { signal, ms: timeoutMs });
       }
       return all;
     },
