@@ -29,12 +29,7 @@ export interface Crew {
 }
 
 /** Looks up queues and workers of a source. */
-export interface Crews {
-  crewOf(queue: string): Crew;
-  worker(hostname: string): JudgedWorker | undefined;
-  /** What runs on a worker; `null`: unknown. */
-  running(worker: JudgedWorker): Running | null;
-}
+export type Crews = ReturnType<typeof crewsOf>;
 
 /** The tasks that a worker runs. */
 export interface Running {
@@ -44,7 +39,7 @@ export interface Running {
 }
 
 /** The parts of a source by name. @param now milliseconds since 1970 */
-export function crewsOf(situation: WaitingSituation, now: number): Crews {
+export function crewsOf(situation: WaitingSituation, now: number) {
   const { activity, workers, queues } = situation;
   const byName = new Map((workers ?? []).map((worker) => [worker.hostname, worker]));
   const rows = new Map((queues ?? []).map((queue) => [queue.name, queue]));
@@ -82,9 +77,10 @@ export function crewsOf(situation: WaitingSituation, now: number): Crews {
 
   const crews = new Map<string, Crew>();
   return {
-    worker: (hostname) => byName.get(hostname),
+    worker: (hostname: string) => byName.get(hostname),
+    /** What runs on a worker; `null`: unknown. */
     running,
-    crewOf(name) {
+    crewOf(name: string): Crew {
       const crew = crews.get(name) ?? makeCrew(name);
       crews.set(name, crew);
       return crew;
@@ -97,7 +93,7 @@ function slotsOf(
   { activity }: WaitingSituation,
   queue: JudgedQueue | undefined,
   own: readonly JudgedWorker[],
-  running: Crews['running'],
+  running: (worker: JudgedWorker) => Running | null,
 ): Pick<Crew, 'slots' | 'running'> {
   if (activity?.workersPull) {
     const reserved = queue?.reserved ?? null;

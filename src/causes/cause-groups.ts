@@ -63,19 +63,6 @@ interface CauseWindow extends Period {
   stepOf(time: number): number;
 }
 
-interface Counted {
-  readonly id: string;
-  readonly cause: TaskCause;
-  count: number;
-  first: number;
-  last: number;
-  sample: string;
-  readonly names: Map<string, number>;
-  readonly workers: Map<string, number>;
-  /** By the number of the step; −1: outside the window. */
-  readonly steps: Map<number, number>;
-}
-
 /** Counts failures by cause. */
 export type CauseGroups = ReturnType<typeof createCauseGroups>;
 
@@ -121,7 +108,9 @@ export function createCauseGroups(window: CauseWindow) {
   };
 }
 
-function newGroup(cause: TaskCause): Counted {
+type Counted = ReturnType<typeof newGroup>;
+
+function newGroup(cause: TaskCause) {
   return {
     id: cause.id,
     cause,
@@ -129,9 +118,10 @@ function newGroup(cause: TaskCause): Counted {
     first: Number.POSITIVE_INFINITY,
     last: Number.NEGATIVE_INFINITY,
     sample: '',
-    names: new Map(),
-    workers: new Map(),
-    steps: new Map(),
+    names: new Map<string, number>(),
+    workers: new Map<string, number>(),
+    /** By the number of the step; −1: outside the window. */
+    steps: new Map<number, number>(),
   };
 }
 

@@ -62,24 +62,20 @@ interface Situation {
   readonly onError: (error: unknown, source: SourceSituation) => void;
 }
 
-interface Results {
-  readonly findings: FoundProblem[];
-  readonly rules: RuleOutcome[];
-}
-
 /** @param firstFound when each finding was first found; the caller keeps it between evaluations */
 export function* evaluate(
   { now, sources, own, onError }: Situation,
   firstFound: Map<string, number>,
 ): Steps<Evaluation> {
-  const results: Results = { findings: [], rules: [] };
+  const found: FoundProblem[] = [];
+  const rules: RuleOutcome[] = [];
   const before = new Map(firstFound);
   firstFound.clear();
   const take = (code: string, source: string | null, judgement: Judgement): void => {
     const { findings, unknown, unjudged = unknown === null ? [] : null } = judgement;
     const status = findings.length > 0 ? 'found' : unknown === null ? 'clear' : 'unknown';
     const unlisted = findings.slice(MOST_FINDINGS).map(({ subject }) => subject);
-    results.rules.push({
+    rules.push({
       code,
       source,
       status,
@@ -93,7 +89,7 @@ export function* evaluate(
       const key = JSON.stringify([code, source, finding.subject]);
       const first = before.get(key) ?? now;
       firstFound.set(key, first);
-      results.findings.push({ ...finding, code, source, since: Math.min(finding.since ?? first, now) });
+      found.push({ ...finding, code, source, since: Math.min(finding.since ?? first, now) });
     }
   };
   take(SOURCE_DOWN, null, judgeServers(sources, own));
@@ -104,8 +100,8 @@ export function* evaluate(
       yield;
     }
   }
-  results.findings.sort((a, b) => Number(isCritical(b)) - Number(isCritical(a)));
-  return { ...results, at: now };
+  found.sort((a, b) => Number(isCritical(b)) - Number(isCritical(a)));
+  return { findings: found, rules, at: now };
 }
 
 function isCritical({ severity }: Finding): boolean {

@@ -1,7 +1,7 @@
 /** Remembers the graphs of workflows, so that an update carries only the changes since a cursor. */
 import { createHash, randomBytes } from 'node:crypto';
 import { decodeCursor, encodeCursor, isForeignCursor } from '../cursor.ts';
-import { createLruCache, type LruCache } from '../lru-cache.ts';
+import { createLruCache } from '../lru-cache.ts';
 import { flagsOf, type Task, type TaskTree } from '../model.ts';
 import type { Steps } from '../scheduler.ts';
 import { buildGraph } from './build-graph.ts';
@@ -57,37 +57,34 @@ interface Changes {
   readonly changedAt: readonly number[];
 }
 
-interface TrackerState {
-  readonly graphs: LruCache<Changes>;
-  /** Number of the latest change by view and `generated_at` of an answer. */
-  readonly issued: LruCache<number>;
-  readonly instance: string;
-  readonly most: number;
-  /**
-   * Shared by all graphs, so that a graph that was evicted and is built again does not issue the same cursors
-   * again.
-   */
-  lastChange: number;
-}
+type TrackerState = ReturnType<typeof stateOf>;
 
 /** Number of past answers that can be found by their `generated_at`. */
 const MAX_ISSUED = 5_000;
 
-/** Creates an empty tracker. One per router. */
-export function createGraphTracker(options: GraphTrackerOptions = {}) {
-  const { most = 20_000, maxGraphs = 500, maxNodes = 200_000 } = options;
-  const state: TrackerState = {
-    graphs: createLruCache({
+function stateOf({ most = 20_000, maxGraphs = 500, maxNodes = 200_000, instance }: GraphTrackerOptions) {
+  return {
+    graphs: createLruCache<Changes>({
       entries: maxGraphs,
       bytes: maxNodes,
       // The latest graph is always kept, regardless of its size.
       sizeOf: ({ shape }) => Math.min(maxNodes, Math.max(shape.links.size, shape.nodes.length)),
     }),
-    issued: createLruCache({ entries: MAX_ISSUED }),
-    instance: options.instance ?? randomBytes(4).toString('hex'),
+    /** Number of the latest change by view and `generated_at` of an answer. */
+    issued: createLruCache<number>({ entries: MAX_ISSUED }),
+    instance: instance ?? randomBytes(4).toString('hex'),
     most,
+    /**
+     * Shared by all graphs, so that a graph that was evicted and is built again does not issue the same cursors
+     * again.
+     */
     lastChange: 0,
   };
+}
+
+/** Creates an empty tracker. One per router. */
+export function createGraphTracker(options: GraphTrackerOptions = {}) {
+  const state = stateOf(options);
   return {
     /**
      * Builds the graph and records what changed since the last call. Call it for every tree that was read, and

@@ -78,26 +78,22 @@ export const FORMS: readonly Form[] = [
   webhook('webhook.office.com/webhookb2/', /(?:)/y),
 ];
 
-/** A run of characters of one alphabet. */
-interface Run {
-  start: number;
-  end: number;
-  lastDigit: number;
-  lastCapital: number;
-  lastDot: number;
-  lastDollar: number;
-  /** Whether the text is cut at its end. */
-  isCut: boolean;
-}
+/** The last run of characters of each alphabet: tokens that begin within it end at its end. */
+export type Runs = ReturnType<typeof createRuns>;
 
-/** The last run of each alphabet: tokens that begin within it end at its end. */
-export type Runs = readonly Run[];
+export const createRuns = () =>
+  [WORD, BASE64, HASH].map(() => ({
+    start: -1,
+    end: -1,
+    lastDigit: -1,
+    lastCapital: -1,
+    lastDot: -1,
+    lastDollar: -1,
+    /** Whether the text is cut at its end. */
+    isCut: false,
+  }));
 
-export const createRuns = (): Runs =>
-  [WORD, BASE64, HASH].map(() => {
-    const none = { lastDigit: -1, lastCapital: -1, lastDot: -1, lastDollar: -1 };
-    return { start: -1, end: -1, ...none, isCut: false };
-  });
+type Run = Runs[number];
 
 /** The run that contains an index. */
 function runAt(text: string, runs: Runs, { index, members }: Alphabet, at: number, isCut: boolean): Run {

@@ -134,20 +134,29 @@ function* stemsOf({ keys, ownKeys }: FinderOptions): Generator<readonly [string,
 const ANY_KEY = 'abcdefghijklmnopqrstuvwxyz0123456789_$一丁丂七丄丅丆万丈三上下丌不与丏';
 
 /** A search in one text. */
-interface Search extends Reading {
-  readonly isCut: boolean;
-  /** The output so far. */
-  shown: string;
-  /** Everything before this index has been written. */
-  done: number;
-  /** Keys before this index have been judged. */
-  judged: number;
-  /** The total cost of all examinations so far, in characters. */
-  cost: number;
-  /** Index after a name whose value is expected in a later member; -1 when none is. */
-  named: number;
-  /** `null` until the first token: most texts have none. */
-  runs: Runs | null;
+type Search = ReturnType<typeof beginSearch>;
+
+function beginSearch(text: string, isCut: boolean) {
+  return {
+    text,
+    isCut,
+    /** Everything before this index has been read. */
+    at: 0,
+    /** The state of the automaton there. */
+    state: 0,
+    /** The output so far. */
+    shown: '',
+    /** Everything before this index has been written. */
+    done: 0,
+    /** Keys before this index have been judged. */
+    judged: 0,
+    /** The total cost of all examinations so far, in characters. */
+    cost: 0,
+    /** Index after a name whose value is expected in a later member; -1 when none is. */
+    named: -1,
+    /** `null` until the first token: most texts have none. */
+    runs: null as Runs | null,
+  };
 }
 
 /** Finds secrets. */
@@ -182,22 +191,14 @@ export function createSecretFinder(options: FinderOptions) {
 }
 
 function maskOnce({ automaton, ...rules }: Rules, text: string, isCut: boolean): string {
-  const search: Search = {
-    text,
-    isCut,
-    at: 0,
-    state: 0,
-    shown: '',
-    done: 0,
-    judged: 0,
-    cost: 0,
-    named: -1,
-    runs: null,
-  };
+  const search = beginSearch(text, isCut);
   for (let stems = nextStems(automaton, search); stems !== null; stems = nextStems(automaton, search)) {
     const found = findAt(search, stems, search.at, rules);
     if (found !== null) replace(search, found);
-    if (search.cost > FREE + search.at) replace(search, restOf(search));
+    if (search.cost <= FREE + search.at) continue;
+    // The unread rest, with the lines before it of a private key that is found by its end.
+    const start = pemStart(text, search.at, search.done);
+    replace(search, { start, end: text.length, text: MASK });
   }
   return search.done === 0 ? text : search.shown + text.slice(search.done);
 }
@@ -209,11 +210,6 @@ function replace(search: Search, found: Masked): void {
   if (!isNext) search.shown += search.text.slice(search.done, start) + found.text;
   search.done = search.at = Math.max(found.end, search.at);
   search.state = 0;
-}
-
-/** The unread rest of the text, with the lines before it of a private key that is found by its end. */
-function restOf({ text, at, done }: Search): Masked {
-  return { start: pemStart(text, at, done), end: text.length, text: MASK };
 }
 
 type KeyRules = Omit<Rules, 'automaton'>;
@@ -369,19 +365,10 @@ function looksRandom(text: string, { start, end }: Span, isCut: boolean): boolea
   return (/[a-z]/.test(value) && /[A-Z]/.test(value)) || /^[\da-fA-F]+$/.test(value);
 }
 
-/** The progress of reading a text. */
-interface Reading {
-  readonly text: string;
-  /** Everything before this index has been read. */
-  at: number;
-  /** The state of the automaton there. */
-  state: number;
-}
-
 /** Reads to the end of the next stems; `null` at the end of the text. Most time is spent here, so the loop is small. */
-function nextStems({ next, firstFound, found }: Automaton<Stem>, reading: Reading): readonly Stem[] | null {
-  const { text } = reading;
-  let { at, state } = reading;
+function nextStems({ next, firstFound, found }: Automaton<Stem>, search: Search): readonly Stem[] | null {
+  const { text } = search;
+  let { at, state } = search;
   while (at < text.length) {
     const code = text.charCodeAt(at);
     if (code === BACKSLASH) {
@@ -393,8 +380,8 @@ function nextStems({ next, firstFound, found }: Automaton<Stem>, reading: Readin
       at++;
     }
     if (state < firstFound) continue;
-    reading.at = at;
-    reading.state = state;
+    search.at = at;
+    search.state = state;
     return (found[state - firstFound] as Found<Stem>).words;
   }
   return null;
