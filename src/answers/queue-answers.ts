@@ -1,6 +1,6 @@
 /** The answers about the queues of a source, and what is remembered for them. */
 
-import { type JudgedQueue, rounded } from '../findings/finding.ts';
+import { rounded } from '../findings/finding.ts';
 import { createLruCache } from '../lru-cache.ts';
 import type { Steps } from '../scheduler.ts';
 import type { Activity } from '../source.ts';
@@ -51,7 +51,7 @@ export function createQueueAnswers(onError: (error: unknown, source: string) => 
     const answers = new Map<string, QueueAnswer>();
     for (const queue of situation.queues ?? []) {
       const key = JSON.stringify([source, queue.name]);
-      const at = timeOf(queue, now);
+      const at = queue.as_of === null ? now : Math.min(Date.parse(queue.as_of), now);
       const crew = crews.crewOf(queue.name);
       const { waiting, slots } = crew;
       const known = tracks.get(key);
@@ -80,10 +80,6 @@ const UNKNOWN: DrainBody = {
   based_on_seconds: 0,
   reason: 'The number of waiting tasks is unknown.',
 };
-
-function timeOf({ as_of }: JudgedQueue, now: number): number {
-  return as_of === null ? now : Math.min(Date.parse(as_of), now);
-}
 
 const MINUTE_MS = 60_000;
 

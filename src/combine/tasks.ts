@@ -136,9 +136,9 @@ async function listAllTasks(
   const replies = await Promise.all(
     parts.map((part, index) => {
       const start = starts[index] as PartPosition;
-      return start === 'ended'
-        ? countOf(part, query, fanOut)
-        : pageOf(part, { ...query, after: start, scan }, fanOut);
+      // A part whose rows have all been listed still adds to `total`.
+      const rest = start === 'ended' ? { limit: 0, after: null } : { after: start, scan };
+      return pageOf(part, { ...query, ...rest }, fanOut);
     }),
   );
   requireAnswer(replies.filter((_, index) => starts[index] !== 'ended'));
@@ -170,11 +170,6 @@ function pageOf(part: TaskSource, given: TaskQuery, fanOut: FanOut): Promise<Rep
       return page.tasks.length;
     },
   });
-}
-
-/** A part whose rows have all been listed still adds to `total`. */
-function countOf(part: TaskSource, query: TaskQuery, fanOut: FanOut): Promise<Reply<TaskPage>> {
-  return pageOf(part, { ...query, limit: 0, after: null }, fanOut);
 }
 
 function rowsOf(

@@ -50,19 +50,18 @@ export function parseRedisUrl(url: string, option: string, ssl: TlsParameters | 
     ? splitUrl(first, option, 'redis+socket:///path/to/redis.sock', (parsed) => parsed.pathname.length > 1)
     : splitUrl(first, option, 'redis://user:password@host:6379/0');
   const database = query.get('virtual_host') ?? query.get('db') ?? (isSocket ? '' : path);
+  const ofUrl = { option, values: Object.fromEntries(query) };
   return {
     socket: isSocket ? { path } : { host, port: port ?? 6379 },
     database: databaseNumber(database, option, 'redis://host:6379/0'),
     username,
     password,
     // Celery ignores TLS settings for sockets.
-    tls: !isSocket && (scheme === 'rediss:' || ssl !== null) ? tlsOptions(tables(query, option, ssl)) : null,
+    tls:
+      !isSocket && (scheme === 'rediss:' || ssl !== null)
+        ? tlsOptions([ofUrl, ...(ssl === null ? [] : [ssl])])
+        : null,
   };
-}
-
-function tables(query: URLSearchParams, option: string, ssl: TlsParameters | null): TlsParameters[] {
-  const ofUrl = { option, values: Object.fromEntries(query) };
-  return ssl === null ? [ofUrl] : [ofUrl, ssl];
 }
 
 /** Formats the address as a URL, without user, password and query. */

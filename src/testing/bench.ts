@@ -79,11 +79,6 @@ export const NO_SEED = 'The source cannot be seeded.';
 /** Thrown by a case that the source gives nothing to check. */
 export class NothingToCheck extends Error {}
 
-/** Ends a case that the source gives nothing to check, with a sentence that says what it lacks. */
-function skip(reason: string): never {
-  throw new NothingToCheck(reason);
-}
-
 /** The tools of a case. */
 export interface Bench {
   readonly sources: MonitorSources;
@@ -96,7 +91,7 @@ export interface Bench {
   readonly seed: ((tasks: readonly Task[]) => Awaitable<void>) | undefined;
   /** When the bench was opened, before anything was seeded. */
   readonly openedAt: Date;
-  /** Ends the case as skipped. A case that returns has checked what its title says. */
+  /** Ends the case as skipped, with a sentence that says what the source lacks. A case that returns has checked it. */
   readonly skip: (reason: string) => never;
   /** Waits for one call. Fails with `what` when the call does not settle in time. */
   within<T>(what: string, call: () => Awaitable<T>): Promise<T>;
@@ -141,7 +136,9 @@ export async function onBench(setup: ContractSetup, check: (bench: Bench) => Pro
     seeded: made.seed ? sampleTasks(openedAt) : null,
     seed: made.seed?.bind(made),
     openedAt,
-    skip,
+    skip(reason) {
+      throw new NothingToCheck(reason);
+    },
     within: (what, call) => within(timeoutMs, what, call),
     read: (what, call) => within(timeoutMs, what, () => call({ signal: new AbortController().signal })),
   };

@@ -30,11 +30,6 @@ export async function page(bench: Bench, query: TaskQuery): Promise<TaskPage> {
   return answer;
 }
 
-/** Copies a position as JSON, because positions travel to the client and back inside a cursor. */
-function travelled(position: TaskPosition): TaskPosition {
-  return JSON.parse(JSON.stringify(position)) as TaskPosition;
-}
-
 /** Reads all rows of a query, page by page. */
 export async function walk(bench: Bench, query: TaskQuery, mostRows = Infinity): Promise<readonly Task[]> {
   const rows: Task[] = [];
@@ -43,8 +38,9 @@ export async function walk(bench: Bench, query: TaskQuery, mostRows = Infinity):
   do {
     const answer: TaskPage = await page(bench, taskQuery({ ...query, after }));
     rows.push(...answer.tasks);
-    after = answer.next && travelled(answer.next);
-    const position = JSON.stringify(after);
+    // Positions travel to the client and back inside a cursor, as JSON.
+    const position = JSON.stringify(answer.next);
+    after = JSON.parse(position) as TaskPosition | null;
     if (after && positions.has(position))
       fail('listTasks().next', 'a position that was not returned before', after);
     positions.add(position);
