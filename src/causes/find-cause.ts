@@ -55,7 +55,8 @@ export function createCauseFinder(removeSecrets: RemoveSecrets | null): FindCaus
   function frameIn(line: string): string | null {
     const known = frames.get(line);
     if (known !== undefined) return known;
-    const frame = readFrame(clean(line, 'traceback', false));
+    const text = clean(line, 'traceback', false);
+    const frame = readPythonFrame(text) ?? readScriptFrame(text);
     if (line.length <= LONGEST_REMEMBERED) frames.set(line, frame);
     return frame;
   }
@@ -174,10 +175,6 @@ function lineAt(text: string, start: number): string {
 }
 
 /** @param line of a frame @returns such as `charge.py in capture`; `null`: it is not a frame */
-function readFrame(line: string): string | null {
-  return readPythonFrame(line) ?? readScriptFrame(line);
-}
-
 function readPythonFrame(line: string): string | null {
   const start = line.indexOf(PYTHON_FRAME);
   const end = line.indexOf('"', start + PYTHON_FRAME.length);

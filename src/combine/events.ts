@@ -148,16 +148,11 @@ function startsOf(
 ): { readonly starts: readonly Start[]; readonly isLost: boolean } {
   if (since === null) return { starts: parts.map(() => null), isLost: false };
   if ('time' in since) return { starts: parts.map(() => since.time.getTime()), isLost: false };
-  const positions = readPositions(since.cursor);
+  // Clients can change a cursor, so its shape is unknown.
+  const positions = recordOf(readMark(KIND, since.cursor)?.[0]) ?? {};
   const known = parts.map(({ name }) => {
     const position = Object.hasOwn(positions, name) ? positions[name] : undefined;
     return typeof position === 'string' || isTime(position) ? position : null;
   });
   return { starts: known.map((position) => position ?? 0), isLost: known.includes(null) };
-}
-
-/** Clients can change a cursor, so its shape is unknown. */
-function readPositions(cursor: string): Readonly<Record<string, unknown>> {
-  const [positions] = readMark(KIND, cursor) ?? [];
-  return recordOf(positions) ?? {};
 }

@@ -73,7 +73,8 @@ export function createNotices(covers: (source: string | null) => boolean): Notic
   };
   return {
     *update({ findings, rules, at }, bodyOf) {
-      const counts = countsOf(notes.values());
+      const counts = new Map<string, number>();
+      for (const { body } of notes.values()) countUp(counts, body);
       const missing = new Map(notes);
       for (const finding of findings) {
         yield;
@@ -138,14 +139,8 @@ function idOf({ code, source, subject }: Pick<FoundProblem, 'code' | 'source' | 
 const ruleOf = ({ code, source }: Pick<FindingBody, 'code' | 'source'>): string =>
   JSON.stringify([code, source]);
 
-function countsOf(notes: Iterable<Note>): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const { body } of notes) counts.set(ruleOf(body), (counts.get(ruleOf(body)) ?? 0) + 1);
-  return counts;
-}
-
 /** @returns whether one more may be reported: different findings may be listed each time, possibly thousands */
-function countUp(counts: Map<string, number>, finding: FoundProblem): boolean {
+function countUp(counts: Map<string, number>, finding: Pick<FindingBody, 'code' | 'source'>): boolean {
   const rule = ruleOf(finding);
   const count = counts.get(rule) ?? 0;
   counts.set(rule, count + 1);

@@ -64,20 +64,16 @@ function preferenceOf(accept: string | undefined, formats: readonly Format[]) {
   for (const item of (accept ?? '').split(',', MOST_ITEMS)) {
     const [type = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase());
     const weight = Number(parameterOf(parameters, 'q') ?? 1);
-    const format = formatOf(formats, type, parameterOf(parameters, 'version'));
+    const version = parameterOf(parameters, 'version');
+    const format = formats.find(
+      (one) => one.type === type && (one.version === null || version === null || one.version === version),
+    );
     if (format === undefined || !(weight > 0)) continue;
     takesOpenMetrics ||= type === OPEN_METRICS;
     if (best !== null && weight <= best.weight) continue;
     best = { format, weight, escapes: parameterOf(parameters, 'escaping') === 'allow-utf-8' };
   }
   return { best, takesOpenMetrics };
-}
-
-function formatOf(formats: readonly Format[], type: string, version: string | null): Format | undefined {
-  return formats.find(
-    (format) =>
-      format.type === type && (format.version === null || version === null || format.version === version),
-  );
 }
 
 function parameterOf(parameters: readonly string[], name: string): string | null {

@@ -181,8 +181,11 @@ function readReply(response: IncomingMessage, maxBytes: number): Promise<Metrics
     response.on('data', take);
     response.on('end', () => {
       const bytes = body.take();
+      const { 'content-length': length, 'transfer-encoding': transfer } = response.headers;
+      // Without them, the end of the connection ends the body, even if it is incomplete (RFC 9112, 6.3).
+      const isFramed = length !== undefined || transfer !== undefined;
       if (!response.complete) refuse(CUT);
-      else if (!isFramed(response) && !marksItsEnd(contentType, bytes)) refuse(UNFRAMED);
+      else if (!isFramed && !marksItsEnd(contentType, bytes)) refuse(UNFRAMED);
       else resolve({ contentType, body: bytes });
     });
     // Has no effect after `end`. Without `end` the body is incomplete.
@@ -255,14 +258,6 @@ function findFault({ statusCode: status = 0, headers }: IncomingMessage, maxByte
   }
   if (Number(headers['content-length'] ?? 0) > maxBytes) return tooLarge(maxBytes);
   return null;
-}
-
-/**
- * Without a length or chunks, the end of the connection ends the body, even if it is incomplete (RFC 9112,
- * 6.3).
- */
-function isFramed({ headers }: IncomingMessage): boolean {
-  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
 }
 
 function marksItsEnd(contentType: string, body: Buffer): boolean {

@@ -142,11 +142,8 @@ function codeOf(error: unknown): ProblemCode | null {
  * (https://redis.io/docs/latest/operate/oss_and_stack/management/security/acl/).
  */
 export function aclLine(rules: readonly string[]): string {
-  return `ACL SETUSER <user> ${rules.map(quotedRule).join(' ')}`;
-}
-
-function quotedRule(rule: string): string {
-  return /[\s"']/.test(rule) ? `"${rule.replace(/["\\]/g, '\\$&')}"` : rule;
+  const quoted = rules.map((rule) => (/[\s"']/.test(rule) ? `"${rule.replace(/["\\]/g, '\\$&')}"` : rule));
+  return `ACL SETUSER <user> ${quoted.join(' ')}`;
 }
 
 /** A name as a Redis pattern that matches nothing else. */
