@@ -3,7 +3,7 @@
  * error codes and late results ignored.
  */
 
-export type { ReadResult } from './read/freshness.ts';
+export { AWAY, type LastAnswer } from './read/fan-out.ts';
 export {
   errorOf,
   type Freshness,
@@ -12,9 +12,9 @@ export {
   freshnessOf,
   hasData,
   isStillFresh,
+  type ReadResult,
 } from './read/freshness.ts';
-export type { Reader, ReadTask } from './read/reader.ts';
-export { AWAY, createReader, type LastAnswer } from './read/reader.ts';
+export { createReader, type Reader } from './read/reader.ts';
 export { createReport, type Report } from './read/report.ts';
 /** `CLIENT_GONE` is the rejection of a client that has disconnected. */
 export { type OnLeave, WAITER_LEFT as CLIENT_GONE } from './single-flight.ts';

@@ -12,7 +12,6 @@ import {
   isStillFresh,
   type OnLeave,
   type ReadResult,
-  type ReadTask,
 } from '../read.ts';
 import { type Steps, scheduler } from '../scheduler.ts';
 import type { Awaitable, ReadContext, SourcePart } from '../source.ts';
@@ -23,7 +22,6 @@ import {
   answerWith,
   type DocumentRequest,
   render,
-  type Unreadable,
 } from './answer-body.ts';
 import {
   type MonitorRequest,
@@ -34,16 +32,10 @@ import {
 } from './exchange.ts';
 import type { Monitor } from './monitor.ts';
 import type { Asked } from './route.ts';
+import { streamable } from './streams.ts';
 
 /** All requests within this time get the same body, in milliseconds. */
 const SHARED_MS = 1_000;
-
-/** How one URL is answered. */
-interface DocumentState<Part extends SourcePart, Raw> {
-  readonly monitor: Monitor;
-  readonly options: DocumentOptions<Part, Raw>;
-  readonly part: Part;
-}
 
 /** Sends the answers to one URL, for all clients. */
 export function createDocument<Part extends SourcePart, Raw>(
@@ -81,66 +73,52 @@ export function createAnswer<Part extends SourcePart, Raw>(
   monitor: Monitor,
   options: DocumentOptions<Part, Raw>,
 ): Answer {
-  const { part } = options;
+  const { answers, report } = monitor;
+  const { part, key } = options;
   if (part === undefined) {
     return () => {
       throw new MonitorError('source_not_configured');
     };
   }
-  const state: DocumentState<Part, Raw> = { monitor, options, part };
+
+  /** The cached answer, if it is still valid. */
+  function reuse(freshness: Freshness, now: number): AnswerEntry | null {
+    const held = answers.get(key);
+    if (held === undefined || !isStillFresh(held.freshness, freshness, now)) return null;
+    if (now >= (held.content.changesAt ?? Infinity)) return null;
+    if (Math.abs(now - held.renderedAt) < SHARED_MS) return held;
+    const entry = render(held.content, { ...held.freshness, sources: freshness.sources }, now, held.etag);
+    answers.set(key, entry);
+    return entry;
+  }
+
+  async function readAnew(request: DocumentRequest<Part>, onLeave: OnLeave): Promise<AnswerEntry> {
+    const { before, now } = request;
+    if (!hasData(before)) return lastKnown(errorOf(before) ?? 'source_unavailable', now);
+    try {
+      const entry = await readEntry(monitor, options, request, false, onLeave);
+      answers.set(key, entry);
+      return entry;
+    } catch (error) {
+      if (!isMonitorError(error) || !AWAY.has(error.code)) throw error;
+      return lastKnown(error.code as SourceErrorCode, Date.now());
+    }
+  }
+
+  /** The last data of a source that fails now, marked as old. */
+  function lastKnown(error: SourceErrorCode, now: number): AnswerEntry {
+    const held = answers.get(key);
+    if (held === undefined) throw new MonitorError(error);
+    return render(held.content, freshnessAway(held.freshness, error), now);
+  }
+
   return (request, response) => {
     const now = Date.now();
-    const freshness = freshnessOf(part, now, monitor.report);
-    return reuse(state, freshness, now) ?? readAnew(state, freshness, now, request, response);
+    const before = freshnessOf(part, now, report);
+    const known = reuse(before, now);
+    if (known !== null) return known;
+    return readAnew({ part, before, now, client: monitor.nameClient(request) }, onLeave(response));
   };
-}
-
-/** The cached answer, if it is still valid. */
-function reuse<Part extends SourcePart, Raw>(
-  { monitor: { answers }, options: { key } }: DocumentState<Part, Raw>,
-  freshness: Freshness,
-  now: number,
-): AnswerEntry | null {
-  const held = answers.get(key);
-  if (held === undefined || !isStillFresh(held.freshness, freshness, now)) return null;
-  if (now >= (held.content.changesAt ?? Infinity)) return null;
-  if (Math.abs(now - held.renderedAt) < SHARED_MS) return held;
-  const entry = render(held.content, { ...held.freshness, sources: freshness.sources }, now, held.etag);
-  answers.set(key, entry);
-  return entry;
-}
-
-async function readAnew<Part extends SourcePart, Raw>(
-  state: DocumentState<Part, Raw>,
-  before: Freshness,
-  now: number,
-  request: MonitorRequest,
-  response: MonitorResponse,
-): Promise<AnswerEntry> {
-  const { monitor, options, part } = state;
-  const { key } = options;
-  if (!hasData(before)) return lastKnown(state, errorOf(before) ?? 'source_unavailable', now);
-  const client = monitor.nameClient(request);
-  const reading = { key, keepsLast: true, onLeave: onLeave(response) };
-  try {
-    const entry = await readEntry(monitor, options, { part, before, now, client }, reading);
-    monitor.answers.set(key, entry);
-    return entry;
-  } catch (error) {
-    if (!isMonitorError(error) || !AWAY.has(error.code)) throw error;
-    return lastKnown(state, error.code as SourceErrorCode, Date.now());
-  }
-}
-
-/** The last data of a source that fails now, marked as old. */
-function lastKnown<Part extends SourcePart, Raw>(
-  { monitor: { answers }, options: { key } }: DocumentState<Part, Raw>,
-  error: SourceErrorCode,
-  now: number,
-): AnswerEntry {
-  const held = answers.get(key);
-  if (held === undefined) throw new MonitorError(error);
-  return render(held.content, freshnessAway(held.freshness, error), now);
 }
 
 /** How a route answers one URL. */
@@ -184,32 +162,28 @@ interface ReadDocument<Part extends SourcePart, Raw> extends DocumentBase<Part> 
  *
  * @throws MonitorError with the error code of the response
  */
-export function readAnswer<Part extends SourcePart, Raw>(
+function readAnswer<Part extends SourcePart, Raw>(
   monitor: Monitor,
   options: DocumentOptions<Part, Raw>,
   onLeave?: OnLeave,
 ): Awaitable<AnswerEntry> {
-  const { part, key } = options;
+  const { part } = options;
   if (part === undefined) throw new MonitorError('source_not_configured');
   const now = Date.now();
   const before = freshnessOf(part, now, monitor.report);
   if (!hasData(before)) throw new MonitorError(errorOf(before) ?? 'source_unavailable');
   // Clients share the stream.
   const request = { part, before, now, client: monitor.nameClient(null) };
-  return readEntry(monitor, options, request, { key: `stream ${key}`, keepsLast: false, onLeave });
+  return readEntry(monitor, options, request, true, onLeave);
 }
-
-/** How an answer is read. */
-type ReadOptions = Required<Pick<ReadTask<unknown, unknown>, 'key' | 'keepsLast'>> & {
-  readonly onLeave: OnLeave | undefined;
-};
 
 /** Reads and builds an answer. Returns no promise if the source does not, and the work fits into this turn. */
 function readEntry<Part extends SourcePart, Raw>(
   monitor: Monitor,
   options: DocumentOptions<Part, Raw>,
   request: DocumentRequest<Part>,
-  { key, keepsLast, onLeave }: ReadOptions,
+  isStreamed: boolean,
+  onLeave: OnLeave | undefined,
 ): Awaitable<AnswerEntry> {
   if ('make' in options) return options.make(request, onLeave);
   const { part, client, now } = request;
@@ -217,9 +191,9 @@ function readEntry<Part extends SourcePart, Raw>(
     {
       part,
       call: options.call,
-      key,
+      key: isStreamed ? `stream ${options.key}` : options.key,
       client,
-      keepsLast,
+      keepsLast: !isStreamed,
       read: (context) => options.read(part, context, now),
       map(raw, result, waiter) {
         const make = () => scheduler.run('answer', compose(monitor, options, request, raw, result), waiter);
@@ -240,18 +214,47 @@ function* compose<Part extends SourcePart, Raw>(
 ): Steps<AnswerEntry> {
   const freshness = freshnessBetween(before, freshnessOf(part, now, monitor.report), result);
   const content = yield* options.content(raw, result.sourceOf, now);
-  const unreadable = sum(content?.unreadable ?? NONE, result.leftOut);
+  const unreadable = new Map(content?.unreadable);
+  for (const [name, count] of result.leftOut) unreadable.set(name, (unreadable.get(name) ?? 0) + count);
   for (const [name, count] of unreadable) monitor.countUnreadable({ name }, options.call, count);
   return answerWith(content && { ...content, unreadable }, freshness, now);
 }
 
-const NONE: Unreadable = new Map();
+/**
+ * Answers one URL as JSON, or as a stream of what changes after its parameter `since`.
+ *
+ * @param readSince parses the id of a message; `null` when it is not valid
+ * @param optionsOf how the URL is answered, with any `since`
+ */
+export function createStreamedDocument<
+  Since,
+  Part extends SourcePart,
+  Raw,
+  Values extends SinceValues<Since>,
+>(
+  monitor: Monitor,
+  route: RouteName,
+  asked: Asked<Values>,
+  readSince: (id: string) => Since | null,
+  optionsOf: (asked: Asked<Values>) => DocumentOptions<Part, Raw>,
+): Respond {
+  const { since, gather = null } = asked.values;
+  const after = (given: Since | null) => optionsOf({ ...asked, values: { ...asked.values, since: given } });
+  const { part, key } = after(null);
+  return streamable(monitor.streams, createDocument(monitor, optionsOf(asked)), {
+    route,
+    part,
+    key,
+    since,
+    gather,
+    readSince,
+    read: (given, onLeave) => readAnswer(monitor, after(given), onLeave),
+  });
+}
 
-function sum(some: Unreadable, others: Unreadable): Unreadable {
-  if (others.size === 0) return some;
-  const all = new Map(some);
-  for (const [name, count] of others) all.set(name, (all.get(name) ?? 0) + count);
-  return all;
+interface SinceValues<Since> {
+  readonly since: Since | null;
+  readonly gather?: number | null;
 }
 
 /** The cache key of a request: the same for all URLs with the same meaning. */

@@ -21,7 +21,7 @@ export interface StreamSpec<Since> {
   /** `since` of the URL; `null`: the first message is the plain answer to the request. */
   readonly since: Since | null;
   /** Changes within this many milliseconds are sent in one message. `null`: the interval of all streams. */
-  readonly gather?: number | null;
+  readonly gather: number | null;
   /** Parses the id of a message; `null` when it is not valid. */
   readSince(id: string): Since | null;
   /** Reads the changes after `since`. */

@@ -1,20 +1,59 @@
+/** Calls of sources: shared, bounded, and with a deadline. Calls that missed theirs block their part. */
 import { isMonitorError, MonitorError, type MonitorErrorCode } from '../errors.ts';
 import type { LruCache } from '../lru-cache.ts';
 import type { Waiter } from '../scheduler.ts';
-import { createSingleFlight, type OnLeave } from '../single-flight.ts';
-import { type FanOut, type PartRead, partsOf, type Reply } from '../source/combined-part.ts';
+import {
+  type Call,
+  createSingleFlight,
+  type OnLeave,
+  type SingleFlight,
+  WAITER_LEFT,
+} from '../single-flight.ts';
+import { type FanOut, type PartRead, partsOf } from '../source/combined-part.ts';
 import type { Awaitable, ReadContext, SourcePart } from '../source.ts';
 import { isThenable } from '../values.ts';
-import {
-  type Failure,
-  freshnessOf,
-  hasData,
-  type ReadResult,
-  resultOf,
-  sourceErrorCode,
-} from './freshness.ts';
+import { createFanOut, type LastAnswer, OF_THE_REQUEST } from './fan-out.ts';
+import { type ReadResult, resultOf, sourceErrorCode } from './freshness.ts';
 import type { Report } from './report.ts';
-import { failureOf, MOST_ABANDONED, type PartReads, startTimedRead, type TimedRead } from './timed-read.ts';
+
+/** One read, and how its result is made. */
+export interface ReadTask<Raw, Result> {
+  readonly part: SourcePart;
+  /** Name of the source method, for error reports. */
+  readonly call: string;
+  /** The arguments in a canonical form: concurrent reads with the same part, call and key are shared. */
+  readonly key: string;
+  /** Exempt from the limits on concurrent reads; for calls with limits of their own. Default false. */
+  readonly urgent?: boolean;
+  /** Identifies the client that asks first: long work of different clients takes turns. Default: nobody. */
+  readonly client?: string | undefined;
+  /** In milliseconds, at most that of the reader. Default: that of the reader. */
+  readonly timeoutMs?: number;
+  /** Whether the last data of each part of a combined part is kept, to be shown in an outage. Default false. */
+  readonly keepsLast?: boolean;
+  read(context: ReadContext): Awaitable<Raw>;
+  /**
+   * Makes the result, once for all waiters. A thrown MonitorError is the outcome; any other error means that
+   * the data is invalid.
+   *
+   * @param result facts about the read
+   * @param waiter who waits; its signal aborts when nobody does any more, so that the work can stop
+   */
+  map(raw: Raw, result: ReadResult, waiter: Waiter): Awaitable<Result>;
+}
+
+/** Bounds of a {@link Reader}. */
+interface ReaderOptions {
+  /** Milliseconds. */
+  readonly timeoutMs: number;
+  /** Maximum number of concurrent reads; half of them of one part. */
+  readonly concurrency: number;
+  readonly report: Report;
+  /** Last data of the parts of combined parts. */
+  readonly lastAnswers: LruCache<LastAnswer>;
+  /** Called for each call of a method of a source. `undefined`: nobody counts them. */
+  readonly onCall: ((part: SourcePart, call: string) => void) | undefined;
+}
 
 /** The reads in flight. */
 interface ReaderState {
@@ -29,13 +68,26 @@ interface ReaderState {
   closed: boolean;
 }
 
+/** The reads of one part. */
+interface PartReads {
+  /** Reads in flight, by call and key. */
+  readonly calls: SingleFlight<unknown>;
+  /** Reads without a result at their deadline. A read that answers in time clears them. */
+  readonly abandoned: Set<object>;
+  /** When the latest read was abandoned, or tried although the part is blocked, in monotonic milliseconds. */
+  triedAt: number;
+}
+
 // The parts get this share of the whole deadline; the rest is for combining their data.
 const SHARE_OF_PARTS = 0.9;
 
 const CLOSED = 'The monitor was closed.';
 
+/** Reads of all sources. */
+export type Reader = ReturnType<typeof createReader>;
+
 /** Creates the reader of one router. */
-export function createReader(options: ReaderOptions): Reader {
+export function createReader(options: ReaderOptions) {
   const state: ReaderState = {
     options,
     parts: new Map(),
@@ -45,8 +97,16 @@ export function createReader(options: ReaderOptions): Reader {
     closed: false,
   };
   return {
-    read: (task, onLeave) => begin(state, task, onLeave, state.open),
-    close() {
+    /**
+     * Reads a source. Synchronous (no promise) when the source is.
+     *
+     * @param onLeave reports when the client disconnects. Default: it never does
+     * @throws MonitorError with the error code of the response, or `CLIENT_GONE`
+     */
+    read: <Raw, Result>(task: ReadTask<Raw, Result>, onLeave?: OnLeave): Awaitable<Result> =>
+      begin(state, task, onLeave, state.open),
+    /** Ends every read as `overloaded`, and refuses later ones. */
+    close(): void {
       state.closed = true;
       const error = new MonitorError('overloaded', CLOSED);
       for (const read of [...state.open, ...state.inner]) read.cancel(error);
@@ -83,25 +143,20 @@ function begin<Raw, Result>(
   } catch (error) {
     throw failureOf({ part, call, report }, error);
   }
-  const map = (data: Raw): Awaitable<Result> => mapRaw(task, data, result, aborting.context, report);
-  const { abort } = aborting;
-  const run = <Data>(pending: PromiseLike<Data>, mapData: (data: Data) => Awaitable<Result>) => {
-    const read = { part, call, timeoutMs, reads, among, report, abort, pending, map: mapData };
-    return reads.calls.run(id, () => startTimedRead(read), onLeave) as Promise<Result>;
-  };
-  if (isPending) return run(raw as PromiseLike<Raw>, map);
-  const made = map(raw as Raw);
-  if (!isThenable(made)) return made;
-  const promise = Promise.resolve(made);
-  // The read handles a failure, but begins to wait in a moment only.
-  promise.catch(() => {});
-  return run(NO_WAIT, () => promise);
+  let map = (data: Raw): Awaitable<Result> => mapRaw(task, data, result, aborting.context, report);
+  if (!isPending) {
+    const made = map(raw as Raw);
+    if (!isThenable(made)) return made;
+    // The read handles a failure, but begins to wait in a moment only.
+    made.then(undefined, () => {});
+    map = () => made;
+  }
+  const read = { part, call, timeoutMs, reads, among, report, abort: aborting.abort, raw, map };
+  return reads.calls.run(id, () => startTimedRead(read), onLeave) as Promise<Result>;
 }
 
-const NO_WAIT = Promise.resolve(undefined);
-
 function readsOf({ parts }: ReaderState, part: SourcePart): PartReads {
-  const reads = parts.get(part) ?? createPartReads();
+  const reads = parts.get(part) ?? { calls: createSingleFlight(), abandoned: new Set(), triedAt: 0 };
   parts.set(part, reads);
   return reads;
 }
@@ -131,12 +186,8 @@ function prepareFanOut<Raw>(
     const inner = { part, call, key, client: task.client, timeoutMs: left, read, map };
     return begin(state, inner, onAbort, state.inner);
   };
-  const { fanOut, result } = createFanOut(task.part, {
-    key: task.key,
-    lastAnswers: task.keepsLast ? lastAnswers : null,
-    report,
-    read: readPart,
-  });
+  const kept = task.keepsLast ? lastAnswers : null;
+  const { fanOut, result } = createFanOut(task.part, task.key, kept, report, readPart);
   context.fanOut = fanOut;
   return result;
 }
@@ -201,11 +252,8 @@ function createContext(client?: string) {
 
 /** Time between two tries, in milliseconds. */
 const RETRY_MS = 1_000;
-
-/** Creates an empty record. */
-function createPartReads(): PartReads {
-  return { calls: createSingleFlight(), abandoned: new Set(), triedAt: 0 };
-}
+/** A part with this many abandoned reads is read only to try whether it answers again. */
+const MOST_ABANDONED = 3;
 
 /** Whether a part must not be read now. When it may be tried again, this read is the try. */
 function isBlocked(reads: PartReads): boolean {
@@ -216,143 +264,134 @@ function isBlocked(reads: PartReads): boolean {
   return false;
 }
 
-/** One read, and how its result is made. */
-export interface ReadTask<Raw, Result> {
-  readonly part: SourcePart;
-  /** Name of the source method, for error reports. */
-  readonly call: string;
-  /** The arguments in a canonical form: concurrent reads with the same part, call and key are shared. */
-  readonly key: string;
-  /** Exempt from the limits on concurrent reads; for calls with limits of their own. Default false. */
-  readonly urgent?: boolean;
-  /** Identifies the client that asks first: long work of different clients takes turns. Default: nobody. */
-  readonly client?: string | undefined;
-  /** In milliseconds, at most that of the reader. Default: that of the reader. */
-  readonly timeoutMs?: number;
-  /** Whether the last data of each part of a combined part is kept, to be shown in an outage. Default false. */
-  readonly keepsLast?: boolean;
-  read(context: ReadContext): Awaitable<Raw>;
-  /**
-   * Makes the result, once for all waiters. A thrown MonitorError is the outcome; any other error means that
-   * the data is invalid.
-   *
-   * @param result facts about the read
-   * @param waiter who waits; its signal aborts when nobody does any more, so that the work can stop
-   */
-  map(raw: Raw, result: ReadResult, waiter: Waiter): Awaitable<Result>;
+/** Notes a read that missed its deadline. Its promise may never settle, so only the latest are kept. */
+function abandon(reads: PartReads, read: object): void {
+  const { abandoned } = reads;
+  const [oldest] = abandoned;
+  if (oldest !== undefined && abandoned.size >= MOST_ABANDONED) abandoned.delete(oldest);
+  abandoned.add(read);
+  reads.triedAt = performance.now();
 }
 
-/** Reads of all sources. */
-export interface Reader {
-  /**
-   * Reads a source. Synchronous (no promise) when the source is.
-   *
-   * @param onLeave reports when the client disconnects. Default: it never does
-   * @throws MonitorError with the error code of the response, or `CLIENT_GONE`
-   */
-  read<Raw, Result>(task: ReadTask<Raw, Result>, onLeave?: OnLeave): Awaitable<Result>;
-  /** Ends every read as `overloaded`, and refuses later ones. */
-  close(): void;
+/** A call in progress, until its result is made. */
+interface TimedRead<Result> extends Call<Result> {
+  /** Nobody waits any more: the call is aborted, and its deadline still runs. */
+  abandon(): void;
+  /** Ends the read with this error; a later answer of the source is ignored. */
+  cancel(error: MonitorError): void;
 }
 
-/** Bounds of a {@link Reader}. */
-interface ReaderOptions {
-  /** Milliseconds. */
+interface PendingRead<Raw, Result> extends Pick<ReadTask<Raw, Result>, 'part' | 'call'> {
   readonly timeoutMs: number;
-  /** Maximum number of concurrent reads; half of them of one part. */
-  readonly concurrency: number;
+  /** The data of the source. */
+  readonly raw: Awaitable<Raw>;
+  /** Makes the result from the data of the source. A thrown error is the outcome. */
+  map(raw: Raw): Awaitable<Result>;
+  abort(): void;
+  readonly reads: PartReads;
+  /** The set of reads that this one belongs to until it ends. */
+  readonly among: Set<TimedRead<unknown>>;
   readonly report: Report;
-  /** Last data of the parts of combined parts. */
-  readonly lastAnswers: LruCache<LastAnswer>;
-  /** Called for each call of a method of a source. `undefined`: nobody counts them. */
-  readonly onCall: ((part: SourcePart, call: string) => void) | undefined;
 }
 
-/** The last data of one part. */
-export interface LastAnswer {
-  readonly raw: unknown;
-  /** Milliseconds since 1970. */
-  readonly asOf: number | null;
-  /** Approximate size in bytes. */
-  readonly size: number;
-}
+/** Starts the deadline of a call, and waits for the source. */
+function startTimedRead<Raw, Result>(options: PendingRead<Raw, Result>): TimedRead<Result> {
+  const { part, reads, among, abort } = options;
+  let stage: 'asked' | 'answered' | 'ended' = 'asked';
+  let isDeserted = false;
+  const { result, resolve, reject } = openPromise<Result>();
+  // After a turn that the host held up, all timers are due at once, in no useful order: what has arrived meanwhile, and
+  // the deadlines of the parts of a read, come first.
+  const turnsLeft = partsOf(part).length > 1 ? 2 : 1;
+  const timer = setTimeout(onTimer, options.timeoutMs, turnsLeft).unref();
 
-/** Errors after which the last data of a source may be shown. */
-export const AWAY: ReadonlySet<MonitorErrorCode> = new Set<MonitorErrorCode>([
-  'source_unavailable',
-  'source_timeout',
-]);
-
-/** Errors caused by the request, not by the source. */
-const OF_THE_REQUEST: ReadonlySet<MonitorErrorCode> = new Set<MonitorErrorCode>([
-  'invalid_parameter',
-  'task_not_found',
-  'source_not_configured',
-]);
-
-// Approximate size of a list row; larger items of a host are not measured.
-const ITEM_BYTES = 1_024;
-
-interface FanOutOptions {
-  /** Key of the whole read. */
-  readonly key: string;
-  /** `null`: last data is not kept. */
-  readonly lastAnswers: LruCache<LastAnswer> | null;
-  readonly report: Report;
-  /** Reads one part, with a deadline and limits. */
-  read<Raw>(ask: PartRead<Raw>): Awaitable<Raw>;
-}
-
-/** Creates the fan-out of one read. @param whole the combined part */
-function createFanOut(
-  whole: SourcePart,
-  { key, lastAnswers, report, read }: FanOutOptions,
-): { readonly fanOut: FanOut; readonly result: ReadResult } {
-  const failures = new Map<string, Failure>();
-  const leftOut = new Map<string, number>();
-  const origins = new Map<unknown, string>();
-
-  async function askFresh<Raw>(ask: PartRead<Raw>, readKey: string): Promise<Raw> {
-    const freshness = freshnessOf(ask.part, Date.now(), report);
-    const [source] = freshness.sources;
-    if (!hasData(freshness)) throw new MonitorError(source?.error ?? 'source_unavailable');
-    const raw = await read(ask);
-    const size = (ask.count(raw) + 1) * ITEM_BYTES;
-    if (ask.mayBeOld !== false) lastAnswers?.set(readKey, { raw, asOf: source?.asOf ?? null, size });
-    return raw;
+  function end(settle: () => void): void {
+    if (stage === 'ended') return;
+    stage = 'ended';
+    clearTimeout(timer);
+    among.delete(read);
+    settle();
   }
 
-  function standIn<Raw>({ part, mayBeOld }: PartRead<Raw>, error: MonitorError, readKey: string): Reply<Raw> {
-    const last = mayBeOld !== false && AWAY.has(error.code) ? lastAnswers?.get(readKey) : undefined;
-    const [source] = freshnessOf(part, Date.now(), report).sources;
-    // When a source reports to be fresh but fails, the time of its last success is unknown.
-    const asOf = last?.asOf ?? (source?.ok === false ? source.asOf : null);
-    failures.set(part.name, { code: sourceErrorCode(error.code), asOf });
-    // The same part and key have the same type.
-    return last === undefined ? { error } : { raw: last.raw as Raw };
+  /** A source that rejects because its signal was aborted has not failed. */
+  function fail(errorOf: () => unknown): void {
+    end(() => reject(isDeserted ? WAITER_LEFT : errorOf()));
   }
 
-  return {
-    fanOut: {
-      async ask(ask) {
-        const readKey = `${ask.part.name} ${ask.call} ${ask.which ?? ''} ${key}`;
-        try {
-          return { raw: await askFresh(ask, readKey) };
-        } catch (error) {
-          if (!isMonitorError(error) || OF_THE_REQUEST.has(error.code)) throw error;
-          return standIn(ask, error, readKey);
-        }
-      },
-      attribute(item, { name }) {
-        // Two parts may return the same object: the second one gets an object that inherits from it.
-        const own = origins.has(item) && typeof item === 'object' ? Object.create(item) : item;
-        origins.set(own, name);
-        return own;
-      },
-      leaveOut({ name }, _call, count) {
-        if (count > 0) leftOut.set(name, (leftOut.get(name) ?? 0) + count);
-      },
+  function finish(raw: Raw): void {
+    if (stage === 'ended') return;
+    stage = 'answered';
+    // An async function, so that a thrown error is an outcome, too.
+    const make = async (): Promise<Result> => {
+      if (isDeserted) throw WAITER_LEFT;
+      reads.abandoned.clear();
+      return options.map(raw);
+    };
+    make().then(
+      (made) => end(() => resolve(made)),
+      (error) => fail(() => error),
+    );
+  }
+
+  /** A source that is late has timed out. A result that is late has waited for its turn: too much is asked. */
+  function onTimer(turns: number): void {
+    if (stage === 'ended') return;
+    if (turns > 0) setImmediate(onTimer, turns - 1);
+    else if (stage === 'answered') cancel(new MonitorError('overloaded'));
+    else {
+      abandon(reads, read);
+      abort();
+      fail(() => failureOf(options, new MonitorError('source_timeout')));
+    }
+  }
+
+  function cancel(error: MonitorError): void {
+    abort();
+    end(() => reject(error));
+  }
+
+  const read: TimedRead<Result> = {
+    result,
+    abandon() {
+      if (stage === 'ended') return;
+      isDeserted = true;
+      abort();
     },
-    result: { failures, leftOut, sourceOf: (item) => origins.get(item) ?? whole.name },
+    cancel,
   };
+  among.add(read);
+  // Unlike Promise.resolve, a resolver also catches errors of a thenable that throws.
+  new Promise<Raw>((adopt) => adopt(options.raw))
+    .finally(() => void reads.abandoned.delete(read))
+    .then(finish, (error) => fail(() => failureOf(options, error)));
+  return read;
+}
+
+/** A promise that others settle. */
+function openPromise<Value>() {
+  let resolve: (value: Value) => void = () => {};
+  let reject: (error: unknown) => void = () => {};
+  const result = new Promise<Value>((onValue, onError) => {
+    resolve = onValue;
+    reject = onError;
+  });
+  return { result, resolve, reject };
+}
+
+/** The error for clients, with our own message. The original error is reported to the host only. */
+function failureOf(
+  { part, call, report }: Pick<PendingRead<never, unknown>, 'part' | 'call' | 'report'>,
+  error: unknown,
+): MonitorError {
+  const code = codeOf(error);
+  // The error of a combined part comes from one of its parts, and has been reported there.
+  const isReported = code === 'task_not_found' || (isMonitorError(error) && partsOf(part).length > 1);
+  if (!isReported) report(error, { code, source: part.name, call });
+  return new MonitorError(code);
+}
+
+/** The error code of the response when a source has failed: it may not choose those of `authorize` and the exporter. */
+function codeOf(error: unknown): MonitorErrorCode {
+  const code = isMonitorError(error) ? error.code : null;
+  return code !== null && OF_THE_REQUEST.has(code) ? code : sourceErrorCode(code);
 }

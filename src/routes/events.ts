@@ -1,10 +1,9 @@
 import { decodeCursor, encodeCursor, isForeignCursor } from '../cursor.ts';
 import { contentOfList, readItems } from '../http/answer-body.ts';
-import { createDocument, type DocumentOptions, keyOf, readAnswer } from '../http/document.ts';
+import { createStreamedDocument, type DocumentOptions, keyOf } from '../http/document.ts';
 import type { Monitor } from '../http/monitor.ts';
 import { cursor, integer, readMoment, texts, type ValuesOf } from '../http/parameter.ts';
 import { type Asked, defineRoute, SOURCE_ERRORS } from '../http/route.ts';
-import { streamable } from '../http/streams.ts';
 import type { TaskEvent } from '../model.ts';
 import type { ReadResult } from '../read.ts';
 import { partsOf } from '../source/combined-part.ts';
@@ -46,20 +45,8 @@ export const events = defineRoute({
   cached: true,
   streams: true,
   open(monitor) {
-    const part = monitor.sources.events;
-    return (asked) => {
-      const answerSince = (since: TaskEventQuery['since']) =>
-        documentOptions(monitor, { ...asked, values: { ...asked.values, since } });
-      return streamable(monitor.streams, createDocument(monitor, answerSince(asked.values.since)), {
-        route: 'events',
-        part,
-        key: keyOf('events', { ...asked, values: { ...asked.values, since: null } }),
-        since: asked.values.since,
-        gather: asked.values.gather,
-        readSince,
-        read: (since, onLeave) => readAnswer(monitor, answerSince(since), onLeave),
-      });
-    };
+    return (asked) =>
+      createStreamedDocument(monitor, 'events', asked, readSince, (one) => documentOptions(monitor, one));
   },
 });
 

@@ -2,11 +2,10 @@
 
 import { type GraphSince, parseGraphCursor } from '../graph.ts';
 import { type AnswerContent, contentOfParts } from '../http/answer-body.ts';
-import { createDocument, type DocumentOptions, keyOf, readAnswer } from '../http/document.ts';
+import { createDocument, createStreamedDocument, type DocumentOptions, keyOf } from '../http/document.ts';
 import type { Monitor } from '../http/monitor.ts';
 import { cursor, integer, readMoment } from '../http/parameter.ts';
 import { type Asked, defineRoute, SOURCE_ERRORS } from '../http/route.ts';
-import { streamable } from '../http/streams.ts';
 import { rootIdOf, type TreeSource, type Workflow, type WorkflowQuestion } from '../http/workflows.ts';
 import type { RouteName } from '../options.ts';
 import type { Steps } from '../scheduler.ts';
@@ -156,18 +155,8 @@ export const updates = defineRoute({
   cached: true,
   streams: true,
   open(monitor) {
-    return (asked) => {
-      const answerSince = (since: GraphSince | null) =>
-        documentOptions(monitor, { ...asked, values: { ...asked.values, since } });
-      return streamable(monitor.streams, createDocument(monitor, answerSince(asked.values.since)), {
-        route: 'updates',
-        part: partWithTrees(monitor),
-        key: keyOf('updates', { ...asked, values: { ...asked.values, since: null } }),
-        since: asked.values.since,
-        readSince,
-        read: (since, onLeave) => readAnswer(monitor, answerSince(since), onLeave),
-      });
-    };
+    return (asked) =>
+      createStreamedDocument(monitor, 'updates', asked, readSince, (one) => documentOptions(monitor, one));
   },
 });
 
