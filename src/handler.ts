@@ -16,7 +16,7 @@ import {
   sendProblem,
 } from './http/exchange.ts';
 import { createMonitor, type Monitor } from './http/monitor.ts';
-import { createTargets, type Target, targetOf } from './http/targets.ts';
+import { createTargets, type Target, targetOf } from './http/route.ts';
 import { type ResolvedOptions, resolveOptions } from './options/resolve-options.ts';
 import type { MonitorHandlerOptions } from './options.ts';
 import { CLIENT_GONE, freshnessOf } from './read.ts';
@@ -56,20 +56,18 @@ export function createMonitorHandler<Request extends IncomingMessage = IncomingM
   return openHandler(resolved, basePath);
 }
 
-/** The handler of a monitor whose options have been checked. */
+/** The handler of a monitor whose options have been checked. Begins its background work. */
 export function openHandler(options: ResolvedOptions, basePath = ''): MonitorHandler {
   if (options.unguarded) warnUnguarded();
-  const core = openMonitor(options);
-  function handle(
-    request: IncomingMessage,
-    response: ServerResponse,
-    next: Next = endPlainly(response),
-  ): void {
+  const monitor = createMonitor(options);
+  const findTarget = createTargets(monitor, ROUTES);
+  const findPage = createDashboard(monitor, abilitiesOf(monitor.sources.tasks).body);
+  tellFindings(monitor);
+  watchStart(monitor);
+  return answerWith(monitor, (request) => {
     const url = targetOf(request, basePath);
-    if (url === null) next();
-    else core.answer(request, response, next, url);
-  }
-  return Object.assign(handle, { close: () => core.close() });
+    return url === null ? null : (findTarget(url) ?? findPage?.(request, url) ?? null);
+  });
 }
 
 /** Answers a request that the monitor does not handle, on a server without another handler. */
@@ -121,17 +119,6 @@ function readBasePath(value: unknown): string {
   return value.replace(/\/+$/, '');
 }
 
-/** Creates the monitor for these options: it answers requests and does background work. */
-function openMonitor(options: ResolvedOptions) {
-  const monitor = createMonitor(options);
-  const findTarget = createTargets(monitor, ROUTES);
-  const findPage = createDashboard(monitor, abilitiesOf(monitor.sources.tasks).body);
-  const core = createCore(monitor, (request, url) => findTarget(url) ?? findPage?.(request, url) ?? null);
-  tellFindings(monitor);
-  watchStart(monitor);
-  return core;
-}
-
 const LOOK_EVERY_MS = 1_000;
 /** By then, connecting has failed: it has a deadline. */
 const MOST_LOOKS = 15;
@@ -159,7 +146,7 @@ const CLOSED: Denial = {
 };
 
 /** @param find finds what answers a request; `null`: it is passed to the host */
-function createCore(monitor: Monitor, find: (request: MonitorRequest, url: string) => Target | null) {
+function answerWith(monitor: Monitor, find: (request: MonitorRequest) => Target | null): MonitorHandler {
   let closing: Promise<void> | null = null;
   const delay = createDelay();
 
@@ -172,90 +159,67 @@ function createCore(monitor: Monitor, find: (request: MonitorRequest, url: strin
     // It may have left while `authorize` decided.
     if (isGone(response)) return undefined;
     const denial = denied ?? (closing === null ? null : CLOSED);
-    if (denial !== null) {
-      countProblem(monitor, target, denial.error);
-      if (target.refuse !== undefined) return target.refuse(request, response, denial);
-      return sendProblem(request, response, denial.error, denial.challenge);
-    }
-    return target.respond(request, response);
+    if (denial === null) return target.respond(request, response);
+    countProblem(monitor, target, denial.error);
+    if (target.refuse !== undefined) return target.refuse(request, response, denial);
+    return sendProblem(request, response, denial.error, denial.challenge);
   }
 
   function begin(target: Target, request: MonitorRequest, response: MonitorResponse): void | Promise<void> {
-    if (answerOptions(request, response) || redirect(target, response)) return undefined;
+    const { method } = request;
+    if (method === 'OPTIONS') return sendEmpty(response, 204, { Allow: ALLOWED });
+    if (method !== 'GET' && method !== 'HEAD') throw new MonitorError('method_not_allowed');
+    if (target.canonical !== null) return sendEmpty(response, 308, { Location: target.canonical });
     const denial = monitor.guard(request, target.route);
     return denial instanceof Promise
       ? denial.then((late) => respond(target, late, request, response))
       : respond(target, denial, request, response);
   }
 
-  return {
-    /**
-     * Answers a request for a path of the monitor; passes all others to `next`. Never throws.
-     *
-     * @param url path and query relative to the monitor's path, undecoded
-     */
-    answer(request: MonitorRequest, response: MonitorResponse, next: Next, url: string): void {
-      let target: Target | null = null;
-      const send = (error: unknown): void => {
+  function handle(
+    request: MonitorRequest,
+    response: MonitorResponse,
+    next: Next = endPlainly(response),
+  ): void {
+    let target: Target | null = null;
+    const send = (error: unknown): void => {
+      if (error === CLIENT_GONE) return;
+      if (isMonitorError(error)) {
         countProblem(monitor, target, error);
-        const unexpected = sendFailure(request, response, error);
-        if (!unexpected) return;
-        monitor.report(error, { code: null, source: null, call: target?.route ?? 'dashboard' });
-        if (!response.headersSent) next(error);
-      };
-      const fail = (error: unknown): void => {
-        if (closing !== null || !isOverload(error)) send(error);
-        else delay(() => send(error), next);
-      };
-      try {
-        target = find(request, url);
-        if (target === null) {
-          next();
-          return;
-        }
-        monitor.figures?.watch(target.route, response);
-        begin(target, request, response)?.catch(fail);
-      } catch (error) {
-        fail(error);
+        sendProblem(request, response, error);
+        return;
       }
-    },
-    /** Ends all open requests; later ones are answered with `overloaded`. Resolves within 1.5 s, never rejects. */
+      monitor.report(error, { code: null, source: null, call: target?.route ?? 'dashboard' });
+      if (!response.headersSent) next(error);
+    };
+    const fail = (error: unknown): void => {
+      const isOverload = isMonitorError(error) && error.code === 'overloaded';
+      if (closing === null && isOverload) delay(() => send(error), next);
+      else send(error);
+    };
+    try {
+      target = find(request);
+      if (target === null) {
+        next();
+        return;
+      }
+      monitor.figures?.watch(target.route, response);
+      begin(target, request, response)?.catch(fail);
+    } catch (error) {
+      fail(error);
+    }
+  }
+
+  return Object.assign(handle, {
     close(): Promise<void> {
       closing ??= monitor.close();
       return closing;
     },
-  };
+  });
 }
 
-function countProblem({ figures }: Monitor, target: Target | null, error: unknown): void {
-  if (isMonitorError(error)) figures?.problems.add(target?.route ?? 'dashboard', error.code);
-}
-
-function isOverload(error: unknown): boolean {
-  return isMonitorError(error) && error.code === 'overloaded';
-}
-
-/** Answers a known error. @returns true for an unknown error: a bug of this library */
-function sendFailure(request: MonitorRequest, response: MonitorResponse, error: unknown): boolean {
-  if (error === CLIENT_GONE) return false;
-  if (!isMonitorError(error)) return true;
-  sendProblem(request, response, error);
-  return false;
-}
-
-/** Answers OPTIONS. @returns whether it has answered. @throws MonitorError for a method that is not allowed */
-function answerOptions({ method }: MonitorRequest, response: MonitorResponse): boolean {
-  if (method === 'GET' || method === 'HEAD') return false;
-  if (method !== 'OPTIONS') throw new MonitorError('method_not_allowed');
-  sendEmpty(response, 204, { Allow: ALLOWED });
-  return true;
-}
-
-/** Redirects a path with the wrong trailing slash. @returns whether it has answered */
-function redirect({ canonical }: Target, response: MonitorResponse): boolean {
-  if (canonical === null) return false;
-  sendEmpty(response, 308, { Location: canonical });
-  return true;
+function countProblem({ figures }: Monitor, target: Target | null, { code }: MonitorError): void {
+  figures?.problems.add(target?.route ?? 'dashboard', code);
 }
 
 /** Time between an overload and its answer, in milliseconds. */

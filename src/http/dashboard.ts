@@ -23,7 +23,7 @@ import {
   tagOf,
 } from './exchange.ts';
 import type { Monitor } from './monitor.ts';
-import { splitTarget, type Target } from './targets.ts';
+import { splitTarget, type Target } from './route.ts';
 
 /**
  * Creates the page of one router.

@@ -1,56 +1,25 @@
 /** The state that the routes of one router share. */
 import { MONITOR } from '../check-options.ts';
 import { MonitorError } from '../errors.ts';
-import { createLruCache, type LruCache } from '../lru-cache.ts';
+import { createLruCache } from '../lru-cache.ts';
 import { createMetricsProxy, type MetricsServer } from '../metrics/metrics-proxy.ts';
 import type { ResolvedOptions } from '../options/resolve-options.ts';
 import type { RouteName } from '../options.ts';
-import { createReader, createReport, type LastAnswer, type Reader, type Report } from '../read.ts';
+import { createReader, createReport, type LastAnswer, type Report } from '../read.ts';
 import { createRedactor } from '../redact.ts';
-import { createSerializer, type Serializer } from '../serialize.ts';
+import { createSerializer } from '../serialize.ts';
 import { useSources } from '../source/bundles.ts';
-import type { MetricValue, MonitorSources, SourcePart } from '../source.ts';
+import type { MetricValue, SourcePart } from '../source.ts';
 import type { AnswerEntry } from './answer-body.ts';
 import { createGuard, type Guard } from './authorize.ts';
 import type { MonitorRequest, MonitorResponse } from './exchange.ts';
-import { createMarkers, type ReadMarkers } from './markers.ts';
-import { createOwnMetrics, type OwnMetrics } from './own-metrics.ts';
-import { createStreams, type Streams } from './streams.ts';
-import { createWorkflows, type Workflows } from './workflows.ts';
+import { createMarkers } from './markers.ts';
+import { createOwnMetrics } from './own-metrics.ts';
+import { createStreams } from './streams.ts';
+import { createWorkflows } from './workflows.ts';
 
 /** The state of one router. */
-export interface Monitor {
-  readonly options: ResolvedOptions;
-  readonly sources: MonitorSources;
-  readonly reader: Reader;
-  readonly report: Report;
-  readonly serializer: Serializer;
-  /** `null` when no exporter is configured. */
-  readonly metrics: MetricsServer | null;
-  /** The same, if it exports this library's own metrics. */
-  readonly ownMetrics: OwnMetrics | null;
-  /** Counts of the monitor's work, if it exports own metrics. */
-  readonly figures: ReturnType<typeof createFigures> | null;
-  /** The host's markers, oldest first. */
-  readonly markers: ReadMarkers;
-  readonly answers: LruCache<AnswerEntry>;
-  readonly workflows: Workflows;
-  /** Decides which requests are allowed. */
-  readonly guard: Guard;
-  readonly nameClient: ReturnType<typeof createNameClient>;
-  readonly streams: Streams;
-  /** Counts items of a source that could not be read, and reports them to the host. */
-  countUnreadable(part: SourcePart, call: string, count: number): void;
-  /** Number of items that could not be read so far. */
-  unreadable(): number;
-  /** Adds work to do when the monitor is closed, before its sources. It should end within a fraction of a second. */
-  beforeClose(work: () => Promise<void>): void;
-  /**
-   * Ends all reads, streams and scrapes, and closes the sources that no other router uses. To be called once.
-   * Resolves within 1.5 s, never rejects.
-   */
-  close(): Promise<void>;
-}
+export type Monitor = ReturnType<typeof createMonitor>;
 
 /** Wraps a function so that each monitor has one result, which all of its routes share. */
 export function oncePerMonitor<Result>(create: (monitor: Monitor) => Result): (monitor: Monitor) => Result {
@@ -73,7 +42,7 @@ const ANSWERS = {
 const CLOSE_MS = 1_200;
 
 /** Creates the state of one router. */
-export function createMonitor(options: ResolvedOptions): Monitor {
+export function createMonitor(options: ResolvedOptions) {
   const { sources, limits, timeoutMs, metrics: own, exporter } = options;
   const redactor = createRedactor(sources.redact, { caller: MONITOR, option: 'sources.redact' });
   const figures = own === null ? null : createFigures();
@@ -84,8 +53,7 @@ export function createMonitor(options: ResolvedOptions): Monitor {
   const onCall = figures?.countRead;
   const reader = createReader({ timeoutMs, concurrency, report, lastAnswers, onCall });
   const ownMetrics = own === null ? null : createOwnMetrics({ ...own, sources, reader });
-  const metrics = exporter === null ? ownMetrics : createMetricsProxy(exporter);
-  const markers = createMarkers(options.markers, report, redactor.text);
+  const metrics: MetricsServer | null = exporter === null ? ownMetrics : createMetricsProxy(exporter);
   const answers = createLruCache<AnswerEntry>(ANSWERS);
   const { authorize } = options;
   const guard: Guard = authorize === null ? () => null : createGuard(authorize, options, report);
@@ -93,7 +61,6 @@ export function createMonitor(options: ResolvedOptions): Monitor {
   const leaveSources = useSources(sources);
   const serializer = createSerializer({ redactor, preview: limits.preview, detail: limits.detail });
   const workflows = createWorkflows({ reader, serializer, report, most: limits.nodes, timeoutMs });
-  let unreadable = 0;
   const endings: (() => Promise<void>)[] = [];
 
   return {
@@ -102,23 +69,28 @@ export function createMonitor(options: ResolvedOptions): Monitor {
     reader,
     report,
     serializer,
+    /** `null` when no exporter is configured. */
     metrics,
+    /** The same, if it exports this library's own metrics. */
     ownMetrics,
+    /** Counts of the monitor's work, if it exports own metrics. */
     figures,
-    markers,
+    /** The host's markers, oldest first. */
+    markers: createMarkers(options.markers, report, redactor.text),
     answers,
     workflows,
+    /** Decides which requests are allowed. */
     guard,
     nameClient: createNameClient(options, report),
     streams,
-    countUnreadable(part, call, count) {
-      unreadable += count;
-      const detail = `${call}() returned ${count} items that are invalid or exceed the limit; they are omitted.`;
-      report(new MonitorError('source_invalid', detail), { code: 'source_invalid', source: part.name, call });
-    },
-    unreadable: () => unreadable,
-    beforeClose: (work) => void endings.push(work),
-    async close() {
+    ...createUnreadable(report),
+    /** Adds work to do when the monitor is closed, before its sources. It should end within a fraction of a second. */
+    beforeClose: (work: () => Promise<void>): void => void endings.push(work),
+    /**
+     * Ends all reads, streams and scrapes, and closes the sources that no other router uses. To be called once.
+     * Resolves within 1.5 s, never rejects.
+     */
+    async close(): Promise<void> {
       const until = performance.now() + CLOSE_MS;
       const ended = Promise.all(endings.map((end) => end()));
       streams.close();
@@ -134,6 +106,21 @@ export function createMonitor(options: ResolvedOptions): Monitor {
         report(error, { code: null, source: null, call: 'close' });
       }
     },
+  };
+}
+
+/** Counts items of sources that could not be read. */
+function createUnreadable(report: Report) {
+  let unreadable = 0;
+  return {
+    /** Counts them, and reports them to the host. */
+    countUnreadable(part: SourcePart, call: string, count: number): void {
+      unreadable += count;
+      const detail = `${call}() returned ${count} items that are invalid or exceed the limit; they are omitted.`;
+      report(new MonitorError('source_invalid', detail), { code: 'source_invalid', source: part.name, call });
+    },
+    /** Their number so far. */
+    unreadable: () => unreadable,
   };
 }
 

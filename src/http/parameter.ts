@@ -53,21 +53,17 @@ export function integer(
   description: string,
   bounds: { readonly minimum: number; readonly maximum: number; readonly default?: number },
 ): Parameter<number | null> {
-  const fault = `Write a whole number from ${bounds.minimum} to ${bounds.maximum}.`;
-  return single(description, { type: 'integer', ...bounds }, bounds.default ?? null, (text) => {
+  const { minimum, maximum } = bounds;
+  const fault = `Write a whole number from ${minimum} to ${maximum}.`;
+  return single(description, { type: 'integer', ...bounds }, bounds.default ?? null, fault, (text) => {
     const value = /^\d{1,9}$/.test(text) ? Number(text) : -1;
-    return value >= bounds.minimum && value <= bounds.maximum ? { value } : { fault };
+    return value >= minimum && value <= maximum ? value : null;
   });
 }
 
 /** Any text. */
-export function text(description: string, maxLength?: number): Parameter<string | null> {
-  const schema = { type: 'string', minLength: 1, ...(maxLength && { maxLength }) } as const;
-  return single(description, schema, null, (value) =>
-    maxLength === undefined || lengthOf(value) <= maxLength
-      ? { value }
-      : { fault: `Write at most ${maxLength} characters.` },
-  );
+export function text(description: string): Parameter<string | null> {
+  return single<string | null>(description, { type: 'string', minLength: 1 }, null, '', (value) => value);
 }
 
 /** Texts, one of which has to match. They are sorted, so that their order does not change the cache key. */
@@ -88,7 +84,8 @@ export function allTexts(description: string, maxLength: number): Parameter<read
     repeatable: true,
     needsAll: true,
     read: (values) =>
-      values.every((value) => lengthOf(value) <= maxLength)
+      // In characters, not in UTF-16 units.
+      values.every((value) => [...value].length <= maxLength)
         ? { value: [...new Set(values)] }
         : { fault: `Write at most ${maxLength} characters.` },
   };
@@ -96,10 +93,9 @@ export function allTexts(description: string, maxLength: number): Parameter<read
 
 /** A non-negative number, such as 0.5. */
 export function figure(description: string): Parameter<number | null> {
-  return single<number | null>(description, { type: 'number', minimum: 0 }, null, (text) =>
-    /^\d{1,12}(?:\.\d{1,9})?$/.test(text)
-      ? { value: Number(text) }
-      : { fault: 'Write a number of at least 0, such as 2 or 0.5.' },
+  const fault = 'Write a number of at least 0, such as 2 or 0.5.';
+  return single<number | null>(description, { type: 'number', minimum: 0 }, null, fault, (text) =>
+    /^\d{1,12}(?:\.\d{1,9})?$/.test(text) ? Number(text) : null,
   );
 }
 
@@ -110,16 +106,21 @@ export function choice<const Word extends string>(
   fallback: Word,
 ): Parameter<Word> {
   const fault = `Write one of: ${words.join(', ')}.`;
-  return single(description, { type: 'string', enum: words, default: fallback }, fallback, (given) => {
-    const value = words.find((word) => word === given);
-    return value === undefined ? { fault } : { value };
-  });
+  const schema = { type: 'string', enum: words, default: fallback } as const;
+  return single(
+    description,
+    schema,
+    fallback,
+    fault,
+    (given) => words.find((word) => word === given) ?? null,
+  );
 }
 
 /** True or false. */
 export function flag(description: string): Parameter<boolean> {
-  return single(description, { type: 'boolean', default: false }, false, (given) =>
-    given === 'true' || given === 'false' ? { value: given === 'true' } : { fault: 'Write true or false.' },
+  const schema = { type: 'boolean', default: false } as const;
+  return single(description, schema, false, 'Write true or false.', (given) =>
+    given === 'true' || given === 'false' ? given === 'true' : null,
   );
 }
 
@@ -136,46 +137,39 @@ export function subset<const Word extends string>(
   const all = words.join(',');
   const known = [...words, ...named];
   const fault = `Write one or more of ${known.join(', ')}, with commas between them.`;
-  return single<readonly Word[]>(
-    description,
-    { type: 'string', default: all, examples: [all, ...named] },
-    words,
-    (given) => {
-      const asked = given.split(',');
-      const value = known.filter((word) => asked.includes(word));
-      return asked.every((word) => known.some((one) => one === word)) ? { value } : { fault };
-    },
-  );
+  const schema = { type: 'string', default: all, examples: [all, ...named] } as const;
+  return single<readonly Word[]>(description, schema, words, fault, (given) => {
+    const asked = given.split(',');
+    const isKnown = asked.every((word) => known.some((one) => one === word));
+    return isKnown ? known.filter((word) => asked.includes(word)) : null;
+  });
 }
 
-/** A parameter that is given at most once, with its own parser. */
+/** A parameter that is given at most once, with its own parser. @param parse returns `null` for what is at fault */
 function single<T>(
   description: string,
   schema: ParameterSchema,
   fallback: T,
-  readOne: (text: string) => Reading<T>,
+  fault: string,
+  parse: (text: string) => T | null,
 ): Parameter<T> {
   return {
     description,
     schema,
     repeatable: false,
-    read: ([first]) => (first === undefined ? { value: fallback } : readOne(first)),
+    read([first]) {
+      if (first === undefined) return { value: fallback };
+      const value = parse(first);
+      return value === null ? { fault } : { value };
+    },
   };
-}
-
-/** Length in characters, not in UTF-16 units. */
-function lengthOf(value: string): number {
-  return [...value].length;
 }
 
 const CURSOR_FAULT = 'Write a cursor that this list returned, unchanged.';
 
 /** A cursor. @param read parses it; `null` when it is not valid */
 export function cursor<T>(description: string, read: (text: string) => T | null): Parameter<T | null> {
-  return single<T | null>(description, { type: 'string', minLength: 1 }, null, (text) => {
-    const value = read(text);
-    return value === null ? { fault: CURSOR_FAULT } : { value };
-  });
+  return single<T | null>(description, { type: 'string', minLength: 1 }, null, CURSOR_FAULT, read);
 }
 
 // ISO 8601: a date, or a date and a time. A query decodes `+` to a space, so a space before the offset is read
@@ -199,15 +193,8 @@ export function readMoment(text: string): Date | null {
 
 /** A time: ISO 8601 or Unix seconds. */
 export function moment(description: string): Parameter<Date | null> {
-  return single<Date | null>(
-    description,
-    { type: 'string', examples: ['2026-11-21T02:00:00.000Z', '1795226400'] },
-    null,
-    (text): Reading<Date | null> => {
-      const value = readMoment(text);
-      return value === null ? { fault: MOMENT_FAULT } : { value };
-    },
-  );
+  const schema = { type: 'string', examples: ['2026-11-21T02:00:00.000Z', '1795226400'] } as const;
+  return single<Date | null>(description, schema, null, MOMENT_FAULT, readMoment);
 }
 
 function readIso(text: string): Date | null {
