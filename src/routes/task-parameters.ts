@@ -171,34 +171,39 @@ export const STATS_QUERY = {
   }),
 };
 
-/** Filters of the list for which there are no stored counts. */
-type Filters = Record<(typeof UNCOUNTED)[number], readonly string[] | string | number | Date | null>;
-type StatsValues = ValuesOf<typeof STATS_QUERY> & Filters & Names;
+/** Parameters of the list, by the filter that a source needs for them. The router itself answers `source`. */
+const FILTER_OF = {
+  state: 'states',
+  engine_state: 'engineStates',
+  name: 'names',
+  worker: 'workers',
+  queue: 'queues',
+  cause: 'causes',
+  root_id: 'rootId',
+  parent_id: 'parentId',
+  group_id: 'groupId',
+  since: 'since',
+  until: 'until',
+} as const satisfies Readonly<Record<string, TaskFilter>>;
+
+/** All parameters that filter the list, in the order of the documentation. */
+export const FILTER_NAMES = [
+  ...(Object.keys(FILTER_OF) as (keyof typeof FILTER_OF)[]),
+  ...CONDITION_NAMES,
+] as const;
+type FilterName = (typeof FILTER_NAMES)[number];
+
+type StatsWindowValues = ValuesOf<typeof STATS_QUERY>;
+type Filters = Record<FilterName, readonly string[] | string | number | Date | null>;
+type StatsValues = StatsWindowValues & Filters & Names;
 
 /** Filters that select the names whose callers are requested. */
 type Names = Record<'name' | 'name_prefix', readonly string[]>;
 
-/** Parameters that have no effect without `stats`. */
-const ONLY_WITH_STATS = [
-  'stats_step',
-  'stats_until',
-  'stats_percentiles',
-  'stats_callers',
-  'stats_causes',
-] as const;
-
 /** Beyond a day, statistics come from counts by name, worker and queue, or from the few tasks of a cause. */
 export const COUNTED_MINUTES = 1_440;
-const UNCOUNTED = [
-  'state',
-  'engine_state',
-  'root_id',
-  'parent_id',
-  'group_id',
-  'since',
-  'until',
-  ...CONDITION_NAMES.filter((name) => name !== 'source' && name !== 'not_source'),
-] as const;
+const COUNTED: readonly FilterName[] = ['name', 'worker', 'queue', 'cause', 'source', 'not_source'];
+const UNCOUNTED = FILTER_NAMES.filter((name) => !COUNTED.includes(name));
 /** Maximum number of whole steps: the first and the last step may be incomplete. */
 const MOST_STEPS = 1_499;
 
@@ -207,7 +212,7 @@ export function findStatsFaults(values: StatsValues, faulty: ReadonlySet<string>
   const { stats, stats_step: step } = values;
   if (stats === null) {
     if (faulty.has('stats')) return;
-    for (const name of ONLY_WITH_STATS) {
+    for (const name of Object.keys(STATS_QUERY) as (keyof typeof STATS_QUERY)[]) {
       if (values[name]) fault(name, 'It is allowed only with stats.');
     }
     return;
@@ -222,7 +227,7 @@ export function findStatsFaults(values: StatsValues, faulty: ReadonlySet<string>
   if (values.stats_callers && (values.name.length !== 1 || values.name_prefix.length > 0)) {
     fault('stats_callers', 'Add exactly one name, and no name_prefix.');
   }
-  const other = UNCOUNTED.find((name) => hasValue(values[name]));
+  const other = UNCOUNTED.find((name) => isGiven(values[name]));
   if (stats > COUNTED_MINUTES && other !== undefined) {
     fault(
       'stats',
@@ -230,12 +235,6 @@ export function findStatsFaults(values: StatsValues, faulty: ReadonlySet<string>
     );
   }
 }
-
-function hasValue(value: StatsValues[(typeof UNCOUNTED)[number]]): boolean {
-  return Array.isArray(value) ? value.length > 0 : value !== null;
-}
-
-type WindowValues = Pick<StatsValues, (typeof ONLY_WITH_STATS)[number]>;
 
 /** The requested window. A time in the future counts as now. */
 export function statsWindowOf(
@@ -245,7 +244,7 @@ export function statsWindowOf(
     stats_percentiles: percentiles,
     stats_callers: callers,
     stats_causes: causes,
-  }: WindowValues,
+  }: StatsWindowValues,
   minutes: number,
   now: number,
 ): Omit<TaskStatsQuery, 'filter'> {
@@ -253,23 +252,9 @@ export function statsWindowOf(
   return { minutes, now: end, stepSeconds, percentiles, callers, causes };
 }
 
-/** Parameters of the list, by the filter that a source needs for them. The router itself answers `source`. */
-const FILTER_OF: Readonly<Record<string, TaskFilter>> = {
-  state: 'states',
-  engine_state: 'engineStates',
-  name: 'names',
-  worker: 'workers',
-  queue: 'queues',
-  cause: 'causes',
-  root_id: 'rootId',
-  parent_id: 'parentId',
-  group_id: 'groupId',
-  since: 'since',
-  until: 'until',
-};
-const EXACT = Object.keys(FILTER_OF);
-const TEXTS = ['q', 'not_q'];
-const CONDITIONS = CONDITION_NAMES.filter((name) => !TEXTS.includes(name) && !/^(?:not_)?source$/.test(name));
+const TEXTS: readonly FilterName[] = ['q', 'not_q'];
+/** Those that sources decide about. */
+const OF_SOURCES = FILTER_NAMES.filter((name) => !/^(?:not_)?source$/.test(name));
 
 type ListValues = Readonly<Record<string, unknown>> & { readonly sort: TaskSort };
 
@@ -297,10 +282,9 @@ export function abilitiesOf(part: TaskSource | undefined): ListAbilities {
     common.search &&
     common.total;
   if (isWhole) return { body: null, check: () => {} };
-  const filters = EXACT.filter((name) => common.filters.includes(FILTER_OF[name] as TaskFilter));
   const body: TaskCapabilitiesBody = {
     sorts: [...common.sorts],
-    filters: [...filters, ...(common.filters.includes('conditions') ? CONDITIONS : [])],
+    filters: OF_SOURCES.filter((name) => !TEXTS.includes(name) && isAble(common, name)),
     search: common.search,
     total: common.total,
   };
@@ -325,7 +309,7 @@ function findFaults(
   if (lacking !== undefined) {
     fault('sort', `The source ${lacking.name} cannot sort by this. Write one of: ${body.sorts.join(', ')}.`);
   }
-  for (const name of [...EXACT, ...CONDITIONS, ...TEXTS].filter((one) => isGiven(values[one]))) {
+  for (const name of OF_SOURCES.filter((one) => isGiven(values[one]))) {
     const without = sources.find(({ can }) => !isAble(can, name));
     if (without === undefined) continue;
     if (TEXTS.includes(name)) fault(name, `The source ${without.name} cannot search texts.`);
@@ -333,9 +317,9 @@ function findFaults(
   }
 }
 
-function isAble({ filters, search }: AllCapabilities, name: string): boolean {
+function isAble({ filters, search }: AllCapabilities, name: FilterName): boolean {
   if (TEXTS.includes(name)) return search;
-  return filters.includes(FILTER_OF[name] ?? 'conditions');
+  return filters.includes(name in FILTER_OF ? FILTER_OF[name as keyof typeof FILTER_OF] : 'conditions');
 }
 
 const isGiven = (value: unknown): boolean => (Array.isArray(value) ? value.length > 0 : value !== null);

@@ -27,9 +27,9 @@ import type {
 import type { MarkerBody, TaskMatchBody } from '../wire.ts';
 import {
   abilitiesOf,
-  CONDITION_NAMES,
   CONDITION_QUERY,
   conditionsOf,
+  FILTER_NAMES,
   findConditionFaults,
   findStatsFaults,
   type ListAbilities,
@@ -63,22 +63,7 @@ const QUERY = {
 type Values = ValuesOf<typeof QUERY>;
 
 /** Parameters that change the list: a cursor is valid only for the values that it was issued with. */
-const LIST = [
-  'sort',
-  'order',
-  'state',
-  'engine_state',
-  'name',
-  'worker',
-  'queue',
-  'cause',
-  'root_id',
-  'parent_id',
-  'group_id',
-  'since',
-  'until',
-  ...CONDITION_NAMES,
-] as const satisfies readonly (keyof Values)[];
+const LIST = ['sort', 'order', ...FILTER_NAMES] as const satisfies readonly (keyof Values)[];
 
 /** Figures change over time, even if the tasks do not. */
 export const STATS_HOLD_MS = 1_000;

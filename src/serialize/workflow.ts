@@ -63,36 +63,22 @@ function readable<Body>(node: GraphNode, bodyOf: (node: GraphNode) => Body): Bod
 
 function nodeBody(node: GraphNode, show: ShowText, redactor: Redactor): GraphNodeBody {
   const { task } = node;
-  const { id, state, engine_state, flags, worker, members, ...times } = nodeUpdate(node);
-  const { sent_at, received_at, eta, started_at, finished_at, duration_ms, wait_ms, retries } = times;
+  const shown = nodeUpdate(node);
   const parentId = label(task?.parentId);
   const isRedacted = task?.redacted === true;
   const text = (value: unknown, field: string) => show(value, field, false, isRedacted).text;
   return {
-    id,
+    ...shown,
     task_name: label(task?.name),
-    state,
-    engine_state,
-    flags,
-    sent_at,
-    received_at,
-    eta,
-    started_at,
-    finished_at,
-    duration_ms,
-    wait_ms,
-    retries,
     queue: label(task?.queue),
-    worker,
     args_preview: text(task?.args, 'args'),
     kwargs_preview: text(task?.kwargs, 'kwargs'),
     result_preview: text(task?.result, 'result'),
     traceback_preview: exceptionLine(task?.traceback, show, redactor, isRedacted),
     stamps_preview: text(task?.stamps, 'stamps'),
-    parent_id: parentId === id ? null : parentId,
+    parent_id: parentId === shown.id ? null : parentId,
     root_id: label(task?.rootId),
     kind: node.kind,
-    members,
   };
 }
 
