@@ -11,22 +11,10 @@ export interface LruBounds<Value> {
 }
 
 /** Values by key. */
-export interface LruCache<Value> {
-  readonly size: number;
-  /** Total size of the entries. */
-  readonly bytes: number;
-  /** Reading an entry makes it the most recently used one. */
-  get(key: string): Value | undefined;
-  /** Stores the value as the most recently used one. A value that alone exceeds `bytes` is not stored. */
-  set(key: string, value: Value): void;
-  delete(key: string): boolean;
-  clear(): void;
-  /** All values, least recently used first. Listing them does not change the order. */
-  values(): Iterable<Value>;
-}
+export type LruCache<Value> = ReturnType<typeof createLruCache<Value>>;
 
 /** For up to some thousands of entries: the more entries, the longer it takes to find the oldest. */
-export function createLruCache<Value>(bounds: LruBounds<Value>): LruCache<Value> {
+export function createLruCache<Value>(bounds: LruBounds<Value>) {
   const { bytes: mostBytes = Number.POSITIVE_INFINITY, sizeOf = (_value, key) => key.length } = bounds;
   // A Map lists its keys in insertion order: the least recently used one first.
   const entries = new Map<string, { readonly value: Value; readonly size: number }>();
@@ -41,13 +29,8 @@ export function createLruCache<Value>(bounds: LruBounds<Value>): LruCache<Value>
   }
 
   return {
-    get size() {
-      return entries.size;
-    },
-    get bytes() {
-      return bytes;
-    },
-    get(key) {
+    /** Reading an entry makes it the most recently used one. */
+    get(key: string): Value | undefined {
       const entry = entries.get(key);
       if (entry !== undefined && key !== newest) {
         entries.delete(key);
@@ -56,7 +39,8 @@ export function createLruCache<Value>(bounds: LruBounds<Value>): LruCache<Value>
       }
       return entry?.value;
     },
-    set(key, value) {
+    /** Stores the value as the most recently used one. A value that alone exceeds `bytes` is not stored. */
+    set(key: string, value: Value): void {
       remove(key);
       const size = sizeOf(value, key);
       if (size > mostBytes) return;
@@ -69,10 +53,11 @@ export function createLruCache<Value>(bounds: LruBounds<Value>): LruCache<Value>
       }
     },
     delete: remove,
-    clear() {
+    clear(): void {
       for (const key of entries.keys()) remove(key);
     },
-    *values() {
+    /** All values, least recently used first. Listing them does not change the order. */
+    *values(): Iterable<Value> {
       for (const { value } of entries.values()) yield value;
     },
   };

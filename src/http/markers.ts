@@ -3,7 +3,7 @@ import { MonitorError } from '../errors.ts';
 import type { Markers } from '../options.ts';
 import type { Report } from '../read.ts';
 import { type Steps, scheduler } from '../scheduler.ts';
-import { isoTime, wellFormed } from '../serialize/shown-values.ts';
+import { isoTime, shorten, wellFormed } from '../serialize/shown-values.ts';
 import type { TaskStatsQuery } from '../source.ts';
 import { isWebLink } from '../text.ts';
 import { waitFor } from '../waiting.ts';
@@ -89,7 +89,7 @@ function* markerBodies(given: unknown, redact: (text: string) => string): Steps<
   }
   const bodies: MarkerBody[] = [];
   for (const { at, text, url } of found.sort((a, b) => a.time - b.time).slice(-MOST_MARKERS)) {
-    bodies.push({ at, text: shorten(wellFormed(redact(text))), url: linkOf(url, redact) });
+    bodies.push({ at, text: shorten(wellFormed(redact(text)), LONGEST_TEXT), url: linkOf(url, redact) });
     yield;
   }
   return bodies;
@@ -121,10 +121,6 @@ function readMarker(item: unknown): FoundMarker | null {
 /** A link that contains a secret is left out: without the secret it would lead elsewhere. */
 function linkOf(url: string | null, redact: (text: string) => string): string | null {
   return url === null || redact(url) !== url ? null : wellFormed(url);
-}
-
-function shorten(text: string): string {
-  return text.length <= LONGEST_TEXT ? text : `${wellFormed(text.slice(0, LONGEST_TEXT - 1))}…`;
 }
 
 /** The markers in statistics: those in their window, and the newest ones before its end. */

@@ -185,18 +185,14 @@ function openapi(): string {
     servers: [{ url: '/monitor', description: 'The path at which the host mounts the router.' }],
     // The host decides whether and how clients authenticate.
     security: [],
-    paths: pathsOf(ROUTES),
-    components: { schemas: wireSchemas(), responses: responsesFor(ROUTES), headers: HEADERS },
+    paths: Object.fromEntries(ROUTES.map((row) => [row.path, pathOf(row)])),
+    components: {
+      schemas: wireSchemas(),
+      responses: { ...SHARED_RESPONSES, ...problemResponses(ROUTES.map(codesOf)) },
+      headers: HEADERS,
+    },
   };
   return `${JSON.stringify(document, null, 2)}\n`;
-}
-
-function committed(): string | null {
-  try {
-    return readFileSync(FILE, 'utf8');
-  } catch {
-    return null;
-  }
 }
 
 type JsonObject = { readonly [key: string]: Json };
@@ -312,20 +308,10 @@ function pathOf(row: Route): JsonObject {
   };
 }
 
-/** All paths of the API, in the order of the table. */
-function pathsOf(rows: readonly Route[]): JsonObject {
-  return Object.fromEntries(rows.map((row) => [row.path, pathOf(row)]));
-}
-
-/** The shared responses that the paths refer to. */
-function responsesFor(rows: readonly Route[]): JsonObject {
-  return { ...SHARED_RESPONSES, ...problemResponses(rows.map(codesOf)) };
-}
-
 const text = openapi();
 if (!process.argv.includes('--check')) {
   writeFileSync(FILE, text);
-} else if (committed() !== text) {
+} else if (readFileSync(FILE, 'utf8') !== text) {
   console.error('src/openapi/openapi.json is stale. Write it anew: npm run openapi');
   process.exitCode = 1;
 }

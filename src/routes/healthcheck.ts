@@ -87,15 +87,13 @@ function startClock(): () => number {
 /** The checks. Each runs at most once at a time, and its result is reused for `reuseMs`. None rejects. */
 const runsOf = oncePerMonitor((monitor) => {
   const { ping, reuseMs } = monitor.options.health;
-  const { health } = monitor.sources;
   const check = (call: 'checkBroker' | 'checkBackend'): Promise<HealthCheckBody> =>
-    runCheck(monitor, health, call, (part, context) => part[call]?.(context));
+    runCheck(monitor, call, (part, context) => part[call]?.(context));
 
   async function checkWorkers(): Promise<WorkerHealthCheckBody> {
     let workers: Pick<WorkerHealthCheck, 'responding' | 'missing'> = { responding: [], missing: [] };
     const body = await runCheck(
       monitor,
-      health,
       'checkWorkers',
       (part, context) => part.checkWorkers?.({ ...context, ping }),
       (result: WorkerHealthCheck) => {
@@ -133,11 +131,11 @@ async function checkFindings(monitor: Monitor): Promise<HealthCheckBody> {
 
 async function runCheck<Result extends HealthCheck>(
   monitor: Monitor,
-  part: HealthSource | undefined,
   call: 'checkBroker' | 'checkBackend' | 'checkWorkers',
   read: (part: HealthSource, context: ReadContext) => Awaitable<Result> | undefined,
   inspect?: (result: Result) => void,
 ): Promise<HealthCheckBody> {
+  const part = monitor.sources.health;
   if (part?.[call] === undefined) return { ok: null, error: null, latency_ms: null };
   const latency = startClock();
   try {
@@ -156,8 +154,10 @@ async function runCheck<Result extends HealthCheck>(
         };
         inspect?.(result);
         // Missing responses of workers are not a fault of the host's configuration.
-        if (body.ok === false && call !== 'checkWorkers')
-          reportFailure(monitor, { part, call, sentence: body.error });
+        if (body.ok === false && call !== 'checkWorkers') {
+          const code = 'source_unavailable';
+          monitor.report(new MonitorError(code, body.error ?? undefined), { code, source: part.name, call });
+        }
         return body;
       },
     });
@@ -165,14 +165,6 @@ async function runCheck<Result extends HealthCheck>(
     const code: MonitorErrorCode = isMonitorError(error) ? error.code : 'source_unavailable';
     return { ok: false, error: DETAIL_OF[code], latency_ms: latency() };
   }
-}
-
-function reportFailure(
-  { report }: Monitor,
-  { part, call, sentence }: { part: HealthSource; call: string; sentence: string | null },
-): void {
-  const code = 'source_unavailable';
-  report(new MonitorError(code, sentence ?? undefined), { code, source: part.name, call });
 }
 
 function readOk(ok: unknown): boolean | null {

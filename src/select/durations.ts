@@ -27,7 +27,14 @@ export function addDurations({ runtimes, waits }: Durations, runtime: number, wa
 /** Percentiles by nearest rank. */
 export function* percentilesOf({ runtimes, waits }: Durations): Steps<DurationFigures> {
   const runs = rankIn(yield* sortNumbers(runtimes));
-  const delays = rankIn(yield* sortNumbers(waits));
+  return figuresOf(runs, rankIn(yield* sortNumbers(waits)));
+}
+
+/** The durations that these shares of the runs and waits do not exceed. `null`: there are none. */
+function figuresOf(
+  runs: (share: number) => number | null,
+  delays: (share: number) => number | null,
+): DurationFigures {
   return {
     runtimeP50: runs(0.5),
     runtimeP95: runs(0.95),
@@ -83,18 +90,11 @@ export function* histogramOf(seconds: readonly number[]): Steps<Float64Array> {
 
 /** Percentiles of durations by bucket. Each is at most half above the true value, or a third below it. */
 export function percentilesIn(runs: ArrayLike<number>, waits: ArrayLike<number>): DurationFigures {
-  const seconds = (counts: ArrayLike<number>, share: number): number | null => {
+  const secondsIn = (counts: ArrayLike<number>) => (share: number) => {
     const ms = quantileOf(counts, share);
     return ms === null ? null : ms / 1_000;
   };
-  return {
-    runtimeP50: seconds(runs, 0.5),
-    runtimeP95: seconds(runs, 0.95),
-    runtimeP99: seconds(runs, 0.99),
-    waitP50: seconds(waits, 0.5),
-    waitP95: seconds(waits, 0.95),
-    waitP99: seconds(waits, 0.99),
-  };
+  return figuresOf(secondsIn(runs), secondsIn(waits));
 }
 
 /** The counts of each step. */

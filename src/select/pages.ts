@@ -18,20 +18,14 @@ import { comparePositions, passesFilters, sortKeyOf } from './apply-query.ts';
  */
 export function selectTasks(tasks: Iterable<Task>, query: TaskQuery): TaskPage {
   const { sort, order, limit, after } = query;
-  const matching: { key: number | string | null; id: string; task: Task }[] = [];
+  const rows: Row[] = [];
   for (const task of tasks) {
-    if (passesFilters(task, query)) matching.push({ key: sortKeyOf(task, sort), id: task.id, task });
+    if (passesFilters(task, query)) rows.push({ key: sortKeyOf(task, sort), id: task.id, task });
   }
-  matching.sort((a, b) => comparePositions(a, b, order));
-  const start = after === null ? 0 : matching.findIndex((row) => comparePositions(row, after, order) > 0);
-  const page = start < 0 ? [] : matching.slice(start, start + limit);
-  const last = page[page.length - 1];
-  const hasMore = last !== undefined && start + limit < matching.length;
-  return {
-    tasks: page.map(({ task }) => task),
-    next: hasMore ? { key: last.key, id: last.id } : null,
-    total: matching.length,
-  };
+  rows.sort((a, b) => comparePositions(a, b, order));
+  const start = after === null ? 0 : rows.findIndex((row) => comparePositions(row, after, order) > 0);
+  const rest = start < 0 ? [] : rows.slice(start, start + limit + 1);
+  return { ...pageOf(rest, limit, rest.length > limit), total: rows.length };
 }
 
 /** How rows are streamed. */

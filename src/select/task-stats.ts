@@ -99,13 +99,20 @@ export interface StatsOptions {
   readonly before?: CausesBefore;
 }
 
-const NOTHING_BEFORE: CausesBefore = { firstSeen: () => null, since: () => null };
+const ALL_KNOWN: Required<StatsOptions> = {
+  isWhole: () => true,
+  isExamined: () => true,
+  hasRemoved: () => false,
+  before: { firstSeen: () => null, since: () => null },
+};
 
 /** Sums over the added tasks. Times in milliseconds since 1970. */
-interface Sums {
+interface Sums extends Required<StatsOptions> {
   readonly start: number;
   readonly end: number;
   readonly stepSeconds: number;
+  /** The step of a time; -1: it is not in the window. */
+  readonly stepOf: (time: number) => number;
   readonly series: readonly ChartStep[];
   /** Of all tasks. */
   readonly durations: Durations;
@@ -113,15 +120,11 @@ interface Sums {
   readonly names: Map<string, NameFigures>;
   readonly workers: Set<string>;
   readonly queues: Set<string>;
-  readonly isWhole: (from: number, to: number) => boolean;
-  readonly isExamined: (from: number) => boolean;
-  readonly hasRemoved: (queue: string | null) => boolean;
   /** `null`: callers are not requested. */
   readonly counted: SentTask[] | null;
   /** `null`: causes are not requested. */
   readonly causes: CauseGroups | null;
   readonly mostCauses: number;
-  readonly before: CausesBefore;
 }
 
 /**
@@ -134,15 +137,7 @@ interface Sums {
  *   if it is unknown when the attempt was sent, from when it was received
  * - percentiles by nearest rank; those of a step are of the runs and waits that ended in it
  */
-export function createStatsAccumulator(
-  query: TaskStatsQuery,
-  {
-    isWhole = () => true,
-    isExamined = () => true,
-    hasRemoved = () => false,
-    before = NOTHING_BEFORE,
-  }: StatsOptions,
-) {
+export function createStatsAccumulator(query: TaskStatsQuery, options: StatsOptions) {
   const { start, end, stepSeconds, first, count } = statsWindow(query);
   const stepMs = stepSeconds * 1_000;
   const series = Array.from(
@@ -157,29 +152,23 @@ export function createStatsAccumulator(
     }),
   );
   const mostCauses = query.causes ?? 0;
-  const window = {
-    start,
-    end,
-    steps: count,
-    stepOf: (time: number) => (time >= start && time <= end ? Math.floor((time - first) / stepMs) : -1),
-  };
+  const stepOf = (time: number) => (time >= start && time <= end ? Math.floor((time - first) / stepMs) : -1);
   const sums: Sums = {
+    ...ALL_KNOWN,
+    ...options,
     start,
     end,
     stepSeconds,
+    stepOf,
     series,
     durations: noDurations(),
     states: new Map(),
     names: new Map(),
     workers: new Set(),
     queues: new Set(),
-    isWhole,
-    isExamined,
-    hasRemoved,
     counted: query.callers === true ? [] : null,
-    causes: mostCauses > 0 ? createCauseGroups(window) : null,
+    causes: mostCauses > 0 ? createCauseGroups({ start, end, steps: count, stepOf }) : null,
     mostCauses,
-    before,
   };
   return {
     /** Counts a task that has passed the filters, unless it is outside the time window. */
@@ -235,11 +224,8 @@ function addRetry(step: ChartStep | undefined): void {
   if (step !== undefined && step.retried !== null) step.retried++;
 }
 
-function stepAt({ start, end, series, stepSeconds }: Sums, time: number): ChartStep | undefined {
-  const first = series[0]?.t.getTime() ?? 0;
-  return time >= start && time <= end
-    ? series[Math.floor((time - first) / (stepSeconds * 1_000))]
-    : undefined;
+function stepAt({ series, stepOf }: Sums, time: number): ChartStep | undefined {
+  return series[stepOf(time)];
 }
 
 function addToName({ names, hasRemoved }: Sums, task: TaskFigures, name: string): void {

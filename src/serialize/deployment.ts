@@ -49,7 +49,7 @@ export function workerBody(worker: Worker, source: string, now: Date): WorkerBod
     hostname,
     status,
     last_heartbeat: heartbeat,
-    last_seen_seconds: heartbeat === null ? null : secondsBetween(heartbeat, now),
+    last_seen_seconds: secondsBetween(heartbeat, now),
     pid: whole(worker.pid),
     pool: label(worker.pool),
     pool_size: whole(worker.poolSize),
@@ -91,11 +91,9 @@ export function runningTaskBody(
   };
 }
 
-/**
- * Clocks of two machines differ, so a heartbeat may seem to come from the future. Its age is never negative.
- */
-function secondsBetween(heartbeat: string, now: Date): number | null {
-  return whole(Math.max(0, Math.floor((now.getTime() - Date.parse(heartbeat)) / 1_000)));
+/** Clocks of two machines differ, so a time may seem to be in the future. Its age is never negative. */
+function secondsBetween(time: string | null, now: Date): number | null {
+  return time === null ? null : whole(Math.max(0, Math.floor((now.getTime() - Date.parse(time)) / 1_000)));
 }
 
 /** `null` when the event has no id or no type. */
@@ -183,15 +181,12 @@ export function queueBody(
 ): Omit<QueueBody, 'blocked_by' | 'drain'> | null {
   const name = label(queue.name);
   if (name === null) return null;
-  const due = isoTime(queue.oldestDueAt);
   return {
     name,
     waiting: whole(queue.waiting),
     reserved: whole(queue.reserved),
     consumers: whole(queue.consumers),
-    // The clocks of two machines differ. A wait is never negative.
-    oldest_due_seconds:
-      due === null ? null : Math.max(0, Math.floor((now.getTime() - Date.parse(due)) / 1_000)),
+    oldest_due_seconds: secondsBetween(isoTime(queue.oldestDueAt), now),
     engine_states: countsOf(queue.engineStates),
     paused: typeof queue.isPaused === 'boolean' ? queue.isPaused : null,
     as_of: isoTime(queue.asOf),

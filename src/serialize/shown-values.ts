@@ -68,11 +68,16 @@ export function rawText(value: unknown, most: number, { isSecretKey }: Rules): s
 }
 
 /** The start of a text and `…`, together at most `limit` long. Never splits a surrogate pair. */
-export function ellipsize(text: string, limit: number): string {
+function ellipsize(text: string, limit: number): string {
   let end = Math.min(text.length, limit - 1);
   const last = text.charCodeAt(end - 1);
   if (last >= 0xd800 && last <= 0xdbff) end -= 1;
   return `${wellFormed(text.slice(0, end))}…`;
+}
+
+/** The text, or its start and `…` if it is longer than `most`. */
+export function shorten<Text extends string | null>(text: Text, most: number): Text | string {
+  return text === null || text.length <= most ? text : ellipsize(text, most);
 }
 
 /**
@@ -82,11 +87,8 @@ export const MOST_ITEMS = 10_000;
 
 /** A text that is never truncated: an id, a name, a hostname, a state. An empty one counts as missing. */
 export function label(value: unknown): string | null {
-  return isLabel(value) ? wellFormed(value) : null;
-}
-
-function isLabel(value: unknown): value is string {
-  return typeof value === 'string' && value !== '' && value.length <= LONGEST_LABEL;
+  const isLabel = typeof value === 'string' && value !== '' && value.length <= LONGEST_LABEL;
+  return isLabel ? wellFormed(value) : null;
 }
 
 /**

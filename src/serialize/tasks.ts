@@ -23,13 +23,13 @@ import type {
   TimelineEntryBody,
 } from '../wire.ts';
 import {
-  ellipsize,
   figure,
   isoTime,
   label,
   labels,
   MOST_ITEMS,
   type ShowText,
+  shorten,
   wellFormed,
   whole,
 } from './shown-values.ts';
@@ -203,10 +203,6 @@ function logBody(log: unknown, show: ShowText, isRedacted: boolean): TaskLogBody
     return text === null ? [] : [text];
   });
   return { lines, total: Math.max(whole(log.total) ?? 0, given.length) };
-}
-
-function shorten(text: string | null, most: number): string | null {
-  return text === null || text.length <= most ? text : ellipsize(text, most);
 }
 
 /** Fields that are searched, in this order, by their names in the body. */
