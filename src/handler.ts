@@ -139,11 +139,7 @@ function watchStart({ sources, report, beforeClose }: Monitor): void {
 /** Passes a request back to the host: with an error for a bug of this library, without one for another path. */
 type Next = (error?: unknown) => void;
 
-const CLOSED: Denial = {
-  error: new MonitorError('overloaded', 'The monitor was closed.'),
-  challenge: null,
-  redirect: null,
-};
+const CLOSED: Denial = { error: new MonitorError('overloaded', 'The monitor was closed.') };
 
 /** @param find finds what answers a request; `null`: it is passed to the host */
 function answerWith(monitor: Monitor, find: (request: MonitorRequest) => Target | null): MonitorHandler {

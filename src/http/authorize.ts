@@ -9,9 +9,9 @@ import type { MonitorRequest } from './exchange.ts';
 /** Why a request was refused. */
 export interface Denial {
   readonly error: MonitorError;
-  readonly challenge: string | null;
+  readonly challenge?: string;
   /** Where to sign in, for the page only. */
-  readonly redirect: string | null;
+  readonly redirect?: string;
 }
 
 /** Returns `null` for an allowed request; synchronous if the host's hook is. Never rejects. */
@@ -19,10 +19,8 @@ export type Guard = (request: MonitorRequest, route: RouteName) => Denial | null
 
 const UNDECIDED: Denial = {
   error: new MonitorError('forbidden', 'Your permission to see this could not be determined.'),
-  challenge: null,
-  redirect: null,
 };
-const DENIED: Denial = { error: new MonitorError('forbidden'), challenge: null, redirect: null };
+const DENIED: Denial = { error: new MonitorError('forbidden') };
 
 /** Creates a guard that calls the host's hook. Only `true` allows a request. */
 export function createGuard(
@@ -67,7 +65,7 @@ function readRefusal(verdict: unknown, request: MonitorRequest, publicUrl: strin
   const sentence = typeof detail === 'string' && detail !== '' ? detail : undefined;
   if (redirect !== undefined) {
     const address = readRedirect(redirect, request, publicUrl);
-    return { error: new MonitorError('unauthorized', sentence), challenge: null, redirect: address };
+    return { error: new MonitorError('unauthorized', sentence), redirect: address };
   }
   if (status !== 401 && status !== 403) {
     throw new TypeError(
@@ -76,8 +74,7 @@ function readRefusal(verdict: unknown, request: MonitorRequest, publicUrl: strin
   }
   return {
     error: new MonitorError(status === 401 ? 'unauthorized' : 'forbidden', sentence),
-    challenge: status === 401 && challenge !== undefined ? readChallenge(challenge) : null,
-    redirect: null,
+    ...(status === 401 && challenge !== undefined && { challenge: readChallenge(challenge) }),
   };
 }
 

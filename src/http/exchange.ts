@@ -81,9 +81,6 @@ export function onLeave(response: MonitorResponse): OnLeave {
 /** Value of `Allow`. */
 export const ALLOWED = 'GET, HEAD, OPTIONS';
 
-/** `Retry-After` in seconds: an overload ends sooner than an outage. */
-const RETRY_AFTER = { overloaded: '1', other: '5' };
-
 /** Documents from this size are sent in turns: many clients may have waited for the same one. */
 const LARGE_BYTES = 65_536;
 
@@ -164,7 +161,7 @@ export function sendProblem(
   request: MonitorRequest,
   response: MonitorResponse,
   error: MonitorError,
-  challenge: string | null = null,
+  challenge?: string,
 ): void {
   if (isOver(response)) return;
   setProblemHeaders(response, error, challenge);
@@ -190,14 +187,15 @@ export function problemOf({ code, message, faults }: MonitorError): ProblemBody 
 export function setProblemHeaders(
   response: MonitorResponse,
   { code }: MonitorError,
-  challenge: string | null,
+  challenge?: string,
 ): void {
   const status = STATUS_OF[code];
   if (status === 503) {
-    response.setHeader('Retry-After', code === 'overloaded' ? RETRY_AFTER.overloaded : RETRY_AFTER.other);
+    // In seconds: an overload ends sooner than an outage.
+    response.setHeader('Retry-After', code === 'overloaded' ? '1' : '5');
   }
   if (status === 405) response.setHeader('Allow', ALLOWED);
-  if (challenge !== null) response.setHeader('WWW-Authenticate', challenge);
+  if (challenge !== undefined) response.setHeader('WWW-Authenticate', challenge);
 }
 
 /** Sends a response without a body: 204 and 308. */

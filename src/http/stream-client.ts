@@ -2,7 +2,7 @@
 
 import { scheduler } from '../scheduler.ts';
 import type { AnswerEntry } from './answer-body.ts';
-import { isGone, type MonitorRequest, type MonitorResponse, onLeave } from './exchange.ts';
+import { isGone, type MonitorRequest, type MonitorResponse, onLeave, setCommon } from './exchange.ts';
 
 /** A client with more unread bytes than this gets no further message: its stream ends, and it continues later. */
 const MOST_UNREAD = 1_048_576;
@@ -162,8 +162,7 @@ function advance(state: ClientState): number {
 function sendHeaders(response: MonitorResponse): void {
   response.statusCode = 200;
   response.setHeader('Content-Type', 'text/event-stream; charset=utf-8');
-  response.setHeader('Cache-Control', 'no-store');
-  response.setHeader('X-Content-Type-Options', 'nosniff');
+  setCommon(response, 'no-store');
   // Without this header nginx buffers messages.
   response.setHeader('X-Accel-Buffering', 'no');
   response.flushHeaders();

@@ -48,20 +48,8 @@ export interface WorkflowQuestion extends DocumentRequest<TreeSource> {
   content(workflow: Workflow): Steps<AnswerContent>;
 }
 
-/** The workflows of one router. */
-export interface Workflows {
-  /**
-   * Answers a question; equal questions share the answer. Stops when the last client has disconnected.
-   *
-   * @throws MonitorError with the error code of the response
-   */
-  answer(question: WorkflowQuestion, onLeave: OnLeave | undefined): Promise<AnswerEntry>;
-  /** Frees the kept workflows. */
-  clear(): void;
-}
-
 /** Options of {@link createWorkflows}. */
-export interface WorkflowsOptions {
+interface WorkflowsOptions {
   readonly reader: Reader;
   readonly serializer: Serializer;
   readonly report: Report;
@@ -100,7 +88,7 @@ const BYTES_PER_TASK = 1_024;
 const HELD = { entries: 500, bytes: 48 * 1024 * 1024, sizeOf: bytesOf };
 
 /** Creates the workflows of one router; none is kept yet. */
-export function createWorkflows(options: WorkflowsOptions): Workflows {
+export function createWorkflows(options: WorkflowsOptions) {
   const state: WorkflowsState = {
     ...options,
     tracker: createGraphTracker({ most: options.most }),
@@ -111,11 +99,17 @@ export function createWorkflows(options: WorkflowsOptions): Workflows {
     begunAt: new Map(),
   };
   return {
-    answer(question, onLeave) {
+    /**
+     * Answers a question; equal questions share the answer. Stops when the last client has disconnected.
+     *
+     * @throws MonitorError with the error code of the response
+     */
+    answer(question: WorkflowQuestion, onLeave: OnLeave | undefined): Promise<AnswerEntry> {
       // No request gets an answer that was started before the latest change.
       const key = `${question.before.revision} ${question.key}`;
       return state.answers.run(key, () => beginAnswer(state, question), onLeave);
     },
+    /** Frees the kept workflows. */
     clear: () => state.held.clear(),
   };
 }

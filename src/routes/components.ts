@@ -18,7 +18,6 @@ import {
   type Findings,
   findingsOf,
   ownComponent,
-  stableFindings,
 } from './own-components.ts';
 import { type KeyedComponent, type Rows, readComponents, readQueues, type SourceReads } from './situation.ts';
 
@@ -101,8 +100,9 @@ function documentOf({ own, others, documents }: Made, web: ComponentBody): Docum
   const { queues, findings } = own;
   const document = {
     body: Buffer.from(JSON.stringify(body)),
+    // Without the time of the evaluation.
     etag: tagOf(
-      JSON.stringify({ ...body, queues: stableQueues(queues), findings: stableFindings(findings) }),
+      JSON.stringify({ ...body, queues: stableQueues(queues), findings: { ...findings, checked_at: null } }),
     ),
   };
   documents.set(web.url, document);

@@ -126,8 +126,8 @@ const OTHER = 'other';
 /** Items that are processed in one step. */
 const STEP = 100;
 
-/** Takes a value of a series; `null`: it is unknown, and the series is left out. */
-type Put = (family: MetricFamily, labels: MetricLabels, value: number | null | undefined) => void;
+/** Takes a value of a series. Without a finite number it is unknown, and the series is left out. */
+type Put = (family: MetricFamily, labels: MetricLabels, value: unknown) => void;
 
 /** The data of the figures. */
 interface SourceFigures extends Pick<Findings, 'situations' | 'evaluation' | 'queues'> {
@@ -225,13 +225,9 @@ function putStore(put: Put, source: string, store: SourceSituation['components']
   if (store === undefined) return;
   const { delay_seconds, waiting, lost } = store.config ?? {};
   if (store.status !== 'unknown') put(FAMILIES.storeUp, { source }, store.status === 'up' ? 1 : 0);
-  put(FAMILIES.storeDelay, { source }, numberOf(delay_seconds));
-  put(FAMILIES.storeWaiting, { source }, numberOf(waiting));
-  put(FAMILIES.storeLost, { source }, numberOf(lost));
-}
-
-function numberOf(value: unknown): number | null {
-  return typeof value === 'number' ? value : null;
+  put(FAMILIES.storeDelay, { source }, delay_seconds);
+  put(FAMILIES.storeWaiting, { source }, waiting);
+  put(FAMILIES.storeLost, { source }, lost);
 }
 
 function putHistory(put: Put, source: string, stats: HistoryStats | undefined): void {

@@ -156,8 +156,3 @@ function bodyOf({ serializer }: Monitor, { findings, rules, at }: Evaluation): C
     checked_at: new Date(at).toISOString(),
   });
 }
-
-/** The component without the time of the evaluation, for the ETag. */
-export function stableFindings(component: ComponentBody): object {
-  return { ...component, checked_at: null };
-}

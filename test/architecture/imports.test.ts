@@ -113,7 +113,7 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   debug: /^src\/debug\.ts$/,
   express: /^src\/router\.ts$/,
   amqplib: /^src\/amqp\/amqplib\.ts$/,
-  '#page': /^src\/http\/dashboard-files\.ts$/,
+  '#page': /^src\/http\/dashboard\.ts$/,
   'prom-client': /^src\/metrics\/exposition\.ts$/,
   'http-proxy-middleware': /^src\/metrics\/scrape\.ts$/,
   ioredis: /^src\/redis\//,
