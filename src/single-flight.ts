@@ -14,28 +14,14 @@ export interface Call<Result> {
 }
 
 /** Calls in progress, by key. */
-export interface SingleFlight<Result> {
-  /** Number of calls in progress. */
-  readonly size: number;
-  /** Whether a call with this key is in progress. */
-  has(key: string): boolean;
-  /**
-   * Waits for the call with this key; `undefined` if there is none.
-   *
-   * @param onLeave registers a listener for when this waiter leaves: its promise then rejects with {@link WAITER_LEFT}.
-   *   Default: it never leaves
-   */
-  join(key: string, onLeave?: OnLeave): Promise<Result> | undefined;
-  /** The same, but starts the call if there is none. */
-  run(key: string, start: () => Call<Result>, onLeave?: OnLeave): Promise<Result>;
-}
+export type SingleFlight<Result> = ReturnType<typeof createSingleFlight<Result>>;
 
 interface PendingCall<Result> extends Call<Result> {
   waiters: number;
 }
 
 /** Creates a single flight without calls. */
-export function createSingleFlight<Result>(): SingleFlight<Result> {
+export function createSingleFlight<Result>() {
   const calls = new Map<string, PendingCall<Result>>();
 
   function begin(key: string, call: Call<Result>): PendingCall<Result> {
@@ -66,15 +52,25 @@ export function createSingleFlight<Result>(): SingleFlight<Result> {
   }
 
   return {
-    get size() {
+    /** Number of calls in progress. */
+    get size(): number {
       return calls.size;
     },
-    has: (key) => calls.has(key),
-    join(key, onLeave) {
+    /** Whether a call with this key is in progress. */
+    has: (key: string): boolean => calls.has(key),
+    /**
+     * Waits for the call with this key; `undefined` if there is none.
+     *
+     * @param onLeave registers a listener for when this waiter leaves: its promise then rejects with
+     *   {@link WAITER_LEFT}. Default: it never leaves
+     */
+    join(key: string, onLeave?: OnLeave): Promise<Result> | undefined {
       const pending = calls.get(key);
       return pending && wait(key, pending, onLeave);
     },
-    run: (key, start, onLeave) => wait(key, calls.get(key) ?? begin(key, start()), onLeave),
+    /** The same, but starts the call if there is none. */
+    run: (key: string, start: () => Call<Result>, onLeave?: OnLeave): Promise<Result> =>
+      wait(key, calls.get(key) ?? begin(key, start()), onLeave),
   };
 }
 

@@ -17,29 +17,7 @@ const COMMENT = messageWith(Buffer.from(':\n\n'));
 const GOODBYE = messageWith(Buffer.from(`retry: ${RETRY_MS}\n\n`));
 
 /** An open stream. */
-export interface StreamClient {
-  readonly request: MonitorRequest;
-  /** Cursor of the last message sent. */
-  cursor: string;
-  /** `Freshness.outages` of the last message sent. */
-  outages: string;
-  /** When `authorize` was last called, in monotonic milliseconds. */
-  allowedAt: number;
-  /** When the stream ends at the latest, in monotonic milliseconds. */
-  readonly endsAt: number;
-  /** Number of bytes that the client has not read yet. */
-  unread(): number;
-  /** @returns false when the client is gone, or reads too slowly, so that its stream ends */
-  write(message: StreamMessage): boolean;
-  /** Sends a comment, to keep the connection alive. */
-  comment(): void;
-  /** Disconnects a client that has read nothing for so many milliseconds although there was something to read. */
-  dropAfter(ms: number): void;
-  /** Disconnects the client now. It continues behind the last message that it has read completely. */
-  drop(): void;
-  /** Asks the client to reconnect, and ends the stream when it has read the rest. */
-  end(): void;
-}
+export type StreamClient = ReturnType<typeof createStreamClient>;
 
 /** Writes the next bytes of a client; returns how many. */
 type Advance = () => number;
@@ -64,7 +42,7 @@ export function createStreamClient(
   response: MonitorResponse,
   { content, freshness }: AnswerEntry,
   endsAt: number,
-): StreamClient {
+) {
   sendHeaders(response);
   const now = performance.now();
   const state: ClientState = {
@@ -91,23 +69,33 @@ export function createStreamClient(
   };
   return {
     request,
+    /** Cursor of the last message sent. */
     cursor: content.position?.cursor ?? '',
+    /** `Freshness.outages` of the last message sent. */
     outages: freshness.outages,
+    /** When `authorize` was last called, in monotonic milliseconds. */
     allowedAt: now,
+    /** When the stream ends at the latest, in monotonic milliseconds. */
     endsAt,
+    /** Number of bytes that the client has not read yet. */
     unread: () => unreadBy(state),
-    write(message) {
+    /** @returns false when the client is gone, or reads too slowly, so that its stream ends */
+    write(message: StreamMessage): boolean {
       if (state.isEnding || isGone(response) || response.writableEnded) return false;
       const isSlow = unreadBy(state) > MOST_UNREAD;
       if (isSlow) end();
       else push(state, message);
       return !isSlow;
     },
-    comment() {
+    /** Sends a comment, to keep the connection alive. */
+    comment(): void {
       if (state.queue.length === 0 && !state.isEnding) push(state, COMMENT);
     },
-    dropAfter: (ms) => dropAfter(state, ms),
+    /** Disconnects a client that has read nothing for so many milliseconds although there was something to read. */
+    dropAfter: (ms: number): void => dropAfter(state, ms),
+    /** Disconnects the client now. It continues behind the last message that it has read completely. */
     drop: () => void response.destroy(),
+    /** Asks the client to reconnect, and ends the stream when it has read the rest. */
     end,
   };
 }
