@@ -14,9 +14,6 @@ import type { Reader } from '../read.ts';
 import { partsOf } from '../source/combined-part.ts';
 import type { Meter, MonitorSources, SourcePart } from '../source.ts';
 
-/** Serves own metrics. */
-export type OwnMetrics = ReturnType<typeof createOwnMetrics>;
-
 /** What own metrics are built from. */
 interface OwnMetricsContext extends ResolvedMetrics {
   readonly sources: MonitorSources;

@@ -81,7 +81,7 @@ type ConditionValues = ValuesOf<typeof CONDITION_QUERY> & Exact;
 type ConditionName = keyof typeof CONDITION_QUERY;
 
 /** All names, in the order of the documentation. */
-export const CONDITION_NAMES = Object.keys(CONDITION_QUERY) as readonly ConditionName[];
+const CONDITION_NAMES = Object.keys(CONDITION_QUERY) as readonly ConditionName[];
 
 /** Checks the number of terms. @param faulty parameters with a fault of their own */
 export function findConditionFaults(

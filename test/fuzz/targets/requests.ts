@@ -140,7 +140,7 @@ function requestTarget({ name, express, createMonitorRouter }: ExpressMajor): Ru
   return defineTarget<Injected>({
     name: `requests on ${name}`,
     share: 12,
-    covers: ['answer-body', 'targets', 'parameter', 'exchange', 'document', 'monitor', 'streams'].map(
+    covers: ['answer-body', 'route', 'parameter', 'exchange', 'document', 'monitor', 'streams'].map(
       (file) => `http/${file}.ts`,
     ),
     inputs: requests,
