@@ -157,16 +157,14 @@ function createHealth(name: string, redis: BullMQRedis): HealthSource {
 }
 
 async function findProblem(redis: BullMQRedis, context: ReadContext): Promise<ServerProblem | null> {
+  const access = redis.within(context);
+  const reading = access.queues().then((queues) => access.readParts(queues, ['settings']));
   const [problem, failure] = await Promise.all([
     redis.check(context.signal),
-    readAll(redis.within(context)).then(() => null, describeError),
+    reading.then(() => null, describeError),
   ]);
   // A user who may not ping may still be able to read.
   return problem === null || problem.code === 'NOPERM' ? failure : problem;
-}
-
-async function readAll(access: QueueAccess): Promise<void> {
-  await access.readParts(await access.queues(), ['settings']);
 }
 
 async function checkWorkers(access: QueueAccess): Promise<WorkerHealthCheck> {

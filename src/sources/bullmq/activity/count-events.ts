@@ -6,7 +6,7 @@
 import type { MinuteAggregate, Outcome } from '../../../history/aggregate/minute-aggregate.ts';
 import type { RepeatedRun, RepeatedTask, WorkerDeath } from '../../../source.ts';
 import { type QueueRef, taskIdOf } from '../access/queue-reads.ts';
-import { type JobStep, mayReturn } from '../events/job-machine.ts';
+import { type JobStep, mayReturn, NAMED } from '../events/job-machine.ts';
 import type { StreamEntry } from '../events/stream-entry.ts';
 import { countSteps, type StepConsumer } from '../events/stream-follower.ts';
 import { STALLED_TOO_OFTEN } from '../jobs/job-hash.ts';
@@ -16,7 +16,7 @@ import type { EndedPart } from '../jobs/job-sets.ts';
 const COUNTED_MS = 24 * 60 * 60_000;
 
 /** The end of a job may be dated this much before the event that reports it. */
-const EDGE_MS = 2_000;
+export const EDGE_MS = 2_000;
 
 /** A time in which events were removed from the stream before they were read. Sets of ended jobs may fill it. */
 interface Gap {
@@ -129,9 +129,6 @@ export function countEvents(counts: MinuteAggregate): StepConsumer<CountedQueue>
     },
   });
 }
-
-/** Entries that are counted by the name of their job. */
-const NAMED: ReadonlySet<string> = new Set(['active', 'completed', 'failed']);
 
 function countStep(
   counts: MinuteAggregate,

@@ -11,7 +11,7 @@ import { readQueueFigures } from '../components/queues.ts';
 import { shortText, timeOf } from '../jobs/job-hash.ts';
 import { findConsequences } from '../jobs/job-loader.ts';
 import { ENDED_PARTS, type EndedPart } from '../jobs/job-sets.ts';
-import { type CountedQueue, closeGap, type EndedJob, type EndedJobs } from './count-events.ts';
+import { type CountedQueue, closeGap, EDGE_MS, type EndedJob, type EndedJobs } from './count-events.ts';
 
 /** What a queue keeps. */
 type Kept = Awaited<ReturnType<typeof readKept>>[number];
@@ -54,8 +54,6 @@ export type KeptSince = (
 
 /** Jobs of a name that end with this many others of it, and are gone, were not removed by hand. */
 const ENOUGH_ENDED = 2;
-/** The end of a job may be dated this much before the event that reports it. */
-const LATE_MS = 2_000;
 
 /** @param endedJobs the latest jobs of a queue that ended, by name and outcome, from the events that were read */
 export function createKeptSince(endedJobs: (queue: QueueRef) => Iterable<EndedJobs>): KeptSince {
@@ -101,7 +99,7 @@ async function removedAtOnce(
   const groups = kept.flatMap(({ queue, oldest }) =>
     [...endedJobs(queue)].flatMap(({ name, jobs }) => {
       if (names.length > 0 && name !== null && !names.includes(name)) return [];
-      const keys = jobs.filter(({ part, time }) => time > (oldest[part] ?? 0) + LATE_MS);
+      const keys = jobs.filter(({ part, time }) => time > (oldest[part] ?? 0) + EDGE_MS);
       return keys.length < ENOUGH_ENDED ? [] : [{ queue, keys: keys.map(({ jobId }) => queue.key(jobId)) }];
     }),
   );

@@ -107,6 +107,9 @@ const ENDS_RUN: ReadonlySet<string> = new Set([
   'failed',
 ]);
 
+/** Entries that are counted by the name of their job. */
+export const NAMED: ReadonlySet<string> = new Set(['active', 'completed', 'failed']);
+
 /** Whether the job has ended, or is gone. */
 function isOver({ event }: StreamEntry): boolean {
   return event === 'completed' || event === 'failed' || event === 'removed';

@@ -17,7 +17,7 @@ import { signalWithin } from '../../../waiting.ts';
 import { type BullMQRedis, type QueueAccess, readPer, serversOf } from '../access/queue-access.ts';
 import { keyCommand, type QueueRef } from '../access/queue-reads.ts';
 import { type QueueFigures, readQueueFigures } from '../components/queues.ts';
-import type { JobStep } from '../events/job-machine.ts';
+import { type JobStep, NAMED } from '../events/job-machine.ts';
 import type { StreamEntry } from '../events/stream-entry.ts';
 import { countSteps, type StreamFollower } from '../events/stream-follower.ts';
 
@@ -245,9 +245,6 @@ interface MeteredQueue {
 const PER_QUEUE_MS = 2;
 /** Events of this time before are read for the names of jobs, and for when they began to wait or run. */
 const BEFORE_MS = 60_000;
-
-/** Entries that are counted by the name of their job. */
-const NAMED: ReadonlySet<string> = new Set(['active', 'completed', 'failed']);
 
 /**
  * Counts from the events of all queues, from now on, how long jobs wait and run. Only jobs whose names no event has
