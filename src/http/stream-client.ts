@@ -190,7 +190,7 @@ function writeDue(): void {
 }
 
 /** A message. It can be sent to every client with the same cursor. */
-interface StreamMessage {
+export interface StreamMessage {
   readonly bytes: Buffer;
   /** Number of clients that have not read all of it. */
   readers: number;

@@ -13,18 +13,35 @@ import { until } from '../helpers/redis-server.ts';
 function noteReads(client: Redis, noted: Set<string>): void {
   const send = client.sendCommand.bind(client);
   client.sendCommand = (command: Command, ...rest) => {
-    const [key, ...fields] = command.args.map(String);
-    if (command.name === 'hmget') {
+    const { keys, fields } = hashesOf(command);
+    if (keys.length > 0) {
       void command.promise.then(
         (reply: unknown) => {
-          if (!Array.isArray(reply)) return;
-          for (const [at, field] of fields.entries()) if (reply[at] != null) noted.add(`${field} ${key}`);
+          const rows = command.name === 'hmget' ? [reply] : reply;
+          if (!Array.isArray(rows)) return;
+          for (const [index, row] of rows.entries())
+            if (Array.isArray(row))
+              for (const [at, field] of fields.entries())
+                if (row[at] != null) noted.add(`${field} ${keys[index]}`);
         },
         () => {},
       );
     }
     return send(command, ...rest);
   };
+}
+
+/** Which fields of which hashes a command reads: one with HMGET, many with the script for it. */
+function hashesOf({ name, args }: Command): {
+  readonly keys: readonly string[];
+  readonly fields: readonly string[];
+} {
+  const [first = '', ...others] = args.map(String);
+  if (name === 'hmget') return { keys: [first], fields: others };
+  if (name !== 'eval_ro') return { keys: [], fields: [] };
+  const count = Number(others[0]);
+  // Three numbers stand between keys and fields.
+  return { keys: others.slice(1, 1 + count), fields: others.slice(count + 4) };
 }
 
 /** Queues of one instance. */
