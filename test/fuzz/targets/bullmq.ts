@@ -76,7 +76,7 @@ export const bullmqTarget = defineTarget({
   share: 245,
   covers: [
     ...files('jobs/job-hash', 'jobs/job-row', 'jobs/job-sets', 'jobs/job-loader', 'access/queue-reads'),
-    ...files('walk/walk', 'tasks/task-detail', 'tasks/task-tree', 'tasks/task-list'),
+    ...files('walk/walk', 'walk/set-members', 'tasks/task-detail', 'tasks/task-tree', 'tasks/task-list'),
     'redis/replies.ts',
   ],
   missing: redisMissing,

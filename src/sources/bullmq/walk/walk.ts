@@ -1,22 +1,16 @@
 /** One list of the jobs of many sets, read page by page: the rows of the sets, merged by time. */
 
-import { nextTick } from 'node:process';
 import { readMark, writeMark } from '../../../cursor.ts';
 import { mergeSortedAsync } from '../../../merge-sorted.ts';
-import { asCount, asNumber, asScored, asTexts } from '../../../redis/replies.ts';
+import { asCount, asNumber, asScored } from '../../../redis/replies.ts';
 import { comparePositions } from '../../../select/apply-query.ts';
 import type { TaskPosition } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import {
-  keyCommand,
-  type QueueCommand,
-  type QueueRef,
-  type ReadCommands,
-  taskIdOf,
-} from '../access/queue-reads.ts';
-import { type JobContent, lastChange, readContents, type SetEntry } from '../jobs/job-hash.ts';
+import { keyCommand, type QueueRef, type ReadCommands, taskIdOf } from '../access/queue-reads.ts';
+import { type JobContent, lastChange, readContents } from '../jobs/job-hash.ts';
 import type { FoundJob } from '../jobs/job-loader.ts';
 import { findPaused, isMarker, type JobSet, setIn } from '../jobs/job-sets.ts';
+import { batchReads, createMembers, type ReadMembers, type SetMember } from './set-members.ts';
 
 /** What to list. */
 export interface WalkPlan {
@@ -58,7 +52,7 @@ interface QueueSet {
 /** What the rows of all sets are read with. */
 interface Reading extends Pick<WalkPlan, 'order' | 'after' | 'since' | 'until' | 'withTexts'> {
   readonly read: ReadCommands;
-  readonly heads: Heads;
+  readonly members: ReadMembers;
   /** Changes while the walk is read. */
   readonly demand: {
     /** Rows that are missing, one to look ahead included. */
@@ -79,8 +73,9 @@ const MARGIN = 200;
 export async function createWalk(access: QueueAccess, plan: WalkPlan) {
   const { order, since, until, after, large } = plan;
   const read = batchReads(access);
-  const heads =
-    plan.queues.length === 1 && order === 'desc' && after === null ? readHeads(read, plan) : new Map();
+  const isBegin = plan.queues.length === 1 && order === 'desc' && after === null;
+  const unsortedSets = allSets(plan).filter(({ set }) => !set.isByTime);
+  const members = createMembers(read, isBegin ? unsortedSets : []);
   const counting = countSets(read, plan);
   // A caller that does not ask for the count needs none.
   counting.catch(() => {});
@@ -98,7 +93,7 @@ export async function createWalk(access: QueueAccess, plan: WalkPlan) {
   // Bounds of time drop rows of sets that time does not sort, and in a merged list not all rows come to be shown.
   const withTexts = plan.withTexts && present.length === 1 && since === null && until === null;
   const demand = { rows: 0, sets: present.length };
-  const reading: Reading = { read, heads, order, after, since, until, withTexts, demand };
+  const reading: Reading = { read, members, order, after, since, until, withTexts, demand };
   const rows = present.map((from) => {
     if (from.set.isByTime) return timedRows(reading, from);
     const isLarge = (from.count ?? 0) > most || place !== null;
@@ -186,67 +181,8 @@ function walkOver(
   };
 }
 
-/** Commands that one set waits for. */
-interface WaitingRead {
-  readonly commands: readonly QueueCommand[];
-  resolve(replies: readonly unknown[]): void;
-  reject(error: unknown): void;
-}
-
-/**
- * Sends the commands of several sets to Redis together. Each set sends its own commands; all commands before
- * Node's next tick become one read.
- */
-function batchReads(access: QueueAccess): ReadCommands {
-  let waiting: WaitingRead[] = [];
-
-  async function send(): Promise<void> {
-    const batch = waiting;
-    waiting = [];
-    try {
-      const replies = await access.read(batch.flatMap(({ commands }) => commands));
-      let from = 0;
-      for (const { commands, resolve } of batch) {
-        resolve(replies.slice(from, from + commands.length));
-        from += commands.length;
-      }
-    } catch (error) {
-      for (const { reject } of batch) reject(error);
-    }
-  }
-
-  return (commands) =>
-    new Promise((resolve, reject) => {
-      if (waiting.push({ commands, resolve, reject }) === 1) nextTick(send);
-    });
-}
-
 /** The longest read of ids. It takes Redis less than a millisecond. */
 const MOST_AT_ONCE = 1_000;
-
-/** A member of a set. */
-type SetMember = Pick<SetEntry, 'id' | 'score'>;
-
-/** The first members of each set of one queue that time does not sort: most pages need no others. */
-type Heads = ReadonlyMap<JobSet, Promise<readonly SetMember[]>>;
-
-/** Members of a head: those of a usual page, and more. */
-const HEAD = 128;
-
-/** They are read with the counts, and so do not wait for them. */
-function readHeads(read: ReadCommands, { queues, sets }: WalkPlan): Heads {
-  const heads = new Map<JobSet, Promise<readonly SetMember[]>>();
-  for (const queue of queues) {
-    for (const set of sets) {
-      if (set.isByTime) continue;
-      const head = readRanks(read, { queue, set }, 0, HEAD - 1);
-      // If it is not needed, it is not awaited.
-      head.catch(() => {});
-      heads.set(set, head);
-    }
-  }
-  return heads;
-}
 
 /** @param key time of the row in milliseconds; `null` when it has none */
 function rowOf(
@@ -257,31 +193,6 @@ function rowOf(
 ): SetRow {
   const taskId = taskIdOf(queue.name, id);
   return { queue, set, id, score, taskId, position: { key, id: taskId }, content };
-}
-
-/** Members by their rank, counted from the end at which jobs join a list, or from the highest score. */
-async function readMembers(
-  { read, heads }: Reading,
-  from: QueueSet,
-  first: number,
-  last: number,
-): Promise<readonly SetMember[]> {
-  const head = last < HEAD ? await heads.get(from.set) : undefined;
-  return head?.slice(first, last + 1) ?? readRanks(read, from, first, last);
-}
-
-async function readRanks(
-  read: ReadCommands,
-  { queue, set: { part, kind } }: QueueSet,
-  first: number,
-  last: number,
-): Promise<readonly SetMember[]> {
-  if (kind === 'list') {
-    const [reply] = await read([keyCommand(queue, 'LRANGE', part, first, last)]);
-    return asTexts(reply).map((id) => ({ id, score: null }));
-  }
-  const [reply] = await read([keyCommand(queue, 'ZREVRANGE', part, first, last, 'WITHSCORES')]);
-  return asScored(reply).map(({ member, score }) => ({ id: member, score }));
 }
 
 /** Reads the jobs of members, for their times. A job that is gone is left out. */
@@ -329,7 +240,7 @@ async function* newestRows(
     if (ranks >= most) return;
     window = isLarge ? Math.min(indexWindow(window, demand), most - ranks) : most;
     const first = order === 'desc' ? ranks : most - ranks - window;
-    const members = await readMembers(reading, from, first, first + window - 1);
+    const members = await reading.members(from, first, first + window - 1);
     ranks += window;
     // If a set is larger than the page, many of its jobs are not shown.
     const found = await readRows(reading, from, members, withTexts && members.length <= demand.rows);
@@ -386,7 +297,7 @@ async function* indexedRows(
     window = indexWindow(window, reading.demand);
     const first: number = isDescending ? at : Math.max(0, at - window);
     const end: number = isDescending ? at + window : at;
-    const members = first < end ? await readMembers(reading, from, first, end - 1) : [];
+    const members = first < end ? await reading.members(from, first, end - 1) : [];
     const rows = await readRows(reading, from, members, reading.withTexts);
     for (const index of isDescending ? rows.keys() : [...rows.keys()].reverse()) {
       const row = rows[index] ?? null;
