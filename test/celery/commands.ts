@@ -1,9 +1,9 @@
 /** What clients of a Redis send, by the user that they are signed in as. */
 import { createClient } from '../helpers/redis-client.ts';
 
-/** Commands that change something, block others, or reach them. */
+/** Commands that change something, block others, or reach them. In a script of `EVAL_RO`, Redis refuses these. */
 const WRITING =
-  /^"(?:SET|SETEX|APPEND|DEL|UNLINK|EXPIRE|PERSIST|RENAME|[LR]PUSHX?|[LR]POP|B[LR]?POP|BRPOP|LREM|LTRIM|LMOVE|SADD|SREM|SPOP|HSET|HDEL|HINCRBY|ZADD|ZREM|INCR|PUBLISH|SPUBLISH|EVAL|EVALSHA|FLUSH|CONFIG|CLIENT|SCRIPT|MULTI|EXEC|WATCH)/i;
+  /^"(?:SET|SETEX|APPEND|DEL|UNLINK|EXPIRE|PERSIST|RENAME|[LR]PUSHX?|[LR]POP|B[LR]?POP|BRPOP|LREM|LTRIM|LMOVE|SADD|SREM|SPOP|HSET|HDEL|HINCRBY|ZADD|ZREM|INCR|PUBLISH|SPUBLISH|EVAL(?!_RO)|FLUSH|CONFIG|CLIENT|SCRIPT|MULTI|EXEC|WATCH)/i;
 
 /** A record of all commands. */
 export interface CommandRecord {
