@@ -82,10 +82,15 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a page of 100 
     for (let pages = 0; pages < 5; pages += 1)
       deep = await page(on.sources, { limit: 1_000, after: deep.next });
     expect(await commandsOf(on.sources, { after: deep.next })).toBeLessThan(4_000);
-    for (const part of [{ states: ['RETRY'] }, { names: ['none'] }, { q: 'x', search: () => false }]) {
+    // Texts are read of no job that a filter drops.
+    for (const [most, part] of [
+      [3_000, { states: ['RETRY'] }],
+      [3_000, { names: ['none'] }],
+      [12_000, { q: 'x', search: () => false }],
+    ] as const) {
       const before = await processed();
       expect((await page(on.sources, { ...part, scan: 2_000 })).total).toBeNull();
-      expect((await processed()) - before).toBeLessThan(12_000);
+      expect((await processed()) - before).toBeLessThan(most);
     }
   });
 

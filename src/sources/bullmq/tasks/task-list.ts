@@ -155,14 +155,14 @@ async function loadMatching(
   const withoutText = { ...query, q: null };
   const passes = (task: Task): boolean => passesFilters(task, withoutText);
   const now = Date.now();
-  // Where nearly all pass, a task without its texts is not made for the filters alone.
-  const isDense = showsMostJobs(query);
-  const passed = isDense ? jobs : jobs.filter((job) => passes(bareTask(access, job, now)));
+  // Where all pass, no task without its texts is made for the filters alone.
+  const isWhole = matchesWholeSets(query);
+  const passed = isWhole ? jobs : jobs.filter((job) => passes(bareTask(access, job, now)));
   const found: Task[] = [];
   const step = query.q === null ? most : SEARCHED_AT_ONCE;
   for (let from = 0; from < passed.length && found.length < most; from += step) {
     const loaded = await loadTasks(access, passed.slice(from, from + step), ROW_BOUNDS);
-    const matching = isDense ? loaded.filter(passes) : loaded;
+    const matching = isWhole ? loaded.filter(passes) : loaded;
     found.push(...matching.filter((task) => query.q === null || query.search(task)));
   }
   return found.slice(0, most);
