@@ -77,7 +77,7 @@ export function ioredisClient(raw: Ioredis): RedisClient {
     isUp: () => ['ready', 'wait', ...(isCluster ? ['connect'] : [])].includes(raw.status),
     async send(list) {
       const commands = list.map(([name = '', ...args]) => [name.toLowerCase(), ...args] as const);
-      // A pipeline of a cluster takes the keys of one node only, and any copies every script that BullMQ has defined.
+      // In a cluster, a pipeline takes the keys of one node only. Each copies all scripts that BullMQ has defined.
       if (isCluster || commands.length === 1) {
         return settle(commands.map((command) => () => call(raw, command)));
       }

@@ -35,12 +35,13 @@ return rows`;
 const MOST_AT_ONCE = 128;
 const LEAST_AT_ONCE = 4;
 
-/** Greatest size of a hash whose texts are read, and of all such hashes of one script, in bytes. */
-const LARGEST = 65_536;
-const LARGEST_SUM = 2_097_152;
+/** Up to this size or length, in bytes, the texts of a job are always read. */
+export const ALWAYS_READ = 65_536;
+/** Bytes of texts that are read at once. */
+export const BATCH_BYTES = 2_097_152;
 
 /** A hash, and which of its texts to read. */
-export interface HashRequest {
+interface HashRequest {
   readonly job: JobRef;
   readonly texts: readonly string[];
 }
@@ -76,7 +77,7 @@ function scriptsFor(
   const groups = new Map<string, number[]>();
   for (const [index, { job, texts }] of requests.entries())
     addTo(groups, [job.queue.name, ...texts].join(':'), index);
-  const args = [LARGEST, LARGEST_SUM, fields.length].map(String);
+  const args = [ALWAYS_READ, BATCH_BYTES, fields.length].map(String);
   return [...groups.values()].flatMap((group) => {
     const { job, texts } = requests[group[0] ?? 0] as HashRequest;
     const count = group.length < LEAST_AT_ONCE ? 0 : Math.ceil(group.length / MOST_AT_ONCE);

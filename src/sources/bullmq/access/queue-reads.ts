@@ -163,7 +163,7 @@ async function readInTurns(
   return (await Promise.all(sent)).flat();
 }
 
-/** Whether Redis refused it: also for a reason that is not known, which an outage would show in the other reads. */
+/** Whether Redis refused it. An unknown reason counts: if it is an outage, the reads that follow fail, too. */
 function isRefused(outcome: Outcome | undefined): boolean {
   const problem = outcome?.problem ?? null;
   if (problem === null || NO_SUCH_VALUE.has(problem.code)) return false;

@@ -5,7 +5,14 @@
  */
 import { asCount, asFields, asNumber } from '../../../redis/replies.ts';
 import { isTime } from '../../../values.ts';
-import { MOST_FIELDS, readByScript, readFields, readHashes } from '../access/hash-reads.ts';
+import {
+  ALWAYS_READ,
+  BATCH_BYTES,
+  MOST_FIELDS,
+  readByScript,
+  readFields,
+  readHashes,
+} from '../access/hash-reads.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { type JobRef, keyCommand, type QueueCommand } from '../access/queue-reads.ts';
 import { dueTime, type JobSet } from './job-sets.ts';
@@ -172,14 +179,8 @@ export const ROW_BOUNDS: ValueBounds = { keep: 4_096, largest: 8_388_608, budget
 /** For a task on its own. */
 export const DETAIL_BOUNDS: ValueBounds = { keep: 262_144, largest: 16_777_216, budget: 67_108_864 };
 
-/** Up to this length a text is always read, in bytes. */
-export const ALWAYS_READ = 65_536;
-
 /** The last stack trace of a list is shown, so the whole list is needed; of a longer one, only the last. */
 const LONGEST_TRACES = 262_144;
-
-/** Bytes that are read at once. */
-const BATCH_BYTES = 2_097_152;
 
 /** The texts of a request. */
 interface RequestedTexts extends ValueRequest {

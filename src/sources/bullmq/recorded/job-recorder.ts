@@ -8,6 +8,7 @@ import type { StoredHistory } from '../../../history/stored-history.ts';
 import { createLruCache, type LruCache } from '../../../lru-cache.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import { signalWithin, waitFor } from '../../../waiting.ts';
+import { ALWAYS_READ } from '../access/hash-reads.ts';
 import { deploymentOf, type ResolvedOptions } from '../access/options.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { type JobRef, type QueueRef, taskIdOf } from '../access/queue-reads.ts';
@@ -19,14 +20,7 @@ import {
   type StreamFollower,
   type StreamNews,
 } from '../events/stream-follower.ts';
-import {
-  ALWAYS_READ,
-  parseJson,
-  readFacts,
-  readValues,
-  type ValueBounds,
-  type ValueField,
-} from '../jobs/job-hash.ts';
+import { parseJson, readFacts, readValues, type ValueBounds, type ValueField } from '../jobs/job-hash.ts';
 import { rootsOf } from '../jobs/job-loader.ts';
 import {
   addEvent,
